@@ -1,0 +1,34 @@
+"""Time as a count of power-of-two ticks plus a remainder, so that precision does not fade in a long run."""
+
+import math
+
+import numpy as np
+
+
+def tick_for(scale):
+    """Return the power of two at or below a 32nd of a characteristic time.
+
+    Parameters
+    ----------
+    scale : float
+        A characteristic time of the run, for example contact distance over thermal speed [time].
+
+    Returns
+    -------
+    float
+        The tick [time].
+    """
+    if not (scale > 0.0 and math.isfinite(scale)):
+        return 2.0**-5
+    return 2.0 ** (math.floor(math.log2(scale)) - 5)
+
+
+def split(time, tick):
+    """Return (count, remainder) of a time: count is whole and stored as float64, 0 <= remainder < tick."""
+    count = np.floor(np.asarray(time) / tick)
+    return count, np.asarray(time) - count * tick
+
+
+def join(count, remainder, tick):
+    """Return count * tick + remainder as float64 [time]."""
+    return count * tick + remainder

@@ -1,0 +1,158 @@
+"""What a run is made of: the box, the molecules, and the start state of every bead's current segment.
+
+Layout (beads and molecules in global order, a molecule's beads contiguous):
+
+=====================  ==============  ==============================================================
+array                  shape, type     meaning
+=====================  ==============  ==============================================================
+Topology.first_bead    (M + 1,) int64  beads of molecule m are first_bead[m]:first_bead[m + 1]
+Topology.first_bond    (M + 1,) int64  bonds of molecule m are first_bond[m]:first_bond[m + 1]
+Topology.kind          (M,) int32      index of the molecule's kind in Topology.names
+Topology.self_contact  (M,) bool       whether non-bonded beads of the molecule collide with each other
+Topology.bonds         (B, 2) int64    global bead ids, lower first; a chain's bonds in chain order
+Topology.bond_length   (B,) float64    [length]
+Topology.mass          (N,) float64    [mass]
+Topology.diameter      (N,) float64    [length]
+State.position         (N, 3) float64  at the bead's segment start; unwrapped about the molecule [length]
+State.velocity         (N, 3) float64  at the bead's segment start [length / time]
+State.image            (N, 3) int64    box lengths to add to a position; the same for a whole molecule
+State.ticks            (N,) float64    whole ticks of the segment's start time
+State.remainder        (N,) float64    rest of the segment's start time [time]
+State.depth            (N,) int32      events chained at the instant of the segment's start
+State.step             (N,) float64    the molecule's running segment length; 0 = none yet [time]
+=====================  ==============  ==============================================================
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+PERIODIC, WALL, OPEN = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Box:
+    """An orthogonal box.
+
+    Parameters
+    ----------
+    size, origin : (3,) float64 arrays
+        Edge lengths and lower corner [length].
+    boundary : (3,) int8 array
+        PERIODIC, WALL (hard, touched by a bead's surface) or OPEN, per axis.
+    """
+
+    size: np.ndarray
+    origin: np.ndarray
+    boundary: np.ndarray
+
+    @property
+    def volume(self):
+        """Volume [length^3]."""
+        return float(np.prod(self.size))
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Which beads and bonds make which molecules; see the module's table for shapes."""
+
+    names: tuple
+    kind: np.ndarray
+    first_bead: np.ndarray
+    first_bond: np.ndarray
+    bonds: np.ndarray
+    bond_length: np.ndarray
+    mass: np.ndarray
+    diameter: np.ndarray
+    self_contact: np.ndarray
+
+    @property
+    def beads(self):
+        """Number of beads N."""
+        return len(self.mass)
+
+    @property
+    def molecules(self):
+        """Number of molecules M."""
+        return len(self.kind)
+
+    @property
+    def molecule_of_bead(self):
+        """(N,) int64: the molecule that a bead belongs to."""
+        return np.repeat(np.arange(self.molecules), np.diff(self.first_bead))
+
+
+@dataclass
+class State:
+    """Start state and clock of every bead's current segment; see the module's table for shapes."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    image: np.ndarray
+    ticks: np.ndarray
+    remainder: np.ndarray
+    depth: np.ndarray
+    step: np.ndarray
+
+    ARRAYS = ("position", "velocity", "image", "ticks", "remainder", "depth", "step")
+
+    @classmethod
+    def at_rest_clock(cls, position, velocity):
+        """Return the state of beads that all start at time 0.
+
+        Parameters
+        ----------
+        position, velocity : (N, 3) float64 arrays
+            [length], [length / time].
+        """
+        n = len(position)
+        return cls(
+            position=np.array(position, dtype=np.float64),
+            velocity=np.array(velocity, dtype=np.float64),
+            image=np.zeros((n, 3), dtype=np.int64),
+            ticks=np.zeros(n),
+            remainder=np.zeros(n),
+            depth=np.zeros(n, dtype=np.int32),
+            step=np.zeros(n),
+        )
+
+
+@dataclass
+class Physics:
+    """Constants of a run that the trajectory depends on.
+
+    Attributes
+    ----------
+    tick : float
+        Power-of-two unit of the clock [time].
+    propagator : str
+        "taylor", "collocation", "variational" or "rattle".
+    stages : int
+        Gauss stages of the collocation propagator.
+    step : float
+        Longest segment [time]; 0 = chosen by the propagator.
+    tolerance : float
+        Newton, bond and contact tolerance.
+    restitution : float
+        Normal coefficient of restitution e_n.
+    options : dict
+        Further propagator settings by name.
+    """
+
+    tick: float
+    propagator: str = "taylor"
+    stages: int = 4
+    step: float = 0.0
+    tolerance: float = 1e-12
+    restitution: float = 1.0
+    options: dict = field(default_factory=dict)
+
+
+@dataclass
+class System:
+    """Everything that decides a trajectory."""
+
+    box: Box
+    topology: Topology
+    state: State
+    physics: Physics
