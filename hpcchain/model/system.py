@@ -18,7 +18,8 @@ State.velocity         (N, 3) float64  at the bead's segment start [length / tim
 State.image            (N, 3) int64    box lengths to add to a position; the same for a whole molecule
 State.ticks            (N,) float64    whole ticks of the segment's start time
 State.remainder        (N,) float64    rest of the segment's start time [time]
-State.depth            (N,) int32      events chained at the instant of the segment's start
+State.depth            (N,) int32      events chained at the instant of the segment's start; -1 at the very start
+State.struck           (N,) bool       whether the bead took part in the contact that started its segment
 State.step             (N,) float64    the molecule's running segment length; 0 = none yet [time]
 =====================  ==============  ==============================================================
 """
@@ -92,9 +93,10 @@ class State:
     ticks: np.ndarray
     remainder: np.ndarray
     depth: np.ndarray
+    struck: np.ndarray
     step: np.ndarray
 
-    ARRAYS = ("position", "velocity", "image", "ticks", "remainder", "depth", "step")
+    ARRAYS = ("position", "velocity", "image", "ticks", "remainder", "depth", "struck", "step")
 
     @classmethod
     def at_rest_clock(cls, position, velocity):
@@ -112,7 +114,8 @@ class State:
             image=np.zeros((n, 3), dtype=np.int64),
             ticks=np.zeros(n),
             remainder=np.zeros(n),
-            depth=np.zeros(n, dtype=np.int32),
+            depth=np.full(n, -1, dtype=np.int32),
+            struck=np.zeros(n, dtype=bool),
             step=np.zeros(n),
         )
 

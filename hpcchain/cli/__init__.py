@@ -1,0 +1,1 @@
+"""The command line: one module per command, and the console that logs, reports errors and ends the process."""

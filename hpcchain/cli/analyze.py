@@ -1,0 +1,134 @@
+"""`hpcchain analyze`: averages of a run's observables, and the sizes of its molecules."""
+
+import math
+from pathlib import Path
+
+from hpcchain.cli.options import add_command, finite_time
+from hpcchain.cli.table import aligned
+from hpcchain.errors import DataError, UsageError
+
+
+def add_parser(sub):
+    """Declare the command's options."""
+    parser = add_command(sub, "analyze", execute, "average a run's observables and the sizes of its molecules")
+    parser.add_argument("directory", metavar="DIR", help="a run's output directory")
+    parser.add_argument("--from", dest="start", type=finite_time, default=0.0, metavar="T",
+                        help="leave out what came before this time")
+    parser.add_argument("--plot", action="store_true", help="also draw the observables in DIR/observables.png")
+
+
+def execute(args):
+    """Print the tables of the files that are there; return the exit code."""
+    folder = Path(args.directory)
+    found = [name for name in ("observables.h5", "trajectory.h5") if (folder / name).is_file()]
+    if not found:
+        raise DataError(f"{folder}: holds neither observables.h5 nor trajectory.h5; name a run's output directory")
+    if args.plot and "observables.h5" not in found:
+        raise DataError(f"{folder}: holds no observables.h5 to plot")
+    figure = drawing() if args.plot else None
+    if "observables.h5" in found:
+        series = read_observables(folder / "observables.h5", args.start)
+        print(averages(series))
+        if args.plot:
+            print(f"\nfigure: {draw(figure, series, folder / 'observables.png')}")
+    if "trajectory.h5" in found:
+        print(f"\n{sizes(folder / 'trajectory.h5', args.start)}")
+    return 0
+
+
+def read_observables(path, start):
+    """Return name -> (time, value) of one number per report, vectors split by component, from a time on."""
+    from hpcchain.io.observables import read
+
+    series = {}
+    for name, (_, time, value) in read(path).items():
+        late = time >= start
+        table = value.reshape(len(value), -1)
+        for column in range(table.shape[1]):
+            label = name if value.ndim == 1 else f"{name}[{column}]"
+            series[label] = time[late], table[late, column]
+    return series
+
+
+def averages(series):
+    """Return the table of observables: how many reports, mean, standard error."""
+    rows = [(name, *summary(value)) for name, (_, value) in series.items()]
+    return aligned([("observable", "reports", "mean", "error"), *rows])
+
+
+def summary(value):
+    """Return (count, mean, error) of a series as texts."""
+    from hpcchain.observe.averages import mean_and_error
+
+    mean, error = mean_and_error(value)
+    return str(len(value)), number(mean, "{:.8g}"), number(error, "{:.2g}")
+
+
+def number(value, form):
+    """Return a number as text, "-" when there is none."""
+    return "-" if math.isnan(value) else form.format(value)
+
+
+def sizes(path, start):
+    """Return the table of molecule sizes per kind: root mean square end-to-end distance and radius of gyration."""
+    import numpy as np
+
+    from hpcchain.io.trajectory import open_trajectory
+    from hpcchain.observe.averages import end_to_end_squared, gyration_squared, is_linear
+
+    with open_trajectory(path) as found:
+        first = np.concatenate([np.flatnonzero(np.diff(found.molecule, prepend=-1)), [len(found.molecule)]])
+        frames = np.flatnonzero(found.time >= start)
+        ends, gyrations = np.empty((2, len(frames), len(first) - 1))
+        for row, frame in enumerate(frames):
+            position = found.frame(int(frame))[0]
+            ends[row] = end_to_end_squared(position, first)
+            gyrations[row] = gyration_squared(position, found.mass, first)
+        kind, linear = found.species[first[:-1]], is_linear(found.bonds, first)
+        names = found.names
+    rows = []
+    for each in np.unique(kind):
+        chosen = kind == each
+        end = root_of_mean(ends[:, chosen]) if linear[chosen].all() else ("-", "-")
+        rows.append((names[each], str(int(np.diff(first)[chosen][0])), str(int(chosen.sum())), str(len(frames)),
+                     *end, *root_of_mean(gyrations[:, chosen])))
+    header = ("molecules", "beads", "count", "frames", "end-to-end", "error", "gyration", "error")
+    return aligned([header, *rows])
+
+
+def root_of_mean(squares):
+    """Return the root of the mean over frames and molecules, and its error over frames, as texts.
+
+    Parameters
+    ----------
+    squares : (frames, molecules) float64 array
+    """
+    from hpcchain.observe.averages import mean_and_error
+
+    mean, error = mean_and_error(squares.mean(axis=1))
+    root = math.sqrt(mean)
+    return number(root, "{:.5g}"), number(error / (2.0 * root) if root > 0.0 else error, "{:.2g}")
+
+
+def drawing():
+    """Return a new matplotlib figure that needs no screen; raises UsageError without matplotlib."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageError("--plot needs matplotlib, which is not installed: pip install 'hpcchain[plot]'") from error
+    figure = Figure(layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def draw(figure, series, path):
+    """Draw every observable over time, one panel each, and return the picture's path."""
+    figure.set_size_inches(7.0, 1.6 * max(len(series), 1))
+    panels = figure.subplots(max(len(series), 1), 1, sharex=True, squeeze=False)[:, 0]
+    for panel, (name, (time, value)) in zip(panels, series.items(), strict=False):
+        panel.plot(time, value, linewidth=0.8)
+        panel.set_ylabel(name, fontsize="small")
+    panels[-1].set_xlabel("time")
+    figure.savefig(path, dpi=120)
+    return path

@@ -1,0 +1,22 @@
+"""`hpcchain compare`: whether two files hold the same bits."""
+
+from hpcchain.cli.options import add_command
+from hpcchain.errors import EXIT_DIFFERENT, EXIT_DONE
+
+
+def add_parser(sub):
+    """Declare the command's options."""
+    parser = add_command(sub, "compare", execute, "compare two files bit for bit: exit 0 when equal, 1 when not")
+    parser.add_argument("a", metavar="A.h5")
+    parser.add_argument("b", metavar="B.h5")
+    parser.add_argument("--common", action="store_true",
+                        help="compare trajectories or observables only at times that are in both")
+
+
+def execute(args):
+    """Print the first difference, if there is one; return the exit code."""
+    from hpcchain.io.compare import compare
+
+    difference = compare(args.a, args.b, common=args.common)
+    print("equal" if difference is None else difference)
+    return EXIT_DONE if difference is None else EXIT_DIFFERENT

@@ -1,0 +1,148 @@
+"""How the process ends: every failure becomes one message from one rank and an exit code, and ends all ranks."""
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+
+from hpcchain.cli import logs
+from hpcchain.errors import EXIT_INTERNAL, EXIT_USAGE, HpcchainError
+from hpcchain.parallel import comm as communication
+from hpcchain.parallel.launcher import launched
+
+EXIT_INTERRUPTED = 128 + signal.SIGINT
+EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
+PATIENCE = 1.0
+PATIENCE_PER_RANK = 0.1
+HINT = "run again with --debug for the traceback"
+
+
+def run(action, debug=False):
+    """Run a command and return the exit code of the whole run, the same on every rank.
+
+    1. Join the ranks, when a launcher started several.
+    2. Act; a failure is caught and put into words.
+    3. Agree: every rank, failed or not, tells the others how it ended. When all come, the lowest rank that failed
+       prints its message and all return its code. When some do not come, because they wait for the failed one in
+       the middle of an exchange, the failed rank prints its message and aborts them.
+
+    Parameters
+    ----------
+    action : callable
+        Takes the communicator, returns an exit code.
+    debug : bool
+        Print the traceback of a failure, too.
+    """
+    try:
+        comm = communication.world() if launched()[0] > 1 else communication.Single()
+    except HpcchainError as error:
+        if launched()[1] == 0:
+            report(*describe(error, 0, 1), error, debug)
+        return error.exit_code
+    logs.configure(comm.rank, comm.size, debug)
+    code, message, failure = attempt(action, comm)
+    return conclude(comm, code, message, failure, debug)
+
+
+def attempt(action, comm):
+    """Return (exit code, message or None, exception or None) of an action; results are the root rank's to print."""
+    try:
+        with results_of_root(comm.rank):
+            code = action(comm)
+            sys.stdout.flush()
+        return code, None, None
+    except SystemExit as done:
+        return exit_code_of(done), None, None
+    except BaseException as error:
+        code, message = describe(error, comm.rank, comm.size)
+        return code, message, error
+
+
+def conclude(comm, code, message, failure, debug):
+    """Agree on how the run ended, print the one message, and return the one exit code."""
+    failed = failure is not None
+    patience = PATIENCE + PATIENCE_PER_RANK * comm.rank if failed else None
+    outcomes = comm.agree((code, int(failed)), patience)
+    if outcomes is None:
+        report(code, message, failure, debug)
+        comm.abort(code)
+        return code
+    spokesman = decide(outcomes)
+    if failed and comm.rank == spokesman:
+        report(code, message, failure, debug)
+    comm.agree((0,))  # nobody leaves before the message is out: launchers kill the rest when one ends badly
+    return outcomes[spokesman][0]
+
+
+def decide(outcomes):
+    """Return the rank that speaks for all: the lowest that failed, else the lowest whose code is not 0, else 0.
+
+    Parameters
+    ----------
+    outcomes : list of (int, int)
+        Exit code and whether it is a failure, by rank.
+    """
+    failed = [rank for rank, (_, failure) in enumerate(outcomes) if failure]
+    nonzero = [rank for rank, (code, _) in enumerate(outcomes) if code]
+    return (failed + nonzero + [0])[0]
+
+
+def describe(error, rank, size):
+    """Return (exit code, message) for an exception; the message is None when silence is right."""
+    where = f" on rank {rank}" if size > 1 else ""
+    if isinstance(error, HpcchainError):
+        return error.exit_code, str(error) or type(error).__name__
+    if isinstance(error, KeyboardInterrupt):
+        return EXIT_INTERRUPTED, "interrupted"
+    if isinstance(error, BrokenPipeError):
+        return EXIT_BROKEN_PIPE, None
+    text = one_line(error)
+    if isinstance(error, MemoryError):
+        return EXIT_INTERNAL, f"out of memory{where}: {text}; use more ranks or nodes, or fewer beads"
+    if isinstance(error, OSError) and error.strerror:
+        return EXIT_INTERNAL, f"the system refused{where}: {text}; {HINT}"
+    return EXIT_INTERNAL, f"internal error{where}: {type(error).__name__}: {text}; {HINT}"
+
+
+def one_line(error):
+    """Return an exception's text on one line of bounded length."""
+    text = " ".join(str(error).split()) or "no further text"
+    return text if len(text) <= 500 else text[:500] + " ..."
+
+
+def report(code, message, failure, debug):
+    """Print a failure's message on stderr, after its traceback with debug; neither can fail themselves."""
+    with contextlib.suppress(OSError, ValueError):
+        if debug and failure is not None:
+            traceback.print_exception(failure, file=sys.stderr)
+        if message is not None:
+            print(f"hpcchain: {message}", file=sys.stderr)
+        sys.stderr.flush()
+    if code == EXIT_BROKEN_PIPE:
+        drop_stdout()
+
+
+def drop_stdout():
+    """Point stdout at nothing, so that the interpreter's last flush cannot meet the broken pipe again."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+@contextlib.contextmanager
+def results_of_root(rank):
+    """Keep the stdout of all ranks but the root's to themselves, so that results appear once."""
+    if rank == 0:
+        yield
+        return
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        yield
+
+
+def exit_code_of(done):
+    """Return the exit code of a SystemExit; argparse's --help raises one with 0."""
+    if done.code is None:
+        return 0
+    return done.code if isinstance(done.code, int) else EXIT_USAGE

@@ -1,0 +1,19 @@
+"""`hpcchain export`: files for viewers."""
+
+from hpcchain.cli.options import add_command
+
+
+def add_parser(sub):
+    """Declare the command's options."""
+    parser = add_command(sub, "export", execute, "write a trajectory or checkpoint for OVITO and other viewers")
+    parser.add_argument("file", metavar="FILE.h5", help="trajectory.h5 or a checkpoint")
+    parser.add_argument("--to", required=True, choices=["gsd", "extxyz"], help="the format")
+    parser.add_argument("-o", dest="out", metavar="OUT", required=True, help="the file to write")
+
+
+def execute(args):
+    """Write the file; return the exit code."""
+    from hpcchain.io.export import export
+
+    export(args.file, args.to, args.out)
+    return 0

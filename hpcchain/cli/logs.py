@@ -1,0 +1,35 @@
+"""Log lines on stderr: `time name rank/size LEVEL message`, the root rank from INFO on and the others from WARNING."""
+
+import logging
+import sys
+
+
+class ConsoleHandler(logging.StreamHandler):
+    """Writes to whatever stderr is at the time, so that a replaced stream is followed."""
+
+    def __init__(self):
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self):
+        """The process's present stderr."""
+        return sys.stderr
+
+
+def configure(rank, size, debug=False):
+    """Send the program's log lines to stderr; a later call replaces an earlier one.
+
+    Parameters
+    ----------
+    rank, size : int
+        Of this process; they are part of every line.
+    debug : bool
+        Show DEBUG lines of every rank.
+    """
+    handler = ConsoleHandler()
+    handler.setFormatter(logging.Formatter(f"%(asctime)s %(name)s {rank}/{size} %(levelname)s %(message)s"))
+    logger = logging.getLogger("hpcchain")
+    for old in [known for known in logger.handlers if isinstance(known, ConsoleHandler)]:
+        logger.removeHandler(old)
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG if debug else logging.INFO if rank == 0 else logging.WARNING)

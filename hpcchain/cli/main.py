@@ -1,0 +1,45 @@
+"""The hpcchain command: find the command asked for, parse its options, run it on all ranks, exit with its code."""
+
+import importlib
+import sys
+
+import hpcchain
+from hpcchain.cli import console
+from hpcchain.cli.options import Parser
+from hpcchain.parallel.comm import world
+
+COMMANDS = ("run", "resume", "build", "check", "info", "compare", "export", "analyze", "perf", "template", "warmup")
+EPILOG = """\
+exit codes: 0 done, 1 compare found a difference, 2 usage, 65 unreadable or damaged file, 70 internal error,
+75 stopped early with a checkpoint (resubmit), 78 bad input. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
+
+
+def main(argv=None):
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        Stands in for the process's arguments.
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    return console.run(lambda comm: dispatch(argv, comm), debug="--debug" in argv)
+
+
+def dispatch(argv, comm):
+    """Parse the arguments and run the command; one that is not parallel runs on the root rank alone."""
+    args = build_parser(argv).parse_args(argv)
+    if not args.parallel:
+        return args.execute(args) if comm.rank == 0 else 0
+    args.comm = comm if comm.size > 1 else world()
+    return args.execute(args)
+
+
+def build_parser(argv):
+    """Return the parser with the command that argv begins with, or with all of them for help and for typos."""
+    parser = Parser(prog="hpcchain", description=hpcchain.__doc__, epilog=EPILOG)
+    parser.add_argument("--version", action="version", version=f"hpcchain {hpcchain.__version__}")
+    sub = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name in argv[:1] if argv and argv[0] in COMMANDS else COMMANDS:
+        importlib.import_module(f"hpcchain.cli.{name}").add_parser(sub)
+    return parser

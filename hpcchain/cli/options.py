@@ -1,0 +1,65 @@
+"""What the commands' parsers share: the parser class, option types, and how a command is declared."""
+
+import argparse
+import math
+
+from hpcchain.errors import UsageError
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises its complaints, so that one rank prints them; options are never abbreviated."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, allow_abbrev=False, **kwargs)
+
+    def error(self, message):
+        """Raise a UsageError with the usage line."""
+        usage = " ".join(self.format_usage().split())
+        raise UsageError(f"{message}\n{usage}\nsee '{self.prog} --help'")
+
+
+def add_command(sub, name, execute, summary, parallel=False):
+    """Declare a command and return its parser.
+
+    Parameters
+    ----------
+    sub : argparse subparsers
+    name, summary : str
+        The command and its line in `hpcchain --help`.
+    execute : callable
+        Takes the parsed arguments (with `comm`, the ranks) and returns an exit code.
+    parallel : bool
+        Whether all ranks take part; other commands run on the root rank alone.
+    """
+    parser = sub.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+    parser.add_argument("--debug", action="store_true", help="print the traceback of a failure, and debug log lines")
+    parser.set_defaults(execute=execute, parallel=parallel)
+    return parser
+
+
+def finite_time(text):
+    """Return a simulated time from an option's text.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        When it is no finite number >= 0.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0.0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a simulated time: give a finite number that is not negative")
+    return value
+
+
+def add_until(parser):
+    """Add --until to a parser."""
+    parser.add_argument("--until", type=finite_time, metavar="T", help="simulated time to stop at, instead of run.end_time")
+
+
+def add_set(parser):
+    """Add --set to a parser; the values are kept as text for the input's own checks."""
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY.SUB=VALUE",
+                        help="replace a value of the input file, for example --set run.end_time=10; may be repeated")

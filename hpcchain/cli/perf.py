@@ -1,0 +1,75 @@
+"""`hpcchain perf`: where a run's time went."""
+
+from pathlib import Path
+
+from hpcchain.cli.options import add_command
+from hpcchain.cli.table import aligned
+from hpcchain.errors import DataError
+
+HEADER = ("phase", "min [s]", "avg [s]", "max [s]", "share", "max/avg")
+
+
+def add_parser(sub):
+    """Declare the command's options."""
+    parser = add_command(sub, "perf", execute, "show where a run's time went, per phase over its ranks")
+    parser.add_argument("source", metavar="DIR|CHECKPOINT.h5",
+                        help="a run's directory (its newest whole checkpoint is taken) or one checkpoint")
+
+
+def execute(args):
+    """Print the table; return the exit code."""
+    from hpcchain.io.checkpoint import read_perf
+
+    path = checkpoint_of(Path(args.source))
+    phases = read_perf(path)
+    if not phases:
+        raise DataError(f"{path}: holds no timings; they are written by 'hpcchain run', not by 'build'")
+    print(f"{path}: wall seconds by phase, over ranks")
+    print(table(phases))
+    return 0
+
+
+def checkpoint_of(source):
+    """Return a checkpoint's path: the source itself if it is a file, else the newest whole one of the run directory.
+
+    Raises
+    ------
+    DataError
+        When there is none.
+    """
+    from hpcchain.io.checkpoint_store import newest_valid
+
+    if source.is_file():
+        return source
+    if not source.is_dir():
+        raise DataError(f"{source}: no such file or directory; name a run's output directory or a checkpoint")
+    path, refused = newest_valid(source / "checkpoints")
+    if path is None:
+        why = "".join(f"\n  {bad}: {reason}" for bad, reason in refused)
+        raise DataError(f"{source}: has no whole checkpoint in its folder checkpoints{why}")
+    return path
+
+
+def table(phases):
+    """Return the lines of the table.
+
+    Parameters
+    ----------
+    phases : dict of str -> (min, avg, max)
+        Wall seconds over ranks.
+    """
+    total = sum(avg for _, avg, _ in phases.values())
+    longest_first = sorted(phases.items(), key=lambda item: -item[1][1])
+    rows = [(name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), ratio(times[2], times[1]))
+            for name, times in longest_first]
+    return aligned([HEADER, *rows, ("sum", "", f"{total:.3f}", "", share(total, total), "")])
+
+
+def share(part, total):
+    """Return a part as a percentage."""
+    return f"{100.0 * part / total:.1f} %" if total > 0.0 else "-"
+
+
+def ratio(top, average):
+    """Return an imbalance as text."""
+    return f"{top / average:.2f}" if average > 0.0 else "-"

@@ -1,0 +1,175 @@
+"""What the keys must satisfy together: sizes of lists, bonds, room in the box, what a method needs."""
+
+import numpy as np
+
+from hpcchain.config.graph import check_graph
+from hpcchain.config.schema import MOST_BEADS
+from hpcchain.config.values import Wrong
+
+# The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
+DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
+
+# Bonds may be this much shorter than the contact distance, relative: the last bits of a division.
+ROUNDING = 1e-12
+
+
+def check(config):
+    """Raise Wrong, with key and reason, when the input asks for something impossible.
+
+    Parameters
+    ----------
+    config : Config
+        A complete input.
+    """
+    check_method(config)
+    check_propagator(config)
+    if config.beads > MOST_BEADS:
+        raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")
+    for index, kind in enumerate(config.molecules):
+        place = f"molecule[{index}]"
+        check_lists(kind, place)
+        check_rows(kind, place, config.initial.method)
+        if kind.kind == "graph":
+            check_graph(kind, place)
+        check_bond_lengths(kind, place)
+        if kind.kind == "ring":
+            check_ring(kind, place)
+    if config.molecules:
+        check_box(config)
+        check_packing(config)
+
+
+def check_method(config):
+    """Check that the start's method has its file."""
+    method, file = config.initial.method, config.initial.file
+    if method == "file" and file is None:
+        raise Wrong('initial.file: is missing; method "file" needs the name of a start file')
+    if method != "file" and file is not None:
+        raise Wrong(f'initial.file: means nothing for method "{method}"; set initial.method = "file" or remove it')
+
+
+def check_propagator(config):
+    """Check that the propagator has what it needs."""
+    if config.propagator.name != "taylor" and config.propagator.step is None:
+        raise Wrong(f'propagator.step: is missing; "{config.propagator.name}" needs the longest segment [time]')
+
+
+def check_lists(kind, place):
+    """Check that lists have one entry per bead or bond."""
+    sizes = {"diameter": (kind.beads, "bead"), "mass": (kind.beads, "bead"), "bond_length": (kind.bond_count, "bond")}
+    for name, (size, item) in sizes.items():
+        value = getattr(kind, name)
+        if isinstance(value, tuple) and len(value) != size:
+            raise Wrong(f"{place}.{name}: has {len(value)} entries; needs {size}, one per {item}, or one number for all")
+
+
+def check_rows(kind, place, method):
+    """Check that an explicit start has a row per bead, and that no other start has rows."""
+    for name in ("positions", "velocities"):
+        rows = getattr(kind, name)
+        if method != "explicit" and rows is not None:
+            raise Wrong(f'{place}.{name}: means nothing for initial.method "{method}"; set initial.method = "explicit"')
+        if method != "explicit":
+            continue
+        wanted = kind.count * kind.beads
+        if rows is None:
+            raise Wrong(f'{place}.{name}: is missing; initial.method "explicit" needs {wanted} rows [x, y, z]')
+        if len(rows) != wanted:
+            raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs count × beads = {wanted}")
+
+
+def bond_table(kind):
+    """Return the (bonds, 2) int64 array of the bonds of one molecule, beads counted from 0, lower first.
+
+    A chain's bonds (l, l + 1) are in chain order, a ring's closing bond (0, n - 1) comes last, a star's arms follow one
+    another, each from the centre outwards.
+    """
+    first = np.arange(kind.beads - 1, dtype=np.int64)
+    if kind.kind == "graph":
+        return np.sort(kind.bonds, axis=1)
+    if kind.kind == "star":
+        first = np.where(first % kind.arm_beads == 0, 0, first)
+    bonds = np.column_stack([first, np.arange(1, kind.beads, dtype=np.int64)])
+    if kind.kind == "ring":
+        bonds = np.vstack([bonds, [[0, kind.beads - 1]]])
+    return bonds
+
+
+def check_bond_lengths(kind, place):
+    """Check that no bond is shorter than the contact distance of its beads."""
+    if kind.bond_count == 0:
+        return
+    if not isinstance(kind.bond_length, tuple) and not isinstance(kind.diameter, tuple):
+        lengths, bonds, contact = np.array([kind.bond_length]), np.array([[0, 1]]), np.array([kind.diameter])
+    else:
+        bonds = bond_table(kind)
+        diameter = np.broadcast_to(kind.diameter, kind.beads)
+        contact = 0.5 * (diameter[bonds[:, 0]] + diameter[bonds[:, 1]])
+        lengths = np.broadcast_to(kind.bond_length, len(bonds))
+    short = np.flatnonzero(lengths < contact * (1.0 - ROUNDING))
+    if len(short):
+        at = short[0]
+        raise Wrong(
+            f"{place}.bond_length: {lengths[at]} is shorter than the contact distance {contact[at]} of beads "
+            f"{bonds[at, 0]} and {bonds[at, 1]}; lengthen the bond or lower their diameter"
+        )
+
+
+def check_ring(kind, place):
+    """Check that the bonds of a ring can close."""
+    if not isinstance(kind.bond_length, tuple):
+        return
+    longest = max(kind.bond_length)
+    rest = sum(kind.bond_length) - longest
+    if longest >= rest:
+        raise Wrong(
+            f"{place}.bond_length: the ring cannot close: its longest bond {longest} is not shorter than all others "
+            f"together, {rest}"
+        )
+
+
+def check_box(config):
+    """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
+    largest = max(float(np.max(kind.diameter)) for kind in config.molecules)
+    box = config.box
+    for axis, (size, origin, boundary) in enumerate(zip(box.size, box.origin, box.boundary, strict=True)):
+        if boundary == "periodic" and size < 3.0 * largest * (1.0 - ROUNDING):
+            raise Wrong(
+                f"box.size: the periodic side {size} along axis {axis} is shorter than three times the largest contact "
+                f"distance {largest}; needs at least {3.0 * largest}"
+            )
+        if boundary == "wall" and size < largest:
+            raise Wrong(
+                f"box.size: the side {size} between the walls of axis {axis} is shorter than the largest diameter {largest}"
+            )
+        if abs(origin) > 1e9 * size:
+            raise Wrong(f"box.origin: {origin} along axis {axis} is so far from 0 that positions lose their digits")
+
+
+def check_packing(config):
+    """Check that the beads have room in the box."""
+    box = config.box
+    grow = config.initial.method == "grow"
+    if not grow and "open" in box.boundary:
+        return
+    volume = box.size[0] * box.size[1] * box.size[2]
+    fraction = sum(kind.count * filled(kind) for kind in config.molecules) / volume
+    equal = len({d for kind in config.molecules for d in np.unique(kind.diameter).tolist()}) == 1
+    bound, reason = (DENSEST if equal else 1.0), "no arrangement holds more"
+    if grow:
+        monomers = all(kind.beads == 1 for kind in config.molecules)
+        bound, reason = (GROWN_MONOMERS if monomers else GROWN_MOLECULES), "method grow reaches no more"
+    if fraction > bound:
+        raise Wrong(
+            f"box.size: the beads do not fit: packing fraction {fraction:.4g} is above {bound} ({reason}); "
+            f"enlarge the box or lower molecule.count"
+        )
+
+
+def filled(kind):
+    """Return the volume that the beads of one molecule fill at least [length^3]."""
+    cubes = np.power(kind.diameter, 3)
+    if not kind.self_contact:
+        return np.pi / 6.0 * float(np.max(cubes))
+    total = float(np.sum(cubes)) if isinstance(kind.diameter, tuple) else kind.beads * float(cubes)
+    return np.pi / 6.0 * total

@@ -1,0 +1,148 @@
+"""Read the input file: TOML, overrides, keys, values, then what the keys mean together."""
+
+import os
+import tomllib
+from pathlib import Path
+
+from hpcchain.config import sections
+from hpcchain.config.check import check
+from hpcchain.config.molecules import read_molecules
+from hpcchain.config.nearest import likeness, nearest
+from hpcchain.config.override import apply
+from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
+from hpcchain.config.values import Wrong, shown
+from hpcchain.errors import ConfigError, DataError
+
+RECORDS = {
+    "box": sections.BoxSection,
+    "initial": sections.InitialSection,
+    "propagator": sections.PropagatorSection,
+    "contact": sections.ContactSection,
+    "run": sections.RunSection,
+    "output": sections.OutputSection,
+}
+
+
+def load_config(path, overrides=()):
+    """Read and check an input file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The TOML file.
+    overrides : iterable of str
+        "section.key=value" settings that replace what the file says; the value is TOML, a bare word is taken as text.
+
+    Returns
+    -------
+    Config
+        The resolved input, every default filled in.
+
+    Raises
+    ------
+    DataError
+        When the file is missing or cannot be read.
+    ConfigError
+        When its content is wrong; one message with file and key.
+    """
+    name = str(path)
+    table = parse(read_text(path), name)
+    for override in overrides:
+        apply(table, override)
+    try:
+        config = resolve(table, name)
+        check(config)
+    except Wrong as wrong:
+        raise ConfigError(f"{name}: {wrong}") from None
+    return config
+
+
+def read_text(path):
+    """Return the text of a file; raises DataError when it cannot be read and ConfigError when it is not UTF-8."""
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start}); save the input as plain UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"{path}: the input file cannot be read: {reason}") from None
+
+
+def parse(text, name):
+    """Return the TOML table of a text; raises ConfigError where it is not TOML."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(f"{name}: is not valid TOML: brackets are nested too deeply") from None
+    except ValueError as error:
+        raise ConfigError(f"{name}: is not valid TOML: {error}") from None
+
+
+def resolve(table, name):
+    """Return the Config of a TOML table with defaults filled in; raises Wrong with key and reason."""
+    top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
+    read = {section: RECORDS[section](**read_named(table, section)) for section in RECORDS if section != "initial"}
+    initial = read_named(table, "initial")
+    if initial["file"] is not None:
+        initial["file"] = os.path.abspath(os.path.join(os.path.dirname(name), initial["file"]))
+    read["initial"] = sections.InitialSection(**initial)
+    check_propagator_keys(table, read["propagator"].name)
+    molecules = read_molecules(table.get("molecule"), read["initial"].method, read_section)
+    return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
+
+
+def read_named(table, section):
+    """Return {key: value} of one [section] of the input."""
+    given = table.get(section, {})
+    if not isinstance(given, dict):
+        header = "[[molecule]]" if section == "molecule" else f"[{section}]"
+        raise Wrong(f"{section}: {shown(given)} is not a section; write it under the header {header} once")
+    return read_section(given, section, section)
+
+
+def read_section(given, section, place):
+    """Return {key: value} of a table with every key of the section; raises Wrong for unknown, missing and bad ones.
+
+    Parameters
+    ----------
+    given : dict
+        The TOML table.
+    section : str
+        Its section in the schema.
+    place : str
+        How messages call it, for example "molecule[0]".
+    """
+    keys = keys_of(section)
+    prefix = f"{place}." if place else ""
+    for name in given:
+        if name not in keys:
+            raise Wrong(unknown(name, section, prefix))
+    values = {}
+    for name, key in keys.items():
+        if name not in given:
+            if key.default is REQUIRED:
+                raise Wrong(f"{prefix}{name}: is missing; give {key.meaning}: {key.value.text}")
+            values[name] = key.default
+            continue
+        try:
+            values[name] = key.value.read(given[name])
+        except Wrong as wrong:
+            raise Wrong(f"{prefix}{name}: {wrong}") from None
+    return values
+
+
+def unknown(name, section, prefix):
+    """Return the message for a key that does not exist, with the nearest one that does."""
+    here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
+    anywhere = {key.name: key.path for key in KEYS} | here
+    local, best = nearest(name, here), nearest(name, anywhere)
+    hint = anywhere[best] if likeness(name, best) > likeness(name, local) + 0.2 else here[local]
+    text = name if name.isidentifier() and len(name) <= 60 else shown(name)
+    return f"{prefix}{text}: unknown key; the nearest valid key is {hint}"
+
+
+def check_propagator_keys(table, propagator):
+    """Raise Wrong for a key of [propagator] that the chosen propagator does not have."""
+    for key, names in PROPAGATOR_KEYS.items():
+        if key in table.get("propagator", {}) and propagator not in names:
+            raise Wrong(f'propagator.{key}: means nothing for "{propagator}", only for {", ".join(names)}; remove it')

@@ -1,0 +1,64 @@
+"""Settings from the command line that replace what the input file says."""
+
+import re
+import tomllib
+
+from hpcchain.config.values import shown
+from hpcchain.errors import ConfigError
+
+BARE_WORD = re.compile(r"[A-Za-z_./][\w./-]*")
+
+
+def apply(table, override):
+    """Change a TOML table by one "section.key=value" text.
+
+    Parameters
+    ----------
+    table : dict
+        The input's table, changed in place.
+    override : str
+        The value is read as TOML; a bare word is taken as text; a whole number in the path counts [[molecule]] from 0.
+
+    Raises
+    ------
+    ConfigError
+        When the text has another form or names an entry that does not exist.
+    """
+    path, equals, value = override.partition("=")
+    steps = [step.strip() for step in path.split(".")]
+    if not equals or not all(steps):
+        raise ConfigError(f"--set {shown(override)}: needs the form section.key=value, for example run.end_time=10.0")
+    place = table
+    for depth, step in enumerate(steps[:-1]):
+        place = enter(place, step, steps[depth + 1], override)
+    if not isinstance(place, dict):
+        raise ConfigError(f"--set {shown(override)}: name a key after the number, for example molecule.0.count=10")
+    place[steps[-1]] = read_value(value.strip(), override)
+
+
+def enter(place, step, following, override):
+    """Return the table or list under one step of the path, made where a section is missing."""
+    if isinstance(place, list):
+        if not (step.isascii() and step.isdigit() and int(step[:9]) < len(place)):
+            raise ConfigError(f"--set {shown(override)}: there is no entry {step}; the input has {len(place)}, from 0")
+        inner = place[int(step)]
+    elif step not in place and following.isdigit():
+        raise ConfigError(f"--set {shown(override)}: the input has no [[{step}]] to change")
+    else:
+        inner = place.setdefault(step, {})
+    if not isinstance(inner, (dict, list)):
+        raise ConfigError(f"--set {shown(override)}: {step} is a value, not a section")
+    return inner
+
+
+def read_value(text, override):
+    """Return the TOML value of a text; a bare word or path that is no TOML value is a text of its own."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        parsed = {}
+    if list(parsed) == ["value"]:
+        return parsed["value"]
+    if BARE_WORD.fullmatch(text):
+        return text
+    raise ConfigError(f"--set {shown(override)}: {shown(text)} is not a TOML value; put texts in quotes")

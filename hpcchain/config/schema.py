@@ -1,0 +1,128 @@
+"""The table of all keys of the input: value, default and meaning, in one place for reading, writing and the README."""
+
+from dataclasses import dataclass
+
+from hpcchain.config.values import Choice, Each, Fixed, Flag, Integer, Number, NumberOrList, Rows, Text
+
+
+class _Required:
+    def __repr__(self):
+        return "required"
+
+
+REQUIRED = _Required()
+ABSENT = None
+
+# A run's size is bounded long before this by memory; it keeps sums of bead counts within an int64.
+MOST_BEADS = 2**31
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of the input.
+
+    Attributes
+    ----------
+    section, name : str
+        Where it stands; the section is "" at the top level.
+    value : object
+        Reads the TOML value (`hpcchain.config.values`).
+    default : object
+        REQUIRED, ABSENT (the key may be left out and then is not set), or the value used when it is left out.
+    meaning : str
+        One line, with the unit in square brackets.
+    """
+
+    section: str
+    name: str
+    value: object
+    default: object
+    meaning: str
+
+    @property
+    def path(self):
+        """The key with its section."""
+        return f"{self.section}.{self.name}" if self.section else self.name
+
+
+POSITIVE = Number(above=0.0)
+
+KEYS = (
+    Key("", "title", Text(), "", "free text, kept with the results"),
+    Key("box", "size", Each(POSITIVE, 3), REQUIRED, "edge lengths [length]"),
+    Key("box", "origin", Each(Number(), 3), (0.0, 0.0, 0.0), "lower corner [length]"),
+    Key("box", "boundary", Each(Choice(("periodic", "wall", "open")), 3), ("periodic",) * 3, "boundary of each axis"),
+    Key("molecule", "name", Text(empty=False), ABSENT, "name of the kind; A, B, … when left out"),
+    Key("molecule", "kind", Choice(("monomer", "chain", "ring", "star", "graph"), later=("rod",)), REQUIRED,
+        "how bonds join the beads"),
+    Key("molecule", "beads", Integer(1, MOST_BEADS), ABSENT, "beads of one molecule (chain, ring, graph)"),
+    Key("molecule", "count", Integer(1, MOST_BEADS), 1, "number of molecules of this kind"),
+    Key("molecule", "bond_length", NumberOrList(), 1.0, "bond length, or one per bond [length]"),
+    Key("molecule", "diameter", NumberOrList(), 1.0, "bead diameter, or one per bead [length]"),
+    Key("molecule", "mass", NumberOrList(), 1.0, "bead mass, or one per bead [mass]"),
+    Key("molecule", "arms", Integer(1, MOST_BEADS), ABSENT, "star: number of arms; bead 0 is the centre"),
+    Key("molecule", "arm_beads", Integer(1, MOST_BEADS), ABSENT, "star: beads of one arm"),
+    Key("molecule", "bonds", Rows(2, whole=True), ABSENT, "graph: pairs of bonded beads, counted from 0"),
+    Key("molecule", "self_contact", Flag(), True, "whether beads of one molecule collide with each other"),
+    Key("molecule", "positions", Rows(3), ABSENT, "explicit start: count × beads rows [length]"),
+    Key("molecule", "velocities", Rows(3), ABSENT, "explicit start: count × beads rows [length / time]"),
+    Key("initial", "method", Choice(("grow", "explicit", "file")), "grow", "where the initial configuration comes from"),
+    Key("initial", "temperature", POSITIVE, 1.0, "temperature of the velocities drawn by grow [mass length^2 / time^2]"),
+    Key("initial", "seed", Integer(0), 1, "seed of every random number"),
+    Key("initial", "growth_rate", Number(above=0.0, word="auto"), "auto",
+        "grow: growth of the contact distances, relative to full size [1 / time]"),
+    Key("initial", "file", Text(empty=False), ABSENT, "method file: the start file, relative to the input file"),
+    Key("propagator", "name", Choice(("taylor", "collocation"), later=("variational", "rattle")), "taylor",
+        "how free motion is computed"),
+    Key("propagator", "stages", Integer(1, 32), 4, "collocation: Gauss stages"),
+    Key("propagator", "variant", Choice(("index2", "index1", "paper")), "index2", "collocation: form of the constraints"),
+    Key("propagator", "solver", Choice(("tridiagonal", "null-space", "multipliers")), "tridiagonal",
+        "variational: linear solver"),
+    Key("propagator", "step", POSITIVE, ABSENT, "longest segment; taylor chooses when left out [time]"),
+    Key("propagator", "tolerance", Number(above=0.0, most=1e-3), 1e-12, "Newton, bond and contact tolerance"),
+    Key("contact", "restitution", Number(least=0.0, most=1.0), 1.0, "normal coefficient of restitution"),
+    Key("contact", "tangential_restitution", Fixed(1.0, -1.0, 1.0), 1.0, "tangential coefficient of restitution; 1 = smooth"),
+    Key("contact", "contact_time", Fixed(0.0, 0.0, 1e300), 0.0, "contact duration of the TC model [time]"),
+    Key("run", "end_time", Number(least=0.0), REQUIRED, "simulated time at which the run ends [time]"),
+    Key("run", "engine", Choice(("events",), later=("steps",)), "events", "event-driven or time-stepping"),
+    Key("run", "window", Number(above=0.0, word="auto"), "auto", "time between agreements of the ranks; no effect on results"),
+    Key("run", "sectors", Each(Integer(1, MOST_BEADS), 3, word="auto"), "auto", "ranks along each axis; no effect on results"),
+    Key("run", "cell_size", Number(above=0.0, word="auto"), "auto", "edge of the search cells; no effect on results [length]"),
+    Key("run", "list_shell", Number(above=0.0, word="auto"), "auto", "shell of the neighbour lists; no effect on results [length]"),
+    Key("output", "directory", Text(empty=False), "out", "where the results go"),
+    Key("output", "frame_every", POSITIVE, 1.0, "simulated time between frames [time]"),
+    Key("output", "report_every", POSITIVE, 1.0, "simulated time between reports [time]"),
+    Key("output", "checkpoint_every", POSITIVE, 10.0, "simulated time between checkpoints [time]"),
+    Key("output", "checkpoint_wall_minutes", POSITIVE, ABSENT, "wall time between checkpoints [minutes]"),
+    Key("output", "keep_checkpoints", Integer(1, 10**6), 2, "number of checkpoints kept"),
+    Key("output", "events", Flag(), False, "whether every contact is logged"),
+)
+
+SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "run", "output")
+
+# Keys that mean something for some kinds or names only; anything else about them is an error.
+KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
+PROPAGATOR_KEYS = {"stages": ("collocation",), "variant": ("collocation",), "solver": ("variational",)}
+
+
+def keys_of(section):
+    """Return {name: Key} of a section, in the table's order."""
+    return {key.name: key for key in KEYS if key.section == section}
+
+
+def markdown():
+    """Return the table of all keys as Markdown."""
+    lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    for key in KEYS:
+        default = "" if key.default is ABSENT else default_text(key.default)
+        lines.append(f"| `{key.path}` | {key.value.text.replace('|', 'or')} | {default} | {key.meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def default_text(default):
+    """Return a default as it would stand in the input."""
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, tuple):
+        return "[" + ", ".join(default_text(entry) for entry in default) + "]"
+    return f'"{default}"' if isinstance(default, str) else str(default)

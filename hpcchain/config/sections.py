@@ -1,0 +1,142 @@
+"""The input as the program sees it: one frozen record per section, every default filled in."""
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class BoxSection:
+    """[box]: edge lengths and lower corner [length], and the boundary's name per axis."""
+
+    size: tuple
+    origin: tuple
+    boundary: tuple
+
+
+@dataclass(frozen=True, eq=False)
+class MoleculeSection:
+    """One [[molecule]]: `count` equal molecules of `beads` beads.
+
+    `bond_length`, `diameter` and `mass` are one number for all or a tuple; `bonds` is an (n, 2) int64 array for a
+    graph and else None; `positions` and `velocities` are (count * beads, 3) float64 arrays or None.
+    """
+
+    name: str
+    kind: str
+    beads: int
+    count: int
+    bond_length: object
+    diameter: object
+    mass: object
+    arms: int | None
+    arm_beads: int | None
+    bonds: np.ndarray | None
+    self_contact: bool
+    positions: np.ndarray | None
+    velocities: np.ndarray | None
+
+    @property
+    def bond_count(self):
+        """Number of bonds of one molecule."""
+        if self.kind == "graph":
+            return len(self.bonds)
+        return self.beads if self.kind == "ring" else self.beads - 1
+
+    def __eq__(self, other):
+        if not isinstance(other, MoleculeSection):
+            return NotImplemented
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None
+
+
+def _same(a, b):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
+    return a == b
+
+
+@dataclass(frozen=True)
+class InitialSection:
+    """[initial]: method "grow", "explicit" or "file"; temperature [mass length^2 / time^2]; growth_rate "auto" or a number."""
+
+    method: str
+    temperature: float
+    seed: int
+    growth_rate: object
+    file: str | None
+
+
+@dataclass(frozen=True)
+class PropagatorSection:
+    """[propagator]; `step` is None where the propagator chooses [time]."""
+
+    name: str
+    stages: int
+    variant: str
+    solver: str
+    step: float | None
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class ContactSection:
+    """[contact]: coefficients of restitution and contact duration [time]."""
+
+    restitution: float
+    tangential_restitution: float
+    contact_time: float
+
+
+@dataclass(frozen=True)
+class RunSection:
+    """[run]; only `end_time` [time] and `engine` have an effect on results, the others are "auto" or a value."""
+
+    end_time: float
+    engine: str
+    window: object
+    sectors: object
+    cell_size: object
+    list_shell: object
+
+
+@dataclass(frozen=True)
+class OutputSection:
+    """[output]: intervals of simulated time [time]; `checkpoint_wall_minutes` is None or a number of minutes."""
+
+    directory: str
+    frame_every: float
+    report_every: float
+    checkpoint_every: float
+    checkpoint_wall_minutes: float | None
+    keep_checkpoints: int
+    events: bool
+
+
+@dataclass(frozen=True)
+class Config:
+    """A checked input; `source` is the file's name for messages and does not count in a comparison."""
+
+    title: str
+    box: BoxSection
+    molecules: tuple
+    initial: InitialSection
+    propagator: PropagatorSection
+    contact: ContactSection
+    run: RunSection
+    output: OutputSection
+    source: str = field(default="input", compare=False)
+
+    __hash__ = None
+
+    @property
+    def beads(self):
+        """Number of beads of the whole system."""
+        return sum(kind.beads * kind.count for kind in self.molecules)
+
+    def to_toml(self):
+        """Return the resolved input as text that loads back to an equal Config."""
+        from hpcchain.config.write import to_toml
+
+        return to_toml(self)

@@ -1,0 +1,249 @@
+"""What a key of the input may hold: each class reads one TOML value or says in a few words why it cannot be."""
+
+import math
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from hpcchain.config.nearest import suggestion
+
+
+class Wrong(Exception):
+    """A value that a key cannot hold; the text says why, the caller adds the file and the key."""
+
+
+# Numbers stay within these magnitudes, so that squares and cubes neither overflow nor vanish.
+LARGEST, SMALLEST = 1e60, 1e-60
+
+
+def shown(value):
+    """Return a value as a short text for a message."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer with more digits than Python will print
+        text = f"a {type(value).__name__} with very many digits"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def finite(value):
+    """Return a TOML number as a finite float.
+
+    Raises
+    ------
+    Wrong
+        When it is not an integer or float, is nan or infinite, or overflows.
+    """
+    if type(value) not in (int, float):
+        raise Wrong(f"{shown(value)} is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise Wrong(f"{shown(value)} is too large for a number") from None
+    if not math.isfinite(number):
+        raise Wrong(f"{shown(value)} is not a finite number")
+    if abs(number) > LARGEST or 0.0 < abs(number) < SMALLEST:
+        raise Wrong(f"{number:g} is beyond the range {SMALLEST:g} to {LARGEST:g} of numbers")
+    return number
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number within bounds; `word` (such as "auto") may stand instead."""
+
+    above: float | None = None
+    least: float | None = None
+    most: float | None = None
+    word: str | None = None
+
+    @property
+    def text(self):
+        """The kind of value in words."""
+        bounds = [f"> {self.above:g}"] if self.above is not None else []
+        bounds += [f">= {self.least:g}"] if self.least is not None else []
+        bounds += [f"<= {self.most:g}"] if self.most is not None else []
+        return "number" + (" " + ", ".join(bounds) if bounds else "") + (f' or "{self.word}"' if self.word else "")
+
+    def read(self, value):
+        """Return the value as a float, or the word."""
+        if self.word is not None and value == self.word:
+            return value
+        if self.word is not None and isinstance(value, str):
+            raise Wrong(f'{shown(value)} is neither a number nor "{self.word}"')
+        number = finite(value)
+        low = (self.above is not None and number <= self.above) or (self.least is not None and number < self.least)
+        if low or (self.most is not None and number > self.most):
+            raise Wrong(f"{number:g} is out of range; needs a {self.text}")
+        return number
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number within bounds."""
+
+    least: int = 0
+    most: int = 2**63 - 1
+
+    @property
+    def text(self):
+        """The kind of value in words."""
+        return f"whole number >= {self.least}"
+
+    def read(self, value):
+        """Return the value as an int."""
+        if type(value) is not int:
+            raise Wrong(f"{shown(value)} is not a whole number")
+        if not self.least <= value <= self.most:
+            raise Wrong(f"{shown(value)} is out of range; needs a {self.text}, at most {self.most}")
+        return value
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text; unless `empty` is allowed it names something and so holds no control characters either."""
+
+    empty: bool = True
+    text = "text"
+
+    def read(self, value):
+        """Return the value as a str."""
+        if not isinstance(value, str):
+            raise Wrong(f"{shown(value)} is not a text in quotes")
+        if not self.empty and not value.strip():
+            raise Wrong("is empty")
+        if not self.empty and any(ord(letter) < 32 or ord(letter) == 127 for letter in value):
+            raise Wrong(f"{shown(value)} has control characters")
+        return value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few names; those in `later` are known but cannot be had yet."""
+
+    names: tuple
+    later: tuple = ()
+
+    @property
+    def text(self):
+        """The kind of value in words."""
+        return " | ".join(f'"{name}"' for name in self.names)
+
+    def read(self, value):
+        """Return the name."""
+        if not isinstance(value, str):
+            raise Wrong(f"{shown(value)} is not one of {self.text}")
+        if value in self.later:
+            raise Wrong(f'"{value}" is not available in this version; use {self.text}')
+        if value not in self.names:
+            raise Wrong(f"{shown(value)} is unknown{suggestion(value, self.names)}; use {self.text}")
+        return value
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A number that this version knows with one value only."""
+
+    value: float
+    least: float
+    most: float
+    text = "number"
+
+    def read(self, value):
+        """Return the value as a float."""
+        number = Number(least=self.least, most=self.most).read(value)
+        if number != self.value:
+            raise Wrong(f"{number:g} is not available in this version; use {self.value}")
+        return number
+
+
+@dataclass(frozen=True)
+class Flag:
+    """true or false."""
+
+    text = "true | false"
+
+    def read(self, value):
+        """Return the value as a bool."""
+        if type(value) is not bool:
+            raise Wrong(f"{shown(value)} is not true or false")
+        return value
+
+
+@dataclass(frozen=True)
+class Each:
+    """A list of a fixed length (any when 0), every entry of one kind; `word` may stand instead."""
+
+    entry: object
+    length: int = 0
+    word: str | None = None
+
+    @property
+    def text(self):
+        """The kind of value in words."""
+        return f"list of {self.length or 'any'} × ({self.entry.text})" + (f' or "{self.word}"' if self.word else "")
+
+    def read(self, value):
+        """Return the values as a tuple."""
+        if self.word is not None and value == self.word:
+            return value
+        if not isinstance(value, list):
+            raise Wrong(f"{shown(value)} is not a list" + (f' or "{self.word}"' if self.word else ""))
+        if self.length and len(value) != self.length:
+            raise Wrong(f"has {len(value)} entries; needs {self.length}")
+        return tuple(self._entry(i, item) for i, item in enumerate(value))
+
+    def _entry(self, i, item):
+        try:
+            return self.entry.read(item)
+        except Wrong as wrong:
+            raise Wrong(f"entry {i}: {wrong}") from None
+
+
+@dataclass(frozen=True)
+class NumberOrList:
+    """One positive number for all, or a list with one for each."""
+
+    text = "number > 0, or a list of them"
+
+    def read(self, value):
+        """Return a float, or a tuple of floats."""
+        one = Number(above=0.0)
+        return Each(one).read(value) if isinstance(value, list) else one.read(value)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table of numbers with `width` columns, read into one array."""
+
+    width: int
+    whole: bool = False
+
+    @property
+    def text(self):
+        """The kind of value in words."""
+        return f"list of [{', '.join(('i', 'j') if self.whole else ('x', 'y', 'z'))}]"
+
+    def read(self, value):
+        """Return the rows as an (n, width) array of float64, or of int64 when whole."""
+        if not isinstance(value, list):
+            raise Wrong(f"{shown(value)} is not a {self.text}")
+        for i, row in enumerate(value):
+            if not isinstance(row, list) or len(row) != self.width:
+                raise Wrong(f"row {i}: {shown(row)} is not a list of {self.width} numbers")
+        if set(map(type, chain.from_iterable(value))) - ({int} if self.whole else {int, float}):
+            self._complain(value)
+        try:
+            rows = np.array(value, dtype=np.int64 if self.whole else np.float64).reshape(-1, self.width)
+        except OverflowError:
+            raise Wrong("holds a number that is too large") from None
+        if not self.whole and not (np.abs(rows) <= LARGEST).all():
+            self._complain(value)
+        return rows
+
+    def _complain(self, value):
+        read = Integer(least=-(2**63)).read if self.whole else finite
+        for i, item in enumerate(chain.from_iterable(value)):
+            try:
+                read(item)
+            except Wrong as wrong:
+                raise Wrong(f"row {i // self.width}: {wrong}") from None

@@ -1,0 +1,63 @@
+"""Write a Config as TOML."""
+
+import json
+
+import numpy as np
+
+from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
+
+
+def to_toml(config):
+    """Return the resolved input as text that loads back to an equal Config.
+
+    Parameters
+    ----------
+    config : Config
+        The checked input.
+
+    Returns
+    -------
+    str
+        TOML with every key that applies.
+    """
+    parts = [f"title = {value_text(config.title)}\n"]
+    for section in SECTIONS:
+        if section == "molecule":
+            parts += [section_text("[[molecule]]", section, kind, skip_for(kind)) for kind in config.molecules]
+        else:
+            record = getattr(config, section)
+            skip = skip_for(record) if section == "propagator" else ()
+            parts.append(section_text(f"[{section}]", section, record, skip))
+    return "\n".join(parts)
+
+
+def skip_for(record):
+    """Return the keys that mean nothing for a molecule's kind or a propagator's name."""
+    if hasattr(record, "kind"):
+        given = ("beads",) if record.kind == "monomer" else ()
+        return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
+    return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
+
+
+def section_text(header, section, record, skip=()):
+    """Return one section with its header; keys that are not set are left out."""
+    lines = [header]
+    for name in keys_of(section):
+        value = getattr(record, name)
+        if value is not None and name not in skip:
+            lines.append(f"{name} = {value_text(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def value_text(value):
+    """Return a value as TOML; floats in their shortest form that reads back to the same bits."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, np.ndarray):
+        rows = ",\n".join("    " + repr(row) for row in value.tolist())
+        return f"[\n{rows},\n]" if len(value) else "[]"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(value_text(entry) for entry in value) + "]"
+    return repr(value)

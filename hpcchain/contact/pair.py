@@ -1,0 +1,142 @@
+"""The earliest contact of two beads on the common span of their segments.
+
+A pair's separation is taken to the nearest image once, where both segments exist; f(s) = |r(s)|^2 - d(s)^2 with
+r the separation and d the contact distance, which may grow. Everything is a function of the two segments and of
+constants of the run, in a form that is exactly antisymmetric in the two beads, so it does not matter who asks.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+TOUCHING = 2e-14
+JUST_HIT = 1e-11
+LEAST_STEP = 1e-8
+MOST_STEPS = 100000
+
+
+@njit(cache=True, inline="always")
+def bead_state(series, place, order, t):
+    """Return position and velocity (6 floats) of a bead's polynomial at time t after its start."""
+    p = place + 24 * order
+    x = series[p]
+    y = series[p + 8]
+    z = series[p + 16]
+    u = 0.0
+    v = 0.0
+    w = 0.0
+    for _ in range(order):
+        p -= 24
+        u = u * t + x
+        v = v * t + y
+        w = w * t + z
+        x = x * t + series[p]
+        y = y * t + series[p + 8]
+        z = z * t + series[p + 16]
+    return x, y, z, u, v, w
+
+
+@njit(cache=True, inline="always")
+def curve(line, seg, series, i, t):
+    """Return position and velocity (6 floats) of bead i at time t after its segment's start."""
+    order = seg[i, 5]
+    if order > 1:
+        return bead_state(series, seg[i, 4], order, t)
+    u = line[i, 3]
+    v = line[i, 4]
+    w = line[i, 5]
+    return line[i, 0] + u * t, line[i, 1] + v * t, line[i, 2] + w * t, u, v, w
+
+
+@njit(cache=True)
+def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, just_hit):
+    """Return when two beads in straight flight touch: the first root of |r + v s|^2 = (d + growth s)^2, or inf.
+
+    Parameters
+    ----------
+    rx, ry, rz, vx, vy, vz : float
+        Separation [length] and its rate [length / time].
+    d, growth : float
+        Contact distance [length] and its rate [length / time].
+    just_hit : bool
+        The two segments began with a contact of this pair.
+    """
+    a = vx * vx + vy * vy + vz * vz - growth * growth
+    b = rx * vx + ry * vy + rz * vz - d * growth
+    if b >= 0.0 and a >= 0.0:
+        return np.inf
+    c = rx * rx + ry * ry + rz * rz - d * d
+    if c <= TOUCHING * d * d or (just_hit and c <= JUST_HIT * d * d):
+        if b < 0.0 and not just_hit:
+            return 0.0
+        if a < 0.0 and b > 0.0:
+            return -2.0 * b / a
+        return np.inf
+    disc = b * b - a * c
+    if disc < 0.0:
+        return np.inf
+    if b < 0.0:
+        return c / (-b + math.sqrt(disc))
+    return (b + math.sqrt(disc)) / -a
+
+
+@njit(cache=True)
+def curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, limit, just_hit):
+    """Return when two beads on curved paths touch, by steps that cannot pass a root, or inf.
+
+    Each step is the time in which f, falling from f with slope f' and curvature at least -M, can first vanish
+    (NUMERICS 9.5). M depends on the two whole segments only; `limit` merely ends the search early.
+
+    Parameters
+    ----------
+    i, j : int
+        Beads.
+    ti, tj : float
+        Where the common span starts on each bead's segment [time].
+    sx, sy, sz : float
+        Image shift, added to x_i - x_j [length].
+    d, growth : float
+        Contact distance at the start of the span [length] and its rate [length / time].
+    bend : float
+        Bound of the relative acceleration [length / time^2].
+    until, limit : float
+        Length of the common span, and how much of it is of interest [time].
+    just_hit : bool
+        The two segments began with a contact of this pair.
+    """
+    s = 0.0
+    big = 0.0
+    touching = (JUST_HIT if just_hit else TOUCHING) * d * d
+    for step in range(MOST_STEPS):
+        xi, yi, zi, ui, vi, wi = curve(line, seg, series, i, ti + s)
+        xj, yj, zj, uj, vj, wj = curve(line, seg, series, j, tj + s)
+        rx = (xi - xj) + sx
+        ry = (yi - yj) + sy
+        rz = (zi - zj) + sz
+        ux = ui - uj
+        uy = vi - vj
+        uz = wi - wj
+        rr = rx * rx + ry * ry + rz * rz
+        width = d + growth * s
+        f = rr - width * width
+        slope = 2.0 * (rx * ux + ry * uy + rz * uz - width * growth)
+        if step == 0:
+            speed = math.sqrt(ux * ux + uy * uy + uz * uz) + bend * until
+            big = 2.0 * (math.sqrt(rr) + speed * until) * bend + 2.0 * growth * growth
+            if just_hit and f <= touching:
+                slope = max(slope, 0.0)
+                f = 0.0
+        elif f <= touching and slope >= 0.0:
+            f = max(f, 0.0)
+        if f <= TOUCHING * d * d and slope < 0.0:
+            return max(s - f / slope, 0.0) if step else 0.0
+        f = max(f, 0.0)
+        if big <= 0.0:
+            return np.inf
+        root = math.sqrt(slope * slope + 2.0 * big * f)
+        ds = 2.0 * f / (root - slope) if slope < 0.0 else (slope + root) / big
+        s += max(ds, LEAST_STEP * d / (speed + LEAST_STEP)) if f <= touching else max(ds, 1e-16 * (ti + tj + s))
+        if s > limit:
+            return np.inf
+    return s

@@ -1,0 +1,55 @@
+"""When a bead's surface touches a hard wall at right angles to an axis."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from hpcchain.contact.pair import LEAST_STEP, MOST_STEPS, TOUCHING, curve
+
+
+@njit(cache=True)
+def wall_contact(line, seg, series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit):
+    """Return when bead i touches a wall, by steps that cannot pass the contact, or inf.
+
+    Parameters
+    ----------
+    t : float
+        Start of the search after the bead's segment start [time].
+    axis, side : int
+        Normal of the wall; side +1 for the lower wall (gap = x - wall - radius), -1 for the upper.
+    wall, radius, growth : float
+        Place of the wall, radius at the start of the search [length] and its rate [length / time].
+    bend : float
+        Bound of the bead's acceleration [length / time^2].
+    limit : float
+        Length of the search [time].
+    just_hit : bool
+        The segment began with a contact of this bead.
+    """
+    s = 0.0
+    for step in range(MOST_STEPS):
+        x, y, z, u, v, w = curve(line, seg, series, i, t + s)
+        if axis == 1:
+            x = y
+            u = v
+        elif axis == 2:
+            x = z
+            u = w
+        gap = side * (x - wall) - radius - growth * s
+        slope = side * u - growth
+        if step == 0 and just_hit and abs(gap) < 10 * TOUCHING * (radius + abs(wall)):
+            slope = max(slope, 0.0)
+            gap = 0.0
+        touching = TOUCHING * (radius + 0.1 * abs(wall))
+        if gap <= touching and slope < 0.0:
+            return max(s - gap / slope, 0.0) if step else 0.0
+        gap = max(gap, 0.0)
+        if bend <= 0.0:
+            return s - gap / slope if slope < 0.0 and s - gap / slope <= limit else np.inf
+        root = math.sqrt(slope * slope + 2.0 * bend * gap)
+        ds = 2.0 * gap / (root - slope) if slope < 0.0 else (slope + root) / bend
+        s += max(ds, LEAST_STEP * math.sqrt(radius / bend)) if gap <= touching else max(ds, 1e-16 * (t + s))
+        if s > limit:
+            return np.inf
+    return s

@@ -1,0 +1,88 @@
+"""The folder of checkpoints: names, the newest that can be trusted, and how many are kept."""
+
+import re
+from pathlib import Path
+
+from hpcchain.errors import DataError
+from hpcchain.io import atomic
+from hpcchain.io.checkpoint import read_time
+from hpcchain.io.collective import root_does
+
+PATTERN = re.compile(r"ckpt-(\d{9,}\.\d{12})\.h5")
+
+
+def checkpoint_name(time):
+    """Return the file name of a checkpoint.
+
+    The name has 12 decimals, so that names sort by time (below 1e9) and differ for times further apart than an event
+    takes to resolve; the exact time is inside.
+
+    Parameters
+    ----------
+    time : float
+        [time], not negative.
+    """
+    return f"ckpt-{time:022.12f}.h5"
+
+
+def list_checkpoints(folder):
+    """Return (time in the name, path) of the checkpoints in a folder, the latest first; files only, none opened."""
+    folder = Path(folder)
+    names = [(PATTERN.fullmatch(path.name), path) for path in folder.iterdir()] if folder.is_dir() else []
+    found = [(float(match.group(1)), path) for match, path in names if match and path.is_file()]
+    return sorted(found, reverse=True)
+
+
+def newest_valid(folder, comm=None):
+    """Find the latest checkpoint that is whole; collective.
+
+    Parameters
+    ----------
+    folder : path
+    comm : communicator or None
+
+    Returns
+    -------
+    path : Path or None
+        None when there is none.
+    refused : list of (Path, str)
+        Later checkpoints that were passed over, and why.
+    """
+    candidates = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder))
+    refused = []
+    for _, path in candidates:
+        problem = _problem(path, comm)
+        if problem is None:
+            return path, refused
+        refused.append((path, problem))
+    return None, refused
+
+
+def prune(folder, keep, comm=None):
+    """Remove all but the latest checkpoints, and the leftovers of killed runs; collective.
+
+    Parameters
+    ----------
+    folder : path
+    keep : int
+        How many stay; at least one always does.
+
+    Returns
+    -------
+    list of Path
+        What was removed.
+    """
+    candidates = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder))
+    old = [path for _, path in candidates[max(keep, 1):]]
+    atomic.remove(old[::-1], comm)
+    atomic.remove_leftovers(folder, comm)
+    return old
+
+
+def _problem(path, comm):
+    """Return why a checkpoint cannot be used, or None."""
+    try:
+        time = read_time(path, comm)
+    except DataError as error:
+        return str(error)
+    return None if checkpoint_name(time) == path.name else f"{path}: holds time {time!r}; it was renamed"

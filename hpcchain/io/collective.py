@@ -1,0 +1,87 @@
+"""What makes the ranks do the same: rank numbers, values from the root, failures that all of them learn.
+
+A communicator is an mpi4py object, or None for a serial run.
+"""
+
+from contextlib import contextmanager
+
+from hpcchain.errors import DataError, HpcchainError
+
+FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
+"""What the operating system, h5py and numpy raise over a bad file or disk."""
+
+
+def rank_of(comm):
+    """Return this process's rank; 0 when serial."""
+    return 0 if comm is None else comm.Get_rank()
+
+
+def size_of(comm):
+    """Return the number of ranks; 1 when serial."""
+    return 1 if comm is None else comm.Get_size()
+
+
+def is_parallel(comm):
+    """Return whether there is more than one rank."""
+    return size_of(comm) > 1
+
+
+def barrier(comm):
+    """Wait for all ranks."""
+    if is_parallel(comm):
+        comm.Barrier()
+
+
+def from_root(comm, value):
+    """Return rank 0's value on every rank."""
+    return comm.bcast(value, root=0) if is_parallel(comm) else value
+
+
+def gathered(comm, value):
+    """Return the values of all ranks, in rank order, on every rank."""
+    return comm.allgather(value) if is_parallel(comm) else [value]
+
+
+def agree(comm, failure=None):
+    """Raise on every rank the failure of the lowest rank that has one; return if none has."""
+    failures = [found for found in gathered(comm, failure) if found is not None]
+    if failures:
+        raise failures[0]
+
+
+@contextmanager
+def translated(path, doing):
+    """Turn whatever a bad file or disk raises inside into a DataError that names the file; of this rank only."""
+    try:
+        yield
+    except HpcchainError:
+        raise
+    except FAILURES as reason:
+        raise DataError(f"{path}: {doing} failed: {plain(reason)}") from reason
+
+
+@contextmanager
+def together(comm, path, doing):
+    """Like `translated`, and every rank learns of it; the body must not communicate."""
+    failure = None
+    try:
+        with translated(path, doing):
+            yield
+    except HpcchainError as error:
+        failure = error
+    agree(comm, failure)
+
+
+def root_does(comm, path, doing, action):
+    """Run an action on rank 0 and return its result on every rank; its failure is everyone's."""
+    result = None
+    with together(comm, path, doing):
+        if rank_of(comm) == 0:
+            result = action()
+    return from_root(comm, result)
+
+
+def plain(reason):
+    """Return an exception as one line of text."""
+    text = " ".join(str(reason).split()) or type(reason).__name__
+    return text if len(text) < 300 else text[:300] + " ..."

@@ -1,0 +1,106 @@
+"""What is in one of our files, and where it comes from."""
+
+import os
+
+from hpcchain.io import files
+from hpcchain.io.checkpoint import read_checkpoint
+from hpcchain.io.observables import names_in
+from hpcchain.io.parts import read_head
+from hpcchain.io.trajectory import open_trajectory
+from hpcchain.model.system import OPEN, PERIODIC, WALL
+
+BOUNDARIES = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
+
+
+def info(path):
+    """Return a description of a checkpoint, trajectory, observables, event log or part, one fact per line.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    DataError
+        When the file is missing, foreign or damaged.
+    """
+    kind = files.kind_of(path)
+    describe = {"checkpoint": _checkpoint, "trajectory": _trajectory, "observables": _observables,
+                "events": _events, "part": _part}[kind]
+    facts = {"file": str(path), "kind": f"{kind}, format {files.FORMAT[kind]}", "bytes": os.path.getsize(path)}
+    return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items())
+
+
+def _checkpoint(path):
+    found = read_checkpoint(path)
+    topology, box = found.system.topology, found.system.box
+    boundary = " ".join(BOUNDARIES[int(kind)] for kind in box.boundary)
+    facts = {
+        "time": repr(found.time),
+        "box": f"{_numbers(box.size)} from {_numbers(box.origin)}, {boundary}",
+        "beads": topology.beads,
+        "bonds": len(topology.bonds),
+        "molecules": f"{topology.molecules} ({_kinds(topology)})",
+        "propagator": found.system.physics.propagator,
+    }
+    facts |= {f"total {name}": value for name, value in sorted(found.counters.items())}
+    return facts | found.provenance
+
+
+def _kinds(topology):
+    counts = [(int((topology.kind == kind).sum()), name) for kind, name in enumerate(topology.names)]
+    return ", ".join(f"{count} {name}" for count, name in counts)
+
+
+def _trajectory(path):
+    with open_trajectory(path) as found:
+        facts = {
+            "frames": len(found),
+            "times": _span(found.time),
+            "box": _numbers(found.edges),
+            "beads": len(found.species),
+            "bonds": len(found.bonds),
+            "bead types": ", ".join(found.names),
+        }
+    return facts | _provenance(path)
+
+
+def _observables(path):
+    with files.reading(path, "observables") as file:
+        facts = {name: f"{_shape(file[name])} {_span(files.get(file, f'{name}/time'))}" for name in names_in(file)}
+    return facts | _provenance(path)
+
+
+def _shape(group):
+    count, *columns = group["value"].shape
+    return f"{count} reports" + (f" of {columns}" if columns else "") + ","
+
+
+def _events(path):
+    with files.reading(path, "events") as file:
+        time, kind = files.get(file, "events/time"), files.get(file, "events/kind")
+    facts = {"events": len(time), "bead-bead": int((kind == 0).sum()), "wall": int((kind == 1).sum()),
+             "times": _span(time)}
+    return facts | _provenance(path)
+
+
+def _part(path):
+    head = read_head(path)
+    return {"part": head.index} | {name: f"{head.count(name)} after {head.start[name]}" for name in sorted(head.start)}
+
+
+def _provenance(path):
+    with files.reading(path, None) as file:
+        return files.get_json(file, "provenance")
+
+
+def _span(times):
+    return f"time {float(times[0])!r} to {float(times[-1])!r}" if len(times) else "none"
+
+
+def _numbers(values):
+    return " x ".join(f"{value:.17g}" for value in values)

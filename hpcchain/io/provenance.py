@@ -1,0 +1,57 @@
+"""Where a file comes from: versions, machine, time; nothing about the user."""
+
+import os
+import platform
+import socket
+from datetime import UTC, datetime
+from importlib import metadata
+
+import h5py
+from llvmlite import binding
+
+import hpcchain
+from hpcchain.io.collective import from_root, gathered, size_of
+
+
+def collect(comm=None, mpi_library=""):
+    """Return versions of everything that computed or wrote, the machine, and the time; the same on all ranks.
+
+    Parameters
+    ----------
+    comm : communicator or None
+    mpi_library : str
+        What the MPI library says of itself; only its first line is kept.
+
+    Returns
+    -------
+    dict of str -> str or int
+        `cpu_names` holds every distinct CPU name over the ranks, joined by commas: more than one means unlike nodes.
+    """
+    hosts = len(set(gathered(comm, socket.gethostname())))
+    cpus = sorted(set(gathered(comm, cpu_name())))
+    found = {
+        "hpcchain": hpcchain.__version__,
+        "python": platform.python_version(),
+        **{name: version_of(name) for name in ("numpy", "numba", "llvmlite", "mpi4py", "h5py")},
+        "hdf5": h5py.version.hdf5_version,
+        "mpi": mpi_library.strip("\0\n ").partition("\n")[0],
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpu_names": ", ".join(cpus),
+        "hosts": hosts,
+        "ranks": size_of(comm),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    return from_root(comm, found)
+
+
+def cpu_name():
+    """Return the CPU that numba compiles for: NUMBA_CPU_NAME, or the host's."""
+    return os.environ.get("NUMBA_CPU_NAME") or binding.get_host_cpu_name()
+
+
+def version_of(package):
+    """Return an installed package's version, or "absent"."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "absent"

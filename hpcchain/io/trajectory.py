@@ -1,0 +1,157 @@
+"""The trajectory file: H5MD 1.1 in the profile that MDAnalysis and VMD read; its layout, and a reader."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import h5py
+import numpy as np
+
+import hpcchain
+from hpcchain.io import files, rows
+from hpcchain.io.species import bead_types
+from hpcchain.model.system import PERIODIC
+
+GROUP = "particles/trajectory"
+VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
+
+
+def create_layout(file, frames, topology, box, comm):
+    """Write all that does not change with time, and create the tables of `frames` frames; collective."""
+    _write_h5md(file)
+    group = file.create_group(GROUP)
+    _create_series(group, frames, topology.beads)
+    _write_box(group, frames, box, comm)
+    _write_beads(file, group, topology, comm)
+    _write_bonds(file, group, topology, comm)
+    rows.put(file, "parameters/box_origin", np.asarray(box.origin, dtype=np.float64), comm)
+    rows.put(file, "parameters/boundary", np.asarray(box.boundary, dtype=np.int8), comm)
+
+
+def write_clock(file, steps, times, comm):
+    """Write the step and time of every frame, which all tables share."""
+    for name, values in (("step", steps), ("time", times)):
+        dataset = file[f"{GROUP}/position/{name}"]
+        low, high = rows.slab(len(values), comm)
+        rows.write_at(dataset, (low,), values[low:high], comm)
+
+
+def write_frame(file, number, slabs, comm):
+    """Write this rank's slab of one frame: dict of name -> (n, 3)."""
+    for name, part in slabs.items():
+        dataset = file[f"{GROUP}/{name}/value"]
+        rows.write_at(dataset, (number, rows.slab(dataset.shape[1], comm)[0], 0), part[None], comm)
+
+
+def _write_h5md(file):
+    group = file.create_group("h5md")
+    group.attrs["version"] = np.array([1, 1], dtype=np.int32)
+    files.set_text(group.create_group("author"), "name", "hpcchain")
+    creator = group.create_group("creator")
+    files.set_text(creator, "name", "hpcchain")
+    files.set_text(creator, "version", hpcchain.__version__)
+
+
+def _create_series(group, frames, beads):
+    """Create the time-dependent tables; all share one step and one time dataset."""
+    for name, kind in VECTORS.items():
+        rows.create(group, f"{name}/value", (frames, beads, 3), kind)
+    rows.create(group, "position/step", (frames,), np.int64)
+    rows.create(group, "position/time", (frames,), np.float64)
+    for name in ("velocity", "image", "box/edges"):
+        for column in ("step", "time"):
+            group.require_group(name)[column] = group[f"position/{column}"]
+
+
+def _write_box(group, frames, box, comm):
+    group["box"].attrs["dimension"] = np.int32(3)
+    boundary = ["periodic" if kind == PERIODIC else "none" for kind in box.boundary]
+    group["box"].attrs["boundary"] = np.array(boundary, dtype="S8")
+    edges = rows.create(group, "box/edges/value", (frames, 3), np.float64)
+    low, high = rows.slab(frames, comm)
+    rows.write_at(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)), comm)
+
+
+def _write_beads(file, group, topology, comm):
+    species, names = bead_types(topology)
+    rows.put(group, "id", np.arange(topology.beads, dtype=np.int64), comm)
+    rows.put(group, "species", species, comm)
+    rows.put(group, "mass", topology.mass, comm)
+    rows.put(group, "diameter", topology.diameter, comm)
+    rows.put(group, "molecule", topology.molecule_of_bead.astype(np.int64), comm)
+    files.put_json(file, "parameters/species_names", names, comm)
+
+
+def _write_bonds(file, group, topology, comm):
+    bonds = np.asarray(topology.bonds, dtype=np.int64).reshape(-1, 2)
+    dataset = rows.put(file, "connectivity/bonds", bonds, comm)
+    dataset.attrs["particles_group"] = group.ref
+    for column, name in enumerate(("bond_from", "bond_to")):
+        rows.put(file, f"parameters/vmd_structure/{name}", (bonds[:, column] + 1).astype(np.int32), comm)
+
+
+@dataclass
+class Trajectory:
+    """An open trajectory; see `open_trajectory`.
+
+    Attributes
+    ----------
+    step : (F,) int64 array
+    time : (F,) float64 array
+        [time]
+    species, molecule : (N,) integer arrays
+    names : list of str
+        Names of the bead types that `species` counts.
+    mass, diameter : (N,) float64 arrays
+        [mass], [length]
+    bonds : (B, 2) int64 array
+    edges, origin : (3,) float64 arrays
+        The box [length].
+    periodic : (3,) bool array
+    """
+
+    step: np.ndarray
+    time: np.ndarray
+    species: np.ndarray
+    molecule: np.ndarray
+    names: list
+    mass: np.ndarray
+    diameter: np.ndarray
+    bonds: np.ndarray
+    edges: np.ndarray
+    origin: np.ndarray
+    periodic: np.ndarray
+    _file: h5py.File
+
+    def __len__(self):
+        """Return the number of frames."""
+        return len(self.time)
+
+    def frame(self, number):
+        """Return (position, velocity, image) of a frame, (N, 3) each [length], [length / time], box lengths."""
+        with files.translated(self._file.filename, f"reading frame {number}"):
+            return tuple(self._file[f"{GROUP}/{name}/value"][number] for name in VECTORS)
+
+
+@contextmanager
+def open_trajectory(path):
+    """Yield the Trajectory in a trajectory.h5; frames are read one by one.
+
+    Raises
+    ------
+    DataError
+        When the file is missing, foreign or damaged.
+    """
+    with files.reading(path, "trajectory") as file:
+        static = {name: files.get(file, f"{GROUP}/{name}") for name in ("species", "molecule", "mass", "diameter")}
+        edges = files.get(file, f"{GROUP}/box/edges/value")
+        yield Trajectory(
+            step=files.get(file, f"{GROUP}/position/step"),
+            time=files.get(file, f"{GROUP}/position/time"),
+            names=files.get_json(file, "parameters/species_names"),
+            bonds=files.get(file, "connectivity/bonds"),
+            edges=edges[0] if len(edges) else np.zeros(3),
+            origin=files.get(file, "parameters/box_origin"),
+            periodic=files.get(file, "parameters/boundary") == PERIODIC,
+            _file=file,
+            **static,
+        )

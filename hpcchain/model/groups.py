@@ -1,0 +1,70 @@
+"""Molecules of equal shape taken together, so that NumPy works on all of them at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Group:
+    """Molecules with the same number of beads, the same bonds, masses and bond lengths.
+
+    Attributes
+    ----------
+    molecules : (C,) int64 array
+        Their ids.
+    beads : (C, n) int64 array
+        Global ids of their beads.
+    bonds : (b, 2) int64 array
+        Bonds of one molecule, beads counted from 0.
+    length : (b,) float64 array
+        Bond lengths [length].
+    mass : (n,) float64 array
+        Bead masses [mass].
+    """
+
+    molecules: np.ndarray
+    beads: np.ndarray
+    bonds: np.ndarray
+    length: np.ndarray
+    mass: np.ndarray
+
+    @property
+    def is_chain(self):
+        """Whether bond l joins beads l and l + 1, and nothing else."""
+        n = len(self.mass)
+        chain = np.arange(n - 1)[:, None] + np.arange(2)
+        return len(self.bonds) == n - 1 and np.array_equal(self.bonds, chain)
+
+    @property
+    def has_cycles(self):
+        """Whether bonds close on themselves, so that some may follow from the others."""
+        return len(self.bonds) >= len(self.mass)
+
+
+def groups_of(topology):
+    """Return one Group per kind of molecule, in the order of kinds.
+
+    Parameters
+    ----------
+    topology : Topology
+        All molecules; those of one kind are equal.
+    """
+    groups = []
+    for kind in range(len(topology.names)):
+        molecules = np.flatnonzero(topology.kind == kind)
+        if len(molecules) == 0:
+            continue
+        one = molecules[0]
+        bead, bond = (slice(first[one], first[one + 1]) for first in (topology.first_bead, topology.first_bond))
+        start = topology.first_bead[molecules]
+        groups.append(
+            Group(
+                molecules=molecules,
+                beads=start[:, None] + np.arange(bead.stop - bead.start),
+                bonds=topology.bonds[bond] - topology.first_bead[one],
+                length=topology.bond_length[bond],
+                mass=topology.mass[bead],
+            )
+        )
+    return groups

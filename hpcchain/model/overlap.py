@@ -1,0 +1,140 @@
+"""Find beads that overlap each other or a wall, by cells, in plain NumPy."""
+
+import numpy as np
+
+from hpcchain.model.system import PERIODIC, WALL
+
+CHUNK = 1_000_000
+
+
+def wall_overlap(box, topology, position, tolerance=1e-9):
+    """Return (bead, axis, depth) of the bead that reaches furthest into a wall, or None when none does.
+
+    Parameters
+    ----------
+    box, topology, position :
+        The system; position (N, 3) [length].
+    tolerance : float
+        Depth that does not count, relative to the diameter.
+    """
+    axes = np.flatnonzero(box.boundary == WALL)
+    if len(axes) == 0:
+        return None
+    radius = 0.5 * topology.diameter[:, None]
+    x = position[:, axes] - box.origin[axes]
+    depth = radius - np.minimum(x, box.size[axes] - x)
+    excess = depth - 2.0 * tolerance * radius
+    at, axis = np.unravel_index(np.argmax(excess), excess.shape)
+    return (int(at), int(axes[axis]), float(depth[at, axis])) if excess[at, axis] > 0.0 else None
+
+
+def bead_overlap(box, topology, position, tolerance=1e-9):
+    """Return (bead, bead, distance) of two beads that overlap, or None when none do.
+
+    Nearest images are taken in the separation. Bonded pairs, and pairs of a molecule without self-contact, are left
+    out for their direct image only: a bead meets the other images of its own molecule like any other bead.
+
+    Parameters
+    ----------
+    box, topology, position :
+        The system; position (N, 3), unwrapped [length]; a periodic side is at least three contact distances.
+    tolerance : float
+        Overlap that does not count, relative to the contact distance.
+    """
+    worst = None
+    molecule = topology.molecule_of_bead
+    bonded = np.sort(topology.bonds[:, 0] * topology.beads + topology.bonds[:, 1])
+    for i, j in near_pairs(box, position, float(topology.diameter.max())):
+        separation = position[j] - position[i]
+        shift = np.where(box.boundary == PERIODIC, np.rint(separation / box.size), 0.0)
+        separation -= shift * box.size
+        contact = 0.5 * (topology.diameter[i] + topology.diameter[j])
+        distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))
+        close = np.flatnonzero(distance < contact * (1.0 - tolerance))
+        if len(close) == 0:
+            continue
+        i, j, shift, depth = i[close], j[close], shift[close], (contact - distance)[close]
+        free = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]] | _among(bonded, i, j, topology.beads)
+        depth[free & (shift == 0.0).all(axis=1)] = 0.0
+        at = int(np.argmax(depth))
+        if depth[at] > 0.0:
+            low, high = sorted((int(i[at]), int(j[at])))
+            worst = (low, high, float(distance[close[at]]))
+            break
+    return worst
+
+
+def _among(sorted_keys, i, j, beads):
+    """Return whether each pair's key is among the sorted ones."""
+    if len(sorted_keys) == 0:
+        return np.zeros(len(i), dtype=bool)
+    key = np.minimum(i, j) * beads + np.maximum(i, j)
+    at = np.minimum(np.searchsorted(sorted_keys, key), len(sorted_keys) - 1)
+    return sorted_keys[at] == key
+
+
+def near_pairs(box, position, distance):
+    """Yield index arrays (i, j), each pair at least once, that hold every pair whose nearest images are within a distance.
+
+    Parameters
+    ----------
+    box : Box
+        Periodic sides at least three times the distance.
+    position : (N, 3) float64 array
+        Unwrapped [length].
+    distance : float
+        [length].
+    """
+    cell, shape = _cells(box, position, distance)
+    code = _code(cell, shape)
+    order = np.argsort(code, kind="stable")
+    sorted_code, cell = code[order], cell[order]
+    for offset in _half_shell():
+        target = cell + offset
+        periodic = box.boundary == PERIODIC
+        target = np.where(periodic, target % shape, target)
+        inside = ((target >= 0) & (target < shape)).all(axis=1)
+        source = np.flatnonzero(inside)
+        wanted = _code(target[source], shape)
+        first = np.searchsorted(sorted_code, wanted, side="left")
+        last = np.searchsorted(sorted_code, wanted, side="right")
+        if not any(offset):
+            first = source + 1
+        yield from _ranges(order, source, first, last)
+
+
+def _half_shell():
+    offsets = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)]
+    return [offset for offset in offsets if offset >= (0, 0, 0)]
+
+
+def _cells(box, position, distance):
+    """Return the (N, 3) int64 cell of every bead and the (3,) numbers of cells."""
+    periodic = box.boundary == PERIODIC
+    low = np.where(periodic, box.origin, position.min(axis=0))
+    extent = np.where(periodic, box.size, np.maximum(position.max(axis=0) - low, distance))
+    shape = np.clip(np.floor(extent / (distance * (1.0 + 1e-9))), 1, 2**20).astype(np.int64)
+    scaled = (position - low) / extent
+    scaled = np.where(periodic, scaled - np.floor(scaled), scaled)
+    return np.minimum((scaled * shape).astype(np.int64), shape - 1), shape
+
+
+def _code(cell, shape):
+    return (cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2]
+
+
+def _ranges(order, source, first, last):
+    """Yield (order[source], order[k]) for first <= k < last, in portions of bounded size."""
+    count = np.maximum(last - first, 0)
+    busy = count > 0
+    source, first, count = source[busy], first[busy], count[busy]
+    total = np.cumsum(count)
+    begin = 0
+    while begin < len(source):
+        done = total[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, done + CHUNK, side="right")))
+        n = count[begin:end]
+        start = np.repeat(np.cumsum(n) - n, n)
+        k = np.repeat(first[begin:end], n) + np.arange(n.sum()) - start
+        yield order[np.repeat(source[begin:end], n)], order[k]
+        begin = end

@@ -1,0 +1,126 @@
+"""Start configurations: check and project an explicit start, and the constants that go with a start."""
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.model.clock import tick_for
+from hpcchain.model.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.overlap import bead_overlap, wall_overlap
+from hpcchain.model.system import Physics, State, System
+from hpcchain.model.topology import build_box, build_topology
+
+TOLERANCE = 1e-9
+
+
+def build_system(config):
+    """Return the System of an input with an explicit start, positions and velocities on the bonds to round-off.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input with initial.method "explicit".
+
+    Raises
+    ------
+    ConfigError
+        When bonds or velocities are off by more than 1e-9 relative, or beads overlap; the message names global beads.
+    """
+    if config.initial.method != "explicit":
+        raise ConfigError(f'{config.source}: initial.method: "{config.initial.method}" is not an explicit start')
+    box, topology = build_box(config), build_topology(config)
+    position = np.concatenate([kind.positions for kind in config.molecules])
+    velocity = np.concatenate([kind.velocities for kind in config.molecules])
+    check_start(config.source, box, topology, position, velocity)
+    try:
+        position = project_positions(topology, position)
+    except NotConverged as error:
+        raise ConfigError(f"{config.source}: molecule.positions: {error}") from None
+    velocity = project_velocities(topology, position, velocity)
+    return System(box, topology, State.at_rest_clock(position, velocity), build_physics(config, topology, velocity))
+
+
+def check_start(source, box, topology, position, velocity):
+    """Raise ConfigError unless a start satisfies its bonds and nothing overlaps, to 1e-9 relative.
+
+    Parameters
+    ----------
+    source : str
+        The input's name for messages.
+    box, topology :
+        The system.
+    position, velocity : (N, 3) float64 arrays
+        [length], [length / time].
+    """
+    _check_bonds(source, topology, position)
+    _check_rates(source, topology, position, velocity)
+    wall = wall_overlap(box, topology, position, TOLERANCE)
+    if wall is not None:
+        bead, axis, depth = wall
+        raise ConfigError(
+            f"{source}: molecule.positions: bead {bead} reaches {depth:.3g} into a wall of axis {axis}; "
+            "move it inside the box"
+        )
+    pair = bead_overlap(box, topology, position, TOLERANCE)
+    if pair is not None:
+        i, j, distance = pair
+        contact = 0.5 * (topology.diameter[i] + topology.diameter[j])
+        raise ConfigError(
+            f"{source}: molecule.positions: beads {i} and {j} overlap: their distance {distance:.12g} is below the "
+            f"contact distance {contact:.12g}; move them apart"
+        )
+
+
+def _check_bonds(source, topology, position):
+    bond = bond_vectors(position, topology.bonds)
+    length = np.sqrt(np.einsum("bk,bk->b", bond, bond))
+    error = np.abs(length / topology.bond_length - 1.0)
+    bad = np.flatnonzero(error > TOLERANCE)
+    if len(bad):
+        at = bad[np.argmax(error[bad])]
+        i, j = topology.bonds[at]
+        raise ConfigError(
+            f"{source}: molecule.positions: beads {i} and {j} are {length[at]:.12g} apart, their bond_length is "
+            f"{topology.bond_length[at]:.12g}; they must agree to {TOLERANCE:g} relative"
+        )
+
+
+def _check_rates(source, topology, position, velocity):
+    bond = bond_vectors(position, topology.bonds)
+    rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(velocity, topology.bonds))) / topology.bond_length
+    squared = np.einsum("ik,ik->i", velocity, velocity)
+    speed = np.sqrt(np.maximum(squared[topology.bonds].max(axis=1), squared.mean()))
+    excess = rate - TOLERANCE * speed
+    bad = np.flatnonzero(excess > 0.0)
+    if len(bad):
+        at = bad[np.argmax(excess[bad])]
+        i, j = topology.bonds[at]
+        raise ConfigError(
+            f"{source}: molecule.velocities: the bond of beads {i} and {j} would stretch at {rate[at]:.6g}; velocities "
+            f"must not change a bond's length, to {TOLERANCE:g} of their speed"
+        )
+
+
+def build_physics(config, topology, velocity):
+    """Return the constants of a run; the clock's tick follows from the contact distance and the root mean square speed.
+
+    Parameters
+    ----------
+    config : Config
+        The input.
+    topology : Topology
+        For the diameters.
+    velocity : (N, 3) float64 array
+        At the start [length / time].
+    """
+    speed = float(np.sqrt(np.mean(np.einsum("ik,ik->i", velocity, velocity)))) if len(velocity) else 0.0
+    contact = float(topology.diameter.min())
+    propagator = config.propagator
+    return Physics(
+        tick=tick_for(contact / speed if speed > 0.0 else 0.0),
+        propagator=propagator.name,
+        stages=propagator.stages,
+        step=propagator.step or 0.0,
+        tolerance=propagator.tolerance,
+        restitution=config.contact.restitution,
+        options={"variant": propagator.variant, "solver": propagator.solver},
+    )

@@ -1,0 +1,69 @@
+"""The box and the molecules of a checked input."""
+
+import numpy as np
+
+from hpcchain.config.check import bond_table
+from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
+
+BOUNDARY = {"periodic": PERIODIC, "wall": WALL, "open": OPEN}
+
+
+def build_box(config):
+    """Return the Box of an input.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
+    section = config.box
+    return Box(
+        size=np.array(section.size, dtype=np.float64),
+        origin=np.array(section.origin, dtype=np.float64),
+        boundary=np.array([BOUNDARY[name] for name in section.boundary], dtype=np.int8),
+    )
+
+
+def build_topology(config):
+    """Return the Topology of an input: kinds in the file's order, equal molecules one after another.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
+    kinds = config.molecules
+    counts = [kind.count for kind in kinds]
+    beads = np.repeat([kind.beads for kind in kinds], counts)
+    bonds = np.repeat([kind.bond_count for kind in kinds], counts)
+    first_bead, first_bond = running_sum(beads), running_sum(bonds)
+    pairs, begin = [], 0
+    for kind in kinds:
+        start = first_bead[begin : begin + kind.count]
+        pairs.append((bond_table(kind)[None] + start[:, None, None]).reshape(-1, 2))
+        begin += kind.count
+    return Topology(
+        names=tuple(kind.name for kind in kinds),
+        kind=np.repeat(np.arange(len(kinds), dtype=np.int32), counts),
+        first_bead=first_bead,
+        first_bond=first_bond,
+        bonds=np.concatenate(pairs),
+        bond_length=per_item(kinds, "bond_length", "bond_count"),
+        mass=per_item(kinds, "mass", "beads"),
+        diameter=per_item(kinds, "diameter", "beads"),
+        self_contact=np.repeat([kind.self_contact for kind in kinds], counts),
+    )
+
+
+def running_sum(sizes):
+    """Return the (n + 1,) int64 array of where blocks of the given sizes begin, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def per_item(kinds, name, size):
+    """Return one float64 value per bead or bond of all molecules."""
+    blocks = []
+    for kind in kinds:
+        one = np.broadcast_to(np.asarray(getattr(kind, name), dtype=np.float64), getattr(kind, size))
+        blocks.append(np.broadcast_to(one, (kind.count, len(one))).ravel())
+    return np.concatenate(blocks)

@@ -1,0 +1,67 @@
+"""Random velocities of a given temperature that satisfy the bonds."""
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.model.constraints import degrees_of_freedom, project_velocities
+from hpcchain.model.random import Stream, normal
+
+
+def kinetic_energy(topology, velocity):
+    """Return the kinetic energy [mass length^2 / time^2].
+
+    Parameters
+    ----------
+    topology : Topology
+        For the masses.
+    velocity : (N, 3) float64 array
+        [length / time].
+    """
+    return 0.5 * float(np.sum(topology.mass * np.einsum("ik,ik->i", velocity, velocity)))
+
+
+def maxwell(topology, position, temperature, seed):
+    """Return Maxwellian velocities along the bonds' constraints, at rest as a whole, with the temperature exactly as asked.
+
+    Each bead draws by its global id; the draw is then projected to the bonds of its molecule (mass-weighted), the
+    centre of mass is brought to rest, and all is scaled to a kinetic energy of f T / 2 with f degrees of freedom
+    (`degrees_of_freedom`, the momentum's three not counted).
+
+    Parameters
+    ----------
+    topology : Topology
+        Masses and bonds.
+    position : (N, 3) float64 array
+        Bonds satisfied [length].
+    temperature : float
+        [mass length^2 / time^2].
+    seed : int
+        The run's seed.
+
+    Returns
+    -------
+    (N, 3) float64 array
+        Velocities [length / time].
+
+    Raises
+    ------
+    ConfigError
+        When nothing but the centre of mass can move, so that there is no temperature.
+    """
+    freedom = degrees_of_freedom(topology, position)
+    if freedom <= 0:
+        raise ConfigError(
+            'initial.temperature: one bead whose momentum is zero has no temperature; use initial.method = "explicit"'
+        )
+    draws = normal(seed, Stream.VELOCITY, np.arange(topology.beads))[:, :3]
+    velocity = draws * np.sqrt(temperature / topology.mass)[:, None]
+    # resting and scaling bring back some round-off along the bonds; the second round leaves none
+    for _ in range(2):
+        velocity = rest(topology, project_velocities(topology, position, velocity))
+        velocity *= np.sqrt(freedom * temperature / (2.0 * kinetic_energy(topology, velocity)))
+    return velocity
+
+
+def rest(topology, velocity):
+    """Return velocities less that of the centre of mass."""
+    return velocity - (topology.mass @ velocity) / topology.mass.sum()

@@ -1,0 +1,1 @@
+"""Everything that knows of more than one rank; the only folder that imports mpi4py."""

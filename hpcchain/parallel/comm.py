@@ -1,0 +1,185 @@
+"""The ranks of this run: the one module that names MPI's world communicator.
+
+`world()` gives a `World` when MPI can be used and a `Single` when it cannot and nobody asked for several ranks; both
+answer to the same names, so callers never ask which one they hold. The set-up methods take any Python object; the
+engine packs its own buffers and uses `World.mpi` for them.
+"""
+
+import time
+from array import array
+
+from hpcchain.errors import UsageError
+from hpcchain.parallel.launcher import launched
+
+POLL_SECONDS = 0.002
+OPS = {"sum": "add", "min": "minimum", "max": "maximum"}
+
+
+class Single:
+    """One rank without MPI.
+
+    Attributes
+    ----------
+    rank, size : int
+        0 and 1.
+    mpi : None
+        What h5py's parallel driver takes; there is none.
+    """
+
+    rank = 0
+    size = 1
+    mpi = None
+
+    def barrier(self):
+        """Wait until every rank is here."""
+
+    def bcast(self, value, root=0):
+        """Return root's object on every rank."""
+        return value
+
+    def gather(self, value, root=0):
+        """Return the list of every rank's object on root, None elsewhere."""
+        return [value]
+
+    def allgather(self, value):
+        """Return the list of every rank's object, in rank order."""
+        return [value]
+
+    def allreduce(self, value, op="sum"):
+        """Return the "sum", "min" or "max" over ranks of a number or, element by element, of an array.
+
+        Floating sums depend on the rank count in the last bits: use them for reports, never for the motion.
+        """
+        return combine([value], op)
+
+    def any(self, flag):
+        """Return whether the flag is true on any rank."""
+        return bool(flag)
+
+    def agree(self, outcome, patience=None):
+        """Return every rank's outcome (a tuple of whole numbers) in rank order, or None when some rank does not come.
+
+        Parameters
+        ----------
+        outcome : tuple of int
+            The same length on all ranks.
+        patience : float, optional
+            Wall seconds to wait for the others; without it, as long as it takes.
+        """
+        return [tuple(outcome)]
+
+    def abort(self, code):
+        """End every rank at once with an exit code; the last resort when the others cannot be told."""
+        raise SystemExit(code)
+
+
+class World(Single):
+    """The ranks of an MPI communicator.
+
+    Parameters
+    ----------
+    mpi : mpi4py.MPI.Comm
+        Used for everything but `agree`, which has a copy of its own: the last word of a failing rank cannot be
+        taken for part of an unfinished exchange.
+    """
+
+    def __init__(self, mpi):
+        self.mpi = mpi
+        self.rank = mpi.Get_rank()
+        self.size = mpi.Get_size()
+        self._last_words = mpi.Dup()
+
+    def barrier(self):
+        self.mpi.Barrier()
+
+    def bcast(self, value, root=0):
+        return self.mpi.bcast(value, root=root)
+
+    def gather(self, value, root=0):
+        return self.mpi.gather(value, root=root)
+
+    def allgather(self, value):
+        return self.mpi.allgather(value)
+
+    def allreduce(self, value, op="sum"):
+        return combine(self.mpi.allgather(value), op)
+
+    def any(self, flag):
+        return any(self.mpi.allgather(bool(flag)))
+
+    def agree(self, outcome, patience=None):
+        mine = array("q", outcome)
+        theirs = array("q", bytes(8 * len(mine) * self.size))
+        request = self._last_words.Iallgather(mine, theirs)
+        deadline = None if patience is None else time.monotonic() + patience
+        while not request.Test():
+            if deadline is not None and time.monotonic() > deadline:
+                return None
+            time.sleep(POLL_SECONDS)
+        return [tuple(theirs[i : i + len(mine)]) for i in range(0, len(theirs), len(mine))]
+
+    def abort(self, code):
+        self.mpi.Abort(code)
+
+
+def combine(values, op):
+    """Return the "sum", "min" or "max" of numbers or same-shaped arrays, from the first to the last.
+
+    Raises
+    ------
+    ValueError
+        For another op.
+    """
+    if op not in OPS:
+        raise ValueError(f"op {op!r} is none of {', '.join(OPS)}")
+    import numpy  # costs more than all else that a --help or a message needs
+
+    join = getattr(numpy, OPS[op])
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+    return result
+
+
+def world():
+    """Return the ranks of this run; collective: every rank calls it, once.
+
+    Returns
+    -------
+    World or Single
+
+    Raises
+    ------
+    UsageError
+        When the launcher started several processes that MPI does not join to one run.
+    """
+    announced, _ = launched()
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        if announced > 1:
+            raise UsageError(without_mpi4py(announced, error)) from error
+        return Single()
+    mpi = MPI.COMM_WORLD
+    if announced > 1 and mpi.Get_size() == 1:
+        library = MPI.Get_library_version().split(",")[0].split("\n")[0].strip("\0 ")
+        raise UsageError(singletons(announced, library))
+    return World(mpi)
+
+
+def without_mpi4py(announced, error):
+    """Return the message for several processes without a working mpi4py."""
+    reason = " ".join(str(error).split())
+    return (
+        f"the launcher started {announced} ranks, but mpi4py cannot be used ({reason}): each would be a run of its own. "
+        "Run tools/setup, or start hpcchain without mpirun or srun for one rank"
+    )
+
+
+def singletons(announced, library):
+    """Return the message for several processes of which each is alone in its world."""
+    return (
+        f"the launcher started {announced} ranks, but each finds itself alone under {library}: they would be "
+        f"{announced} separate runs. Use the launcher of that MPI (its own mpirun; under Slurm a fitting srun --mpi=...), "
+        "or load the MPI that the launcher belongs to"
+    )

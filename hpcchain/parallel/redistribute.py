@@ -1,0 +1,125 @@
+"""Move rows between ranks: to whom they are addressed, or to and from contiguous slabs of the global order."""
+
+import numpy as np
+
+from hpcchain.errors import EngineError
+
+
+def exchange(comm, destination, rows):
+    """Send every row to its destination rank.
+
+    Parameters
+    ----------
+    comm : communicator
+    destination : (n,) integer array
+        Rank that each row goes to.
+    rows : (n, ...) array
+        Any dtype without objects; dtype and trailing shape are the same on all ranks.
+
+    Returns
+    -------
+    received : (m, ...) array
+        Rows by sending rank, and in the sender's order within it.
+    counts : (size,) int64 array
+        How many rows came from each rank.
+    """
+    order = np.argsort(destination, kind="stable")
+    sent = np.bincount(destination, minlength=comm.Get_size()).astype(np.int64)
+    counts = np.empty_like(sent)
+    comm.Alltoall(sent, counts)
+    outgoing = np.ascontiguousarray(rows[order])
+    received = np.empty((int(counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
+    width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+    comm.Alltoallv([_raw(outgoing), sent * width], [_raw(received), counts * width])
+    return received, counts
+
+
+def _raw(rows):
+    """Return the bytes of a contiguous array as a flat uint8 view."""
+    if rows.size == 0:
+        return np.empty(0, dtype=np.uint8)
+    return rows.reshape(-1).view(np.uint8)
+
+
+def to_slabs(comm, bounds, ids, arrays):
+    """Bring rows into global order, rank r holding rows bounds[r]:bounds[r + 1].
+
+    Parameters
+    ----------
+    comm : communicator
+    bounds : (size + 1,) int64 array
+        Slab limits, the same on all ranks.
+    ids : (n,) int64 array
+        Global ids of this rank's rows, in any order.
+    arrays : dict of name -> (n, ...) array
+
+    Returns
+    -------
+    dict of name -> (bounds[r + 1] - bounds[r], ...) array
+
+    Raises
+    ------
+    EngineError
+        On every rank, if an id is out of range, missing or held twice.
+    """
+    ids = np.asarray(ids, dtype=np.int64)
+    _agree_on_range(comm, bounds, ids)
+    owner = np.searchsorted(bounds, ids, side="right") - 1
+    received, _ = exchange(comm, owner, ids)
+    order = np.argsort(received, kind="stable")
+    low, high = bounds[comm.Get_rank()], bounds[comm.Get_rank() + 1]
+    _agree(comm, _not_once(received[order], low, high))
+    return {name: exchange(comm, owner, rows)[0][order] for name, rows in arrays.items()}
+
+
+def from_slabs(comm, bounds, ids, slabs):
+    """Return the rows of the given ids, in their order: the inverse of `to_slabs`.
+
+    Parameters
+    ----------
+    comm : communicator
+    bounds : (size + 1,) int64 array
+    ids : (n,) int64 array
+        Global ids this rank wants; several ranks may want the same one.
+    slabs : dict of name -> (bounds[r + 1] - bounds[r], ...) array
+
+    Returns
+    -------
+    dict of name -> (n, ...) array
+
+    Raises
+    ------
+    EngineError
+        On every rank, if an id is out of range.
+    """
+    ids = np.asarray(ids, dtype=np.int64)
+    _agree_on_range(comm, bounds, ids)
+    owner = np.searchsorted(bounds, ids, side="right") - 1
+    wanted, counts = exchange(comm, owner, ids)
+    asker = np.repeat(np.arange(comm.Get_size()), counts)
+    place = np.argsort(owner, kind="stable")
+    answer = {}
+    for name, slab in slabs.items():
+        rows, _ = exchange(comm, asker, slab[wanted - bounds[comm.Get_rank()]])
+        answer[name] = np.empty_like(rows)
+        answer[name][place] = rows
+    return answer
+
+
+def _agree_on_range(comm, bounds, ids):
+    outside = ids[(ids < 0) | (ids >= bounds[-1])]
+    _agree(comm, f"bead {outside[0]} does not exist: there are {bounds[-1]} beads" if len(outside) else None)
+
+
+def _not_once(ids, low, high):
+    """Return what is wrong with sorted ids that should be low, low + 1, ..., high - 1; None if nothing is."""
+    count = np.bincount(ids - low, minlength=high - low)
+    wrong = np.flatnonzero(count != 1)
+    return f"bead {wrong[0] + low} is held by {count[wrong[0]]} ranks instead of one" if len(wrong) else None
+
+
+def _agree(comm, problem):
+    """Raise the first rank's problem on every rank."""
+    problems = [text for text in comm.allgather(problem) if text]
+    if problems:
+        raise EngineError(problems[0])

@@ -1,0 +1,159 @@
+"""One interface to all propagators: a molecule is loaded from its segment, kicked, and given a new segment.
+
+The state in the workspace is COEF rows 0 and 1 (positions, velocities). `prepare` makes bond vectors and factors and
+puts the state on the bonds; `kick` and `expand` need them.
+"""
+
+import math
+
+from numba import njit
+
+from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare, chain_series
+from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN2, MASK, ROW, TILE
+from hpcchain.propagators.rotor import rotor_series
+from hpcchain.sector.layout import (
+    BALLISTIC,
+    MOL_BEADS,
+    MOL_BONDS,
+    MOL_FIRST,
+    MOL_ORDER,
+    MOL_SERIES,
+    MOL_SOLVER,
+    MOL_TABLE,
+    MOL_TILES,
+    ROTOR,
+    TABLE,
+)
+
+
+@njit(cache=True)
+def load(work, o, mol, m, table, series, line, dt):
+    """Bring molecule m to the workspace at offset o, a time dt after its segment's start."""
+    nt = mol[m, MOL_TILES]
+    _load_table(work, o, table, mol[m, MOL_TABLE], nt)
+    if mol[m, MOL_SOLVER] == BALLISTIC:
+        _load_straight(work, o, line, mol[m, MOL_FIRST], dt)
+        return
+    order = mol[m, MOL_ORDER]
+    for t in range(nt):
+        _horner(work, o + t * TILE + COEF, series, mol[m, MOL_SERIES] + t * BLOCK, order, dt)
+
+
+@njit(cache=True)
+def _load_table(work, o, table, at, nt):
+    for t in range(nt):
+        w = o + t * TILE
+        for k in range(16):
+            work[w + INVM + k] = table[at + k]
+        for k in range(8):
+            work[w + MASK + k] = table[at + 16 + k]
+            work[w + LEN2 + k] = table[at + 24 + k]
+        at += TABLE
+
+
+@njit(cache=True)
+def load_start(work, o, mol, m, table, line):
+    """Bring molecule m's start state, bit for bit, to the workspace at offset o."""
+    nt = mol[m, MOL_TILES]
+    _load_table(work, o, table, mol[m, MOL_TABLE], nt)
+    for t in range(nt):
+        for k in range(2 * ROW):
+            work[o + t * TILE + COEF + k] = 0.0
+    first = mol[m, MOL_FIRST]
+    for b in range(mol[m, MOL_BEADS]):
+        p = o + (b >> 3) * TILE + (b & 7) + COEF
+        for c in range(3):
+            work[p + 8 * c] = line[first + b, c]
+            work[p + ROW + 8 * c] = line[first + b, 3 + c]
+
+
+@njit(cache=True)
+def _load_straight(work, o, line, i, dt):
+    for k in range(48):
+        work[o + COEF + k] = 0.0
+    for c in range(3):
+        work[o + COEF + 8 * c] = line[i, c] + line[i, 3 + c] * dt
+        work[o + COEF + ROW + 8 * c] = line[i, 3 + c]
+
+
+@njit(cache=True)
+def _horner(work, at, series, place, order, dt):
+    x = work[at : at + ROW]
+    v = work[at + ROW : at + 2 * ROW]
+    top = series[place + ROW * order : place + ROW * (order + 1)]
+    for i in range(ROW):
+        x[i] = top[i]
+        v[i] = 0.0
+    for k in range(order - 1, -1, -1):
+        row = series[place + ROW * k : place + ROW * (k + 1)]
+        for i in range(ROW):
+            v[i] = v[i] * dt + x[i]
+            x[i] = x[i] * dt + row[i]
+
+
+@njit(cache=True)
+def prepare(work, o, mol, m):
+    """Make bond vectors and the factors of T, then put positions and velocities on the bonds."""
+    if mol[m, MOL_SOLVER] == BALLISTIC:
+        return
+    chain_prepare(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS])
+
+
+@njit(cache=True)
+def refresh(work, o, mol, m):
+    """Make bond vectors and factors of T, leaving the state as it is."""
+    if mol[m, MOL_SOLVER] == BALLISTIC:
+        return
+    chain_bonds(work, o, mol[m, MOL_TILES], COEF, HIST)
+    chain_factor(work, o, mol[m, MOL_BONDS])
+
+
+@njit(cache=True)
+def kick(work, o, mol, m, bead, nx, ny, nz):
+    """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
+    return chain_kick(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], bead, nx, ny, nz)
+
+
+@njit(cache=True)
+def push(work, o, nt, p):
+    """Add p times the KICK rows to the velocities."""
+    for t in range(nt):
+        w = o + t * TILE
+        for k in range(ROW):
+            work[w + COEF + ROW + k] += p * work[w + KICK + k]
+
+
+@njit(cache=True)
+def expand(work, o, mol, m, h, tolerance):
+    """Expand the free motion of the state in the workspace; return order and length of the segment (0: ballistic)."""
+    solver = mol[m, MOL_SOLVER]
+    if solver == BALLISTIC:
+        return 1, h
+    if solver == ROTOR:
+        return rotor_series(work, o, h, tolerance)
+    return chain_series(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], h, tolerance)
+
+
+@njit(cache=True)
+def store(work, o, mol, m, series, order):
+    """Copy the coefficients from the workspace to the molecule's block."""
+    mol[m, MOL_ORDER] = order
+    for t in range(mol[m, MOL_TILES]):
+        source = work[o + t * TILE + COEF : o + t * TILE + COEF + ROW * (order + 1)]
+        place = mol[m, MOL_SERIES] + t * BLOCK
+        target = series[place : place + ROW * (order + 1)]
+        for k in range(ROW * (order + 1)):
+            target[k] = source[k]
+
+
+@njit(cache=True)
+def acceleration_bound(work, o, b):
+    """Return the bound of bead b's acceleration over the segment in the workspace [length / time^2]."""
+    p = o + (b >> 3) * TILE + (b & 7) + BOUND
+    return math.sqrt(work[p] ** 2 + work[p + 8] ** 2 + work[p + 16] ** 2)
+
+
+@njit(cache=True)
+def beads_of(mol, m):
+    """Return first bead and number of beads of molecule m."""
+    return mol[m, MOL_FIRST], mol[m, MOL_BEADS]

@@ -1,0 +1,62 @@
+"""A rigid dimer in free flight: centre of mass straight, axis turning uniformly (NUMERICS 1, exact cases)."""
+
+import math
+
+from numba import njit
+
+from hpcchain.propagators.lanes import BOUND, COEF, INVM, KMAX, ROW
+
+
+@njit(cache=True)
+def rotor_series(work, o, h, tolerance):
+    """Fill the position coefficients of a dimer: those of cos and sin, until two in a row are below `tolerance`.
+
+    Positions and velocities are in COEF rows 0 and 1. The segment is kept to about a radian, where the series is
+    exact to round-off.
+
+    Returns
+    -------
+    order : int
+        Highest coefficient.
+    h : float
+        Length of the segment [time], at most what was asked.
+    """
+    share = work[o + INVM] / (work[o + INVM] + work[o + INVM + 1])
+    uu = 0.0
+    ww = 0.0
+    for c in range(3):
+        u = work[o + COEF + 8 * c + 1] - work[o + COEF + 8 * c]
+        w = work[o + COEF + ROW + 8 * c + 1] - work[o + COEF + ROW + 8 * c]
+        uu += u * u
+        ww += w * w
+    omega2 = ww / uu
+    if h * h * omega2 > 1.0:
+        h = 1.0 / math.sqrt(omega2)
+    even = 1.0
+    odd = 1.0
+    order = 1
+    axis = math.sqrt(uu)
+    phase = math.sqrt(omega2)
+    for k in range(2, KMAX + 1):
+        if k % 2 == 0:
+            even *= -omega2 / (k * (k - 1))
+            factor = even
+        else:
+            odd *= -omega2 / (k * (k - 1))
+            factor = odd
+        for c in range(3):
+            row = o + COEF + ROW * (k % 2) + 8 * c
+            u = (work[row + 1] - work[row]) * factor
+            work[o + COEF + ROW * k + 8 * c] = -share * u
+            work[o + COEF + ROW * k + 8 * c + 1] = (1.0 - share) * u
+        order = k
+        if k % 2 == 1 and abs(even) * (k - 1) * h ** (k - 2) < tolerance * phase and abs(odd) * k * h ** (
+            k - 1
+        ) < tolerance:
+            break
+    for c in range(3):
+        work[o + BOUND + 8 * c] = 0.0
+        work[o + BOUND + 8 * c + 1] = 0.0
+    work[o + BOUND] = omega2 * axis * share
+    work[o + BOUND + 1] = omega2 * axis * (1.0 - share)
+    return order, h

@@ -1,0 +1,172 @@
+"""Bond graphs as flat integer arrays: what the free-motion kernels need to know of a molecule's shape.
+
+The multipliers of the bonds solve T lambda = r with T = G M^-1 G^T; two bonds couple in T when they share a bead.
+`build_structure` eliminates the bonds in minimum-degree order (a chain fills in nothing, a ring one column) and
+writes everything a sparse L D L^T needs into one array. All positions in it count from its own start, so the
+structures of several molecule kinds can be laid one after the other (`join_structures`).
+
+===========  ==========================================================================================
+header word  meaning
+===========  ==========================================================================================
+SIZE         length of the whole array
+BEADS        n
+BONDS        nb
+STRIDE       nb rounded up to a multiple of LANES: the stride of per-bond components
+FILL         number of entries of L below the diagonal
+LOW, HIGH    where the first and second beads of the bonds start, nb words each
+ORDER        where the elimination order starts, nb words (bond ids)
+COLUMN       where the column starts of L begin, nb + 1 words, in elimination order
+ROW          where the rows of L begin, FILL words (bond ids, earliest eliminated first)
+COUPLINGS    number of (pair of bonds, shared bead) records
+COUPLING     where the records start: entry of L, bond, bond, shared bead, sign of the product of G's signs
+UPDATE       where the entries of L that elimination changes are listed, in the order it changes them
+===========  ==========================================================================================
+"""
+
+import heapq
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+
+LANES = 4
+SIZE, BEADS, BONDS, STRIDE, FILL, LOW, HIGH, ORDER, COLUMN, ROW, COUPLINGS, COUPLING, UPDATE = range(13)
+HEADER_WORDS = 13
+RECORD_WORDS = 5
+
+
+def build_structure(n, bonds):
+    """Describe a molecule's bond graph for the kernels.
+
+    Parameters
+    ----------
+    n : int
+        Number of beads.
+    bonds : (nb, 2) array of int
+        Local bead ids (low, high) of each bond; the bond vector points from the first to the second.
+
+    Returns
+    -------
+    (size,) int64 array
+        The relocatable description laid out as the module's table says.
+
+    Raises
+    ------
+    ConfigError
+        If a bond names a bead that does not exist, joins a bead to itself, or is given twice.
+    """
+    bonds = np.asarray(bonds, dtype=np.int64).reshape(-1, 2)
+    _check_bonds(n, bonds)
+    order, columns = _eliminate(_neighbours(n, bonds))
+    slot = {}
+    for bond in order:
+        for row in columns[bond]:
+            slot[bond, row] = len(slot)
+    column = np.cumsum([0] + [len(columns[bond]) for bond in order])
+    couplings = _couplings(n, bonds, slot)
+    parts = {
+        LOW: bonds[:, 0],
+        HIGH: bonds[:, 1],
+        ORDER: order,
+        COLUMN: column,
+        ROW: [row for bond in order for row in columns[bond]],
+        COUPLING: couplings,
+        UPDATE: _updates(order, columns, slot),
+    }
+    counts = {BEADS: n, BONDS: len(bonds), STRIDE: padded(len(bonds)), FILL: len(slot)}
+    counts[COUPLINGS] = len(couplings) // RECORD_WORDS
+    return _flatten(counts, parts)
+
+
+def join_structures(structures):
+    """Lay several structures one after the other; return the flat array and each one's offset in it."""
+    sizes = [len(structure) for structure in structures]
+    offsets = np.cumsum([0] + sizes[:-1]).astype(np.int64)
+    return np.concatenate(structures), offsets
+
+
+def padded(count):
+    """Round a count up to a multiple of LANES."""
+    return -(-count // LANES) * LANES
+
+
+def _check_bonds(n, bonds):
+    seen = set()
+    for low, high in bonds.tolist():
+        if not (0 <= low < n and 0 <= high < n):
+            raise ConfigError(f"bond [{low}, {high}]: beads of this molecule are numbered 0 to {n - 1}")
+        if low == high:
+            raise ConfigError(f"bond [{low}, {high}] joins a bead to itself; remove it")
+        pair = (min(low, high), max(low, high))
+        if pair in seen:
+            raise ConfigError(f"bond [{low}, {high}] is given twice; remove one")
+        seen.add(pair)
+
+
+def _bonds_at(n, bonds):
+    """List the (bond, sign in G) pairs that meet at each bead."""
+    at = [[] for _ in range(n)]
+    for bond, (low, high) in enumerate(bonds.tolist()):
+        at[low].append((bond, -1))
+        at[high].append((bond, 1))
+    return at
+
+
+def _neighbours(n, bonds):
+    """Return, for each bond, the set of bonds that share a bead with it."""
+    neighbours = [set() for _ in bonds]
+    for meeting in _bonds_at(n, bonds):
+        for bond, _ in meeting:
+            neighbours[bond].update(other for other, _ in meeting if other != bond)
+    return neighbours
+
+
+def _eliminate(neighbours):
+    """Return the minimum-degree order (ties: lowest bond) and each bond's rows of L, in elimination order."""
+    heap = [(len(adjacent), bond) for bond, adjacent in enumerate(neighbours)]
+    heapq.heapify(heap)
+    order, rows = [], {}
+    while heap:
+        degree, bond = heapq.heappop(heap)
+        if bond in rows or degree != len(neighbours[bond]):
+            continue
+        order.append(bond)
+        rows[bond] = neighbours[bond]
+        for other in rows[bond]:
+            neighbours[other] = (neighbours[other] | rows[bond]) - {other, bond}
+            heapq.heappush(heap, (len(neighbours[other]), other))
+    place = {bond: k for k, bond in enumerate(order)}
+    return order, {bond: sorted(rows[bond], key=place.__getitem__) for bond in order}
+
+
+def _couplings(n, bonds, slot):
+    """List the records that assemble the off-diagonal of T into the entries of L."""
+    records = []
+    for bead, meeting in enumerate(_bonds_at(n, bonds)):
+        for k, (a, sign_a) in enumerate(meeting):
+            for b, sign_b in meeting[k + 1 :]:
+                entry = slot[a, b] if (a, b) in slot else slot[b, a]
+                records += [entry, a, b, bead, sign_a * sign_b]
+    return records
+
+
+def _updates(order, columns, slot):
+    """List the entries of L changed when each column is eliminated, pair by pair."""
+    return [
+        slot[first, second]
+        for bond in order
+        for k, first in enumerate(columns[bond])
+        for second in columns[bond][k + 1 :]
+    ]
+
+
+def _flatten(counts, parts):
+    header = np.zeros(HEADER_WORDS, dtype=np.int64)
+    for word, value in counts.items():
+        header[word] = value
+    end = HEADER_WORDS
+    for word, part in parts.items():
+        header[word] = end
+        end += len(part)
+    header[SIZE] = end
+    return np.concatenate([header] + [np.asarray(part, dtype=np.int64) for part in parts.values()])

@@ -1,0 +1,163 @@
+"""The event-driven engine of one rank: arrays, kernels, and what to do when they ask for room."""
+
+import numpy as np
+
+from hpcchain.errors import EngineError
+from hpcchain.model.clock import split
+from hpcchain.model.system import State
+from hpcchain.sector import loop
+from hpcchain.sector.layout import COUNTERS, GROWTH, GROWTH_RATE, C, build_sector, list_capacity
+from hpcchain.sector.order import space_order
+
+EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
+LOG_ROWS = 65536
+
+
+class Engine:
+    """Carries a system forward event by event.
+
+    Parameters
+    ----------
+    system : System
+        Its state gives the start of every bead's segment; the trajectory depends on nothing else.
+    log_events : bool
+        Keep a log of contacts for `drain_events`.
+    shell, cell : float or None
+        Half width of the neighbour lists' shell and least cell width [length]; no effect on results.
+    growth : (float, float)
+        Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
+    """
+
+    def __init__(self, system, log_events=False, shell=None, cell=None, growth=(1.0, 0.0)):
+        self.system = system
+        self.log_rows = LOG_ROWS if log_events else 0
+        self.shell = default_shell(system) if shell is None else shell
+        self.cell = 0.0 if cell is None else cell
+        self.growth = growth
+        self.order = space_order(system)
+        self.capacity = list_capacity(system.topology, self.shell)
+        self.rows = []
+        self.base = float(system.state.ticks.max(initial=0.0))
+        self._build(system)
+
+    def _build(self, system):
+        self.sector, self.ids = build_sector(
+            system, self.shell, self.cell, self.order, self.capacity, self.log_rows
+        )
+        self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
+        loop.start(self.sector)
+        self._enlist()
+
+    def _enlist(self):
+        while loop.enlist(self.sector):
+            need = np.empty(len(self.ids), dtype=np.int64)
+            need[self.ids] = self.sector.row[:, 1]
+            self.capacity = np.maximum(self.capacity, need + need // 2 + 8)
+            self._resize_lists()
+        loop.search_all(self.sector, self.base)
+
+    def _resize_lists(self):
+        room = self.capacity[self.ids]
+        starts = np.concatenate([[0], np.cumsum(room)])
+        self.sector.row[:, 0] = starts[:-1]
+        self.sector.row[:, 2] = room
+        self.sector = self.sector._replace(neighbour=np.zeros(int(starts[-1]), dtype=np.int32))
+
+    def advance(self, time, pause=None):
+        """Run all events up to and including a time [time].
+
+        Parameters
+        ----------
+        time : float
+            Where to stop [time].
+        pause : callable, optional
+            Called between kernel calls, about ten times a second; a true result stops early.
+
+        Returns
+        -------
+        bool
+            Whether the time was reached.
+        """
+        ticks, rest = split(time, self.system.physics.tick)
+        most = 20000
+        while True:
+            status = loop.advance(self.sector, float(ticks), float(rest), self.base, most, self.log_rows)
+            if status == loop.REACHED:
+                return True
+            if status == loop.LOG_FULL:
+                self._drain()
+            elif status == loop.LIST_FULL:
+                self._grow_lists()
+            elif status != loop.PAUSED:
+                raise self._failure(status)
+            if pause is not None and pause():
+                return False
+
+    def _grow_lists(self):
+        self.capacity = self.capacity + self.capacity // 4 + 4
+        self._resize_lists()
+        self._enlist()
+
+    def _failure(self, status):
+        bead = int(self.ids[self.sector.count[C["failed_bead"]]])
+        if status == loop.STUCK:
+            return EngineError(f"bead {bead}: more than {loop.MOST_DEPTH} contacts at one instant; start from "
+                               f"positions that are not wedged")
+        return EngineError("a contact time is not a number; check masses, lengths and velocities for extreme values")
+
+    def _drain(self):
+        count = int(self.sector.count[C["logged"]])
+        if count:
+            log = self.sector.log[:count]
+            rows = np.empty(count, dtype=EVENT_ROW)
+            rows["time"], rows["kind"], rows["impulse"] = log[:, 0], log[:, 1], log[:, 4]
+            rows["bead"] = log[:, 2:4]
+            self.rows.append(rows)
+            self.sector.count[C["logged"]] = 0
+
+    def drain_events(self):
+        """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
+        self._drain()
+        rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=EVENT_ROW)
+        self.rows = []
+        return rows
+
+    def frame(self, time):
+        """Return (N, 3) position, velocity and image counts of all beads at a time, in global bead order."""
+        ticks, rest = split(time, self.system.physics.tick)
+        n = len(self.ids)
+        position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
+        loop.frame(self.sector, float(ticks), float(rest), position, velocity, image)
+        return self._global(position), self._global(velocity), self._global(image)
+
+    def _global(self, rows):
+        out = np.empty_like(rows)
+        out[self.ids] = rows
+        return out
+
+    def state(self):
+        """Return the start states of all present segments, from which a run continues to the same bits."""
+        s = self.sector
+        mol = s.seg[:, 3]
+        return State(
+            position=self._global(s.line[:, 0:3]),
+            velocity=self._global(s.line[:, 3:6]),
+            image=self._global(s.mol[mol, 10:13]),
+            ticks=self._global(s.line[:, 6]),
+            remainder=self._global(s.line[:, 7]),
+            depth=self._global(s.seg[:, 1].astype(np.int32)),
+            struck=self._global(s.seg[:, 2].astype(bool)),
+            step=self._global(s.pace[mol, 0]),
+        )
+
+    @property
+    def counters(self):
+        """Name -> number of events and operations so far (int), for reports."""
+        return {name: int(self.sector.count[i]) for i, name in enumerate(COUNTERS)}
+
+
+def default_shell(system):
+    """Return a half width of the neighbour lists' shell that suits the density [length]."""
+    diameter = system.topology.diameter
+    fraction = float(np.sum(diameter**3)) * np.pi / 6.0 / system.box.volume
+    return float(diameter.mean()) * float(np.clip(0.12 + 0.02 / max(fraction, 0.02), 0.15, 0.5))

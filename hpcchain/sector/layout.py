@@ -1,0 +1,297 @@
+"""The arrays of one rank's sector and how they are made from a system.
+
+Rows of the two-dimensional arrays (beads in local order, a molecule's beads contiguous):
+
+========  ==========  ======================================================================================
+array     columns     meaning
+========  ==========  ======================================================================================
+line      8 float64   start position, start velocity, start ticks, start remainder of the bead's segment
+span      4 float64   bound of acceleration, bound of speed, radius, segment length
+seg       6 int64     segment serial number, depth of its start event, struck in it (0, 1), molecule, place of the
+                      bead's coefficients in `series`, order of the polynomial
+when      2 float64   ticks and remainder of the bead's earliest event
+what      4 int64     that event's partner bead or code (below), partner's serial, depth, global id of the bead
+centre    4 float64   position about which the bead's neighbour list was made, and how long after the segment's
+                      start that was; -1 if before it
+row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; the bead's cell
+chain     2 int32     next and previous bead in the same cell
+mol       12 int64    per molecule: columns below
+pace      4 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length
+first     2 float64   per molecule: ticks and remainder of its earliest event
+tag       4 int64     per molecule: depth, lower id, higher id of that event; the bead that holds it (-1: the end)
+========  ==========  ======================================================================================
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.propagators.lanes import BLOCK, LANES, TILE, tiles
+from hpcchain.propagators.structure import build_structure
+from hpcchain.sector.queue import queue_size
+
+NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
+
+MOL_FIRST, MOL_BEADS, MOL_SOLVER, MOL_BONDS, MOL_SERIES, MOL_TILES, MOL_TABLE, MOL_GRAPH, MOL_ORDER, MOL_SELF = range(10)
+MOL_IMAGE = 10
+MOL_COLUMNS = 13
+BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
+
+(TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, TOLERANCE, RESTITUTION, MAX_STEP,
+ CELL, TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, EXTENT) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 23, 24, 25, 26, 29)
+PARAMETERS = 32
+
+TABLE = 16 + 8 + 8
+MOST_TIES = 16
+
+Sector = namedtuple(
+    "Sector",
+    "par line span seg when what centre row chain neighbour cells head mol pace first tag key winner series "
+    "table graph bonded bond_row work kicks count log total",
+)
+
+COUNTERS = ("contacts", "wall_contacts", "segment_ends", "rescans", "relists", "roots", "searches", "grazes", "ties",
+            "orders", "segments", "failed_bead", "logged", "bead_segments")
+C = {name: i for i, name in enumerate(COUNTERS)}
+TOTALS = ("virial", "wall_impulse", "realised")
+
+
+def molecule_kinds(topology):
+    """Return (M,) int64 classes of molecules that share beads, bonds, masses and lengths, and one example of each."""
+    seen = {}
+    kinds = np.empty(topology.molecules, dtype=np.int64)
+    examples = []
+    by_name = {}
+    for m in range(topology.molecules):
+        name = int(topology.kind[m])
+        if name not in by_name:
+            by_name[name] = seen.setdefault(name, len(seen))
+            examples.append(m)
+        kinds[m] = by_name[name]
+    return kinds, examples
+
+
+def solver_of(topology, m, physics):
+    """Return which code moves molecule m freely."""
+    n = int(topology.first_bead[m + 1] - topology.first_bead[m])
+    bonds = molecule_bonds(topology, m)
+    if n == 1:
+        return BALLISTIC
+    if n == 2:
+        return ROTOR
+    if physics.propagator == "collocation":
+        return COLLOCATION
+    line = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    if bonds.shape == line.shape and np.array_equal(bonds, line):
+        return CHAIN
+    return GRAPH
+
+
+def molecule_bonds(topology, m):
+    """Return (nb, 2) int64 bonds of molecule m in its own bead numbers."""
+    lo, hi = topology.first_bond[m], topology.first_bond[m + 1]
+    return np.asarray(topology.bonds[lo:hi] - topology.first_bead[m], dtype=np.int64)
+
+
+def static_table(topology, m):
+    """Return a molecule's tiles of inverse masses, bond mask and squared bond lengths (`lanes`: INVM, MASK, LEN2)."""
+    first, last = int(topology.first_bead[m]), int(topology.first_bead[m + 1])
+    n = last - first
+    nt = tiles(n)
+    padded = np.zeros(nt * LANES + 1)
+    padded[:n] = 1.0 / topology.mass[first:last]
+    table = np.zeros((nt, TABLE))
+    lengths = np.zeros(nt * LANES)
+    mask = np.zeros(nt * LANES)
+    bonds = molecule_bonds(topology, m)
+    if len(bonds) == n - 1 and np.array_equal(bonds[:, 0] + 1, bonds[:, 1]):
+        mask[: n - 1] = 1.0
+        lengths[: n - 1] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
+    for t in range(nt):
+        table[t, 0:9] = padded[t * LANES : t * LANES + 9]
+        table[t, 16:24] = mask[t * LANES : (t + 1) * LANES]
+        table[t, 24:32] = lengths[t * LANES : (t + 1) * LANES]
+    return table.ravel()
+
+
+def parameters(system, shell, cell):
+    """Return the (PARAMETERS,) float64 constants that kernels read, and the number of cells per axis."""
+    box, physics, topology = system.box, system.physics, system.topology
+    contact = float(topology.diameter.max())
+    par = np.zeros(PARAMETERS)
+    periodic = box.boundary == PERIODIC
+    wall = box.boundary == WALL
+    par[TICK] = physics.tick
+    par[SIZE : SIZE + 3] = np.where(periodic, box.size, 0.0)
+    par[INVERSE : INVERSE + 3] = np.where(periodic, 1.0 / box.size, 0.0)
+    par[LOWER_WALL : LOWER_WALL + 3] = np.where(wall, box.origin, -np.inf)
+    par[UPPER_WALL : UPPER_WALL + 3] = np.where(wall, box.origin + box.size, np.inf)
+    par[GROWTH] = 1.0
+    par[SHELL] = shell
+    par[CAP] = np.min(np.where(periodic, 0.5 * box.size - contact, np.inf)) / 2
+    if not np.isfinite(par[CAP]):
+        par[CAP] = float(np.max(box.size))
+    par[CAP] *= 1.0 - 1e-9
+    par[TOLERANCE] = max(physics.tolerance * 1e-4, 1e-16)
+    par[RESTITUTION] = physics.restitution
+    par[MAX_STEP] = physics.step if physics.step > 0.0 else np.inf
+    par[TIE_TIME] = physics.tick * 2.0**-20
+    par[TIE_GAP] = 1e-10
+    par[FIRST_STEP] = physics.tick
+    par[ORIGIN : ORIGIN + 3] = box.origin
+    reach = contact + 2.0 * shell
+    width = max(reach, cell)
+    counts = np.maximum(1, np.floor(box.size / width)).astype(np.int64)
+    counts = np.minimum(counts, max(1, int(round((4.0 * topology.beads) ** (1 / 3))) + 1))
+    par[CELL : CELL + 3] = counts / box.size
+    par[EXTENT : EXTENT + 3] = np.where(periodic, box.size, np.inf)
+    return par, counts
+
+
+def bonded_pairs(topology):
+    """Return (N + 1,) int64 offsets and int64 partners: each bead's bonded beads."""
+    a = np.concatenate([topology.bonds[:, 0], topology.bonds[:, 1]])
+    b = np.concatenate([topology.bonds[:, 1], topology.bonds[:, 0]])
+    order = np.lexsort((b, a))
+    offsets = np.zeros(topology.beads + 1, dtype=np.int64)
+    np.cumsum(np.bincount(a, minlength=topology.beads), out=offsets[1:])
+    return offsets, np.ascontiguousarray(b[order], dtype=np.int64)
+
+
+def list_capacity(topology, shell):
+    """Return (N,) int64 first guesses of the neighbour lists' capacities."""
+    contact = topology.diameter.max()
+    ratio = (0.5 * (topology.diameter + contact) + 2.0 * shell) / max(float(topology.diameter.min()), 1e-300)
+    return np.clip(8 + np.ceil(3.0 * ratio**3), 16, 4096).astype(np.int64)
+
+
+def build_sector(system, shell, cell, order, capacity, log_rows):
+    """Allocate a sector for a system whose beads are taken in the order given by molecules `order`.
+
+    Parameters
+    ----------
+    system : System
+    shell : float
+        Half width of the neighbour lists' shell [length].
+    cell : float
+        Least cell width [length].
+    order : (M,) int64 array
+        Global molecule numbers in local order.
+    capacity : (N,) int64 array
+        Neighbour list capacities, global bead order.
+    log_rows : int
+        Rows of the contact log, 0 for none.
+
+    Returns
+    -------
+    Sector, (N,) int64 array
+        The arrays, and the global bead id of each local bead.
+    """
+    topology, state = system.topology, system.state
+    par, cells = parameters(system, shell, cell)
+    beads = np.diff(topology.first_bead)[order]
+    ids = bead_order(topology, order)
+    n, m = len(ids), len(order)
+    local = np.empty(n, dtype=np.int64)
+    local[ids] = np.arange(n)
+    offsets, partners = bonded_pairs(topology)
+    counts = np.diff(offsets)[ids]
+    bond_row = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(counts, out=bond_row[1:])
+    bonded = local[np.concatenate([partners[offsets[i] : offsets[i + 1]] for i in ids])] if len(partners) else partners
+    mol, table, graph, size = molecule_rows(system, order, beads)
+    seg = np.zeros((n, 6), dtype=np.int64)
+    seg[:, 1] = state.depth[ids]
+    seg[:, 2] = state.struck[ids]
+    seg[:, 3] = np.repeat(np.arange(m), beads)
+    inside = np.arange(n) - mol[seg[:, 3], MOL_FIRST]
+    seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
+    what = np.full((n, 4), NO_EVENT, dtype=np.int64)
+    what[:, 3] = ids
+    line = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
+    span = np.zeros((n, 4))
+    span[:, 2] = 0.5 * topology.diameter[ids]
+    row = np.zeros((n, 4), dtype=np.int32)
+    starts = np.concatenate([[0], np.cumsum(capacity[ids])])
+    row[:, 0], row[:, 2] = starts[:-1], capacity[ids]
+    row[:, 3] = -1
+    pace = np.zeros((m, 4))
+    pace[:, 0] = state.step[topology.first_bead[order]]
+    longest = int(tiles(beads.max()))
+    leaves = queue_size(m)
+    sector = Sector(
+        par=par, line=np.ascontiguousarray(line), span=span, seg=seg,
+        when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
+        chain=np.full((n, 2), -1, dtype=np.int32), neighbour=np.zeros(int(starts[-1]), dtype=np.int32),
+        cells=cells, head=np.full(int(np.prod(cells)), -1, dtype=np.int32), mol=mol, pace=pace,
+        first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
+        key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
+        series=np.zeros(size), table=table, graph=graph, bonded=bonded, bond_row=bond_row,
+        work=np.zeros(work_size(longest, system)), kicks=np.zeros(kick_size(longest)),
+        count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), 6)), total=np.zeros(8),
+    )  # fmt: skip
+    return sector, ids
+
+
+def bead_order(topology, order):
+    """Return the global bead ids in local order."""
+    first, last = topology.first_bead[order], topology.first_bead[order + 1]
+    lengths = last - first
+    starts = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    return starts + np.arange(int(lengths.sum()))
+
+
+def molecule_rows(system, order, beads):
+    """Return the `mol` table, the static tables, the bond graphs and the size of the series' array.
+
+    Parameters
+    ----------
+    system : System
+    order : (M,) int64 array
+        Global molecule numbers in local order.
+    beads : (M,) int64 array
+        Beads of each.
+    """
+    topology = system.topology
+    kinds, examples = molecule_kinds(topology)
+    tables, graphs, table_at, graph_at, solvers = [], [], [], [], []
+    for m in examples:
+        solvers.append(solver_of(topology, m, system.physics))
+        table_at.append(sum(len(t) for t in tables))
+        tables.append(static_table(topology, m))
+        graph_at.append(sum(len(g) for g in graphs))
+        if solvers[-1] in (GRAPH, COLLOCATION):
+            graphs.append(graph_record(topology, m))
+    kind = kinds[order]
+    mol = np.zeros((len(order), MOL_COLUMNS), dtype=np.int64)
+    mol[:, MOL_FIRST] = np.cumsum(beads) - beads
+    mol[:, MOL_BEADS] = beads
+    mol[:, MOL_SOLVER] = np.array(solvers)[kind]
+    mol[:, MOL_BONDS] = (topology.first_bond[1:] - topology.first_bond[:-1])[order]
+    mol[:, MOL_TILES] = tiles(beads)
+    block = np.where(beads > 1, tiles(beads) * BLOCK, 0)
+    mol[:, MOL_SERIES] = np.cumsum(block) - block
+    mol[:, MOL_TABLE] = np.array(table_at)[kind]
+    mol[:, MOL_GRAPH] = np.array(graph_at)[kind]
+    mol[:, MOL_SELF] = topology.self_contact[order]
+    mol[:, MOL_IMAGE : MOL_IMAGE + 3] = system.state.image[topology.first_bead[order]]
+    graph = np.concatenate(graphs) if graphs else np.zeros(1, dtype=np.int64)
+    return mol, np.concatenate(tables), graph, int(block.sum()) or 1
+
+
+def graph_record(topology, m):
+    """Return the int64 description of molecule m's bond graph (`propagators.structure`)."""
+    beads = int(topology.first_bead[m + 1] - topology.first_bead[m])
+    return build_structure(beads, molecule_bonds(topology, m))
+
+
+def work_size(longest, system):
+    """Return the floats of workspace for two molecules of `longest` tiles."""
+    return 2 * longest * TILE
+
+
+def kick_size(longest):
+    """Return the floats of scratch for the velocity changes of MOST_TIES contacts of two molecules."""
+    return MOST_TIES * 2 * longest * 3 * LANES

@@ -1,0 +1,177 @@
+"""Give a molecule a new segment from the state in the workspace, then lists, searches and its place in the queue."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from hpcchain.propagators.lanes import COEF, ROW, TILE
+from hpcchain.propagators.molecule import acceleration_bound, expand, refresh, store
+from hpcchain.sector.clockmath import after, earlier
+from hpcchain.sector.layout import (
+    BALLISTIC,
+    CAP,
+    FIRST_STEP,
+    MAX_STEP,
+    MOL_BEADS,
+    MOL_FIRST,
+    MOL_IMAGE,
+    MOL_SOLVER,
+    NO_EVENT,
+    ORIGIN,
+    SEGMENT_END,
+    SIZE,
+    TICK,
+    TOLERANCE,
+)
+from hpcchain.sector.lists import relist
+from hpcchain.sector.queue import queue_update
+from hpcchain.sector.search import list_expiry, search_bead
+
+LONGEST = 2.0**20
+REBASE = 0.25
+
+
+@njit(cache=True)
+def rebase(par, work, o, mol, m):
+    """Shift a molecule by whole box lengths when its first bead has left the box by a quarter of it.
+
+    Shifting rounds the coordinates, so the bond vectors are made anew: a restart finds only the shifted ones.
+    """
+    moved = False
+    for c in range(3):
+        size = par[SIZE + c]
+        if size == 0.0:
+            continue
+        away = (work[o + COEF + 8 * c] - par[ORIGIN + c]) / size
+        if away < -REBASE or away >= 1.0 + REBASE:
+            whole = math.floor(away)
+            mol[m, MOL_IMAGE + c] += np.int64(whole)
+            moved = True
+            for b in range(mol[m, MOL_BEADS]):
+                work[o + (b >> 3) * TILE + (b & 7) + COEF + 8 * c] -= whole * size
+    if moved:
+        refresh(work, o, mol, m)
+
+
+@njit(cache=True)
+def new_segment(par, line, span, seg, mol, pace, series, count, work, o, m, ticks, rest, depth):
+    """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
+
+    Struck beads must be marked in `seg` by the caller beforehand. The length asked for follows the molecule's own
+    running mean of realised lengths (NUMERICS 9), so it is a function of its history alone.
+    """
+    rebase(par, work, o, mol, m)
+    first = mol[m, MOL_FIRST]
+    n = mol[m, MOL_BEADS]
+    solver = mol[m, MOL_SOLVER]
+    if solver == BALLISTIC:
+        h = LONGEST * par[TICK]
+    else:
+        h = pace[m, 0]
+        if h <= 0.0:
+            h = par[FIRST_STEP]
+        h = min(h, par[MAX_STEP])
+    order, h = expand(work, o, mol, m, h, par[TOLERANCE])
+    if solver != BALLISTIC:
+        store(work, o, mol, m, series, order)
+    fastest = 0.0
+    for b in range(n):
+        p = o + (b >> 3) * TILE + (b & 7) + COEF
+        i = first + b
+        line[i, 0] = work[p]
+        line[i, 1] = work[p + 8]
+        line[i, 2] = work[p + 16]
+        u = work[p + ROW]
+        v = work[p + ROW + 8]
+        w = work[p + ROW + 16]
+        line[i, 3] = u
+        line[i, 4] = v
+        line[i, 5] = w
+        line[i, 6] = ticks
+        line[i, 7] = rest
+        bend = acceleration_bound(work, o, b) if solver != BALLISTIC else 0.0
+        speed = math.sqrt(u * u + v * v + w * w) + bend * h
+        span[i, 0] = bend
+        span[i, 1] = speed
+        fastest = max(fastest, speed)
+        seg[i, 0] += 1
+        seg[i, 1] = depth
+        seg[i, 5] = order
+    if fastest * h > par[CAP]:
+        h = par[CAP] / fastest
+    for i in range(first, first + n):
+        span[i, 3] = h
+    end_ticks, end_rest = after(ticks, rest, h, par[TICK])
+    pace[m, 1] = end_ticks
+    pace[m, 2] = end_rest
+    pace[m, 3] = h
+    count[9] += order
+    count[10] += 1
+    count[13] += n
+
+
+@njit(cache=True)
+def renew_lists(
+    par, line, span, seg, centre, row, chain, neighbour, cells, head, mol, bonded, bond_row, count, first, n
+):
+    """Make new lists for those beads of a new segment that would leave their shell during it; 0 or FULL."""
+    for i in range(first, first + n):
+        centre[i, 3] = -1.0
+        if span[i, 0] == 0.0 and list_expiry(par, line, span, centre, i) > 0.0:
+            continue
+        if list_expiry(par, line, span, centre, i) < span[i, 3]:
+            count[4] += 1
+            status = relist(
+                par, line, span, seg, centre, row, chain, neighbour, cells, head, mol, bonded, bond_row,
+                i, line[i, 0], line[i, 1], line[i, 2], 0.0,
+            )  # fmt: skip
+            if status:
+                return status
+    return 0
+
+
+@njit(cache=True)
+def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, m, base):
+    """Put the earliest of a molecule's bead events and its segment's end into the queue."""
+    start = mol[m, MOL_FIRST]
+    ticks = pace[m, 1]
+    rest = pace[m, 2]
+    depth = 0
+    lower = what[start, 3]
+    higher = SEGMENT_END
+    holder = -1
+    for i in range(start, start + mol[m, MOL_BEADS]):
+        if earlier(ticks, rest, when[i, 0], when[i, 1]):
+            continue
+        partner = what[i, 0]
+        if partner == NO_EVENT:
+            continue
+        a = what[i, 3]
+        b = what[partner, 3] if partner >= 0 else partner
+        lo = min(a, b) if partner >= 0 else a
+        hi = max(a, b) if partner >= 0 else b
+        d = what[i, 2]
+        if ticks == when[i, 0] and rest == when[i, 1]:
+            if d > depth or (d == depth and (lo > lower or (lo == lower and hi >= higher))):
+                continue
+        ticks = when[i, 0]
+        rest = when[i, 1]
+        depth = d
+        lower = lo
+        higher = hi
+        holder = i
+    first_event[m, 0] = ticks
+    first_event[m, 1] = rest
+    tag[m, 0] = depth
+    tag[m, 1] = lower
+    tag[m, 2] = higher
+    tag[m, 3] = holder
+    queue_update(key, winner, first_event, tag, m, (ticks - base) * par[TICK] + rest)
+
+
+@njit(cache=True)
+def search_range(par, line, span, seg, when, what, centre, row, neighbour, series, count, first, n):
+    """Search every bead of a range."""
+    for i in range(first, first + n):
+        search_bead(par, line, span, seg, when, what, centre, row, neighbour, series, count, i)

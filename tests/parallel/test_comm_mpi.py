@@ -1,0 +1,51 @@
+"""The ranks of a run, under mpirun: what they tell each other, and the last word of a failing one."""
+
+import time
+
+import numpy as np
+import pytest
+
+from hpcchain.parallel.comm import World, world
+
+pytestmark = pytest.mark.mpi
+
+
+def test_world_has_all_ranks():
+    comm = world()
+    assert isinstance(comm, World)
+    assert comm.size == comm.mpi.Get_size() > 1
+    assert comm.allgather(comm.rank) == list(range(comm.size))
+
+
+def test_objects_and_reductions():
+    comm = world()
+    assert comm.bcast({"from": comm.rank}) == {"from": 0}
+    assert comm.gather(comm.rank, root=1) == (list(range(comm.size)) if comm.rank == 1 else None)
+    assert comm.allreduce(comm.rank, "max") == comm.size - 1
+    assert comm.allreduce(np.array([1.0, comm.rank])).tolist() == [comm.size, sum(range(comm.size))]
+    assert comm.any(comm.rank == comm.size - 1)
+    assert not comm.any(False)
+
+
+def test_agree_tells_every_outcome_in_rank_order():
+    comm = world()
+    assert comm.agree((comm.rank + 70, 1)) == [(rank + 70, 1) for rank in range(comm.size)]
+
+
+def test_agree_gives_up_on_a_rank_that_does_not_come_and_waits_for_one_that_does():
+    comm = world()
+    if comm.rank == 0:
+        begin = time.monotonic()
+        assert comm.agree((1,), patience=0.2) is None
+        assert 0.2 <= time.monotonic() - begin < 5.0
+        comm.barrier()
+    else:
+        comm.barrier()
+        assert comm.agree((2,)) == [(1,)] + [(2,)] * (comm.size - 1)
+
+
+def test_agree_is_not_mixed_up_with_an_unfinished_exchange():
+    comm = world()
+    request = comm.mpi.Ibarrier() if comm.rank else None
+    assert len(comm.agree((comm.rank,))) == comm.size
+    (request or comm.mpi.Ibarrier()).Wait()

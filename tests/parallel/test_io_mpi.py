@@ -1,0 +1,274 @@
+"""Files written and read on any number of ranks, those that own nothing included, are those of one rank."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from io_samples import events_between, frame_of, same_state, same_system, system_of
+
+from hpcchain.errors import DataError, EngineError
+from hpcchain.io import atomic, observables, rows, seal
+from hpcchain.io.assemble import assemble
+from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.io.checkpoint_store import checkpoint_name, newest_valid, prune
+from hpcchain.io.compare import compare
+from hpcchain.io.events import order, sort_globally
+from hpcchain.io.parts import PartWriter
+from hpcchain.model.system import State, System
+from hpcchain.parallel.redistribute import exchange, from_slabs, to_slabs
+
+pytestmark = pytest.mark.mpi
+
+OWNERS = ["contiguous", "scattered", "first", "last"]
+
+
+@pytest.fixture
+def comm():
+    MPI = pytest.importorskip("mpi4py.MPI")
+    return MPI.COMM_WORLD
+
+
+@pytest.fixture
+def folder(comm):
+    """Return one folder for all ranks."""
+    name = comm.bcast(tempfile.mkdtemp(prefix="io_mpi_") if comm.rank == 0 else None)
+    yield Path(name)
+    comm.Barrier()
+    if comm.rank == 0:
+        shutil.rmtree(name)
+
+
+@pytest.fixture(params=[3, 4096])
+def block(request, monkeypatch):
+    """Small blocks give every rank a slab; whole ones leave ranks without."""
+    monkeypatch.setattr(rows, "BLOCK", request.param)
+    return request.param
+
+
+def owned(comm, topology, how):
+    """Return the global ids of the beads that this rank owns: whole molecules, dealt out in one of several ways."""
+    molecule = topology.molecule_of_bead
+    if how == "contiguous":
+        owner = np.arange(topology.molecules) * comm.size // topology.molecules
+    elif how == "scattered":
+        owner = np.random.default_rng(5).integers(0, comm.size, topology.molecules)
+    else:
+        owner = np.full(topology.molecules, 0 if how == "first" else comm.size - 1)
+    ids = np.flatnonzero(owner[molecule] == comm.rank)
+    return ids[::-1].copy() if how == "scattered" else ids
+
+
+def part_of(system, ids):
+    state = State(**{name: getattr(system.state, name)[ids] for name in State.ARRAYS})
+    return System(system.box, system.topology, state, system.physics)
+
+
+@pytest.mark.parametrize("how", OWNERS)
+def test_a_checkpoint_does_not_depend_on_who_wrote_it(comm, folder, block, how):
+    system = system_of([1, 3, 5, 2, 7, 4])
+    ids = owned(comm, system.topology, how)
+    write_checkpoint(folder / "p.h5", comm, part_of(system, ids), 1.5, {"events": 3}, "x", {"a": (1, 2, 3)}, ids)
+    if comm.rank == 0:
+        write_checkpoint(folder / "s.h5", None, system, 1.5, {"events": 3}, "x")
+        assert compare(folder / "s.h5", folder / "p.h5") is None
+        assert same_system(read_checkpoint(folder / "p.h5").system, system)
+    comm.Barrier()
+    assert [p.name for p in sorted(folder.iterdir())] == ["p.h5", "s.h5"]
+
+
+def test_the_checksums_do_not_depend_on_who_wrote_them(comm, folder, block):
+    import h5py
+
+    system = system_of([20] * 30)
+    write_checkpoint(folder / "p.h5", comm, system, 1.5, {}, "x")
+    with h5py.File(folder / "p.h5") as file:
+        sums = file["checksum/state/position"][...]
+    assert np.array_equal(sums, rows.block_sums(system.state.position))
+
+
+def test_the_seal_does_not_depend_on_who_computed_it(comm, folder):
+    path = folder / "c.h5"
+    if comm.rank == 0:
+        path.write_bytes(np.random.default_rng(1).bytes(4 * seal.HASH_BLOCK + 77))
+        seal.seal(path)
+    comm.Barrier()
+    seal.check(path, comm)
+    before = path.read_bytes()
+    comm.Barrier()
+    seal.seal(path, comm)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("how", OWNERS)
+def test_any_rank_count_reads_a_serial_checkpoint(comm, folder, block, how):
+    system = system_of([1, 3, 5, 2, 7, 4])
+    if comm.rank == 0:
+        write_checkpoint(folder / "s.h5", None, system, 1.5, {"events": 3}, "x")
+    comm.Barrier()
+    ids = owned(comm, system.topology, how)
+    found = read_checkpoint(folder / "s.h5", comm, ids)
+    assert same_state(found.system.state, part_of(system, ids).state)
+    assert same_system(read_checkpoint(folder / "s.h5", comm).system, system)
+    assert (found.time, found.counters, found.config_toml) == (1.5, {"events": 3}, "x")
+
+
+def test_a_large_checkpoint_goes_round(comm, folder):
+    system = system_of([10] * 2000)
+    ids = owned(comm, system.topology, "scattered")
+    write_checkpoint(folder / "p.h5", comm, part_of(system, ids), 0.5, {}, "", ids=ids)
+    assert same_state(read_checkpoint(folder / "p.h5", comm, ids).system.state, part_of(system, ids).state)
+
+
+def test_damage_is_everyones_error(comm, folder, block):
+    system = system_of([1, 3, 5])
+    for time in (1.0, 2.0, 3.0):
+        write_checkpoint(folder / checkpoint_name(time), comm, system, time, {}, "x")
+    bad = folder / checkpoint_name(3.0)
+    if comm.rank == 0:
+        data = bytearray(bad.read_bytes())
+        data[len(data) // 2] ^= 1
+        bad.write_bytes(data)
+    comm.Barrier()
+    with pytest.raises(DataError, match="damaged"):
+        read_checkpoint(bad, comm)
+    found, refused = newest_valid(folder, comm)
+    assert found == folder / checkpoint_name(2.0) and [path for path, _ in refused] == [bad]
+    prune(folder, 1, comm)
+    assert [p.name for p in folder.iterdir()] == [bad.name]
+
+
+def test_a_missing_file_is_everyones_error(comm, folder):
+    with pytest.raises(DataError, match="nothing.h5"):
+        read_checkpoint(folder / "nothing.h5", comm)
+
+
+@pytest.mark.parametrize("who", ["first", "last"])
+def test_one_ranks_disk_failure_is_everyones_and_leaves_the_earlier_file(comm, folder, monkeypatch, who):
+    system = system_of([1, 3, 5])
+    write_checkpoint(folder / "c.h5", comm, system, 1.0, {}, "x")
+    before = (folder / "c.h5").read_bytes()
+
+    def fail(path):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        if comm.rank == (0 if who == "first" else comm.size - 1):
+            patch.setattr(atomic, "_sync", fail)
+        with pytest.raises(DataError, match="No space left"):
+            write_checkpoint(folder / "c.h5", comm, system, 2.0, {}, "x")
+    comm.Barrier()
+    assert (folder / "c.h5").read_bytes() == before
+    assert [p.name for p in folder.iterdir()] == ["c.h5"]
+
+
+@pytest.mark.parametrize("who", ["first", "last"])
+def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, who):
+    system = system_of([1, 3, 5])
+
+    def fail(*arguments):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        if comm.rank == (0 if who == "first" else comm.size - 1):
+            patch.setattr(rows, "_buffer", fail)
+        if comm.size > 1:
+            patch.setattr(rows, "_transfer", independent)
+        with pytest.raises(DataError, match="Input/output error"):
+            write_checkpoint(folder / "c.h5", comm, system, 2.0, {}, "x")
+    comm.Barrier()
+    assert list(folder.iterdir()) == []
+
+
+def independent(comm):
+    """Transfer without collective MPI-IO, so that the ranks whose write does not fail can finish theirs."""
+    import h5py
+
+    return h5py.h5p.create(h5py.h5p.DATASET_XFER)
+
+
+@pytest.mark.parametrize(("wrong", "message"), [("twice", "held by"), ("missing", "held by 0"), ("outside", "exist")])
+def test_beads_held_twice_or_by_nobody_are_everyones_error(comm, folder, wrong, message):
+    system = system_of([4, 4, 4])
+    ids = owned(comm, system.topology, "first")
+    if comm.rank == 0:
+        ids = {"twice": np.r_[ids, 0], "missing": ids[1:], "outside": np.r_[ids[:-1], 12]}[wrong]
+    rows_held = part_of(system, np.minimum(ids, 11))
+    with pytest.raises((EngineError, DataError), match=message if comm.size > 1 else "each once"):
+        write_checkpoint(folder / "c.h5", comm, rows_held, 0.0, {}, "x", ids=ids)
+    comm.Barrier()
+    assert list(folder.iterdir()) == []
+
+
+def put_out(comm, folder, system, how, start=None, first=0, last=2):
+    """Put out frames, events and reports of parts `first` to `last`; every rank gives what it owns."""
+    counters = start or {}
+    atomic.make_folder(folder / "parts", comm)
+    for index in range(first, last):
+        writer = PartWriter(folder / "parts", index, comm, system.topology, counters, log_events=True)
+        for number in (2 * index, 2 * index + 1):
+            arrays = frame_of(system.topology.beads, number)
+            ids = None if comm is None else owned(comm, system.topology, how)
+            mine = arrays if comm is None else [array[ids] for array in arrays]
+            writer.frame(number, number / 2, *mine, ids)
+            writer.report({"energy": number / 3, "momentum": np.arange(3.0)}, number, number / 2)
+        table = events_between(index, index + 1, 200, seed=index)
+        writer.events(table if comm is None else table[np.arange(200) % (5 * comm.size) // 5 == comm.rank])
+        writer.events(table[:0])
+        writer.close()
+        counters = writer.counters
+    return counters
+
+
+@pytest.mark.parametrize("how", OWNERS)
+def test_output_does_not_depend_on_who_wrote_it(comm, folder, block, how):
+    system = system_of([1, 3, 5, 2, 7, 4])
+    counters = put_out(comm, folder / "p", system, how)
+    assemble(folder / "p", comm, system.topology, system.box, counters)
+    counters = put_out(comm, folder / "p", system, how, counters, 2, 4)
+    assemble(folder / "p", comm, system.topology, system.box, counters)
+    if comm.rank == 0:
+        assert put_out(None, folder / "s", system, how, last=4) == counters
+        assemble(folder / "s", None, system.topology, system.box, counters)
+        for name in ("trajectory", "observables", "events"):
+            assert compare(folder / "s" / f"{name}.h5", folder / "p" / f"{name}.h5") is None
+        assert len(observables.read(folder / "p" / "observables.h5")["energy"][0]) == 8
+        assert list((folder / "p" / "parts").iterdir()) == []
+
+
+@pytest.mark.parametrize("give", ["all", "first", "none"])
+def test_events_are_sorted_over_ranks(comm, give):
+    table = events_between(0.0, 1.0, 1000, seed=9)
+    mine = {"all": table[comm.rank :: comm.size], "first": table if comm.rank == 0 else table[:0], "none": table[:0]}
+    found = np.concatenate(comm.allgather(sort_globally(comm, mine[give])))
+    expected = table[order(table)] if give != "none" else table[:0]
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_rows_go_to_their_destination_in_order(comm):
+    values = np.arange(30).reshape(10, 3) + 1000 * comm.rank
+    found, counts = exchange(comm, np.arange(10) % comm.size, values)
+    pieces = [np.arange(30).reshape(10, 3)[comm.rank :: comm.size] + 1000 * rank for rank in range(comm.size)]
+    assert np.array_equal(found, np.concatenate(pieces))
+    assert counts.tolist() == [len(piece) for piece in pieces]
+
+
+@pytest.mark.parametrize("how", OWNERS)
+def test_to_slabs_and_back(comm, how):
+    system = system_of([1, 3, 5, 2, 7, 4])
+    count = system.topology.beads
+    bounds = np.minimum(np.arange(comm.size + 1) * 9, count)
+    bounds[-1] = count
+    ids = owned(comm, system.topology, how)
+    arrays = {"position": system.state.position[ids], "depth": system.state.depth[ids]}
+    slabs = to_slabs(comm, bounds, ids, arrays)
+    low, high = bounds[comm.rank], bounds[comm.rank + 1]
+    assert np.array_equal(slabs["position"], system.state.position[low:high])
+    back = from_slabs(comm, bounds, ids, slabs)
+    assert all(np.array_equal(back[name], arrays[name]) for name in arrays)
+    assert np.array_equal(from_slabs(comm, bounds, np.arange(count), slabs)["depth"], system.state.depth)

@@ -1,0 +1,101 @@
+"""Energy, momentum, bonds and overlaps of a mixture over thousands of contacts, read off the trajectory."""
+
+import numpy as np
+import pytest
+
+from reference.contacts import Geometry
+from reference.program import run
+from reference.systems import Molecule, System
+
+SIZE = (6.6, 6.8, 7.0)
+MOLECULES = [
+    Molecule("chain", 10, 6),
+    Molecule("ring", 6, 3, mass=1.5),
+    Molecule("star", 7, 3, arms=3, diameter=0.9),
+    Molecule("chain", 2, 15, mass=[1.0, 4.0], diameter=[1.0, 0.7], bond_length=1.1),
+    Molecule("monomer", 1, 60, mass=0.5, diameter=0.8),
+]
+
+
+def mixture(restitution=1.0, boundary=("periodic",) * 3):
+    """Return the system and the tables of a run that grows it and runs a few thousand contacts."""
+    system = System(MOLECULES, SIZE, boundary, restitution=restitution)
+    return system, {
+        "box": {"size": list(SIZE), "boundary": list(boundary)},
+        "molecule": [molecule.keys() for molecule in MOLECULES],
+        "initial": {"method": "grow", "temperature": 1.0, "seed": 7},
+        "contact": {"restitution": restitution},
+        "run": {"end_time": 8.0},
+        "output": {"events": True, "frame_every": 0.5, "report_every": 0.5},
+    }
+
+
+@pytest.fixture(scope="module", params=[("periodic",) * 3, ("periodic", "wall", "wall")], ids=["periodic", "walls"])
+def elastic(request, tmp_path_factory):
+    """An elastic run: (system, frames, log)."""
+    system, tables = mixture(boundary=request.param)
+    result = run(tables, tmp_path_factory.mktemp("elastic"))
+    return system, result.frames(SIZE), result.events()
+
+
+def energies(system, frames):
+    """Return the kinetic energy of each frame [mass length^2 / time^2]."""
+    return np.sum(system.mass[:, None] * frames.velocity**2, axis=(1, 2)) / 2
+
+
+def test_enough_happened(elastic):
+    """The figures below mean something only after many contacts, in time order, each pushing."""
+    _, frames, log = elastic
+    assert len(log) > 2000
+    assert np.all(np.diff(log.time) >= 0)
+    assert np.all(log.impulse > 0)
+    assert frames.time[0] == 0.0 and frames.time[-1] == 8.0
+
+
+def test_energy(elastic):
+    """Elastic contacts and rigid bonds do no work."""
+    system, frames, _ = elastic
+    energy = energies(system, frames)
+    assert np.max(np.abs(energy / energy[0] - 1)) < 1e-11
+
+
+def test_momentum(elastic):
+    """Total momentum changes only by the impulses of the walls, which the log has."""
+    system, frames, log = elastic
+    momentum = np.einsum("n,fni->fi", system.mass, frames.velocity)
+    pushes = np.zeros_like(momentum)
+    for f, time in enumerate(frames.time):
+        walls = (log.kind == 1) & (log.time <= time)
+        for target, impulse in zip(log.bead[walls, 1], log.impulse[walls], strict=True):
+            pushes[f, -4 - target if target <= -4 else -1 - target] += -impulse if target <= -4 else impulse
+    assert np.max(np.abs(momentum - momentum[0] - pushes)) < 1e-10
+    if system.boundary == ("periodic",) * 3:
+        assert np.max(np.abs(momentum)) < 1e-10
+
+
+def test_bonds(elastic):
+    """Bond lengths, and no velocity along a bond."""
+    system, frames, _ = elastic
+    first, second = system.bonds.T
+    bond = frames.position[:, second] - frames.position[:, first]
+    rate = np.sum(bond * (frames.velocity[:, second] - frames.velocity[:, first]), axis=2)
+    assert np.max(np.abs(np.linalg.norm(bond, axis=2) / system.bond_length - 1)) < 1e-12
+    assert np.max(np.abs(rate)) < 1e-12
+
+
+def test_no_overlap(elastic):
+    """No two beads and no bead and wall overlap in any frame, whatever the image."""
+    system, frames, _ = elastic
+    geometry = Geometry(system, np.float64)
+    assert min(geometry.smallest_gap(position) for position in frames.position) > -1e-10
+
+
+def test_restitution(tmp_path):
+    """With e = .9 energy falls from frame to frame, and momentum still holds."""
+    system, tables = mixture(restitution=0.9)
+    result = run(tables, tmp_path)
+    frames, log = result.frames(SIZE), result.events()
+    assert np.all(np.diff(energies(system, frames)) < 0)
+    assert len(log) > 500
+    momentum = np.einsum("n,fni->fi", system.mass, frames.velocity)
+    assert np.max(np.abs(momentum)) < 1e-10

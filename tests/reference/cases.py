@@ -1,0 +1,52 @@
+"""Seeded small systems that between them hold every kind of molecule, box and contact law."""
+
+import numpy as np
+
+from .systems import Molecule, System, place, thermal
+
+CASES = {
+    "monomers": (
+        (4.2, 4.0, 4.4), ("periodic",) * 3, 1.0,
+        [Molecule("monomer", 1, 18), Molecule("monomer", 1, 8, mass=2.5, diameter=0.7)],
+    ),
+    "dimers": (
+        (4.0, 4.4, 4.2), ("periodic",) * 3, 1.0,
+        [Molecule("chain", 2, 10), Molecule("chain", 2, 3, mass=[1.0, 3.0], diameter=[1.0, 0.6], bond_length=0.9)],
+    ),
+    "chains between walls": (
+        (4.6, 5.0, 4.8), ("wall",) * 3, 1.0,
+        [Molecule("chain", 8, 2),
+         Molecule("chain", 4, 2, [1.0, 2.0, 0.5, 1.0], [1.0, 0.8, 1.1, 0.9], [1.0, 1.05, 1.2])],
+    ),
+    "everything": (
+        (5.0, 4.6, 5.4), ("periodic", "wall", "periodic"), 1.0,
+        [Molecule("ring", 6, 1), Molecule("star", 7, 1, arms=3), Molecule("chain", 3, 2, [2.0, 1.0, 2.0]),
+         Molecule("chain", 2, 3), Molecule("monomer", 1, 5, 0.5, 0.8),
+         Molecule("graph", 5, 1, [1.0, 2.0, 1.0, 1.0, 0.7], 0.9, [1.0, 1.1, 0.95, 1.3],
+                  ((0, 1), (1, 2), (1, 3), (3, 4)))],
+    ),
+    "longer than its box": (
+        (3.6, 3.4, 3.5), ("periodic",) * 3, 1.0, [Molecule("chain", 12, 1)],
+    ),
+    "bonds past half the box": (
+        (3.4, 3.6, 3.5), ("periodic",) * 3, 1.0, [Molecule("chain", 2, 3, bond_length=2.9), Molecule("monomer", 1, 3)],
+    ),
+    "phantom chains": (
+        (4.2, 4.4, 6.0), ("periodic", "periodic", "wall"), 1.0,
+        [Molecule("chain", 4, 5, self_contact=False), Molecule("monomer", 1, 6)],
+    ),
+    "losing energy": (
+        (4.4, 4.4, 4.4), ("periodic", "periodic", "wall"), 0.9, [Molecule("chain", 5, 3), Molecule("monomer", 1, 8)],
+    ),
+    "open chain": (
+        (30.0,) * 3, ("open",) * 3, 1.0, [Molecule("chain", 14, 1, bond_length=1.0)],
+    ),
+}
+
+
+def build(name, seed=0):
+    """Return the System of a case: placed at random and thermal, a function of name and seed alone."""
+    size, boundary, restitution, molecules = CASES[name]
+    random = np.random.default_rng([seed, *name.encode()])
+    system = System(molecules, size, boundary, (-0.3, 0.2, 1.0), restitution)
+    return thermal(place(system, random), random)

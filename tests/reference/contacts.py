@@ -1,0 +1,140 @@
+"""Contacts of all bead pairs (every nearby periodic image) and of all beads with the walls, on one stretch of time."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from .roots import first_roots
+
+PAIR, WALL = 0, 1
+TOUCHING = 1e-15
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One contact: `first`, `second` bead ids, lower first; a wall is -1 - axis (lower) or -4 - axis (upper).
+
+    `shift` counts the box lengths to add to the second bead; `dt` is the time after the start of the stretch.
+    """
+
+    dt: np.longdouble
+    kind: int
+    first: int
+    second: int
+    shift: tuple = (0, 0, 0)
+
+    @property
+    def key(self):
+        """What identifies the contact, without its time."""
+        return self.kind, self.first, self.second, self.shift
+
+
+class Geometry:
+    """Which beads can touch what.
+
+    Parameters
+    ----------
+    system : reference.systems.System
+    dtype : numpy float type
+    """
+
+    def __init__(self, system, dtype):
+        self.size = np.asarray(system.size, dtype=dtype)
+        self.low = np.asarray(system.origin, dtype=dtype)
+        self.high = self.low + self.size
+        self.boundary = system.boundary
+        self.diameter = np.asarray(system.diameter, dtype=dtype)
+        molecule, alone = system.molecule_of_bead, system.self_contact
+        bonded = {tuple(sorted(bond)) for bond in np.asarray(system.bonds).reshape(-1, 2).tolist()}
+        first, second = np.triu_indices(len(self.diameter), k=1)
+        allowed = (molecule[first] != molecule[second]) | alone[molecule[first]]
+        self.first, self.second = first[allowed], second[allowed]
+        pairs = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        self.bonded = np.array([pair in bonded for pair in pairs], dtype=bool)
+        self.distance = (self.diameter[self.first] + self.diameter[self.second]) / 2
+        choices = [(-1, 0, 1) if kind == "periodic" else (0,) for kind in self.boundary]
+        self.offsets = np.array(list(product(*choices)))
+
+    def search(self, series, h, resolved):
+        """Return the first contact of every pair and wall within h of the start of Taylor series (K + 1, N, 3).
+
+        Parameters
+        ----------
+        resolved : set of Contact.key
+            Contacts that were resolved at this very instant and must not be found again at dt = 0.
+        """
+        scale = series.dtype.type(h) ** np.arange(len(series)).astype(series.dtype)
+        scaled = series * scale[:, None, None]
+        names, gaps = self.pair_gaps(scaled)
+        wall_names, wall_gaps = self.wall_gaps(scaled)
+        names += wall_names
+        gaps = np.concatenate([gaps, wall_gaps], axis=1)
+        again = np.array([name in resolved for name in names], dtype=bool)
+        leaving = (gaps[0] <= TOUCHING) & (again | (gaps[1] > 0))
+        roots = first_roots(gaps, leaving)
+        found = [Contact(roots[q] * h, *names[q]) for q in np.flatnonzero(np.isfinite(roots))]
+        return sorted(found, key=lambda contact: (contact.dt, contact.key))
+
+    def pair_gaps(self, scaled):
+        """Return names and polynomials (2K + 1, Q) of |r|^2 - d^2 for the pairs that can reach each other."""
+        rel = scaled[:, self.second] - scaled[:, self.first]
+        reach = np.sum(np.sqrt(np.sum(rel[1:] ** 2, axis=2)), axis=0) * (1 + 1e-9)
+        periodic = np.array([kind == "periodic" for kind in self.boundary])
+        nearest = -np.where(periodic, np.rint(rel[0] / self.size), 0).astype(int)
+        names, kept, starts = [], [], []
+        for offset in self.offsets:
+            shift = nearest + offset
+            start = rel[0] + shift * self.size
+            close = np.sqrt(np.sum(start**2, axis=1)) - self.distance <= reach + TOUCHING
+            close &= ~(self.bonded & np.all(shift == 0, axis=1))
+            for p in np.flatnonzero(close):
+                names.append((PAIR, int(self.first[p]), int(self.second[p]), tuple(shift[p].tolist())))
+                kept.append(p)
+                starts.append(start[p])
+        gaps = np.zeros((2 * len(scaled) - 1, len(kept)), dtype=scaled.dtype)
+        if kept:
+            rel = rel[:, kept]
+            rel[0] = starts
+            for k in range(len(rel)):
+                gaps[k : k + len(rel)] += np.sum(rel[k] * rel, axis=2)
+            gaps[0] -= self.distance[kept] ** 2
+        return names, gaps
+
+    def wall_gaps(self, scaled):
+        """Return names and polynomials (2K + 1, Q) of the distance of every bead's surface from every wall."""
+        names, columns = [], []
+        for axis in (axis for axis in range(3) if self.boundary[axis] == "wall"):
+            for bead, diameter in enumerate(self.diameter):
+                lower, upper = scaled[:, bead, axis].copy(), -scaled[:, bead, axis]
+                lower[0] -= self.low[axis] + diameter / 2
+                upper[0] += self.high[axis] - diameter / 2
+                names += [(WALL, bead, -1 - axis, (0, 0, 0)), (WALL, bead, -4 - axis, (0, 0, 0))]
+                columns += [lower, upper]
+        gaps = np.zeros((2 * len(scaled) - 1, len(columns)), dtype=scaled.dtype)
+        if columns:
+            gaps[: len(scaled)] = np.stack(columns, axis=1)
+        return names, gaps
+
+    def row(self, contact, position):
+        """Return the (N, 3) gradient of the gap: unit normal on the second bead, its opposite on the first."""
+        row = np.zeros_like(position)
+        if contact.kind == WALL:
+            lower = contact.second > -4
+            row[contact.first, -1 - contact.second if lower else -4 - contact.second] = 1 if lower else -1
+            return row
+        separation = position[contact.second] + np.array(contact.shift) * self.size - position[contact.first]
+        normal = separation / np.sqrt(np.sum(separation**2))
+        row[contact.first], row[contact.second] = -normal, normal
+        return row
+
+    def smallest_gap(self, position):
+        """Return the least surface distance of any pair or wall at positions (N, 3) [length]; inf if there is none."""
+        apart = np.arange(len(position))[:, None] * np.max(self.size)
+        names, gaps = self.pair_gaps(np.stack([position, position + apart]))
+        least = np.inf
+        if names:
+            distance = np.array([(self.diameter[i] + self.diameter[j]) / 2 for _, i, j, _ in names])
+            least = np.min(np.sqrt(gaps[0] + distance**2) - distance)
+        _, walls = self.wall_gaps(position[None])
+        return min(least, np.min(walls[0], initial=np.inf))

@@ -1,0 +1,167 @@
+"""All-pairs event-driven dynamics on one clock: slow, simple, and sharing nothing with the program it checks.
+
+One turn of the loop: (1) Taylor series of the whole system; (2) earliest contact of all pairs and walls on the
+span where the series is exact to round-off; (3) move there, or to the end of the span, and project onto the
+bonds; (4) at a contact, collect those that happen at the same instant in the same molecules and solve for one
+impulse each.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .contacts import Geometry
+from .linear import inverse, solve
+from .motion import Mechanics, at, trusted_length
+
+SIMULTANEOUS = 1e-10
+
+
+@dataclass(frozen=True)
+class Event:
+    """One contact, in the words of the event log.
+
+    Attributes
+    ----------
+    time, impulse : float
+        [time], momentum along the normal [mass length / time].
+    kind : int
+        0 bead-bead, 1 wall.
+    bead : (int, int)
+        Ids, lower first; a wall is -1 - axis (lower) or -4 - axis (upper).
+    normal_velocity : float
+        Rate of the gap before the contact, negative [length / time].
+    virial : float
+        Impulse times the molecules' centre separation along the normal; 0 for walls and within one molecule.
+    shift : (int, int, int)
+        Box lengths added to the unwrapped second bead: not 0 within a molecule that meets its own image.
+    """
+
+    time: np.longdouble
+    kind: int
+    bead: tuple
+    impulse: np.longdouble
+    normal_velocity: np.longdouble
+    virial: np.longdouble
+    shift: tuple
+
+
+@dataclass(frozen=True)
+class Turn:
+    """State (N, 3) at an instant of contact: positions, velocities before and after, and its events."""
+
+    time: np.longdouble
+    position: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    events: tuple
+
+
+class Engine:
+    """The whole system on one clock.
+
+    Parameters
+    ----------
+    system : reference.systems.System
+    dtype : numpy float type
+    order : int
+        Order of the Taylor series.
+    longest : float
+        Longest span of one series [time].
+    """
+
+    def __init__(self, system, dtype=np.longdouble, order=26, longest=0.25):
+        self.system, self.dtype, self.order, self.longest = system, dtype, order, longest
+        self.mechanics = Mechanics(system.mass, system.bonds, system.bond_length, dtype)
+        self.geometry = Geometry(system, dtype)
+        self.error = np.finfo(dtype).eps / 4
+        self.time = dtype(0)
+        position, velocity = np.asarray(system.position, dtype=dtype), np.asarray(system.velocity, dtype=dtype)
+        self.position, self.velocity = self.mechanics.project(position, velocity)
+        self.resolved = set()
+
+    def turns(self, end=np.inf):
+        """Yield a Turn per instant of contact, up to and excluding those after `end`; then rest at `end`."""
+        while self.time < end:
+            series = self.mechanics.series(self.position, self.velocity, self.order)
+            h = min(self.dtype(min(self.longest, trusted_length(series, self.error))), end - self.time)
+            found = self.geometry.search(series, h, self.resolved)
+            if found and h - found[0].dt < 2 * SIMULTANEOUS and h > 8 * SIMULTANEOUS:
+                h, found = h / 2, []
+            dt = found[0].dt if found else h
+            self.move(series, dt)
+            if found:
+                yield self.collide(self.together(found))
+
+    def move(self, series, dt):
+        """Move the system by dt along its series."""
+        if dt > 0:
+            self.resolved.clear()
+        self.time = self.time + dt
+        self.position, self.velocity = self.mechanics.project(*at(series, dt), sweeps=2)
+
+    def together(self, found):
+        """Return the first contact and those of its molecules at the same instant."""
+        first = self.molecules(found[0])
+        return [c for c in found if c.dt - found[0].dt <= SIMULTANEOUS and self.molecules(c) & first]
+
+    def molecules(self, contact):
+        """Return the ids of the molecules in a contact."""
+        return {int(self.system.molecule_of_bead[bead]) for bead in (contact.first, contact.second) if bead >= 0}
+
+    def collide(self, contacts):
+        """Resolve contacts together, one impulse each: (N Y) p = -(1 + e) N v; return the Turn."""
+        contacts = sorted(contacts, key=lambda contact: contact.key)
+        before = self.velocity
+        rows = np.stack([self.geometry.row(contact, self.position) for contact in contacts])
+        change = self.mechanics.response(self.position, rows)
+        matrix = np.einsum("cni,dni->cd", rows, change)
+        rate = np.einsum("cni,ni->c", rows, before)
+        impulse = solve(matrix, inverse(matrix), -(1 + self.dtype(self.system.restitution)) * rate)
+        self.velocity = before + np.einsum("c,cni->ni", impulse, change)
+        self.position, self.velocity = self.mechanics.project(self.position, self.velocity, sweeps=1)
+        self.resolved |= {contact.key for contact in contacts}
+        events = tuple(
+            Event(self.time, c.kind, (c.first, c.second), p, u, p * self.lever(c, row), c.shift)
+            for c, row, p, u in zip(contacts, rows, impulse, rate, strict=True)
+        )
+        return Turn(self.time, self.position, before, self.velocity, events)
+
+    def lever(self, contact, row):
+        """Return the distance of the two molecules' centres of mass along a contact's normal [length]."""
+        if contact.second < 0:
+            return self.dtype(0)
+        molecule = self.system.molecule_of_bead
+        first, second = molecule[contact.first], molecule[contact.second]
+        between = self.centre(second) + np.array(contact.shift) * self.geometry.size - self.centre(first)
+        return between @ row[contact.second]
+
+    def centre(self, molecule):
+        """Return the (3,) centre of mass of a molecule [length]."""
+        beads = self.system.molecule_of_bead == molecule
+        mass = self.mechanics.mass[beads]
+        return mass @ self.position[beads] / np.sum(mass)
+
+
+def simulate(system, events=np.inf, end=np.inf, dtype=np.longdouble, **settings):
+    """Return the engine and its turns until `events` contacts or time `end`, whichever comes first.
+
+    Parameters
+    ----------
+    system : reference.systems.System
+    events : int
+    end : float
+        [time]
+    """
+    engine, turns, count = Engine(system, dtype, **settings), [], 0
+    for turn in engine.turns(end):
+        turns.append(turn)
+        count += len(turn.events)
+        if count >= events:
+            break
+    return engine, turns
+
+
+def event_list(turns):
+    """Return the events of turns in time order."""
+    return [event for turn in turns for event in turn.events]

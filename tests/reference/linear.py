@@ -1,0 +1,46 @@
+"""Dense linear algebra for any float type; numpy.linalg knows no extended precision."""
+
+import numpy as np
+
+
+def inverse(matrix, drop=1e-11):
+    """Return a symmetric generalised inverse of a symmetric positive semi-definite matrix.
+
+    Gauss-Jordan sweeps with the largest remaining diagonal entry as pivot; rows that depend on earlier
+    pivots to `drop` (relative) are left out, which amounts to dropping redundant equations.
+
+    Parameters
+    ----------
+    matrix : (n, n) array of any float type
+    drop : float
+        Smallest pivot, relative to the largest diagonal entry.
+    """
+    swept = np.array(matrix)
+    remaining = list(range(len(swept)))
+    smallest = drop * np.max(np.diag(swept), initial=0)
+    while remaining:
+        k = max(remaining, key=lambda row: swept[row, row])
+        pivot = swept[k, k]
+        if pivot <= smallest:
+            break
+        remaining.remove(k)
+        row, column = swept[k].copy(), swept[:, k].copy()
+        swept -= np.multiply.outer(column, row / pivot)
+        swept[k], swept[:, k] = row / pivot, -column / pivot
+        swept[k, k] = 1 / pivot
+    swept = symmetrised(swept, remaining)
+    return swept
+
+
+def symmetrised(swept, left_out):
+    """Return swept rows as an inverse: entries of left-out equations zero, both triangles equal."""
+    result = np.array(swept)
+    result[left_out] = 0
+    result[:, left_out] = 0
+    return (result + result.T) / 2
+
+
+def solve(matrix, inverse_matrix, right):
+    """Return inverse @ right after one step of iterative refinement; `right` is (n,) or (n, m)."""
+    first = inverse_matrix @ right
+    return first + inverse_matrix @ (right - matrix @ first)

@@ -1,0 +1,67 @@
+"""kill -9 at any moment of writing: every file that was complete stays so, and what was half written is recognised."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+TESTS = Path(__file__).parents[1]
+sys.path.insert(0, str(TESTS))
+
+from io_samples import same_state, state_of
+
+from hpcchain.io.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid, prune
+from hpcchain.io.parts import list_parts, read_head, remove_from
+
+WRITER = f"""
+import sys
+sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent)!r}]
+from pathlib import Path
+from io_samples import frame_of, state_of, system_of
+from hpcchain.io.checkpoint import write_checkpoint
+from hpcchain.io.checkpoint_store import checkpoint_name, prune
+from hpcchain.io.parts import PartWriter
+
+folder, system, counters = Path(sys.argv[1]), system_of([10] * 300), None
+for number in range(100000):
+    writer = PartWriter(folder, number, None, system.topology, counters)
+    writer.frame(number, float(number), *frame_of(3000, 0))
+    writer.close()
+    counters = writer.counters
+    system.state = state_of(3000, seed=number)
+    write_checkpoint(folder / checkpoint_name(number), None, system, float(number), counters, "x")
+    prune(folder, 2)
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_killed_writer_leaves_only_whole_files(tmp_path, seed):
+    """Each file checked is one that its writer had published; the state in it is that of its time."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "ORTE_"))}
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    for _ in range(3):
+        said = writer.stdout.readline()
+    time.sleep(np.random.default_rng(seed).uniform(0.0, 0.06))
+    writer.send_signal(signal.SIGKILL)
+    writer.wait(timeout=20)
+    said = int((said + writer.stdout.read()).split()[-1])
+    found, refused = newest_valid(tmp_path)
+    assert refused == []
+    last = read_checkpoint(found)
+    assert last.time >= said
+    assert same_state(last.system.state, state_of(3000, seed=int(last.time)))
+    assert 1 <= len(list_checkpoints(tmp_path)) <= 3
+    assert [read_head(path).end["frames"] for _, path in list_parts(tmp_path)][-1] >= last.counters["frames"]
+    prune(tmp_path, 2)
+    remove_from(tmp_path, last.counters["frames"])
+    assert not list(tmp_path.glob("*.partial"))
+    assert read_head(list_parts(tmp_path)[-1][1]).end["frames"] == last.counters["frames"]

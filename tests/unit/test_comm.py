@@ -1,0 +1,57 @@
+"""What launchers say, and the ranks of a run: alone, and the ways in which several can fail to be one run."""
+
+import pytest
+
+from hpcchain.parallel.comm import Single, combine
+from hpcchain.parallel.launcher import launched
+
+
+@pytest.mark.parametrize(("environment", "expected"), [
+    ({}, (1, 0)),
+    ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "3"}, (4, 3)),
+    ({"PMI_SIZE": "2", "PMI_RANK": "1"}, (2, 1)),
+    ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "5", "SLURM_NTASKS": "8"}, (8, 5)),
+    ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}, (1, 0)),
+    ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0", "SLURM_STEP_NUM_TASKS": "2"}, (4, 0)),
+    ({"OMPI_COMM_WORLD_SIZE": "many"}, (1, 0)),
+    ({"PMI_SIZE": "2"}, (2, 0)),
+])
+def test_launchers_are_understood(environment, expected):
+    assert launched(environment) == expected
+
+
+def test_one_rank_answers_like_many():
+    comm = Single()
+    assert (comm.rank, comm.size, comm.mpi) == (0, 1, None)
+    assert comm.bcast("x") == "x"
+    assert comm.gather(3) == comm.allgather(3) == [3]
+    assert comm.allreduce(2.5, "max") == 2.5
+    assert comm.agree((78, 1), patience=0.0) == [(78, 1)]
+    assert comm.any(True) and not comm.any(False)
+
+
+def test_combine_goes_element_by_element_and_refuses_other_words():
+    assert combine([1, 5, 3], "min") == 1
+    assert combine([[1, 7], [2, 6]], "max").tolist() == [2, 7]
+    assert combine([0.5, 0.25], "sum") == 0.75
+    with pytest.raises(ValueError, match="product"):
+        combine([1], "product")
+
+
+def test_several_singletons_are_refused_by_one_rank(run_hpcchain):
+    told = {"OMPI_COMM_WORLD_SIZE": "2"}
+    first = run_hpcchain(["template"], **told, OMPI_COMM_WORLD_RANK="0")
+    second = run_hpcchain(["template"], **told, OMPI_COMM_WORLD_RANK="1")
+    assert (first.returncode, second.returncode) == (2, 2)
+    assert "2 ranks, but each finds itself alone" in first.stderr
+    assert (first.stdout, second.stdout, second.stderr) == ("", "", "")
+
+
+def test_several_ranks_without_mpi4py_are_refused(run_hpcchain, tmp_path):
+    (tmp_path / "mpi4py.py").write_text("raise ImportError('libmpi.so: cannot open shared object file')\n")
+    hidden = {"PYTHONPATH": str(tmp_path)}
+    alone = run_hpcchain(["template"], **hidden)
+    several = run_hpcchain(["template"], **hidden, PMI_SIZE="3", PMI_RANK="0")
+    assert alone.returncode == 0
+    assert several.returncode == 2
+    assert "3 ranks, but mpi4py cannot be used (libmpi.so: cannot open" in several.stderr

@@ -1,0 +1,258 @@
+"""The input file: what loads, what it becomes, and the one message that each mistake gives."""
+
+import time
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from hpcchain.config import load_config
+from hpcchain.config.schema import KEYS, markdown
+from hpcchain.errors import ConfigError, DataError
+
+FULL = """
+title = "all \\"kinds\\" – \\u007f"
+[box]
+size = [30, 30.0, 40.0]
+origin = [-1.0, 0.0, 2.5]
+boundary = ["periodic", "wall", "open"]
+[[molecule]]
+kind = "chain"
+beads = 4
+count = 10
+bond_length = [1.0, 1.25, 1.1]
+diameter = [1.0, 0.5, 1.0, 0.1]
+mass = [1.0, 2.0, 3.0, 4.0]
+[[molecule]]
+name = "A"
+kind = "monomer"
+count = 3
+[[molecule]]
+kind = "ring"
+beads = 5
+self_contact = false
+[[molecule]]
+kind = "star"
+arms = 3
+arm_beads = 6
+[[molecule]]
+kind = "graph"
+beads = 4
+bonds = [[0, 1], [2, 1], [1, 3]]
+[propagator]
+name = "collocation"
+step = 0.01
+stages = 3
+[run]
+end_time = 5
+sectors = [1, 2, 3]
+[output]
+checkpoint_wall_minutes = 30
+"""
+
+EXPLICIT = """
+[box]
+size = [10.0, 10.0, 10.0]
+[[molecule]]
+kind = "chain"
+beads = 2
+positions = [[0.1, 0.2, 0.30000000000000004], [1, 0.2, 0.3]]
+velocities = [[0, 0, 0], [0, 1e-3, 0]]
+[initial]
+method = "explicit"
+[run]
+end_time = 1.0
+"""
+
+MISTAKES = [
+    ("box.siez = [1, 2, 3]", "box.siez: unknown key; the nearest valid key is box.size"),
+    ("molecule.0.bead = 3", "molecule[0].bead: unknown key; the nearest valid key is molecule[0].beads"),
+    ("endtime = 3", "endtime: unknown key; the nearest valid key is run.end_time"),
+    ("outputs.events = true", "outputs: unknown key; the nearest valid key is output"),
+    ("title = 3", "title: 3 is not a text"),
+    ("box.size = [1, 2]", "box.size: has 2 entries; needs 3"),
+    ("box.size = [30, 30, true]", "box.size: entry 2: True is not a number"),
+    ("box.size = [30, -30, 30]", "box.size: entry 1: -30 is out of range"),
+    ("box.size = [30, nan, 30]", "box.size: entry 1: nan is not a finite number"),
+    ("box.size = [2.9, 30, 30]", "box.size: the periodic side 2.9 along axis 0 is shorter than three times"),
+    ("box.size = [30, 0.9, 30]", "box.size: the side 0.9 between the walls of axis 1"),
+    ("box.size = [3, 3, 3]", "box.size: the beads do not fit: packing fraction"),
+    ("box.origin = [1e30, 0, 0]", "box.origin: 1e+30 along axis 0 is so far from 0"),
+    ('box.boundary = ["periodic", "wal", "open"]', 'box.boundary: entry 1: \'wal\' is unknown; did you mean "wall"?'),
+    ("molecule.0.beads = 3.0", "molecule[0].beads: 3.0 is not a whole number"),
+    ("molecule.0.beads = true", "molecule[0].beads: True is not a whole number"),
+    ("molecule.0.beads = 5", "molecule[0].diameter: has 4 entries; needs 5, one per bead"),
+    ("molecule.0.bond_length = [1.0, 1.0]", "molecule[0].bond_length: has 2 entries; needs 3, one per bond"),
+    ("molecule.0.count = 0", "molecule[0].count: 0 is out of range"),
+    ("molecule.0.count = 2147483648", "more than 2147483648"),
+    ("molecule.0.bond_length = 0.7", "molecule[0].bond_length: 0.7 is shorter than the contact distance 0.75 of beads 0 and 1"),
+    ("molecule.0.diameter = 0.0", "molecule[0].diameter: 0 is out of range"),
+    ("molecule.0.mass = inf", "molecule[0].mass: inf is not a finite number"),
+    ("molecule.0.arms = 2", 'molecule[0].arms: means nothing for kind "chain", only for star'),
+    ("molecule.0.positions = [[1, 2, 3]]", 'molecule[0].positions: means nothing for initial.method "grow"'),
+    ('molecule.0.kind = "rod"', 'molecule[0].kind: "rod" is not available in this version'),
+    ('molecule.0.name = "A"', "molecule[1].name: 'A' is the name of molecule[0] already"),
+    ("molecule.1.beads = 2", 'molecule[1].beads: 2 is wrong: kind "monomer" has one bead'),
+    ("molecule.2.beads = 2", "molecule[2].beads: 2 is too few"),
+    ("molecule.2.bond_length = [1, 1, 1, 1, 4]", "molecule[2].bond_length: the ring cannot close"),
+    ("molecule.3.beads = 18", "molecule[3].beads: 18 is wrong: one centre and 3 arms of 6 make 19"),
+    ("molecule.4.bonds = [[0, 1], [1, 2], [2, 4]]", "molecule[4].bonds: bond 2 [2, 4] names a bead outside 0 … 3"),
+    ("molecule.4.bonds = [[0, 1], [1, 2], [2, -1]]", "molecule[4].bonds: bond 2 [2, -1] names a bead outside"),
+    ("molecule.4.bonds = [[0, 1], [1, 2], [2, 2]]", "molecule[4].bonds: bond 2 joins bead 2 to itself"),
+    ("molecule.4.bonds = [[0, 1], [1, 2], [2, 3], [1, 0]]", "molecule[4].bonds: beads 0 and 1 are bonded twice"),
+    ("molecule.4.bonds = [[0, 1], [1, 2]]", "molecule[4].bonds: 2 bonds cannot connect 4 beads"),
+    ("molecule.4.bonds = [[0, 1], [1, 2], [2, 0]]", "molecule[4].bonds: bead 3 is not connected to bead 0"),
+    ("molecule.4.bonds = [[0, 1.0], [1, 2], [2, 0]]", "molecule[4].bonds: row 0: 1.0 is not a whole number"),
+    ("molecule.4.bonds = [[0, 1, 2]]", "molecule[4].bonds: row 0: [0, 1, 2] is not a list of 2 numbers"),
+    ('initial.method = "explicit"', "molecule[0].positions: is missing"),
+    ('initial.method = "file"', "initial.file: is missing"),
+    ('initial.file = "a.h5"', 'initial.file: means nothing for method "grow"'),
+    ("initial.seed = -1", "initial.seed: -1 is out of range"),
+    ("initial.temperature = 0", "initial.temperature: 0 is out of range"),
+    ('propagator.name = "rattle"', 'propagator.name: "rattle" is not available in this version'),
+    ('propagator.name = "taylor"', 'propagator.stages: means nothing for "taylor", only for collocation'),
+    ('propagator.solver = "null-space"', "propagator.solver: means nothing"),
+    ("contact.restitution = 1.5", "contact.restitution: 1.5 is out of range"),
+    ("contact.tangential_restitution = 0.5", "contact.tangential_restitution: 0.5 is not available in this version"),
+    ("contact.contact_time = 0.1", "contact.contact_time: 0.1 is not available in this version"),
+    ('run.engine = "steps"', 'run.engine: "steps" is not available in this version'),
+    ('run.window = "oto"', "run.window: 'oto' is neither a number nor \"auto\""),
+    ("run.sectors = [1, 2]", "run.sectors: has 2 entries; needs 3"),
+    ("run.end_time = 1e400", "run.end_time: inf is not a finite number"),
+    ("output.events = 1", "output.events: 1 is not true or false"),
+    ('output.directory = ""', "output.directory: is empty"),
+    ("output.frame_every = 0", "output.frame_every: 0 is out of range"),
+    ("output = 3", "output: 3 is not a section"),
+    ("molecule.9.count = 1", "there is no entry 9"),
+    ("run", "needs the form section.key=value"),
+    ("run.end_time = 1 2", "is not a TOML value"),
+    ("title.a = 1", "title is a value, not a section"),
+]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes an input and returns its path."""
+
+    def put(text, name="in.toml"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return put
+
+
+def test_every_key_is_read_and_defaults_filled_in(write):
+    config = load_config(write(FULL))
+    assert config.box.size == (30.0, 30.0, 40.0) and config.box.boundary == ("periodic", "wall", "open")
+    assert [kind.name for kind in config.molecules] == ["B", "A", "C", "D", "E"]
+    assert [kind.beads for kind in config.molecules] == [4, 1, 5, 19, 4]
+    assert [kind.bond_count for kind in config.molecules] == [3, 0, 5, 18, 3]
+    assert config.beads == 40 + 3 + 5 + 19 + 4
+    assert config.propagator.stages == 3 and config.propagator.tolerance == 1e-12
+    assert config.run.end_time == 5.0 and type(config.run.end_time) is float
+    assert config.run.window == "auto" and config.run.sectors == (1, 2, 3)
+    assert config.output.checkpoint_wall_minutes == 30.0
+    with pytest.raises(FrozenInstanceError):
+        config.title = "b"
+
+
+@pytest.mark.parametrize("text", [FULL, EXPLICIT])
+def test_the_resolved_input_loads_back_equal(write, text):
+    config = load_config(write(text))
+    again = load_config(write(config.to_toml(), "again.toml"))
+    assert again == config
+    assert again.to_toml() == config.to_toml()
+
+
+def test_configs_differ_where_their_arrays_do(write):
+    config = load_config(write(EXPLICIT))
+    moved = EXPLICIT.replace("0.30000000000000004", "0.3")
+    assert load_config(write(moved)) != config
+
+
+def test_a_start_file_is_found_beside_the_input(write, tmp_path):
+    text = '[box]\nsize = [9, 9, 9]\n[initial]\nmethod = "file"\nfile = "start.h5"\n[run]\nend_time = 1\n'
+    config = load_config(write(text))
+    assert config.molecules == () and config.initial.file == str(tmp_path / "start.h5")
+    assert load_config(write(config.to_toml())) == config
+
+
+@pytest.mark.parametrize(("setting", "message"), MISTAKES, ids=[setting for setting, _ in MISTAKES])
+def test_each_mistake_gives_one_message_with_its_key(write, setting, message):
+    with pytest.raises(ConfigError) as caught:
+        load_config(write(FULL), [setting])
+    text = str(caught.value)
+    assert message in text and "\n" not in text
+    assert caught.value.exit_code == 78
+    assert "in.toml: " in text or "--set" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[[molecule]]", "[molecule]", "molecule: is written as [molecule]"),
+        ("[run]\nend_time = 1.0", "", "run.end_time: is missing"),
+        ('kind = "chain"', "", "molecule[0].kind: is missing"),
+        ("beads = 2", "", "molecule[0].beads: is missing"),
+        ("[[0, 0, 0], [0, 1e-3, 0]]", "[[0, 0, 0]]", "molecule[0].velocities: has 1 rows; needs count × beads = 2"),
+        ("1e-3", "nan", "molecule[0].velocities: row 1: nan is not a finite number"),
+        ("1e-3", "1e61", "molecule[0].velocities: row 1: 1e+61 is beyond the range"),
+        ("1e-3", "true", "molecule[0].velocities: row 1: True is not a number"),
+        ("1e-3", '"1"', "molecule[0].velocities: row 1: '1' is not a number"),
+        ("size = ", "size = = ", "is not valid TOML"),
+    ],
+)
+def test_mistakes_in_an_explicit_input(write, old, new, message):
+    assert old in EXPLICIT
+    with pytest.raises(ConfigError) as caught:
+        load_config(write(EXPLICIT.replace(old, new)))
+    assert message in str(caught.value)
+
+
+def test_unreadable_files(write, tmp_path):
+    for path in (tmp_path / "none.toml", tmp_path, "a\0b"):
+        with pytest.raises(DataError, match="cannot be read"):
+            load_config(path)
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        load_config(write(b'title = "\xff"'))
+
+
+def test_overrides_replace_values_and_add_sections(write):
+    path = write(EXPLICIT)
+    config = load_config(path, ["run.end_time=7", 'output.directory="a b"', "propagator.step=0.5", "title=plain-word"])
+    assert config.run.end_time == 7.0 and config.output.directory == "a b"
+    assert config.propagator.step == 0.5 and config.title == "plain-word"
+    assert load_config(path, ["output.directory=../runs/a"]).output.directory == "../runs/a"
+    assert load_config(write(FULL), ["molecule.1.count=5"]).molecules[1].count == 5
+
+
+def test_bonds_equal_to_the_contact_distance_may_round_below_it(write):
+    text = EXPLICIT.replace("beads = 2", "beads = 2\ndiameter = 1.0\nbond_length = {}")
+    load_config(write(text.format(np.nextafter(1.0, 0.0))))
+    with pytest.raises(ConfigError, match="shorter than the contact distance"):
+        load_config(write(text.format(1.0 - 1e-11)))
+
+
+def test_packing_bounds_depend_on_the_method_and_overlap(write):
+    text = "[box]\nsize = [10, 10, 10]\n[[molecule]]\nkind = 'chain'\nbeads = 10\ncount = {}\n{}\n[run]\nend_time = 1\n"
+    load_config(write(text.format(105, "")))  # 0.5498
+    with pytest.raises(ConfigError, match="packing fraction"):
+        load_config(write(text.format(106, "")))
+    load_config(write(text.format(106, "self_contact = false")))
+    with pytest.raises(ConfigError, match="packing fraction"):
+        load_config(write(text.format(1060, "self_contact = false")))
+
+
+def test_a_million_beads_load_at_once(write):
+    text = "[box]\nsize = [200, 200, 200]\n[[molecule]]\nkind = 'chain'\nbeads = 20\ncount = 50000\n[run]\nend_time = 1\n"
+    start = time.perf_counter()
+    config = load_config(write(text))
+    assert time.perf_counter() - start < 1.0
+    assert config.beads == 1_000_000
+
+
+def test_the_table_for_the_readme_names_every_key():
+    table = markdown()
+    assert len(table.splitlines()) == len(KEYS) + 2
+    assert all(f"`{key.path}`" in table for key in KEYS)
