@@ -1,4 +1,4 @@
-"""What all tests share: failing MPI ranks end the run, hypothesis is deterministic, subprocesses get a clean environment.
+"""What all tests share: a failing rank ends the run, hypothesis is deterministic, subprocesses start clean.
 
 Tiers: tests without a mark run in seconds; `long` ones take minutes and run only with --long; `mpi` ones run under
 mpirun with --with-mpi. Every test ends by a time limit (pytest-timeout, thread method: the signal method hangs in MPI).

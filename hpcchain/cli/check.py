@@ -38,7 +38,7 @@ def estimate(config):
     frames = int(config.run.end_time / config.output.frame_every) + 1
     return [
         f"{beads} beads, {bonds} bonds, {sum(molecule.count for molecule in config.molecules)} molecules",
-        f"memory: at most about {size(BYTES_PER_RANK)} per rank and {size(beads * BYTES_PER_BEAD)} for all ranks together",
+        f"memory: at most about {size(BYTES_PER_RANK)} per rank, plus {size(beads * BYTES_PER_BEAD)} over all ranks",
         f"trajectory: {frames} frames, {size(frames * beads * FRAME_BYTES_PER_BEAD)}",
     ]
 

@@ -56,7 +56,7 @@ def finite_time(text):
 
 def add_until(parser):
     """Add --until to a parser."""
-    parser.add_argument("--until", type=finite_time, metavar="T", help="simulated time to stop at, instead of run.end_time")
+    parser.add_argument("--until", type=finite_time, metavar="T", help="simulated time to stop at (else run.end_time)")
 
 
 def add_set(parser):

@@ -7,6 +7,7 @@ from hpcchain.cli.table import aligned
 from hpcchain.errors import DataError
 
 HEADER = ("phase", "min [s]", "avg [s]", "max [s]", "share", "max/avg")
+TOTAL = "total"
 
 
 def add_parser(sub):
@@ -56,13 +57,20 @@ def table(phases):
     Parameters
     ----------
     phases : dict of str -> (min, avg, max)
-        Wall seconds over ranks.
+        Wall seconds over ranks; a "total" is the whole run's, and without one the phases' sum is.
     """
-    total = sum(avg for _, avg, _ in phases.values())
-    longest_first = sorted(phases.items(), key=lambda item: -item[1][1])
-    rows = [(name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), ratio(times[2], times[1]))
-            for name, times in longest_first]
-    return aligned([HEADER, *rows, ("sum", "", f"{total:.3f}", "", share(total, total), "")])
+    parts = {name: times for name, times in phases.items() if name != TOTAL}
+    counted = sum(average for _, average, _ in parts.values())
+    total = phases[TOTAL][1] if TOTAL in phases else counted
+    rows = [line(name, times, total) for name, times in sorted(parts.items(), key=lambda item: -item[1][1])]
+    rest = ("rest", "", f"{total - counted:.3f}", "", share(total - counted, total), "")
+    last = [rest, line(TOTAL, phases[TOTAL], total)] if TOTAL in phases else []
+    return aligned([HEADER, *rows, *last])
+
+
+def line(name, times, total):
+    """Return a phase's row of the table as texts."""
+    return name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), ratio(times[2], times[1])
 
 
 def share(part, total):

@@ -5,7 +5,6 @@ from importlib.resources import files
 from hpcchain.cli.options import add_command
 from hpcchain.errors import UsageError
 
-FOLDER = "hpcchain.config.templates"
 DEFAULT = "chains"
 
 
@@ -31,7 +30,8 @@ def execute(args):
 
 def templates():
     """Return {name: text} of the input files that come with the program, by name."""
-    found = [entry for entry in files(FOLDER).iterdir() if entry.name.endswith(".toml")]
+    folder = files("hpcchain") / "config" / "templates"
+    found = [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
     return {entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8") for entry in sorted(found, key=str)}
 
 

@@ -171,8 +171,8 @@ def without_mpi4py(announced, error):
     """Return the message for several processes without a working mpi4py."""
     reason = " ".join(str(error).split())
     return (
-        f"the launcher started {announced} ranks, but mpi4py cannot be used ({reason}): each would be a run of its own. "
-        "Run tools/setup, or start hpcchain without mpirun or srun for one rank"
+        f"the launcher started {announced} ranks, but mpi4py cannot be used ({reason}): each would be a run of "
+        "its own. Run tools/setup, or start hpcchain without mpirun or srun for one rank"
     )
 
 
@@ -180,6 +180,6 @@ def singletons(announced, library):
     """Return the message for several processes of which each is alone in its world."""
     return (
         f"the launcher started {announced} ranks, but each finds itself alone under {library}: they would be "
-        f"{announced} separate runs. Use the launcher of that MPI (its own mpirun; under Slurm a fitting srun --mpi=...), "
-        "or load the MPI that the launcher belongs to"
+        f"{announced} separate runs. Use the launcher of that MPI (its own mpirun; under Slurm a fitting "
+        "srun --mpi=...), or load the MPI that the launcher belongs to"
     )

@@ -151,6 +151,17 @@ class Engine:
         )
 
     @property
+    def time(self):
+        """A time before which all events are done: that of the next one [time]."""
+        m = int(self.sector.winner[1])
+        return float(self.sector.first[m, 0] * self.system.physics.tick + self.sector.first[m, 1])
+
+    @property
+    def virial(self):
+        """Sum over contacts so far of impulse times centre-of-mass vector [mass length^2 / time]."""
+        return float(self.sector.total[0])
+
+    @property
     def counters(self):
         """Name -> number of events and operations so far (int), for reports."""
         return {name: int(self.sector.count[i]) for i, name in enumerate(COUNTERS)}

@@ -1,9 +1,9 @@
-"""A failure on one rank or on all ends every rank, soon, with one message and the right exit code; each under its own mpirun."""
+"""A failure on one rank or on all ends every rank soon, with one message and the right code; under mpirun each."""
 
 import time
 
 import pytest
-from launching import run_python
+from launching import ROOT, run_python
 
 PROGRAM = """
 import sys, time
@@ -99,26 +99,42 @@ return 0
     assert any(line.endswith("hpcchain.sector 2/3 WARNING short of memory") for line in done.stderr.splitlines())
 
 
-@pytest.mark.parametrize("moment", ["", "@pytest.fixture(autouse=True)"])
-def test_a_failing_mpi_test_ends_pytest_on_all_ranks(tmp_path, moment):
-    conftest = "from tests.conftest import *  # noqa: F403\n"
-    (tmp_path / "conftest.py").write_text(conftest)
-    (tmp_path / "test_one.py").write_text(f"""
+FAILING = {
+    "test": """
+def test_one():
+    meet()
+""",
+    "fixture": """
+@pytest.fixture
+def prepared():
+    meet()
+
+def test_one(prepared):
+    MPI.COMM_WORLD.Barrier()
+""",
+    "import": """
+meet()
+
+def test_one():
+    MPI.COMM_WORLD.Barrier()
+""",
+}
+
+
+@pytest.mark.parametrize("place", FAILING)
+def test_a_failing_mpi_test_ends_pytest_on_all_ranks(tmp_path, place):
+    (tmp_path / "test_one.py").write_text("""
 import pytest
 from mpi4py import MPI
 
-{moment}
-def test_or_fixture():
-    assert MPI.COMM_WORLD.rank != 1, "only rank 1 minds"
+def meet():
+    if MPI.COMM_WORLD.rank == 1:
+        raise ValueError("only rank 1 minds")
     MPI.COMM_WORLD.Barrier()
-
-@pytest.mark.mpi
-def test_other():
-    MPI.COMM_WORLD.Barrier()
-""".replace("def test_or", "def test_or" if not moment else "def "))
+""" + FAILING[place])
     begin = time.monotonic()
-    done = run_python(["-m", "mpi4py", "-m", "pytest", "--with-mpi", "-x", "-p", "no:cacheprovider", "--rootdir", tmp_path,
-                       "-o", "pythonpath=", tmp_path], tmp_path, 2, timeout=60.0)
+    words = ["-m", "mpi4py", "-m", "pytest", "--with-mpi", "-x", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    done = run_python([*words, tmp_path], tmp_path, 2, timeout=60.0, PYTHONPATH=str(ROOT / "tests"))
     assert time.monotonic() - begin < 30.0
     assert done.returncode == 1
     assert "FAILED on rank 1 of 2" in done.stderr

@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from io_samples import same_state, state_of
 
 from hpcchain.io.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid, prune
 from hpcchain.io.parts import list_parts, read_head, remove_from
+
+TESTS = Path(__file__).parents[1]
 
 WRITER = f"""
 import sys

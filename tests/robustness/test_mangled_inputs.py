@@ -133,7 +133,7 @@ def try_load(path, overrides=()):
         result = load_config(path, overrides)
     except (ConfigError, DataError) as error:
         result = error
-    assert time.perf_counter() - start < 2.0
+    assert time.perf_counter() - start < 5.0
     return result
 
 

@@ -89,7 +89,7 @@ def test_own_errors_keep_their_code_and_their_words(capsys, error, code):
 def test_other_exceptions_are_one_line_and_70(capsys):
     code, _, text = ended(capsys, raising(ValueError("first\nsecond   third")))
     assert code == 70
-    assert text == "hpcchain: internal error: ValueError: first second third; run again with --debug for the traceback\n"
+    assert text == f"hpcchain: internal error: ValueError: first second third; {console.HINT}\n"
     code, _, text = ended(capsys, raising(OSError(28, "No space left on device", "out/x.h5")))
     assert code == 70
     assert "No space left on device: 'out/x.h5'" in text and text.count("\n") == 1
@@ -136,7 +136,8 @@ def test_a_closed_pipe_ends_quietly(tmp_path):
 
 
 @pytest.mark.parametrize(("outcomes", "spokesman"), [
-    ([(0, 0), (0, 0)], 0), ([(0, 0), (75, 0), (75, 0)], 1), ([(75, 0), (0, 0), (78, 1), (70, 1)], 2), ([(0, 0), (0, 1)], 1),
+    ([(0, 0), (0, 0)], 0), ([(0, 0), (75, 0), (75, 0)], 1), ([(75, 0), (0, 0), (78, 1), (70, 1)], 2),
+    ([(0, 0), (0, 1)], 1),
 ])
 def test_who_speaks_for_all(outcomes, spokesman):
     assert console.decide(outcomes) == spokesman
@@ -190,7 +191,8 @@ def test_check_takes_settings_and_counts(capsys, tmp_path):
 
 
 def test_sizes_have_units():
-    assert [check.size(count) for count in (0, 999, 1000, 1.5e9, 2e15)] == ["0 B", "999 B", "1 kB", "1.5 GB", "2e+03 TB"]
+    found = [check.size(count) for count in (0, 999, 1000, 1.5e9, 2e15)]
+    assert found == ["0 B", "999 B", "1 kB", "1.5 GB", "2e+03 TB"]
 
 
 def test_perf_table():
@@ -198,8 +200,15 @@ def test_perf_table():
     assert lines[0].split() == ["phase", "min", "[s]", "avg", "[s]", "max", "[s]", "share", "max/avg"]
     assert lines[1].split() == ["events", "2.000", "3.000", "3.000", "75.0", "%", "1.00"]
     assert lines[2].split() == ["files", "0.500", "1.000", "1.500", "25.0", "%", "1.50"]
-    assert lines[3].split() == ["sum", "4.000", "100.0", "%"]
+    assert len(lines) == 3
     assert perf.table({"idle": (0.0, 0.0, 0.0)}).splitlines()[1].split()[-2:] == ["-", "-"]
+
+
+def test_perf_table_with_the_whole_runs_time():
+    lines = perf.table({"total": (4.0, 5.0, 6.0), "events": (3.0, 4.0, 5.0)}).splitlines()
+    assert lines[1].split() == ["events", "3.000", "4.000", "5.000", "80.0", "%", "1.25"]
+    assert lines[2].split() == ["rest", "1.000", "20.0", "%"]
+    assert lines[3].split() == ["total", "4.000", "5.000", "6.000", "100.0", "%", "1.20"]
 
 
 def test_averages_table():

@@ -54,10 +54,10 @@ def build(name, count=2, seed=1):
 def gradient(topology, position):
     """Return G, (bonds, 3 beads)."""
     out = np.zeros((len(topology.bonds), topology.beads, 3))
-    for l, (i, j) in enumerate(topology.bonds):
-        out[l, j] = position[j] - position[i]
-        out[l, i] = -out[l, j]
-    return out.reshape(len(topology.bonds), -1)
+    for row, (i, j) in enumerate(topology.bonds):
+        out[row, j] = position[j] - position[i]
+        out[row, i] = -out[row, j]
+    return out.reshape(len(topology.bonds), 3 * topology.beads)
 
 
 def bond_errors(topology, position):

@@ -77,7 +77,7 @@ def gauss(s):
 
 
 def collocation(bonds, x0, v0, mass, tau, s):
-    """Solve the index-2 Gauss stages by dense Newton; return stage velocities, end position, unprojected end velocity."""
+    """Solve the index-2 Gauss stages by dense Newton; return stage velocities and the unprojected end state."""
     c, a, weight = gauss(s)
     n3, nb = x0.size, len(bonds)
     inverse = 1 / np.repeat(mass, 3)

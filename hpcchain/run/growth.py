@@ -1,0 +1,108 @@
+"""Initial configurations by growth: small beads placed at random, grown to full size by the dynamics itself.
+
+After Lubachevsky and Stillinger: contact distances grow linearly in time, d(t) = d (g0 + rate t), while the molecules
+move and collide; the heat that growing surfaces give is taken out between slices by rescaling velocities. Sums that
+feed back into the motion are exact (math.fsum), so the start depends on the input alone.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.model.constraints import degrees_of_freedom, project_positions, project_velocities
+from hpcchain.model.placement import place
+from hpcchain.model.start import build_physics
+from hpcchain.model.system import State, System
+from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.velocities import maxwell
+from hpcchain.sector.engine import Engine
+
+PLACED_FRACTION = 0.06
+RATE = 0.4
+SLICES = 24
+CLEARANCE = 1e-10
+ATTEMPTS = 6
+
+
+def grown_system(config, progress=None):
+    """Return the System of an input with initial.method "grow".
+
+    Parameters
+    ----------
+    config : Config
+    progress : callable, optional
+        Called with the fraction of the full size that is reached, after each slice.
+
+    Raises
+    ------
+    ConfigError
+        When no room is found for the molecules.
+    """
+    box, topology = build_box(config), build_topology(config)
+    scale, position = place_small(config, box, topology)
+    temperature, seed = config.initial.temperature, config.initial.seed
+    if scale < 1.0:
+        position = grow(config, box, topology, position, scale, progress)
+    velocity = maxwell(topology, position, temperature, seed)
+    return System(box, topology, State.at_rest_clock(position, velocity), build_physics(config, topology, velocity))
+
+
+def place_small(config, box, topology):
+    """Return the largest fraction of the full diameters, of a few tried, that could be placed, and the positions."""
+    packing = float(np.sum(topology.diameter**3)) * math.pi / 6.0 / box.volume
+    scale = min(1.0, (PLACED_FRACTION / packing) ** (1.0 / 3.0))
+    for attempt in range(ATTEMPTS):
+        try:
+            return scale, place(config, box, topology, scale)
+        except ConfigError:
+            if attempt + 1 == ATTEMPTS:
+                raise
+            scale *= 0.8
+    raise ConfigError("initial.method: no placement was tried")
+
+
+def grow(config, box, topology, position, scale, progress=None):
+    """Return (N, 3) positions after the diameters have grown from a fraction `scale` to their full size.
+
+    Parameters
+    ----------
+    config : Config
+    box, topology :
+        The system.
+    position : (N, 3) float64 array
+        Without overlaps at that fraction [length].
+    scale : float
+        Starting fraction.
+    """
+    velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
+    physics = build_physics(config, topology, velocity)
+    physics.restitution = 1.0
+    unit = thermal_time(topology, config.initial.temperature)
+    rate = RATE if config.initial.growth_rate == "auto" else config.initial.growth_rate * unit
+    slices = max(SLICES, int(math.ceil((1.0 - scale) / rate * 8)))
+    step = (1.0 + CLEARANCE - scale) / slices
+    freedom = degrees_of_freedom(topology, position)
+    for k in range(slices):
+        system = System(box, topology, State.at_rest_clock(position, velocity), physics)
+        length = step / rate * unit
+        engine = Engine(system, growth=(scale + k * step, rate / unit))
+        engine.advance(length)
+        position, velocity, _ = engine.frame(length)
+        position = project_positions(topology, position)
+        velocity = project_velocities(topology, position, velocity)
+        velocity = rescaled(topology, velocity, freedom, config.initial.temperature)
+        if progress is not None:
+            progress(scale + (k + 1) * step)
+    return position
+
+
+def rescaled(topology, velocity, freedom, temperature):
+    """Return velocities scaled to a temperature, the kinetic energy summed exactly."""
+    squares = np.einsum("ik,ik->i", velocity, velocity) * topology.mass
+    return velocity * math.sqrt(freedom * temperature / math.fsum(squares))
+
+
+def thermal_time(topology, temperature):
+    """Return the mean contact distance over the thermal speed of a mean bead [time]."""
+    return float(topology.diameter.mean()) * math.sqrt(float(topology.mass.mean()) / temperature)
