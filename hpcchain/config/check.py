@@ -60,7 +60,8 @@ def check_lists(kind, place):
     for name, (size, item) in sizes.items():
         value = getattr(kind, name)
         if isinstance(value, tuple) and len(value) != size:
-            raise Wrong(f"{place}.{name}: has {len(value)} entries; needs {size}, one per {item}, or one number for all")
+            needs = f"needs {size}, one per {item}, or one number for all"
+            raise Wrong(f"{place}.{name}: has {len(value)} entries; {needs}")
 
 
 def check_rows(kind, place, method):
@@ -140,7 +141,8 @@ def check_box(config):
             )
         if boundary == "wall" and size < largest:
             raise Wrong(
-                f"box.size: the side {size} between the walls of axis {axis} is shorter than the largest diameter {largest}"
+                f"box.size: the side {size} between the walls of axis {axis} is shorter than the largest diameter "
+                f"{largest}; enlarge it"
             )
         if abs(origin) > 1e9 * size:
             raise Wrong(f"box.origin: {origin} along axis {axis} is so far from 0 that positions lose their digits")

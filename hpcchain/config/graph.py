@@ -29,7 +29,8 @@ def check_graph(kind, place):
         twice = pairs[first[np.argmax(counts > 1)]].tolist()
         raise Wrong(f"{place}.bonds: beads {twice[0]} and {twice[1]} are bonded twice; remove one of the bonds")
     if len(pairs) < kind.beads - 1:
-        raise Wrong(f"{place}.bonds: {len(pairs)} bonds cannot connect {kind.beads} beads; needs at least {kind.beads - 1}")
+        needs = f"needs at least {kind.beads - 1}"
+        raise Wrong(f"{place}.bonds: {len(pairs)} bonds cannot connect {kind.beads} beads; {needs}")
     apart = np.flatnonzero(component_of(kind.beads, pairs) != 0)
     if len(apart):
         raise Wrong(f"{place}.bonds: bead {apart[0]} is not connected to bead 0; join them or make two kinds")

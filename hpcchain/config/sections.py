@@ -59,7 +59,11 @@ def _same(a, b):
 
 @dataclass(frozen=True)
 class InitialSection:
-    """[initial]: method "grow", "explicit" or "file"; temperature [mass length^2 / time^2]; growth_rate "auto" or a number."""
+    """[initial]: how the run starts.
+
+    `method` is "grow", "explicit" or "file", `temperature` in [mass length^2 / time^2], `growth_rate` "auto" or a
+    number [1 / time], `file` None or an absolute path.
+    """
 
     method: str
     temperature: float

@@ -35,14 +35,14 @@ def approach(work, p, q, n):
 
 
 @njit(cache=True)
-def inside_impulse(work, o, mol, m, a, b, n, kicks):
+def inside_impulse(work, o, mol, m, graph, a, b, n, kicks):
     """Put y for a contact of beads a and b of one molecule into KICK and return n . y."""
     nt = mol[m, 5]
-    kick(work, o, mol, m, a, n[0], n[1], n[2])
+    kick(work, o, mol, m, graph, a, n[0], n[1], n[2])
     for t in range(nt):
         for k in range(ROW):
             kicks[t * ROW + k] = work[o + t * TILE + KICK + k]
-    kick(work, o, mol, m, b, n[0], n[1], n[2])
+    kick(work, o, mol, m, graph, b, n[0], n[1], n[2])
     for t in range(nt):
         for k in range(ROW):
             p = o + t * TILE + KICK + k
@@ -55,7 +55,7 @@ def inside_impulse(work, o, mol, m, a, b, n, kicks):
 
 
 @njit(cache=True)
-def single_impulse(work, oa, ob, mol, ma, mb, a, b, n, growth, restitution, kicks):
+def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, kicks):
     """Apply one contact's impulse to the velocities in the workspace and return it (>= 0) [mass length / time].
 
     Parameters
@@ -64,6 +64,8 @@ def single_impulse(work, oa, ob, mol, ma, mb, a, b, n, growth, restitution, kick
         Workspace offsets of the molecules; equal for a contact inside one molecule.
     ma, mb : int
         Molecules; mb < 0 for a wall.
+    graph : int64 array
+        Bond graphs.
     a, b : int
         Beads, numbered within their molecules.
     n : (3,) float64 array
@@ -81,13 +83,13 @@ def single_impulse(work, oa, ob, mol, ma, mb, a, b, n, growth, restitution, kick
     if un >= 0.0:
         return 0.0
     if mb == ma:
-        mass = inside_impulse(work, oa, mol, ma, a, b, n, kicks)
+        mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, kicks)
         size = -(1.0 + restitution) * un / mass
         push(work, oa, mol[ma, 5], size)
         return size
-    mass = kick(work, oa, mol, ma, a, n[0], n[1], n[2])
+    mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2])
     if mb >= 0:
-        mass += kick(work, ob, mol, mb, b, n[0], n[1], n[2])
+        mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2])
     size = -(1.0 + restitution) * un / mass
     push(work, oa, mol[ma, 5], size)
     if mb >= 0:
@@ -96,7 +98,7 @@ def single_impulse(work, oa, ob, mol, ma, mb, a, b, n, growth, restitution, kick
 
 
 @njit(cache=True)
-def tied_impulses(work, oa, ob, mol, ma, mb, contacts, normals, growths, count, restitution, kicks, matrix, sizes):
+def tied_impulses(work, oa, ob, mol, ma, mb, graph, contacts, normals, growths, count, restitution, kicks, matrix, sizes):
     """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 
     Parameters
@@ -120,9 +122,9 @@ def tied_impulses(work, oa, ob, mol, ma, mb, contacts, normals, growths, count, 
     for k in range(count):
         for x in range(stride):
             kicks[k * stride + x] = 0.0
-        _add_kick(work, oa, mol, ma, contacts, normals, k, kicks, k * stride)
+        _add_kick(work, oa, mol, ma, graph, contacts, normals, k, kicks, k * stride)
         if mb >= 0 and mb != ma:
-            _add_kick(work, ob, mol, mb, contacts, normals, k, kicks, k * stride + split)
+            _add_kick(work, ob, mol, mb, graph, contacts, normals, k, kicks, k * stride + split)
     for k in range(count):
         p = lane(contacts[k, 0], contacts[k, 1])
         q = lane(contacts[k, 2], contacts[k, 3]) if contacts[k, 2] >= 0 else -1
@@ -153,12 +155,12 @@ def tied_impulses(work, oa, ob, mol, ma, mb, contacts, normals, growths, count, 
 
 
 @njit(cache=True)
-def _add_kick(work, o, mol, m, contacts, normals, k, kicks, at):
+def _add_kick(work, o, mol, m, graph, contacts, normals, k, kicks, at):
     for side in range(2):
         if contacts[k, 2 * side] != o:
             continue
         sign = 1.0 if side == 0 else -1.0
-        kick(work, o, mol, m, contacts[k, 2 * side + 1], normals[k, 0], normals[k, 1], normals[k, 2])
+        kick(work, o, mol, m, graph, contacts[k, 2 * side + 1], normals[k, 0], normals[k, 1], normals[k, 2])
         for t in range(mol[m, 5]):
             for x in range(ROW):
                 kicks[at + t * ROW + x] += sign * work[o + t * TILE + KICK + x]

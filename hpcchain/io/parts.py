@@ -7,7 +7,7 @@ import numpy as np
 
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io import atomic, events, files, rows, seal
-from hpcchain.io.collective import agree, gathered
+from hpcchain.io.collective import gathered, root_does
 
 COUNTED = ("frames", "events", "reports")
 VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
@@ -26,8 +26,8 @@ def list_parts(folder):
 
 def remove_from(folder, index, comm=None):
     """Remove the parts numbered `index` and above (no checkpoint counts them) and leftovers of killed runs."""
-    late = [path for number, path in list_parts(folder) if number >= index]
-    agree(comm)
+    found = root_does(comm, folder, "listing parts", lambda: list_parts(folder))
+    late = [path for number, path in found if number >= index]
     atomic.remove(late[::-1], comm)
     atomic.remove_leftovers(folder, comm)
 

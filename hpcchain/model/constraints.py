@@ -78,7 +78,7 @@ def project_group(group, position, sweeps=30):
 
 
 def bond_error(group, position):
-    """Return how far |b| is from the bond length, relative, and 0 where it is within the rounding of the coordinates."""
+    """Return how far |b| is from the bond length, relative; 0 where within the rounding of the coordinates."""
     bond = bond_vectors(position, group.bonds)
     error = np.abs(np.sqrt(np.einsum("cbk,cbk->cb", bond, bond)) / group.length - 1.0)
     return np.where(error <= 2.0 * EPS * (1.0 + reach(group, position) / group.length), 0.0, error)

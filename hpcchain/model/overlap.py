@@ -54,7 +54,8 @@ def bead_overlap(box, topology, position, tolerance=1e-9):
         if len(close) == 0:
             continue
         i, j, shift, depth = i[close], j[close], shift[close], (contact - distance)[close]
-        free = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]] | _among(bonded, i, j, topology.beads)
+        through = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]]
+        free = through | _among(bonded, i, j, topology.beads)
         depth[free & (shift == 0.0).all(axis=1)] = 0.0
         at = int(np.argmax(depth))
         if depth[at] > 0.0:
@@ -74,7 +75,7 @@ def _among(sorted_keys, i, j, beads):
 
 
 def near_pairs(box, position, distance):
-    """Yield index arrays (i, j), each pair at least once, that hold every pair whose nearest images are within a distance.
+    """Yield index arrays (i, j) that hold, at least once, every pair whose nearest images are within a distance.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ MOST_CELLS = 2**26
 def place(config, box, topology, scale):
     """Return random positions without overlaps of beads shrunk by a factor, bonds at full length.
 
-    Trees of bonds grow bead by bead as self-avoiding walks; molecules with closed bonds are placed as rigid bodies, in
-    conformations that have room for the full beads where possible. Every bead stays its full radius away from walls, and
-    open axes are filled up to the box's size.
+    Trees of bonds grow bead by bead as self-avoiding walks; molecules with closed bonds are placed as rigid bodies,
+    in conformations that have room for the full beads where possible. Every bead stays its full radius away from
+    walls, and open axes are filled up to the box's size.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def place(config, box, topology, scale):
 
 def no_room(config, topology, group, failed, scale):
     """Return the message for a molecule that could not be placed."""
-    kind = topology.kind[group.molecules[0]]
+    kind, count = topology.kind[group.molecules[0]], len(group.molecules)
     return (
-        f"{config.source}: molecule[{kind}].count: no room was found for molecule {failed} of {len(group.molecules)} of kind "
+        f"{config.source}: molecule[{kind}].count: no room was found for molecule {failed} of {count} of kind "
         f"{topology.names[kind]!r} with beads at {scale:g} of their diameter; enlarge box.size or lower the count"
     )
 
@@ -135,8 +135,8 @@ def conformations(config, topology, group, scale):
     if found[0] is None:
         kind = topology.kind[one]
         raise ConfigError(
-            f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the bonds "
-            "without overlaps; change the bond lengths or the diameters, or set self_contact = false"
+            f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the "
+            "bonds without overlaps; change the bond lengths or the diameters, or set self_contact = false"
         )
     wanted = min(CONFORMATIONS, len(group.molecules))
     found += [conformation(group, room * diameter, contact, seed, k) for k in range(1, wanted)]

@@ -1,8 +1,8 @@
-"""Random placement of molecules, bead by bead or as rigid bodies, with a grid of cells (plain loops, no Python objects).
+"""Random placement of molecules, bead by bead or as rigid bodies, with a grid of cells.
 
-The grid is a tuple (origin, size, periodic, shape, head, after, position): `head[cell]` is the last bead put into a cell,
-`after[bead]` the one before it, -1 none; positions are unwrapped. A bead's record is (molecule, diameter, margin):
-arrays over all beads of the molecule's first bead, shrunk diameter and distance kept from the sides of the box.
+The grid is a tuple (origin, size, periodic, shape, head, after, position): `head[cell]` is the last bead put into a
+cell, `after[bead]` the one before it, -1 none; positions are unwrapped. A record is a tuple of arrays over all beads:
+the first bead of the bead's molecule, its shrunk diameter, and the distance that it keeps from the sides of the box.
 """
 
 import math
@@ -52,7 +52,7 @@ def remove(grid, bead):
 
 @njit(cache=True)
 def meets(grid, record, bead, other, direct):
-    """Return whether two placed beads overlap in their nearest images; the unwrapped pair does not count when `direct`."""
+    """Return whether two beads overlap in their nearest images; the unwrapped pair does not count when `direct`."""
     size, periodic, position = grid[1], grid[2], grid[6]
     diameter = record[1]
     squared, wrapped = 0.0, False
@@ -192,12 +192,13 @@ def turn(shape, grid, first, centre, words):
     squared = q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3
     if squared > 1.0 or squared < 1e-4:
         return False
-    s = 2.0 / squared
+    scale = 2.0 / squared
     for i in range(len(shape)):
         x, y, z = shape[i]
-        position[first + i, 0] = centre[0] + x - s * ((q2 * q2 + q3 * q3) * x - (q1 * q2 - q0 * q3) * y - (q1 * q3 + q0 * q2) * z)
-        position[first + i, 1] = centre[1] + y - s * ((q1 * q1 + q3 * q3) * y - (q1 * q2 + q0 * q3) * x - (q2 * q3 - q0 * q1) * z)
-        position[first + i, 2] = centre[2] + z - s * ((q1 * q1 + q2 * q2) * z - (q1 * q3 - q0 * q2) * x - (q2 * q3 + q0 * q1) * y)
+        a, b, c = q2 * z - q3 * y, q3 * x - q1 * z, q1 * y - q2 * x
+        position[first + i, 0] = centre[0] + x + scale * (q0 * a + q2 * c - q3 * b)
+        position[first + i, 1] = centre[1] + y + scale * (q0 * b + q3 * a - q1 * c)
+        position[first + i, 2] = centre[2] + z + scale * (q0 * c + q1 * b - q2 * a)
     return True
 
 

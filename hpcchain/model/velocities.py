@@ -21,7 +21,7 @@ def kinetic_energy(topology, velocity):
 
 
 def maxwell(topology, position, temperature, seed):
-    """Return Maxwellian velocities along the bonds' constraints, at rest as a whole, with the temperature exactly as asked.
+    """Return Maxwellian velocities that satisfy the bonds, at rest as a whole, with the temperature exactly as asked.
 
     Each bead draws by its global id; the draw is then projected to the bonds of its molecule (mass-weighted), the
     centre of mass is brought to rest, and all is scaled to a kinetic energy of f T / 2 with f degrees of freedom

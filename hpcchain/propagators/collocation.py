@@ -171,7 +171,7 @@ def _factor_stages(gs, go, npad, im, io, s, ws, wo):
 
 @njit(cache=True)
 def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
-    """Iterate until |G U| <= tol |b| |v| (or round-off), and a sweep beyond; factor T at the stages when that is slow."""
+    """Iterate to |G U| <= tol |b| |v| (or round-off), and a sweep beyond; factor T at the stages if that is slow."""
     scale, round_off = _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo)
     limit = max(tol * scale, round_off)
     last = np.inf

@@ -41,6 +41,7 @@ PIVOT = LOWER + 8
 TILE = PIVOT + 8
 ROW = 3 * LANES
 BLOCK = (KMAX + 1) * ROW
+TABLE = 16 + LANES + LANES
 
 
 def tiles(beads):

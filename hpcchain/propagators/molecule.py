@@ -9,28 +9,30 @@ import math
 from numba import njit
 
 from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare, chain_series
-from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN2, MASK, ROW, TILE
+from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN2, MASK, ROW, TABLE, TILE
 from hpcchain.propagators.rotor import rotor_series
+from hpcchain.propagators.web import web_kick, web_load, web_prepare, web_refresh, web_series
 from hpcchain.sector.layout import (
     BALLISTIC,
+    GRAPH,
     MOL_BEADS,
     MOL_BONDS,
     MOL_FIRST,
+    MOL_GRAPH,
     MOL_ORDER,
     MOL_SERIES,
     MOL_SOLVER,
     MOL_TABLE,
     MOL_TILES,
     ROTOR,
-    TABLE,
 )
 
 
 @njit(cache=True)
-def load(work, o, mol, m, table, series, line, dt):
+def load(work, o, mol, m, table, graph, series, line, dt):
     """Bring molecule m to the workspace at offset o, a time dt after its segment's start."""
     nt = mol[m, MOL_TILES]
-    _load_table(work, o, table, mol[m, MOL_TABLE], nt)
+    _load_table(work, o, mol, m, table, graph)
     if mol[m, MOL_SOLVER] == BALLISTIC:
         _load_straight(work, o, line, mol[m, MOL_FIRST], dt)
         return
@@ -40,7 +42,9 @@ def load(work, o, mol, m, table, series, line, dt):
 
 
 @njit(cache=True)
-def _load_table(work, o, table, at, nt):
+def _load_table(work, o, mol, m, table, graph):
+    nt = mol[m, MOL_TILES]
+    at = mol[m, MOL_TABLE]
     for t in range(nt):
         w = o + t * TILE
         for k in range(16):
@@ -49,13 +53,15 @@ def _load_table(work, o, table, at, nt):
             work[w + MASK + k] = table[at + 16 + k]
             work[w + LEN2 + k] = table[at + 24 + k]
         at += TABLE
+    if mol[m, MOL_SOLVER] >= GRAPH:
+        web_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
 
 
 @njit(cache=True)
-def load_start(work, o, mol, m, table, line):
+def load_start(work, o, mol, m, table, graph, line):
     """Bring molecule m's start state, bit for bit, to the workspace at offset o."""
     nt = mol[m, MOL_TILES]
-    _load_table(work, o, table, mol[m, MOL_TABLE], nt)
+    _load_table(work, o, mol, m, table, graph)
     for t in range(nt):
         for k in range(2 * ROW):
             work[o + t * TILE + COEF + k] = 0.0
@@ -92,25 +98,33 @@ def _horner(work, at, series, place, order, dt):
 
 
 @njit(cache=True)
-def prepare(work, o, mol, m):
+def prepare(work, o, mol, m, graph):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds."""
     if mol[m, MOL_SOLVER] == BALLISTIC:
+        return
+    if mol[m, MOL_SOLVER] >= GRAPH:
+        web_prepare(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return
     chain_prepare(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS])
 
 
 @njit(cache=True)
-def refresh(work, o, mol, m):
+def refresh(work, o, mol, m, graph):
     """Make bond vectors and factors of T, leaving the state as it is."""
     if mol[m, MOL_SOLVER] == BALLISTIC:
+        return
+    if mol[m, MOL_SOLVER] >= GRAPH:
+        web_refresh(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return
     chain_bonds(work, o, mol[m, MOL_TILES], COEF, HIST)
     chain_factor(work, o, mol[m, MOL_BONDS])
 
 
 @njit(cache=True)
-def kick(work, o, mol, m, bead, nx, ny, nz):
+def kick(work, o, mol, m, graph, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
+    if mol[m, MOL_SOLVER] >= GRAPH:
+        return web_kick(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], bead, nx, ny, nz)
     return chain_kick(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], bead, nx, ny, nz)
 
 
@@ -124,13 +138,15 @@ def push(work, o, nt, p):
 
 
 @njit(cache=True)
-def expand(work, o, mol, m, h, tolerance):
+def expand(work, o, mol, m, graph, h, tolerance):
     """Expand the free motion of the state in the workspace; return order and length of the segment (0: ballistic)."""
     solver = mol[m, MOL_SOLVER]
     if solver == BALLISTIC:
         return 1, h
     if solver == ROTOR:
         return rotor_series(work, o, h, tolerance)
+    if solver == GRAPH:
+        return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, tolerance)
     return chain_series(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], h, tolerance)
 
 

@@ -13,6 +13,7 @@ from hpcchain.sector.layout import (
     LOWER_WALL,
     MOL_BEADS,
     MOL_FIRST,
+    MOL_ROOM,
     MOL_TILES,
     RESTITUTION,
     SIZE,
@@ -36,11 +37,11 @@ def learn_pace(pace, m, realised):
 
 
 @njit(cache=True)
-def _bring(par, line, seg, mol, pace, table, series, work, o, m, ticks, rest):
+def _bring(par, line, seg, mol, pace, table, graph, series, work, o, m, ticks, rest):
     first = mol[m, MOL_FIRST]
     dt = time_span(ticks, rest, line[first, 6], line[first, 7], par[TICK])
-    load(work, o, mol, m, table, series, line, dt)
-    prepare(work, o, mol, m)
+    load(work, o, mol, m, table, graph, series, line, dt)
+    prepare(work, o, mol, m, graph)
     learn_pace(pace, m, dt)
     for i in range(first, first + mol[m, MOL_BEADS]):
         seg[i, 2] = 0
@@ -194,7 +195,7 @@ def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
 
 @njit(cache=True)
 def collide(
-    par, line, span, seg, when, what, row, neighbour, mol, pace, table, series, work, kicks, bonded, bond_row, count,
+    par, line, span, seg, when, what, row, neighbour, mol, pace, table, graph, series, work, kicks, bonded, bond_row, count,
     log, total, log_rows, i, partner, ticks, rest, depth, contacts, beads, normals, growths, matrix, sizes
 ):  # fmt: skip
     """Bring the molecules of a contact to its time, apply the contact law and start their new segments.
@@ -212,10 +213,10 @@ def collide(
     mb = seg[partner, 3] if partner >= 0 else -1
     oa = 0
     ob = oa
-    _bring(par, line, seg, mol, pace, table, series, work, oa, ma, ticks, rest)
+    _bring(par, line, seg, mol, pace, table, graph, series, work, oa, ma, ticks, rest)
     if mb >= 0 and mb != ma:
-        ob = mol[ma, MOL_TILES] * TILE
-        _bring(par, line, seg, mol, pace, table, series, work, ob, mb, ticks, rest)
+        ob = mol[ma, MOL_ROOM]
+        _bring(par, line, seg, mol, pace, table, graph, series, work, ob, mb, ticks, rest)
     scale = _growth_now(par, ticks, rest)
     time = ticks * par[TICK] + rest
     n = normals[0]
@@ -236,7 +237,7 @@ def collide(
             normals, growths, -1 if everyone else i, partner if partner >= 0 else i,
         )  # fmt: skip
     if found > 1 and tied_impulses(
-        work, oa, ob, mol, ma, mb, contacts, normals, growths, found, par[RESTITUTION], kicks, matrix, sizes
+        work, oa, ob, mol, ma, mb, graph, contacts, normals, growths, found, par[RESTITUTION], kicks, matrix, sizes
     ) == 0:  # fmt: skip
         count[8] += 1
         for k in range(found):
@@ -268,7 +269,7 @@ def collide(
             n[code % 3] = 1.0 if code < 3 else -1.0
             growth = span[i, 2] * par[GROWTH_RATE]
         seg[i, 2] = 1
-        size = single_impulse(work, oa, ob, mol, ma, mb, a, b, n, growth, par[RESTITUTION], kicks)
+        size = single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, par[RESTITUTION], kicks)
         if size == 0.0:
             count[7] += 1
         else:
@@ -278,9 +279,9 @@ def collide(
             else:
                 count[1] += 1
             record(log, count, time, what[i, 3], what[partner, 3] if partner >= 0 else partner, size, log_rows)
-    new_segment(par, line, span, seg, mol, pace, series, count, work, oa, ma, ticks, rest, depth)
+    new_segment(par, line, span, seg, mol, pace, graph, series, count, work, oa, ma, ticks, rest, depth)
     if mb >= 0 and mb != ma:
         new_segment(
-            par, line, span, seg, mol, pace, series, count, work, ob, mb, ticks, rest, depth
+            par, line, span, seg, mol, pace, graph, series, count, work, ob, mb, ticks, rest, depth
         )
     return mb

@@ -15,7 +15,7 @@ centre    4 float64   position about which the bead's neighbour list was made, a
                       start that was; -1 if before it
 row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; the bead's cell
 chain     2 int32     next and previous bead in the same cell
-mol       12 int64    per molecule: columns below
+mol       14 int64    per molecule: columns MOL_… below
 pace      4 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length
 first     2 float64   per molecule: ticks and remainder of its earliest event
 tag       4 int64     per molecule: depth, lower id, higher id of that event; the bead that holds it (-1: the end)
@@ -27,15 +27,18 @@ from collections import namedtuple
 import numpy as np
 
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.propagators.lanes import BLOCK, LANES, TILE, tiles
+from hpcchain.propagators.lanes import BLOCK, LANES, TABLE, TILE, tiles
+from hpcchain.propagators.structure import LANES as STRIDE_LANES
 from hpcchain.propagators.structure import build_structure
+from hpcchain.propagators.web import web_room
 from hpcchain.sector.queue import queue_size
 
 NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
 
 MOL_FIRST, MOL_BEADS, MOL_SOLVER, MOL_BONDS, MOL_SERIES, MOL_TILES, MOL_TABLE, MOL_GRAPH, MOL_ORDER, MOL_SELF = range(10)
 MOL_IMAGE = 10
-MOL_COLUMNS = 13
+MOL_ROOM = 13
+MOL_COLUMNS = 14
 BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, TOLERANCE, RESTITUTION, MAX_STEP,
@@ -43,7 +46,6 @@ BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
     0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 23, 24, 25, 26, 29)
 PARAMETERS = 32
 
-TABLE = 16 + 8 + 8
 MOST_TIES = 16
 
 Sector = namedtuple(
@@ -109,11 +111,13 @@ def static_table(topology, m):
     if len(bonds) == n - 1 and np.array_equal(bonds[:, 0] + 1, bonds[:, 1]):
         mask[: n - 1] = 1.0
         lengths[: n - 1] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
+    extra = np.zeros(-(-max(len(bonds), 1) // STRIDE_LANES) * STRIDE_LANES)
+    extra[: len(bonds)] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
     for t in range(nt):
         table[t, 0:9] = padded[t * LANES : t * LANES + 9]
         table[t, 16:24] = mask[t * LANES : (t + 1) * LANES]
         table[t, 24:32] = lengths[t * LANES : (t + 1) * LANES]
-    return table.ravel()
+    return np.concatenate([table.ravel(), extra])
 
 
 def parameters(system, shell, cell):
@@ -229,7 +233,7 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
         first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
         series=np.zeros(size), table=table, graph=graph, bonded=bonded, bond_row=bond_row,
-        work=np.zeros(work_size(longest, system)), kicks=np.zeros(kick_size(longest)),
+        work=np.zeros(2 * int(mol[:, MOL_ROOM].max())), kicks=np.zeros(kick_size(longest)),
         count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), 6)), total=np.zeros(8),
     )  # fmt: skip
     return sector, ids
@@ -256,14 +260,16 @@ def molecule_rows(system, order, beads):
     """
     topology = system.topology
     kinds, examples = molecule_kinds(topology)
-    tables, graphs, table_at, graph_at, solvers = [], [], [], [], []
+    tables, graphs, table_at, graph_at, solvers, rooms = [], [], [], [], [], []
     for m in examples:
         solvers.append(solver_of(topology, m, system.physics))
         table_at.append(sum(len(t) for t in tables))
         tables.append(static_table(topology, m))
         graph_at.append(sum(len(g) for g in graphs))
+        rooms.append(len(tables[-1]) // TABLE * TILE)
         if solvers[-1] in (GRAPH, COLLOCATION):
             graphs.append(graph_record(topology, m))
+            rooms[-1] = web_room(graphs[-1], 0, tiles(int(topology.first_bead[m + 1] - topology.first_bead[m])))
     kind = kinds[order]
     mol = np.zeros((len(order), MOL_COLUMNS), dtype=np.int64)
     mol[:, MOL_FIRST] = np.cumsum(beads) - beads
@@ -275,6 +281,7 @@ def molecule_rows(system, order, beads):
     mol[:, MOL_SERIES] = np.cumsum(block) - block
     mol[:, MOL_TABLE] = np.array(table_at)[kind]
     mol[:, MOL_GRAPH] = np.array(graph_at)[kind]
+    mol[:, MOL_ROOM] = np.array(rooms)[kind]
     mol[:, MOL_SELF] = topology.self_contact[order]
     mol[:, MOL_IMAGE : MOL_IMAGE + 3] = system.state.image[topology.first_bead[order]]
     graph = np.concatenate(graphs) if graphs else np.zeros(1, dtype=np.int64)
@@ -285,11 +292,6 @@ def graph_record(topology, m):
     """Return the int64 description of molecule m's bond graph (`propagators.structure`)."""
     beads = int(topology.first_bead[m + 1] - topology.first_bead[m])
     return build_structure(beads, molecule_bonds(topology, m))
-
-
-def work_size(longest, system):
-    """Return the floats of workspace for two molecules of `longest` tiles."""
-    return 2 * longest * TILE
 
 
 def kick_size(longest):

@@ -36,10 +36,10 @@ def start(s):
         ticks = s.line[first, 6]
         rest = s.line[first, 7]
         depth = s.seg[first, 1]
-        load_start(s.work, 0, mol, m, s.table, s.line)
-        refresh(s.work, 0, mol, m)
+        load_start(s.work, 0, mol, m, s.table, s.graph, s.line)
+        refresh(s.work, 0, mol, m, s.graph)
         new_segment(
-            par, s.line, s.span, s.seg, mol, s.pace, s.series, s.count, s.work, 0, m, ticks, rest,
+            par, s.line, s.span, s.seg, mol, s.pace, s.graph, s.series, s.count, s.work, 0, m, ticks, rest,
             depth,
         )  # fmt: skip
 
@@ -98,13 +98,13 @@ def _search_one(s, i):
 def _end_segment(s, m, ticks, rest):
     """Start the next segment of a molecule that nothing has hit."""
     first = s.mol[m, MOL_FIRST]
-    load(s.work, 0, s.mol, m, s.table, s.series, s.line, s.pace[m, 3])
-    prepare(s.work, 0, s.mol, m)
+    load(s.work, 0, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3])
+    prepare(s.work, 0, s.mol, m, s.graph)
     learn_pace(s.pace, m, s.pace[m, 3])
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         s.seg[i, 2] = 0
     new_segment(
-        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.series, s.count, s.work, 0, m, ticks,
+        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, 0, m, ticks,
         rest, 0,
     )  # fmt: skip
 
@@ -191,7 +191,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             s.count[11] = holder
             return STUCK
         other = collide(
-            s.par, s.line, s.span, s.seg, s.when, s.what, s.row, s.neighbour, s.mol, s.pace, s.table, s.series,
+            s.par, s.line, s.span, s.seg, s.when, s.what, s.row, s.neighbour, s.mol, s.pace, s.table, s.graph, s.series,
             s.work, s.kicks, s.bonded, s.bond_row, s.count, s.log, s.total, log_rows, holder, partner, ticks, rest,
             s.what[holder, 2], contacts, beads, normals, growths, matrix, sizes,
         )  # fmt: skip

@@ -33,7 +33,7 @@ REBASE = 0.25
 
 
 @njit(cache=True)
-def rebase(par, work, o, mol, m):
+def rebase(par, work, o, mol, m, graph):
     """Shift a molecule by whole box lengths when its first bead has left the box by a quarter of it.
 
     Shifting rounds the coordinates, so the bond vectors are made anew: a restart finds only the shifted ones.
@@ -51,17 +51,17 @@ def rebase(par, work, o, mol, m):
             for b in range(mol[m, MOL_BEADS]):
                 work[o + (b >> 3) * TILE + (b & 7) + COEF + 8 * c] -= whole * size
     if moved:
-        refresh(work, o, mol, m)
+        refresh(work, o, mol, m, graph)
 
 
 @njit(cache=True)
-def new_segment(par, line, span, seg, mol, pace, series, count, work, o, m, ticks, rest, depth):
+def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, m, ticks, rest, depth):
     """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
 
     Struck beads must be marked in `seg` by the caller beforehand. The length asked for follows the molecule's own
     running mean of realised lengths (NUMERICS 9), so it is a function of its history alone.
     """
-    rebase(par, work, o, mol, m)
+    rebase(par, work, o, mol, m, graph)
     first = mol[m, MOL_FIRST]
     n = mol[m, MOL_BEADS]
     solver = mol[m, MOL_SOLVER]
@@ -72,7 +72,7 @@ def new_segment(par, line, span, seg, mol, pace, series, count, work, o, m, tick
         if h <= 0.0:
             h = par[FIRST_STEP]
         h = min(h, par[MAX_STEP])
-    order, h = expand(work, o, mol, m, h, par[TOLERANCE])
+    order, h = expand(work, o, mol, m, graph, h, par[TOLERANCE])
     if solver != BALLISTIC:
         store(work, o, mol, m, series, order)
     fastest = 0.0

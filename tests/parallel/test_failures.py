@@ -1,4 +1,4 @@
-"""A failure on one rank or on all ends every rank soon, with one message and the right code; under mpirun each."""
+"""A failure on one rank or on all ends all of them soon, with one message and the right code; each under mpirun."""
 
 import time
 

@@ -19,7 +19,7 @@ from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, newest_valid, prune
 from hpcchain.io.compare import compare
 from hpcchain.io.events import order, sort_globally
-from hpcchain.io.parts import PartWriter
+from hpcchain.io.parts import PartWriter, list_parts, remove_from
 from hpcchain.model.system import State, System
 from hpcchain.parallel.redistribute import exchange, from_slabs, to_slabs
 
@@ -239,6 +239,13 @@ def test_output_does_not_depend_on_who_wrote_it(comm, folder, block, how):
             assert compare(folder / "s" / f"{name}.h5", folder / "p" / f"{name}.h5") is None
         assert len(observables.read(folder / "p" / "observables.h5")["energy"][0]) == 8
         assert list((folder / "p" / "parts").iterdir()) == []
+
+
+def test_uncounted_parts_are_removed_once_for_all(comm, folder):
+    counters = put_out(comm, folder, system_of([1, 3, 5]), "contiguous", last=3)
+    assert counters["frames"] == 6
+    remove_from(folder / "parts", 1, comm)
+    assert [index for index, _ in list_parts(folder / "parts")] == [0]
 
 
 @pytest.mark.parametrize("give", ["all", "first", "none"])

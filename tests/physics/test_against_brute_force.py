@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from reference import cases, special, tables
 from reference.compare import disagreement, expected
 from reference.engine import event_list, simulate
@@ -22,10 +21,10 @@ def test_small_dense_systems(name, tmp_path):
 
 
 def test_four_beads_in_space(tmp_path):
-    """Section 4.5's chaotic motion between walls."""
+    """Section 4.5's chaotic motion between walls: round-off grows 1e9-fold within about 15 contacts."""
     system = tables.four_beads_chaotic()
     want = expected(system, 40)
-    assert len(want) >= LEAST
+    assert len(want) >= 12
     assert {kind for kind, *_ in want.names} == {0, 1}
     log = run(system.input(want.end), tmp_path).events()
     assert disagreement(want, log) is None

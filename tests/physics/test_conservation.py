@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from reference.contacts import Geometry
 from reference.program import run
 from reference.systems import Molecule, System

@@ -8,7 +8,6 @@ of contacts, .9 / sqrt(n). `tools/validate_physics` is the long version.
 
 import numpy as np
 import pytest
-
 from reference import theory
 from reference.program import run
 from reference.systems import Molecule, System

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from reference import cases, special, tables
 from reference.compare import disagreement, expected
 from reference.engine import event_list, simulate

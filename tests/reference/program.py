@@ -1,23 +1,13 @@
 """Run the program through its documented command and read what it wrote."""
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
 import numpy as np
+from launching import run_hpcchain
 
 from .systems import toml
-
-MPI_PREFIXES = ("OMPI_", "PMIX_", "OPAL_", "ORTE_", "PMI_")
-MPI_SETTINGS = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-}
 
 
 @dataclass(frozen=True)
@@ -67,7 +57,7 @@ class Run:
             return file[name]["time"][...], file[name]["value"][...]
 
 
-def run(tables, directory, timeout=300):
+def run(tables, directory, timeout=60):
     """Write an input file, run it in a process of its own, and return the Run.
 
     Parameters
@@ -85,12 +75,7 @@ def run(tables, directory, timeout=300):
     directory = Path(directory)
     source = directory / "in.toml"
     source.write_text(toml(tables))
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(MPI_PREFIXES)}
-    command = [sys.executable, "-m", "hpcchain", "run", str(source), "--output", str(directory / "out")]
-    root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(
-        command, cwd=root, env=environment | MPI_SETTINGS, capture_output=True, text=True, timeout=timeout, check=False
-    )
+    done = run_hpcchain(["run", source, "--output", directory / "out"], directory, timeout=timeout)
     if done.returncode != 0:
-        raise AssertionError(f"exit code {done.returncode} of {' '.join(command)}\n{done.stdout}\n{done.stderr}")
+        raise AssertionError(f"exit code {done.returncode} from {source}\n{done.stdout}\n{done.stderr}")
     return Run(directory / "out")

@@ -122,14 +122,25 @@ def test_missing_files_are_65_for_every_reader(capsys, words):
     assert "missing.h5" in captured.err and captured.err.count("\n") == 1
 
 
-def test_a_closed_pipe_ends_quietly(tmp_path):
-    program = "import sys; from hpcchain.cli import console\n" \
-              "def action(comm):\n    for _ in range(100000): print('line')\n    return 0\n" \
-              "sys.exit(console.run(action))"
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=clean_environment()) as process:
-        process.stdout.readline()
+@pytest.mark.parametrize("lines", [1, 100000])
+def test_a_closed_pipe_ends_quietly(lines):
+    program = f"""
+import sys
+from hpcchain.cli import console
+
+def action(comm):
+    sys.stdin.readline()
+    for _ in range({lines}):
+        print("line")
+    return 0
+
+sys.exit(console.run(action))
+"""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, "-c", program], env=clean_environment(), **pipes) as process:
         process.stdout.close()
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
         error = process.stderr.read()
         assert process.wait(timeout=60.0) == 141
     assert error == b""

@@ -185,6 +185,15 @@ def test_free_bead_and_resting_molecule_need_no_iteration():
     assert np.array_equal(x, at_rest.x)
 
 
+@pytest.mark.parametrize("shift", [30.0, 3000.0])
+def test_round_off_of_far_coordinates_does_not_stall_the_solver(shift):
+    near = build("chain4")
+    far = Molecule(near.bonds, near.x + shift, near.v, near.mass)
+    x, v = far.steps(3, 0.05, 2000, projected=False)
+    assert np.abs(twins.lengths(far.bonds, x) - 1).max() < 1e-13 * shift
+    assert np.sum(far.mass[:, None] * v**2) == pytest.approx(np.sum(far.mass[:, None] * far.v**2), rel=1e-13 * shift)
+
+
 def test_far_too_long_a_step_is_refused():
     n = 6
     assert thermal(ring(n), n).collocate(2, 50.0)[0] == NOT_SOLVED

@@ -41,7 +41,7 @@ beads = 4
 bonds = [[0, 1], [2, 1], [1, 3]]
 [propagator]
 name = "collocation"
-step = 0.01
+step = 0.012345678901234567
 stages = 3
 [run]
 end_time = 5
@@ -85,7 +85,8 @@ MISTAKES = [
     ("molecule.0.bond_length = [1.0, 1.0]", "molecule[0].bond_length: has 2 entries; needs 3, one per bond"),
     ("molecule.0.count = 0", "molecule[0].count: 0 is out of range"),
     ("molecule.0.count = 2147483648", "more than 2147483648"),
-    ("molecule.0.bond_length = 0.7", "molecule[0].bond_length: 0.7 is shorter than the contact distance 0.75 of beads 0 and 1"),
+    ("molecule.0.bond_length = 0.7",
+     "molecule[0].bond_length: 0.7 is shorter than the contact distance 0.75 of beads 0 and 1"),
     ("molecule.0.diameter = 0.0", "molecule[0].diameter: 0 is out of range"),
     ("molecule.0.mass = inf", "molecule[0].mass: inf is not a finite number"),
     ("molecule.0.arms = 2", 'molecule[0].arms: means nothing for kind "chain", only for star'),
@@ -245,7 +246,8 @@ def test_packing_bounds_depend_on_the_method_and_overlap(write):
 
 
 def test_a_million_beads_load_at_once(write):
-    text = "[box]\nsize = [200, 200, 200]\n[[molecule]]\nkind = 'chain'\nbeads = 20\ncount = 50000\n[run]\nend_time = 1\n"
+    kind = "[[molecule]]\nkind = 'chain'\nbeads = 20\ncount = 50000\n"
+    text = f"[box]\nsize = [200, 200, 200]\n{kind}[run]\nend_time = 1\n"
     start = time.perf_counter()
     config = load_config(write(text))
     assert time.perf_counter() - start < 5.0

@@ -65,6 +65,7 @@ def test_padding_stays_zero(name):
     order, _ = m.taylor(kmax=6)
     block = m.ser[5 : 5 + 3 * m.npad * (order + 1)].reshape(-1, m.npad)
     assert np.all(block[:, m.n :] == 0.0)
+    assert np.all(m.b.reshape(3, m.stride)[:, len(m.bonds) :] == 0.0)
 
 
 def test_dimer_turns_on_a_circle():

@@ -106,6 +106,15 @@ def test_a_chain_longer_than_the_box_meets_its_own_images(tmp_path):
     assert brute_overlap(box, replace(topology, diameter=0.9 * topology.diameter), position) == []
 
 
+@pytest.mark.parametrize("kind", ["kind = 'chain'\nself_contact = false", "kind = 'ring'"])
+def test_images_count_where_direct_neighbours_do_not(tmp_path, kind):
+    text = CHAIN.format(size=[3.2, 3.2, 3.2], beads=12, count=1).replace("kind = 'chain'", kind)
+    for seed in range(1, 6):
+        config, box, topology = load(tmp_path, text.replace("[run]", f"[initial]\nseed = {seed}\n[run]"))
+        position = place(config, box, topology, 0.8)
+        assert brute_overlap(box, replace(topology, diameter=0.8 * topology.diameter), position) == []
+
+
 def test_twenty_thousand_beads_for_growth_to_high_density(tmp_path):
     side = (20_000 * np.pi / 6 / 0.4) ** (1 / 3)
     config, box, topology = load(tmp_path, CHAIN.format(size=[side] * 3, beads=20, count=1000))
@@ -119,6 +128,7 @@ def test_directions_of_bonds_are_uniform(tmp_path):
     bond = position[1::2] - position[::2]
     assert np.abs(bond.mean(axis=0)).max() < 4 / np.sqrt(3 * len(bond))
     assert np.abs(bond.T @ bond / len(bond) - np.eye(3) / 3).max() < 4 * np.sqrt(4 / 45 / len(bond))
+    assert np.abs((bond**4).mean(axis=0) - 1 / 5).max() < 4 * np.sqrt((1 / 9 - 1 / 25) / len(bond))
 
 
 @pytest.mark.parametrize(
@@ -126,8 +136,8 @@ def test_directions_of_bonds_are_uniform(tmp_path):
     [
         (CHAIN.format(size=[10] * 3, beads=20, count=50), r"molecule\[0\].count: no room was found for molecule"),
         (
-            "[box]\nsize = [9, 9, 9]\n[[molecule]]\nkind = 'graph'\nbeads = 5\nbonds = [[0, 1], [0, 2], [0, 3], [0, 4], [1, 2],"
-            " [1, 3], [1, 4], [2, 3], [2, 4], [3, 4]]\n[run]\nend_time = 1\n",
+            "[box]\nsize = [9, 9, 9]\n[[molecule]]\nkind = 'graph'\nbeads = 5\nbonds = [[0, 1], [0, 2], [0, 3], [0, 4],"
+            " [1, 2], [1, 3], [1, 4], [2, 3], [2, 4], [3, 4]]\n[run]\nend_time = 1\n",
             r"molecule\[0\].bond_length: no arrangement of the beads was found",
         ),
     ],
@@ -145,7 +155,8 @@ def test_near_pairs_hold_every_near_pair():
     d = x[:, None] - x[None]
     d[..., 0] -= 7.0 * np.rint(d[..., 0] / 7.0)
     wanted = {(i, j) for i, j in np.argwhere(np.linalg.norm(d, axis=-1) < 2.0).tolist() if i < j}
-    got = {(min(a, b), max(a, b)) for i, j in near_pairs(box, x, 2.0) for a, b in zip(i.tolist(), j.tolist(), strict=True)}
+    pairs = [pair for i, j in near_pairs(box, x, 2.0) for pair in zip(i.tolist(), j.tolist(), strict=True)]
+    got = {(min(pair), max(pair)) for pair in pairs}
     assert len(wanted) > 100 and wanted <= got
     assert all(a != b for a, b in got)
 
@@ -154,7 +165,8 @@ def test_near_pairs_hold_every_near_pair():
 def test_overlaps_agree_with_all_pairs(tmp_path, seed):
     config, box, topology = load(tmp_path, CHAIN.format(size=[6, 7, 8], beads=4, count=8))
     rng = np.random.default_rng(seed)
-    position = np.cumsum(rng.normal(size=(topology.beads, 3)), axis=0) + rng.integers(-3, 3, (topology.beads, 3)) * box.size
+    turns = rng.integers(-3, 3, (topology.beads, 3))
+    position = np.cumsum(rng.normal(size=(topology.beads, 3)), axis=0) + turns * box.size
     diameter = rng.uniform(0.05, 0.6, topology.beads)
     topology = replace(topology, diameter=diameter, self_contact=rng.uniform(size=8) < 0.5)
     brute = brute_overlap(box, topology, position)
@@ -207,7 +219,8 @@ ALONG = [[0.5 + i, 5, 5] for i in range(10)]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"positions": BENT + [[5, 5, 5], [6, 5, 5], [6, 6.001, 5]]}, "beads 4 and 5 are 1.001 apart, their bond_length is 1"),
+        ({"positions": BENT + [[5, 5, 5], [6, 5, 5], [6, 6.001, 5]]},
+         "beads 4 and 5 are 1.001 apart, their bond_length is 1;"),
         ({"positions": BENT + [[1, 2.9, 1], [1, 2.9, 2], [2, 2.9, 2]]}, None),
         ({"positions": BENT + [[2, 2.9, 1], [2, 2.9, 2], [2, 3.9, 2]]}, "beads 2 and 3 overlap: their distance 0.9"),
         ({"positions": BENT + [[2, 32.9, 1], [2, 32.9, 2], [2, 33.9, 2]]}, "beads 2 and 3 overlap: their distance 0.9"),
@@ -215,10 +228,13 @@ ALONG = [[0.5 + i, 5, 5] for i in range(10)]
         ({"positions": [[1, 1, 1], [2, 1, 1], [1.5, 1.5, 1.7071067811865475]], "extra": "diameter = [1, 1, 1]"}, None),
         ({"positions": [[1, 1, 1], [2, 1, 1], [1.4, 1.8, 1]]}, "beads 0 and 2 overlap"),
         ({"positions": [[1, 1, 1], [2, 1, 1], [1.4, 1.8, 1]], "extra": "self_contact = false"}, None),
-        ({"positions": BENT, "velocities": [[0, 0, 0], [1, 0, 0], [1, 0, 0]]}, "bond of beads 0 and 1 would stretch at 1"),
-        ({"positions": BENT, "velocities": [[0, 0, 0], [0, 1, 0], [0, 1 + 1e-8, 0]]}, "bond of beads 1 and 2 would stretch"),
+        ({"positions": BENT, "velocities": [[0, 0, 0], [1, 0, 0], [1, 0, 0]]},
+         "bond of beads 0 and 1 would stretch at 1;"),
+        ({"positions": BENT, "velocities": [[0, 0, 0], [0, 1, 0], [0, 1 + 1e-8, 0]]},
+         "bond of beads 1 and 2 would stretch at 1e-08;"),
         ({"positions": [[x, y, 0.5] for x, y, _ in BENT], "boundary": "wall"}, None),
-        ({"positions": [[x, y, 9.6] for x, y, _ in BENT], "boundary": "wall"}, "bead 0 reaches 0.1 into a wall of axis 2"),
+        ({"positions": [[x, y, 9.6] for x, y, _ in BENT], "boundary": "wall"},
+         "bead 0 reaches 0.1 into a wall of axis 2;"),
         ({"positions": [[x, y, 9.6] for x, y, _ in BENT], "boundary": "open"}, None),
         ({"positions": ALONG, "beads": 10}, None),
         ({"positions": [[0.5 + 0.99 * i, 5, 5] for i in range(11)], "beads": 11,

@@ -24,7 +24,8 @@ def test_a_number_depends_on_its_own_id_alone():
 
 
 def test_seed_purpose_id_and_draw_all_matter():
-    words = [raw(*key)[0].tobytes() for key in ((1, 1, [1], 1), (2, 1, [1], 1), (1, 2, [1], 1), (1, 1, [2], 1), (1, 1, [1], 2))]
+    keys = [(1, 1, [1], 1), (2, 1, [1], 1), (1, 2, [1], 1), (1, 1, [2], 1), (1, 1, [1], 2)]
+    words = [raw(*key)[0].tobytes() for key in keys]
     assert len(set(words)) == 5
     assert len({int(stream) for stream in Stream}) == len(Stream)
 
