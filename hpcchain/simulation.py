@@ -6,16 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from hpcchain.config import load_config
-from hpcchain.errors import DataError, UsageError
-from hpcchain.io import atomic
+from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
 from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint_store import newest_valid
 from hpcchain.io.collective import root_does
+from hpcchain.io.standing import is_finished, standing
 from hpcchain.model.start import build_system
+from hpcchain.run import folder as folders
+from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.control import Run
+from hpcchain.run.from_file import system_from_file
 from hpcchain.run.growth import grown_system
+from hpcchain.run.lock import FolderLock
+from hpcchain.run.signals import Signals
 
 LOG = logging.getLogger("hpcchain.simulation")
+PHYSICS = ("box", "molecules", "initial", "propagator", "contact")
 
 WARMUP = """
 [box]
@@ -62,14 +68,18 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None):
     """
     config = with_end(load_config(path, overrides), until)
     folder = Path(output if output is not None else config.output.directory)
-    if resume == "auto" and (folder / "checkpoints").is_dir():
-        found = newest(folder, comm)
+    mpi = mpi_of(comm)
+    with Signals() as signals, FolderLock(folder, mpi), CompilingNotice():
+        found = newest(folder, mpi) if resume == "auto" else None
         if found is not None:
-            return go_on(found, config, folder, comm)
-    refuse_occupied(folder, comm)
-    system = start_system(config, comm)
-    prepare_folder(folder, config, comm)
-    return Run(comm, config, system, folder).go()
+            checkpoint = read_checkpoint(found, mpi)
+            require_same_physics(config, checkpoint, found)
+            return continued(checkpoint, found, config, folder, signals, comm)
+        folders.refuse_occupied(folder, mpi)
+        system = start_system(config, signals, mpi)
+        folders.open_folder(folder, config, mpi)
+        folders.cut_back(folder, 0.0, 0, 0, mpi)
+        return Run(comm, config, system, folder, signals).go()
 
 
 def resume(source, until=None, output=None, comm=None):
@@ -82,31 +92,35 @@ def resume(source, until=None, output=None, comm=None):
     until : float, optional
         New end time [time].
     output : path, optional
-        Another directory to write to; earlier results are brought along where they stand beside the checkpoint.
+        Another directory to write to; the output that the checkpoint counts is brought along.
     comm : Single or World
     """
-    source = Path(source)
-    if source.is_dir():
-        home, path = source, newest(source, comm)
-        if path is None:
-            raise DataError(f"{source}: no checkpoint in {source / 'checkpoints'} can be read")
-    else:
-        path = source
-        home = source.parent.parent
+    source, mpi = Path(source), mpi_of(comm)
+    require_exists(source, mpi)
+    is_run = root_does(mpi, source, "looking at it", source.is_dir)
+    home = source if is_run else folders.home_of(source)
+    if home is None and output is None:
+        raise UsageError(f"{source}: stands in no run's folder checkpoints; say with --output where to write")
     folder = Path(output) if output is not None else home
-    if output is not None and folder.resolve() != home.resolve():
-        bring_along(home, folder, comm)
-    checkpoint = read_checkpoint(path, mpi_of(comm))
-    config = with_end(config_of(checkpoint), until)
-    return continued(checkpoint, path, config, folder, comm)
+    copying = home is None or folder.resolve() != home.resolve()
+    with Signals() as signals, FolderLock(folder, mpi), CompilingNotice():
+        path = newest(source, mpi, required=True) if is_run else source
+        checkpoint = read_checkpoint(path, mpi)
+        config = with_end(config_of(checkpoint, path), until)
+        require_time_left(config, checkpoint, path)
+        if copying:
+            folders.refuse_occupied(folder, mpi)
+            path = folders.bring_along(home, path, checkpoint.counters.get("part", 0), folder, mpi)
+        return continued(checkpoint, path, config, folder, signals, comm)
 
 
 def build(path, out, overrides=(), comm=None):
     """Write the initial configuration of an input file; return the exit code."""
     config = load_config(path, overrides)
-    system = start_system(config, comm)
-    write_checkpoint(Path(out), mpi_of(comm), system, 0.0, {}, config.to_toml())
-    return 0
+    with Signals() as signals, CompilingNotice():
+        system = start_system(config, signals, mpi_of(comm))
+        write_checkpoint(Path(out), mpi_of(comm), system, 0.0, {}, config.to_toml())
+    return EXIT_DONE
 
 
 def warmup():
@@ -129,79 +143,82 @@ def with_end(config, until):
     return config if until is None else replace(config, run=replace(config.run, end_time=float(until)))
 
 
-def start_system(config, comm):
+def start_system(config, signals, mpi=None):
     """Return the System that an input starts from."""
     method = config.initial.method
     if method == "explicit":
         return build_system(config)
     if method == "file":
-        return system_from_file(config, comm)
-    LOG.info("growing the initial configuration (the first run on a machine also compiles: up to two minutes)")
-    return grown_system(config, lambda part: LOG.debug("grown to %.3f of full size", part))
+        return system_from_file(config, mpi)
+    LOG.info("growing the initial configuration")
+    return grown_system(config, lambda part: LOG.debug("grown to %.3f of full size", part), signals.stop_early)
 
 
-def system_from_file(config, comm):
-    """Return the System of initial.file, its clocks at zero."""
-    path = Path(config.source).parent / config.initial.file
-    raise UsageError(f"{path}: starting from a file is not wired yet")
-
-
-def config_of(checkpoint):
+def config_of(checkpoint, path):
     """Return the input that a checkpoint carries."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "input.toml"
-        path.write_text(checkpoint.config_toml, encoding="utf-8")
-        return load_config(path)
+        text = Path(folder) / "input.toml"
+        text.write_text(checkpoint.config_toml, encoding="utf-8")
+        try:
+            return replace(load_config(text), source=str(path))
+        except HpcchainError as error:
+            raise DataError(f"{path}: the input in it cannot be used: {error}") from error
 
 
-def newest(folder, comm):
-    """Return the path of a run's newest whole checkpoint, or None; damaged ones are named in the log."""
-    path, refused = newest_valid(Path(folder) / "checkpoints", mpi_of(comm))
-    for bad, why in refused:
-        LOG.warning("%s is passed over: %s", bad, why)
+def newest(folder, mpi, required=False):
+    """Return the path of a run's newest whole checkpoint; damaged ones are named in the log.
+
+    Returns None where there are no checkpoints, unless one is required.
+
+    Raises
+    ------
+    DataError
+        When all are damaged, or a required one is missing.
+    """
+    path, refused = newest_valid(Path(folder) / folders.CHECKPOINTS, mpi)
+    for _, why in refused:
+        LOG.warning("passed over: %s", why)
+    if path is None and (required or refused):
+        why = f"none of the {len(refused)} can be read" if refused else "there is none"
+        raise DataError(f"{folder}: no checkpoint to go on from in its folder {folders.CHECKPOINTS}: {why}; start anew "
+                        "with 'hpcchain run' and another --output")
     return path
 
 
-def go_on(path, config, folder, comm):
-    """Continue from a checkpoint with the present input's end time and outputs."""
-    return continued(read_checkpoint(path, mpi_of(comm)), path, config, folder, comm)
+def require_exists(source, mpi):
+    """Raise DataError when what to resume does not exist."""
+    if not root_does(mpi, source, "looking for it", source.exists):
+        raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
 
 
-def continued(checkpoint, path, config, folder, comm):
-    """Continue a run from a checkpoint; return the exit code."""
+def require_same_physics(config, checkpoint, path):
+    """Raise ConfigError when an input is not the one that the checkpoint's run began with, apart from its output."""
+    earlier = config_of(checkpoint, path)
+    for name in PHYSICS:
+        ours, theirs = getattr(config, name), getattr(earlier, name)
+        if name == "initial":
+            ours, theirs = replace(ours, file=None), replace(theirs, file=None)
+        if ours != theirs:
+            raise ConfigError(f"{config.source}: [{name.rstrip('s')}] is not that of the run in {path}; a run goes on "
+                              "with the physics it began with: undo the change, or choose another --output")
+
+
+def require_time_left(config, checkpoint, path):
+    """Raise UsageError when the end time lies before what has been reached."""
     if config.run.end_time < checkpoint.time:
-        raise UsageError(f"{path}: is at time {checkpoint.time}, past the end time {config.run.end_time}; "
-                         "give a later --until")
+        raise UsageError(f"{path}: is at time {checkpoint.time}, past the end time {config.run.end_time}; give a later "
+                         "--until, or resume an older checkpoint")
+
+
+def continued(checkpoint, path, config, folder, signals, comm):
+    """Continue a run from a checkpoint in its directory; return the exit code."""
+    mpi = mpi_of(comm)
+    require_time_left(config, checkpoint, path)
+    if checkpoint.time == config.run.end_time and is_finished(folder, config.run.end_time, mpi):
+        LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
+        return EXIT_DONE
+    counters = checkpoint.counters | standing(folder, checkpoint.counters, mpi)
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
-    return Run(comm, config, checkpoint.system, folder, checkpoint.time, checkpoint.counters).go()
-
-
-def refuse_occupied(folder, comm):
-    """Raise UsageError when a directory holds a run already."""
-    taken = root_does(mpi_of(comm), folder, "looking for an earlier run", lambda: (folder / "checkpoints").is_dir()
-                      and any((folder / "checkpoints").glob("ckpt-*.h5")))
-    if taken:
-        raise UsageError(f"{folder}: holds a run already; continue it with 'hpcchain resume {folder}' or "
-                         "'--resume auto', or choose another --output")
-
-
-def prepare_folder(folder, config, comm):
-    """Make the output directory and write the resolved input there."""
-    atomic.make_folder(folder, mpi_of(comm))
-    root_does(mpi_of(comm), folder / "input.toml", "writing",
-              lambda: (folder / "input.toml").write_text(config.to_toml(), encoding="utf-8"))
-
-
-def bring_along(home, folder, comm):
-    """Copy a run's results to another directory, so that the resumed run's files are whole."""
-    import shutil
-
-    def copy():
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("trajectory.h5", "events.h5", "observables.h5", "run.jsonl", "input.toml"):
-            if (home / name).is_file():
-                shutil.copy2(home / name, folder / name)
-        if (home / "parts").is_dir():
-            shutil.copytree(home / "parts", folder / "parts", dirs_exist_ok=True)
-
-    root_does(mpi_of(comm), folder, "copying the earlier results", copy)
+    folders.open_folder(folder, config, mpi)
+    folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
+    return Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters).go()

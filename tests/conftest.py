@@ -44,14 +44,13 @@ def pytest_configure(config):
         from mpi4py import MPI
 
         if MPI.COMM_WORLD.Get_size() > 1:
-            config.pluginmanager.register(AbortOnFailure(config, MPI.COMM_WORLD), "abort-on-failure")
+            config.pluginmanager.register(AbortOnFailure(MPI.COMM_WORLD), "abort-on-failure")
 
 
 class AbortOnFailure:
     """Prints a failing rank's report and aborts: the other ranks may wait for it in an exchange for ever."""
 
-    def __init__(self, config, comm):
-        self.config = config
+    def __init__(self, comm):
         self.comm = comm
 
     def pytest_runtest_logreport(self, report):
@@ -65,13 +64,12 @@ class AbortOnFailure:
             self.end(f"collecting {report.nodeid}", report)
 
     def end(self, what, report):
-        """Write past pytest's capture, and abort all ranks."""
-        capture = self.config.pluginmanager.getplugin("capturemanager")
-        with capture.global_and_fixture_disabled():
-            rank, size = self.comm.Get_rank(), self.comm.Get_size()
-            print(f"\nFAILED on rank {rank} of {size}: {what}\n{report.longreprtext}", file=sys.stderr, flush=True)
-            for title, text in report.sections:
-                print(f"--- {title} ---\n{text}", file=sys.stderr, flush=True)
+        """Print the report with what the test had printed, and abort all ranks; pytest captures nothing here."""
+        rank, size = self.comm.Get_rank(), self.comm.Get_size()
+        print(f"\nFAILED on rank {rank} of {size}: {what}\n{report.longreprtext}", file=sys.stderr)
+        for title, text in report.sections:
+            print(f"--- {title} ---\n{text}", file=sys.stderr)
+        sys.stderr.flush()
         self.comm.Abort(1)
 
 

@@ -8,21 +8,20 @@ Contacts of the same molecules at the same instant get one multiplier each: (N Y
 import math
 
 import numpy as np
-from numba import njit
 
+from hpcchain.kernel import kernel
 from hpcchain.propagators.lanes import COEF, KICK, ROW, TILE
 from hpcchain.propagators.molecule import kick, push
-from hpcchain.sector.layout import MOST_TIES  # noqa: F401
+from hpcchain.sector.layout import MOL_TILES
 
 
-
-@njit(cache=True)
+@kernel
 def lane(o, b):
     """Return where bead b of the molecule at workspace offset o sits."""
     return o + (b >> 3) * TILE + (b & 7)
 
 
-@njit(cache=True)
+@kernel
 def approach(work, p, q, n):
     """Return n . (v_p - v_q) of the beads at places p and q; q < 0 is a wall at rest."""
     s = 0.0
@@ -34,10 +33,10 @@ def approach(work, p, q, n):
     return s
 
 
-@njit(cache=True)
+@kernel
 def inside_impulse(work, o, mol, m, graph, a, b, n, kicks):
     """Put y for a contact of beads a and b of one molecule into KICK and return n . y."""
-    nt = mol[m, 5]
+    nt = mol[m, MOL_TILES]
     kick(work, o, mol, m, graph, a, n[0], n[1], n[2])
     for t in range(nt):
         for k in range(ROW):
@@ -54,8 +53,16 @@ def inside_impulse(work, o, mol, m, graph, a, b, n, kicks):
     )
 
 
-@njit(cache=True)
-def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, kicks):
+@kernel
+def _size(un, restitution, mass, lost):
+    """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 mass) + lost; mass is the inverse effective one."""
+    if lost == 0.0:
+        return -(1.0 + restitution) * un / mass
+    return (-un + math.sqrt((restitution * un) ** 2 + 2.0 * mass * lost)) / mass
+
+
+@kernel
+def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, kicks, lost):
     """Apply one contact's impulse to the velocities in the workspace and return it (>= 0) [mass length / time].
 
     Parameters
@@ -76,6 +83,8 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
         e_n; 1 conserves energy.
     kicks : float64 array
         Scratch.
+    lost : float
+        Energy that putting the molecules on their bonds took; the impulse gives it back [mass length^2 / time^2].
     """
     p = lane(oa, a)
     q = lane(ob, b) if mb >= 0 else -1
@@ -84,89 +93,98 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
         return 0.0
     if mb == ma:
         mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, kicks)
-        size = -(1.0 + restitution) * un / mass
-        push(work, oa, mol[ma, 5], size)
+        size = _size(un, restitution, mass, lost)
+        push(work, oa, mol[ma, MOL_TILES], size)
         return size
     mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2])
     if mb >= 0:
         mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2])
-    size = -(1.0 + restitution) * un / mass
-    push(work, oa, mol[ma, 5], size)
+    size = _size(un, restitution, mass, lost)
+    push(work, oa, mol[ma, MOL_TILES], size)
     if mb >= 0:
-        push(work, ob, mol[mb, 5], -size)
+        push(work, ob, mol[mb, MOL_TILES], -size)
     return size
 
 
-@njit(cache=True)
-def tied_impulses(work, oa, ob, mol, ma, mb, graph, contacts, normals, growths, count, restitution, kicks, matrix, sizes):
+@kernel
+def tied_impulses(work, mol, graph, group, offset, members, contacts, normals, growths, count, e, kicks, matrix, sizes):
     """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 
     Parameters
     ----------
+    group, offset : (MOST_MEMBERS,) int64 arrays
+        Molecules that take part, and where each is in the workspace.
+    members, count : int
+        Numbers of molecules and of contacts.
     contacts : (MOST_TIES, 4) int64 array
-        Workspace offset and bead of either side; a second offset below 0 is a wall.
+        Member and bead of either side; a second member below 0 is a wall.
     normals : (MOST_TIES, 3) float64 array
         Unit normals, from the second bead to the first.
     growths : (MOST_TIES,) float64 array
         Rates of the contact distances [length / time].
-    matrix : (MOST_TIES, MOST_TIES) float64 array
-        Scratch for N Y.
+    e : float
+        Coefficient of restitution.
+    kicks, matrix : float64 arrays
+        Scratch for Y and N Y.
 
     Returns
     -------
     int
         0, or 1 when N Y is singular to round-off and the contacts have to be taken one by one.
     """
-    stride = (mol[ma, 5] + (mol[mb, 5] if mb >= 0 else 0)) * ROW
-    split = mol[ma, 5] * ROW
+    stride = 0
+    for g in range(members):
+        stride += mol[group[g], MOL_TILES] * ROW
     for k in range(count):
         for x in range(stride):
             kicks[k * stride + x] = 0.0
-        _add_kick(work, oa, mol, ma, graph, contacts, normals, k, kicks, k * stride)
-        if mb >= 0 and mb != ma:
-            _add_kick(work, ob, mol, mb, graph, contacts, normals, k, kicks, k * stride + split)
+        for side in range(2):
+            g = contacts[k, 2 * side]
+            if g < 0:
+                continue
+            at = k * stride + _rows_before(mol, group, g)
+            sign = 1.0 if side == 0 else -1.0
+            kick(work, offset[g], mol, group[g], graph, contacts[k, 2 * side + 1], normals[k, 0], normals[k, 1],
+                 normals[k, 2])  # fmt: skip
+            for t in range(mol[group[g], MOL_TILES]):
+                for x in range(ROW):
+                    kicks[at + t * ROW + x] += sign * work[offset[g] + t * TILE + KICK + x]
     for k in range(count):
-        p = lane(contacts[k, 0], contacts[k, 1])
-        q = lane(contacts[k, 2], contacts[k, 3]) if contacts[k, 2] >= 0 else -1
-        sizes[k] = -(1.0 + restitution) * (approach(work, p, q, normals[k]) - growths[k])
-        for g in range(count):
-            matrix[k, g] = 0.0
+        p = lane(offset[contacts[k, 0]], contacts[k, 1])
+        q = lane(offset[contacts[k, 2]], contacts[k, 3]) if contacts[k, 2] >= 0 else -1
+        sizes[k] = -(1.0 + e) * (approach(work, p, q, normals[k]) - growths[k])
+        for other in range(count):
+            total = 0.0
             for side in range(2):
-                o = contacts[k, 2 * side]
-                if o < 0:
+                g = contacts[k, 2 * side]
+                if g < 0:
                     continue
-                base = g * stride + (0 if o == oa else split)
                 b = contacts[k, 2 * side + 1]
-                at = base + (b >> 3) * ROW + (b & 7)
-                sign = 1.0 if side == 0 else -1.0
-                for c in range(3):
-                    matrix[k, g] += sign * normals[k, c] * kicks[at + 8 * c]
+                at = other * stride + _rows_before(mol, group, g) + (b >> 3) * ROW + (b & 7)
+                dot = normals[k, 0] * kicks[at] + normals[k, 1] * kicks[at + 8] + normals[k, 2] * kicks[at + 16]
+                total += dot if side == 0 else -dot
+            matrix[k, other] = total
     if eliminate(matrix, sizes, count):
         return 1
     for k in range(count):
-        for t in range(mol[ma, 5]):
-            for x in range(ROW):
-                work[oa + t * TILE + COEF + ROW + x] += sizes[k] * kicks[k * stride + t * ROW + x]
-        if mb >= 0 and mb != ma:
-            for t in range(mol[mb, 5]):
+        at = k * stride
+        for g in range(members):
+            for t in range(mol[group[g], MOL_TILES]):
                 for x in range(ROW):
-                    work[ob + t * TILE + COEF + ROW + x] += sizes[k] * kicks[k * stride + split + t * ROW + x]
+                    work[offset[g] + t * TILE + COEF + ROW + x] += sizes[k] * kicks[at + t * ROW + x]
+            at += mol[group[g], MOL_TILES] * ROW
     return 0
 
 
-@njit(cache=True)
-def _add_kick(work, o, mol, m, graph, contacts, normals, k, kicks, at):
-    for side in range(2):
-        if contacts[k, 2 * side] != o:
-            continue
-        sign = 1.0 if side == 0 else -1.0
-        kick(work, o, mol, m, graph, contacts[k, 2 * side + 1], normals[k, 0], normals[k, 1], normals[k, 2])
-        for t in range(mol[m, 5]):
-            for x in range(ROW):
-                kicks[at + t * ROW + x] += sign * work[o + t * TILE + KICK + x]
+@kernel
+def _rows_before(mol, group, g):
+    rows = 0
+    for k in range(g):
+        rows += mol[group[k], MOL_TILES] * ROW
+    return rows
 
 
-@njit(cache=True)
+@kernel
 def eliminate(matrix, rhs, count):
     """Solve a small symmetric positive definite system in place; return 1 when it is singular to round-off."""
     for k in range(count):
@@ -185,7 +203,7 @@ def eliminate(matrix, rhs, count):
     return 0
 
 
-@njit(cache=True)
+@kernel
 def separation(par, work, p, q, n):
     """Write the unit vector from the bead at place q to the one at p (nearest image) to n; return their distance."""
     rr = 0.0

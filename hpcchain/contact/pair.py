@@ -8,7 +8,8 @@ constants of the run, in a form that is exactly antisymmetric in the two beads, 
 import math
 
 import numpy as np
-from numba import njit
+
+from hpcchain.kernel import inlined, kernel
 
 TOUCHING = 2e-14
 JUST_HIT = 1e-11
@@ -16,7 +17,7 @@ LEAST_STEP = 1e-8
 MOST_STEPS = 100000
 
 
-@njit(cache=True, inline="always")
+@inlined
 def bead_state(series, place, order, t):
     """Return position and velocity (6 floats) of a bead's polynomial at time t after its start."""
     p = place + 24 * order
@@ -37,7 +38,7 @@ def bead_state(series, place, order, t):
     return x, y, z, u, v, w
 
 
-@njit(cache=True, inline="always")
+@inlined
 def curve(line, seg, series, i, t):
     """Return position and velocity (6 floats) of bead i at time t after its segment's start."""
     order = seg[i, 5]
@@ -49,7 +50,7 @@ def curve(line, seg, series, i, t):
     return line[i, 0] + u * t, line[i, 1] + v * t, line[i, 2] + w * t, u, v, w
 
 
-@njit(cache=True)
+@kernel
 def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, just_hit):
     """Return when two beads in straight flight touch: the first root of |r + v s|^2 = (d + growth s)^2, or inf.
 
@@ -81,7 +82,7 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, just_hit):
     return (b + math.sqrt(disc)) / -a
 
 
-@njit(cache=True)
+@kernel
 def curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, limit, just_hit):
     """Return when two beads on curved paths touch, by steps that cannot pass a root, or inf.
 

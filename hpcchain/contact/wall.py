@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from hpcchain.contact.pair import LEAST_STEP, MOST_STEPS, TOUCHING, curve
+from hpcchain.kernel import kernel
 
 
-@njit(cache=True)
+@kernel
 def wall_contact(line, seg, series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit):
     """Return when bead i touches a wall, by steps that cannot pass the contact, or inf.
 

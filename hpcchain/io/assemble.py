@@ -66,7 +66,7 @@ def _check_chain(run_dir, heads, base, counters):
 
 def _assemble_one(path, kind, kept, heads, topology, box, provenance, comm):
     """Make one output file, unless it needs no change or was never asked for."""
-    have = root_does(comm, path, "reading", lambda: _rows_in(path, kind) if path.exists() else None)
+    have = root_does(comm, path, "reading", lambda: rows_in(path, kind) if path.exists() else None)
     exists = have is not None
     if exists and have < kept:
         raise DataError(f"{path}: has {have} rows where the checkpoint counts {kept}; move it away to go on without")
@@ -81,7 +81,7 @@ def _assemble_one(path, kind, kept, heads, topology, box, provenance, comm):
         make(file, earlier, kept, heads, topology, box, comm)
 
 
-def _rows_in(path, kind):
+def rows_in(path, kind):
     """Return how many frames, reports or events a complete file has."""
     with files.reading(path, kind) as file:
         if kind == "trajectory":

@@ -17,36 +17,69 @@ class RunLog:
         run.jsonl; None on other ranks.
     end : float
         Simulated time at which the run ends, for the estimate of the time left [time].
+    begin : float
+        Simulated time at which this session starts [time].
+    contacts : int
+        Contacts of the run before this session.
+
+    Attributes
+    ----------
+    energy : float or None
+        Kinetic energy of the run's first report, which errors refer to [mass length^2 / time^2].
     """
 
-    def __init__(self, path, end):
-        self.path = path
-        self.end = end
-        self.last = None
+    def __init__(self, path, end, begin=0.0, contacts=0, energy=None):
+        self.energy = energy
+        self._path = path
+        self._end = end
+        self._last = (time.perf_counter(), begin, contacts)
 
-    def report(self, simulated, row):
+    def report(self, simulated, observables, contacts, wall_contacts):
         """Append a report.
 
         Parameters
         ----------
         simulated : float
             [time]
-        row : dict
-            Further entries by name; contacts is the total so far, energy_error relative.
+        observables : dict
+            See `Observables.measure`.
+        contacts, wall_contacts : int
+            Between beads, and with walls, of the whole run so far.
         """
-        now = time.time()
-        speed = None
-        if self.last is not None and now > self.last[0] and simulated > self.last[1]:
-            speed = (simulated - self.last[1]) / (now - self.last[0])
-        left = (self.end - simulated) / speed if speed else None
-        self.last = (now, simulated)
-        if self.path is None:
+        events = contacts + wall_contacts
+        speed, rate = self._speeds(simulated, events)
+        energy = observables["kinetic_energy"]
+        if self.energy is None:
+            self.energy = energy
+        row = {
+            "time": simulated,
+            "wall": time.time(),
+            "events": events,
+            "contacts": contacts,
+            "wall_contacts": wall_contacts,
+            "events_per_second": rate,
+            "energy": energy,
+            "energy_error": energy / self.energy - 1.0 if self.energy else 0.0,
+            "temperature": observables["temperature"],
+            "pressure": observables["pressure"],
+            "momentum": float(abs(observables["momentum"]).max()),
+            "time_left": (self._end - simulated) / speed if speed else None,
+        }
+        if self._path is None:
             return
-        record = {"time": simulated, "wall": now, **row}
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(clean(record)) + "\n")
-        LOG.info("t %.6g  contacts %d  %.3g events/s  energy error %.1e  %s", simulated, row["contacts"],
-                 row["events_per_second"], row["energy_error"], "" if left is None else f"{duration(left)} left")
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(clean(row)) + "\n")
+        left = "" if row["time_left"] is None else f"  {duration(row['time_left'])} left"
+        LOG.info("t %.6g  events %d  %.3g events/s  energy error %.1e%s", simulated, events, rate, row["energy_error"],
+                 left)
+
+    def _speeds(self, simulated, events):
+        """Return simulated time and events per wall second since the last report; 0 where no time has passed."""
+        now = time.perf_counter()
+        elapsed = now - self._last[0]
+        advance = (simulated - self._last[1], events - self._last[2])
+        self._last = (now, simulated, events)
+        return [change / elapsed if elapsed > 0.0 else 0.0 for change in advance]
 
 
 def clean(record):

@@ -36,6 +36,24 @@ class Timers:
         """Return dict of phase -> (min, avg, max) wall seconds over ranks; collective."""
         own = dict(self.seconds, total=self.wall)
         every = comm.allgather(own)
-        names = sorted({name for rank in every for name in rank}, key=lambda name: -max(r.get(name, 0.0) for r in every))
+        names = {name for rank in every for name in rank}
         columns = {name: [rank.get(name, 0.0) for rank in every] for name in names}
-        return {name: (min(v), sum(v) / len(v), max(v)) for name, v in columns.items()}
+        rows = {name: (min(v), sum(v) / len(v), max(v)) for name, v in columns.items()}
+        return dict(sorted(rows.items(), key=lambda item: (-item[1][2], item[0])))
+
+
+def lines(table):
+    """Return the lines of a table of phases for the log: wall seconds over ranks, and the share of the whole.
+
+    Parameters
+    ----------
+    table : dict of phase -> (min, avg, max)
+        See `Timers.table`; has a "total".
+    """
+    whole = table["total"][1]
+    width = max(len(name) for name in table)
+    rows = [f"{'phase':<{width}}  {'min [s]':>9} {'avg [s]':>9} {'max [s]':>9}   share"]
+    for name, (least, average, most) in table.items():
+        share = 100.0 * average / whole if whole > 0.0 else 0.0
+        rows.append(f"{name:<{width}}  {least:9.3f} {average:9.3f} {most:9.3f}  {share:5.1f} %")
+    return rows

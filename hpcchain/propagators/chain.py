@@ -7,8 +7,7 @@ symmetric positive definite tridiagonal T = G M^-1 G^T (paper 000, section 2; pa
 
 import math
 
-from numba import njit
-
+from hpcchain.kernel import kernel
 from hpcchain.propagators.convolution import convolve
 from hpcchain.propagators.lanes import (
     ACCEL,
@@ -34,7 +33,7 @@ BONDRATE = HIST + 32
 BOND_ERROR = 5e-15
 
 
-@njit(cache=True)
+@kernel
 def chain_bonds(work, o, nt, source, target):
     """Write differences of neighbouring beads' rows at `source` to the bond rows at `target`."""
     for t in range(nt):
@@ -49,7 +48,7 @@ def chain_bonds(work, o, nt, source, target):
                 b[7] = (work[o + (t + 1) * TILE + source + 8 * c] - a[7]) * h[MASK + 7]
 
 
-@njit(cache=True)
+@kernel
 def chain_factor(work, o, nb):
     """Factorise T of the current bond vectors from both ends towards the middle bond."""
     if nb < 1:
@@ -57,18 +56,18 @@ def chain_factor(work, o, nb):
     middle = nb // 2
     pivot = 0.0
     off = 0.0
-    for l in range(middle):
-        p = o + (l >> 3) * TILE + (l & 7)
-        pivot = _diagonal(work, p) - (off * off * work[o + ((l - 1) >> 3) * TILE + ((l - 1) & 7) + PIVOT] if l else 0.0)
-        off = _coupling(work, o, l)
+    for k in range(middle):
+        p = o + (k >> 3) * TILE + (k & 7)
+        pivot = _diagonal(work, p) - (off * off * work[o + ((k - 1) >> 3) * TILE + ((k - 1) & 7) + PIVOT] if k else 0.0)
+        off = _coupling(work, o, k)
         work[p + PIVOT] = 1.0 / pivot
         work[p + LOWER] = off / pivot
     left = off * off / pivot if middle > 0 else 0.0
     right = 0.0
-    for l in range(nb - 1, middle, -1):
-        p = o + (l >> 3) * TILE + (l & 7)
+    for k in range(nb - 1, middle, -1):
+        p = o + (k >> 3) * TILE + (k & 7)
         pivot = _diagonal(work, p) - right
-        off = _coupling(work, o, l - 1)
+        off = _coupling(work, o, k - 1)
         work[p + PIVOT] = 1.0 / pivot
         work[p + LOWER] = off / pivot
         right = off * off / pivot
@@ -77,16 +76,16 @@ def chain_factor(work, o, nb):
     work[p + LOWER] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def _diagonal(work, p):
     square = work[p + HIST] ** 2 + work[p + HIST + 8] ** 2 + work[p + HIST + 16] ** 2
     return (work[p + INVM] + work[p + INVM + 1]) * square
 
 
-@njit(cache=True)
-def _coupling(work, o, l):
-    p = o + (l >> 3) * TILE + (l & 7)
-    q = o + ((l + 1) >> 3) * TILE + ((l + 1) & 7)
+@kernel
+def _coupling(work, o, k):
+    p = o + (k >> 3) * TILE + (k & 7)
+    q = o + ((k + 1) >> 3) * TILE + ((k + 1) & 7)
     dot = (
         work[p + HIST] * work[q + HIST]
         + work[p + HIST + 8] * work[q + HIST + 8]
@@ -95,7 +94,7 @@ def _coupling(work, o, l):
     return -dot * work[q + INVM]
 
 
-@njit(cache=True)
+@kernel
 def chain_solve(work, o, nb):
     """Solve T x = rhs in place in the RHS rows; the two halves are independent, which hides latency."""
     if nb < 1:
@@ -131,7 +130,7 @@ def chain_solve(work, o, nb):
             work[p + RHS] = hi
 
 
-@njit(cache=True)
+@kernel
 def chain_pull(work, o, nt):
     """Turn the multipliers in the RHS rows into accelerations M^-1 G^T x in the ACCEL rows, edges included."""
     for t in range(nt):
@@ -143,7 +142,7 @@ def chain_pull(work, o, nt):
     chain_force_to_accel(work, o, nt)
 
 
-@njit(cache=True)
+@kernel
 def chain_force_to_accel(work, o, nt):
     """Difference the FORCE rows over each bead and divide by its mass."""
     last = o
@@ -163,7 +162,7 @@ def chain_force_to_accel(work, o, nt):
         work[last + ACCEL + 8 + 16 * c] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def chain_prepare(work, o, nt, nb):
     """Make bond vectors and factors of T, and move positions and velocities onto the bonds.
 
@@ -181,7 +180,7 @@ def chain_prepare(work, o, nt, nb):
     chain_project_velocity(work, o, nt, nb, COEF + ROW)
 
 
-@njit(cache=True)
+@kernel
 def _stretch(work, o, nt):
     """Write half of |b|^2 minus the squared bond length to the RHS rows; return the largest relative one."""
     worst = 0.0
@@ -196,7 +195,7 @@ def _stretch(work, o, nt):
     return worst
 
 
-@njit(cache=True)
+@kernel
 def chain_project_velocity(work, o, nt, nb, rows):
     """Remove the part of the velocity-like bead rows at `rows` that would stretch bonds."""
     chain_bonds(work, o, nt, rows, BONDRATE)
@@ -213,7 +212,7 @@ def chain_project_velocity(work, o, nt, nb, rows):
     _add_accel(work, o, nt, rows)
 
 
-@njit(cache=True)
+@kernel
 def _add_accel(work, o, nt, rows):
     for t in range(nt):
         h = work[o + t * TILE : o + (t + 1) * TILE]
@@ -224,7 +223,7 @@ def _add_accel(work, o, nt, rows):
                 x[i] += a[i]
 
 
-@njit(cache=True)
+@kernel
 def chain_kick(work, o, nt, nb, bead, nx, ny, nz):
     """Fill the KICK rows with the velocity change per unit impulse (nx, ny, nz) on one bead (NUMERICS: y).
 
@@ -253,7 +252,7 @@ def chain_kick(work, o, nt, nb, bead, nx, ny, nz):
     return nx * work[p + KICK] + ny * work[p + KICK + 8] + nz * work[p + KICK + 16]
 
 
-@njit(cache=True)
+@kernel
 def _rate_of_known_part(work, o, nt, scale):
     for t in range(nt):
         h = work[o + t * TILE : o + (t + 1) * TILE]
@@ -266,7 +265,7 @@ def _rate_of_known_part(work, o, nt, scale):
             )
 
 
-@njit(cache=True)
+@kernel
 def _tension_to_force(work, o, nt, k):
     for t in range(nt):
         h = work[o + t * TILE : o + (t + 1) * TILE]
@@ -281,7 +280,7 @@ def _tension_to_force(work, o, nt, k):
             lam[i] = h[i + RHS]
 
 
-@njit(cache=True)
+@kernel
 def _store_order(work, o, nt, k, weight):
     """Append position and bond coefficients of order k + 2; return the largest position coefficient (1-norm)."""
     inverse = 1.0 / ((k + 1) * (k + 2))
@@ -309,7 +308,7 @@ def _store_order(work, o, nt, k, weight):
     return largest * inverse
 
 
-@njit(cache=True)
+@kernel
 def _largest(h):
     a = max(h[RHS], h[RHS + 1])
     b = max(h[RHS + 2], h[RHS + 3])
@@ -318,7 +317,7 @@ def _largest(h):
     return max(max(a, b), max(c, d))
 
 
-@njit(cache=True)
+@kernel
 def chain_series(work, o, nt, nb, h, tolerance):
     """Expand the free motion about the present state (NUMERICS 1: Taylor recursion).
 
@@ -369,7 +368,7 @@ def chain_series(work, o, nt, nb, h, tolerance):
         k += 1
 
 
-@njit(cache=True)
+@kernel
 def _shorten(before, now, tolerance):
     """Factor on a segment's length that brings its last two terms, of orders KMAX - 1 and KMAX, to `tolerance`."""
     factor = 1.0

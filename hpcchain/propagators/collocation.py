@@ -25,8 +25,8 @@ then               stage positions, velocities, accelerations; the solver's own
 import math
 
 import numpy as np
-from numba import njit
 
+from hpcchain.kernel import kernel
 from hpcchain.propagators.graph import factor_size, graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 from hpcchain.propagators.structure import BEADS, BONDS, STRIDE
 
@@ -37,19 +37,19 @@ ROUND_OFF = 16 * 2.0**-52
 SOLVED, NOT_SOLVED = 0, 1
 
 
-@njit(cache=True)
+@kernel
 def collocation_size(gs, go, npad, s):
     """Return the floats that the workspace of s stages takes."""
     return END + 3 * npad * (3 + 3 * s + 1) + 6 * s * gs[go + STRIDE] + s * factor_size(gs, go)
 
 
-@njit(cache=True)
+@kernel
 def collocation_order(s):
     """Return the degree of the position polynomial of s stages: one more than s, so that it also starts with v0."""
     return s + 1
 
 
-@njit(cache=True)
+@kernel
 def _places(gs, go, npad, s, wo):
     """Return where stage positions, velocities, accelerations, multipliers, residuals, steps, bonds, factors begin."""
     stride = gs[go + STRIDE]
@@ -63,7 +63,7 @@ def _places(gs, go, npad, s, wo):
     return positions, velocities, accelerations, multipliers, residuals, steps, bonds, bonds + 3 * stride * s
 
 
-@njit(cache=True)
+@kernel
 def _weighted_sum(row, factor, x, xo, size, start, out, oo):
     """Write start + factor * sum_k row[k] * x_k to out, where x_k are consecutive arrays of that size."""
     total = out[oo : oo + size]
@@ -77,7 +77,7 @@ def _weighted_sum(row, factor, x, xo, size, start, out, oo):
         total[i] += start[i]
 
 
-@njit(cache=True)
+@kernel
 def _largest(x, xo, npad, n):
     largest = 0.0
     for i in range(xo, xo + n):
@@ -85,7 +85,7 @@ def _largest(x, xo, npad, n):
     return math.sqrt(largest)
 
 
-@njit(cache=True)
+@kernel
 def _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo):
     """Start from the multipliers and the parabola of the start state.
 
@@ -111,12 +111,13 @@ def _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo):
         for i in range(3 * npad):
             x = ser[so + i] + t * (ser[velocity + i] + 0.5 * t * ws[accelerations + i])
             ws[positions + 3 * npad * j + i] = x
-        ws[multipliers + j * stride : multipliers + j * stride + nb] = ws[multipliers : multipliers + nb]
+        for k in range(nb):
+            ws[multipliers + j * stride + k] = ws[multipliers + k]
         graph_bonds(gs, go, ws, positions + 3 * npad * j, npad, ws, bonds + 3 * stride * j, stride)
     return longest * fastest, round_off
 
 
-@njit(cache=True)
+@kernel
 def _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo):
     """Renew stage velocities and positions from the multipliers and the last bonds; return the largest |G U|."""
     s = len(tables.node)
@@ -142,7 +143,7 @@ def _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo):
     return largest
 
 
-@njit(cache=True)
+@kernel
 def _correct(gs, go, npad, tau, tables, ws, wo, fac, fo, at_stages):
     """Change the multipliers by -(A^-1 x T^-1) G U / tau, with T at the start or at each stage."""
     s = len(tables.node)
@@ -161,7 +162,7 @@ def _correct(gs, go, npad, tau, tables, ws, wo, fac, fo, at_stages):
             ws[multipliers + stride * j + i] -= ws[steps + stride * j + i]
 
 
-@njit(cache=True)
+@kernel
 def _factor_stages(gs, go, npad, im, io, s, ws, wo):
     stride = gs[go + STRIDE]
     _, _, _, _, _, _, bonds, factors = _places(gs, go, npad, s, wo)
@@ -169,7 +170,7 @@ def _factor_stages(gs, go, npad, im, io, s, ws, wo):
         graph_factor(gs, go, ws, bonds + 3 * stride * j, stride, im, io, ws, factors + factor_size(gs, go) * j)
 
 
-@njit(cache=True)
+@kernel
 def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
     """Iterate to |G U| <= tol |b| |v| (or round-off), and a sweep beyond; factor T at the stages if that is slow."""
     scale, round_off = _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo)
@@ -193,7 +194,7 @@ def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, 
     return NOT_SOLVED
 
 
-@njit(cache=True)
+@kernel
 def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
     """Solve the stages over tau from the block's start state and write the end state to the workspace.
 
@@ -228,12 +229,13 @@ def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, f
     graph_solve(gs, go, fac, fo, ws, residuals)
     for i in range(gs[go + BONDS]):
         ws[residuals + i] = -ws[residuals + i]
-    ws[end + size : end + 2 * size] = ws[end + 2 * size : end + 3 * size]
+    for k in range(end + size, end + 2 * size):
+        ws[k] = ws[k + size]
     graph_gt(gs, go, ws, bonds, stride, ws, residuals, im, io, ws, end + size, npad)
     return SOLVED
 
 
-@njit(cache=True)
+@kernel
 def collocation_segment(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
     """Solve as `collocation_state` and fill the block with the position polynomial of degree `collocation_order`.
 

@@ -14,8 +14,8 @@ The series' workspace takes `series_size` floats at ws[wo]: the sizes |c_k| and 
 import math
 
 import numpy as np
-from numba import njit
 
+from hpcchain.kernel import kernel
 from hpcchain.propagators.structure import (
     BEADS,
     BONDS,
@@ -36,25 +36,25 @@ DROPPED_PIVOT = 1e-12
 SERIES_LAST, SERIES_PREVIOUS, SERIES_HEADER = 0, 1, 4
 
 
-@njit(cache=True)
+@kernel
 def factor_size(gs, go):
     """Return the floats that a factorisation of this structure takes."""
     return 2 * gs[go + STRIDE] + gs[go + FILL]
 
 
-@njit(cache=True)
+@kernel
 def series_tension(gs, go, kmax):
     """Return where, from the start of the series' workspace, the tensions' coefficients begin."""
     return SERIES_HEADER + 3 * (kmax + 1) * gs[go + STRIDE]
 
 
-@njit(cache=True)
+@kernel
 def series_size(gs, go, kmax):
     """Return the floats that the workspace of `graph_series` takes up to order kmax."""
     return series_tension(gs, go, kmax) + (kmax - 1 + 3) * gs[go + STRIDE]
 
 
-@njit(cache=True)
+@kernel
 def graph_bonds(gs, go, x, xo, npad, b, bo, nbpad):
     """Write the differences x_high - x_low of a per-bead vector array, one per bond, to b; padding becomes 0."""
     nb = gs[go + BONDS]
@@ -68,7 +68,7 @@ def graph_bonds(gs, go, x, xo, npad, b, bo, nbpad):
         bond[nb:] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def graph_gv(gs, go, b, bo, nbpad, v, vo, npad, out, oo):
     """Write G v, that is b_l . (v_high - v_low), to out[oo + l]."""
     low = go + gs[go + LOW]
@@ -84,7 +84,7 @@ def graph_gv(gs, go, b, bo, nbpad, v, vo, npad, out, oo):
         )
 
 
-@njit(cache=True)
+@kernel
 def graph_gt(gs, go, b, bo, nbpad, mu, mo, im, io, v, vo, npad):
     """Add M^-1 G^T mu to the per-bead vector array v."""
     low = go + gs[go + LOW]
@@ -98,12 +98,12 @@ def graph_gt(gs, go, b, bo, nbpad, mu, mo, im, io, v, vo, npad):
             v[vo + c * npad + j] += im[io + j] * force
 
 
-@njit(cache=True)
+@kernel
 def _dot(b, i, j, nbpad):
     return b[i] * b[j] + b[i + nbpad] * b[j + nbpad] + b[i + 2 * nbpad] * b[j + 2 * nbpad]
 
 
-@njit(cache=True)
+@kernel
 def _assemble(gs, go, b, bo, nbpad, im, io, fac, fo):
     """Write the diagonal of T (twice: the pivots change) and its couplings into the factorisation's places."""
     stride = gs[go + STRIDE]
@@ -123,7 +123,7 @@ def _assemble(gs, go, b, bo, nbpad, im, io, fac, fo):
         record += RECORD_WORDS
 
 
-@njit(cache=True)
+@kernel
 def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
     """Factor T = G M^-1 G^T of the bonds b into L D L^T; return how many pivots were dropped.
 
@@ -157,7 +157,7 @@ def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
     return dropped
 
 
-@njit(cache=True)
+@kernel
 def graph_solve(gs, go, fac, fo, rhs, ro):
     """Solve T mu = rhs in place with the factorisation of `graph_factor`; dropped multipliers are 0."""
     nb = gs[go + BONDS]
@@ -177,7 +177,7 @@ def graph_solve(gs, go, fac, fo, rhs, ro):
         rhs[ro + bond] = value
 
 
-@njit(cache=True)
+@kernel
 def _known_forces(ws, bond, tension, force, stride, k):
     """Write the known part of the bond forces of order k, sum_(m<k) lambda^m b^(k-m)."""
     size = 3 * stride
@@ -193,7 +193,7 @@ def _known_forces(ws, bond, tension, force, stride, k):
             f[i + 2 * stride] += value * b[i + 2 * stride]
 
 
-@njit(cache=True)
+@kernel
 def _known_rates(ws, bond, tension, stride, k):
     """Write -b0 . b'' of order k, that is (k + 1)(k + 2)/2 sum_(m=1..k+1) b^m . b^(k+2-m), to the tension's place."""
     size = 3 * stride
@@ -209,7 +209,7 @@ def _known_rates(ws, bond, tension, stride, k):
             rate[i] += weight * product
 
 
-@njit(cache=True)
+@kernel
 def _accelerate(gs, go, ws, force, im, io, ser, target, npad, factor):
     """Write factor * im * (sum of the bond forces on each bead) to the block at target."""
     nb = gs[go + BONDS]
@@ -230,7 +230,7 @@ def _accelerate(gs, go, ws, force, im, io, ser, target, npad, factor):
             total[i] *= factor * mass[i]
 
 
-@njit(cache=True)
+@kernel
 def _add_tension(nb, ws, bond, tension, force, stride):
     """Add this order's tension times the start bonds to the forces."""
     for c in range(3):
@@ -238,7 +238,7 @@ def _add_tension(nb, ws, bond, tension, force, stride):
             ws[force + c * stride + b] += ws[tension + b] * ws[bond + c * stride + b]
 
 
-@njit(cache=True)
+@kernel
 def _project_known(gs, go, ws, bond, tension, ser, target, npad):
     """Add b0 . (a_high - a_low) of the known accelerations to the right-hand side of the tensions."""
     stride = gs[go + STRIDE]
@@ -255,7 +255,7 @@ def _project_known(gs, go, ws, bond, tension, ser, target, npad):
         )
 
 
-@njit(cache=True)
+@kernel
 def _largest(x, xo, npad, n):
     """Return the largest length of the vectors of n beads."""
     largest = 0.0
@@ -264,7 +264,7 @@ def _largest(x, xo, npad, n):
     return math.sqrt(largest)
 
 
-@njit(cache=True)
+@kernel
 def graph_series(gs, go, ser, so, npad, im, io, h, tol, kmin, kmax, ws, wo, fac, fo):
     """Extend positions and velocities (orders 0 and 1 of the block) to the Taylor series of free motion.
 
@@ -317,7 +317,7 @@ def graph_series(gs, go, ser, so, npad, im, io, h, tol, kmin, kmax, ws, wo, fac,
     return order
 
 
-@njit(cache=True)
+@kernel
 def series_duration(ws, wo, order, tol):
     """Return the longest duration over which the last two terms of a series of this order stay below tol."""
     last = ws[wo + SERIES_LAST]

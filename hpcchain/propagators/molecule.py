@@ -6,14 +6,15 @@ puts the state on the bonds; `kick` and `expand` need them.
 
 import math
 
-from numba import njit
-
+from hpcchain.kernel import kernel
 from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare, chain_series
 from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN2, MASK, ROW, TABLE, TILE
 from hpcchain.propagators.rotor import rotor_series
+from hpcchain.propagators.stages import stages_load, stages_move, stages_project, stages_series
 from hpcchain.propagators.web import web_kick, web_load, web_prepare, web_refresh, web_series
 from hpcchain.sector.layout import (
     BALLISTIC,
+    COLLOCATION,
     GRAPH,
     MOL_BEADS,
     MOL_BONDS,
@@ -28,7 +29,7 @@ from hpcchain.sector.layout import (
 )
 
 
-@njit(cache=True)
+@kernel
 def load(work, o, mol, m, table, graph, series, line, dt):
     """Bring molecule m to the workspace at offset o, a time dt after its segment's start."""
     nt = mol[m, MOL_TILES]
@@ -36,12 +37,16 @@ def load(work, o, mol, m, table, graph, series, line, dt):
     if mol[m, MOL_SOLVER] == BALLISTIC:
         _load_straight(work, o, line, mol[m, MOL_FIRST], dt)
         return
+    if mol[m, MOL_SOLVER] == COLLOCATION:
+        _load_line(work, o, mol, m, line)
+        if stages_move(work, o, nt, graph, mol[m, MOL_GRAPH], dt) == 0:
+            return
     order = mol[m, MOL_ORDER]
     for t in range(nt):
         _horner(work, o + t * TILE + COEF, series, mol[m, MOL_SERIES] + t * BLOCK, order, dt)
 
 
-@njit(cache=True)
+@kernel
 def _load_table(work, o, mol, m, table, graph):
     nt = mol[m, MOL_TILES]
     at = mol[m, MOL_TABLE]
@@ -55,14 +60,20 @@ def _load_table(work, o, mol, m, table, graph):
         at += TABLE
     if mol[m, MOL_SOLVER] >= GRAPH:
         web_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
+    if mol[m, MOL_SOLVER] == COLLOCATION:
+        stages_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
 
 
-@njit(cache=True)
+@kernel
 def load_start(work, o, mol, m, table, graph, line):
     """Bring molecule m's start state, bit for bit, to the workspace at offset o."""
-    nt = mol[m, MOL_TILES]
     _load_table(work, o, mol, m, table, graph)
-    for t in range(nt):
+    _load_line(work, o, mol, m, line)
+
+
+@kernel
+def _load_line(work, o, mol, m, line):
+    for t in range(mol[m, MOL_TILES]):
         for k in range(2 * ROW):
             work[o + t * TILE + COEF + k] = 0.0
     first = mol[m, MOL_FIRST]
@@ -73,7 +84,7 @@ def load_start(work, o, mol, m, table, graph, line):
             work[p + ROW + 8 * c] = line[first + b, 3 + c]
 
 
-@njit(cache=True)
+@kernel
 def _load_straight(work, o, line, i, dt):
     for k in range(48):
         work[o + COEF + k] = 0.0
@@ -82,7 +93,7 @@ def _load_straight(work, o, line, i, dt):
         work[o + COEF + ROW + 8 * c] = line[i, 3 + c]
 
 
-@njit(cache=True)
+@kernel
 def _horner(work, at, series, place, order, dt):
     x = work[at : at + ROW]
     v = work[at + ROW : at + 2 * ROW]
@@ -97,18 +108,35 @@ def _horner(work, at, series, place, order, dt):
             x[i] = x[i] * dt + row[i]
 
 
-@njit(cache=True)
+@kernel
 def prepare(work, o, mol, m, graph):
-    """Make bond vectors and the factors of T, then put positions and velocities on the bonds."""
-    if mol[m, MOL_SOLVER] == BALLISTIC:
-        return
-    if mol[m, MOL_SOLVER] >= GRAPH:
+    """Make bond vectors and the factors of T, then put positions and velocities on the bonds.
+
+    A molecule moved by collocation flies on as it is (see `stages`); it is put on its bonds by `project`.
+    """
+    if mol[m, MOL_SOLVER] != COLLOCATION:
+        project(work, o, mol, m, graph)
+
+
+@kernel
+def project(work, o, mol, m, graph):
+    """Make bond vectors and the factors of T, then put positions and velocities on the bonds, for a contact.
+
+    Returns the kinetic energy that this took [mass length^2 / time^2]; not round-off for collocation alone, else 0.
+    """
+    solver = mol[m, MOL_SOLVER]
+    if solver == BALLISTIC:
+        return 0.0
+    if solver == COLLOCATION:
+        return stages_project(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
+    if solver == GRAPH:
         web_prepare(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
-        return
+        return 0.0
     chain_prepare(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS])
+    return 0.0
 
 
-@njit(cache=True)
+@kernel
 def refresh(work, o, mol, m, graph):
     """Make bond vectors and factors of T, leaving the state as it is."""
     if mol[m, MOL_SOLVER] == BALLISTIC:
@@ -120,7 +148,7 @@ def refresh(work, o, mol, m, graph):
     chain_factor(work, o, mol[m, MOL_BONDS])
 
 
-@njit(cache=True)
+@kernel
 def kick(work, o, mol, m, graph, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
     if mol[m, MOL_SOLVER] >= GRAPH:
@@ -128,7 +156,7 @@ def kick(work, o, mol, m, graph, bead, nx, ny, nz):
     return chain_kick(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], bead, nx, ny, nz)
 
 
-@njit(cache=True)
+@kernel
 def push(work, o, nt, p):
     """Add p times the KICK rows to the velocities."""
     for t in range(nt):
@@ -137,7 +165,7 @@ def push(work, o, nt, p):
             work[w + COEF + ROW + k] += p * work[w + KICK + k]
 
 
-@njit(cache=True)
+@kernel
 def expand(work, o, mol, m, graph, h, tolerance):
     """Expand the free motion of the state in the workspace; return order and length of the segment (0: ballistic)."""
     solver = mol[m, MOL_SOLVER]
@@ -145,12 +173,14 @@ def expand(work, o, mol, m, graph, h, tolerance):
         return 1, h
     if solver == ROTOR:
         return rotor_series(work, o, h, tolerance)
+    if solver == COLLOCATION:
+        return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
     if solver == GRAPH:
         return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, tolerance)
     return chain_series(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], h, tolerance)
 
 
-@njit(cache=True)
+@kernel
 def store(work, o, mol, m, series, order):
     """Copy the coefficients from the workspace to the molecule's block."""
     mol[m, MOL_ORDER] = order
@@ -162,14 +192,14 @@ def store(work, o, mol, m, series, order):
             target[k] = source[k]
 
 
-@njit(cache=True)
+@kernel
 def acceleration_bound(work, o, b):
     """Return the bound of bead b's acceleration over the segment in the workspace [length / time^2]."""
     p = o + (b >> 3) * TILE + (b & 7) + BOUND
     return math.sqrt(work[p] ** 2 + work[p + 8] ** 2 + work[p + 16] ** 2)
 
 
-@njit(cache=True)
+@kernel
 def beads_of(mol, m):
     """Return first bead and number of beads of molecule m."""
     return mol[m, MOL_FIRST], mol[m, MOL_BEADS]

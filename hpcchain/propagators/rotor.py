@@ -2,12 +2,11 @@
 
 import math
 
-from numba import njit
-
+from hpcchain.kernel import kernel
 from hpcchain.propagators.lanes import BOUND, COEF, INVM, KMAX, ROW
 
 
-@njit(cache=True)
+@kernel
 def rotor_series(work, o, h, tolerance):
     """Fill the position coefficients of a dimer: those of cos and sin, until two in a row are below `tolerance`.
 

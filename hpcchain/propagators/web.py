@@ -7,8 +7,7 @@ factorisation, and the series' workspace.
 
 import math
 
-from numba import njit
-
+from hpcchain.kernel import kernel
 from hpcchain.propagators.graph import (
     factor_size,
     graph_bonds,
@@ -27,7 +26,7 @@ BOND_ERROR = 5e-15
 LEAST_ORDER = 3
 
 
-@njit(cache=True)
+@kernel
 def web_places(gs, go, nt, o):
     """Return offsets of block, inverse masses, lengths, bonds, rhs, vector, factors and series, and of the end."""
     npad = 8 * nt
@@ -43,13 +42,13 @@ def web_places(gs, go, nt, o):
     return block, im, lengths, bonds, rhs, vector, factors, series, series + series_size(gs, go, KMAX)
 
 
-@njit(cache=True)
+@kernel
 def web_room(gs, go, nt):
     """Return how many floats of workspace the molecule takes, tiles included."""
     return web_places(gs, go, nt, 0)[8]
 
 
-@njit(cache=True)
+@kernel
 def web_gather(work, o, nt, row, to):
     """Copy three rows of every tile (bead vectors at `row`) to a component-major array."""
     npad = 8 * nt
@@ -59,7 +58,7 @@ def web_gather(work, o, nt, row, to):
                 work[to + c * npad + 8 * t + i] = work[o + t * TILE + row + 8 * c + i]
 
 
-@njit(cache=True)
+@kernel
 def web_scatter(work, o, nt, row, source):
     """Copy a component-major array to three rows of every tile."""
     npad = 8 * nt
@@ -69,7 +68,7 @@ def web_scatter(work, o, nt, row, source):
                 work[o + t * TILE + row + 8 * c + i] = work[source + c * npad + 8 * t + i]
 
 
-@njit(cache=True)
+@kernel
 def web_load(work, o, nt, gs, go, table, at):
     """Fill masses and bond lengths of the scratch from the molecule's static table."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
@@ -80,7 +79,7 @@ def web_load(work, o, nt, gs, go, table, at):
         work[lengths + k] = table[at + nt * TABLE + k]
 
 
-@njit(cache=True)
+@kernel
 def web_refresh(work, o, nt, gs, go):
     """Make bond vectors and factors of T from the positions in the workspace."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
@@ -89,7 +88,7 @@ def web_refresh(work, o, nt, gs, go):
     graph_factor(gs, go, work, bonds, gs[go + STRIDE], work, im, work, factors)
 
 
-@njit(cache=True)
+@kernel
 def web_prepare(work, o, nt, gs, go):
     """Make bond vectors and factors, and move positions and velocities onto the bonds (see `chain_prepare`)."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
@@ -112,7 +111,7 @@ def web_prepare(work, o, nt, gs, go):
     web_scatter(work, o, nt, COEF + ROW, vector)
 
 
-@njit(cache=True)
+@kernel
 def web_still(work, o, nt, gs, go):
     """Remove from the scratch vector the part that would stretch bonds."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
@@ -125,7 +124,7 @@ def web_still(work, o, nt, gs, go):
     graph_gt(gs, go, work, bonds, stride, work, rhs, work, im, work, vector, npad)
 
 
-@njit(cache=True)
+@kernel
 def web_kick(work, o, nt, gs, go, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
@@ -140,7 +139,7 @@ def web_kick(work, o, nt, gs, go, bead, nx, ny, nz):
     return nx * work[vector + bead] + ny * work[vector + npad + bead] + nz * work[vector + 2 * npad + bead]
 
 
-@njit(cache=True)
+@kernel
 def web_series(work, o, nt, gs, go, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
@@ -165,7 +164,7 @@ def web_series(work, o, nt, gs, go, h, tolerance):
     return order, h
 
 
-@njit(cache=True)
+@kernel
 def bond_rate(work, gs, go, bonds, rhs, velocity, npad):
     """Return the largest speed of one bead of a bond against the other [length / time]."""
     low = go + gs[go + LOW]
@@ -181,7 +180,7 @@ def bond_rate(work, gs, go, bonds, rhs, velocity, npad):
     return math.sqrt(largest)
 
 
-@njit(cache=True)
+@kernel
 def bound_acceleration(work, o, nt, order, h):
     """Fill BOUND with sum_k k (k - 1) |c_k| h^(k-2) of every component."""
     for t in range(nt):

@@ -2,36 +2,27 @@
 
 import logging
 import math
-import time
 from pathlib import Path
 
-import numpy as np
-
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT
-from hpcchain.io import atomic
-from hpcchain.io.assemble import assemble
 from hpcchain.io.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, prune
-from hpcchain.io.parts import PartWriter, remove_from
 from hpcchain.io.provenance import collect
 from hpcchain.model.system import System
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
-from hpcchain.observe.timers import Timers
+from hpcchain.observe.timers import Timers, lines
+from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
+from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
-from hpcchain.run.signals import Signals
+from hpcchain.run.tally import Tally
 from hpcchain.sector.engine import Engine
 
 LOG = logging.getLogger("hpcchain.run")
-FRESH = {
-    "part": 0, "frames": 0, "events": 0, "reports": 0, "frames_served": 0, "reports_served": 0,
-    "checkpoints_served": 1, "contacts": 0, "wall_contacts": 0, "virial": 0.0, "contacts_reported": 0,
-    "report_time": 0.0, "energy": 0.0, "freedom": -1, "steps": 0,
-}  # fmt: skip
 
 
 class Run:
-    """One run in one output directory.
+    """One run in one output directory, which is open, locked and cut back to where the run goes on from.
 
     Parameters
     ----------
@@ -41,188 +32,184 @@ class Run:
     system : System
         Its state is where the run goes on from.
     folder : path
-        Output directory; exists.
+        Output directory.
+    signals : Signals
     time : float
         Simulated time reached so far [time].
     counters : dict, optional
         Those of the checkpoint that the run goes on from.
     """
 
-    def __init__(self, comm, config, system, folder, time=0.0, counters=None):
+    def __init__(self, comm, config, system, folder, signals, time=0.0, counters=None):
+        counters = counters or {}
         self.comm = comm
         self.mpi = comm.mpi if comm.size > 1 else None
         self.config = config
         self.folder = Path(folder)
+        self.signals = signals
         self.time = time
-        self.counters = dict(FRESH, **(counters or {}))
+        self.end = config.run.end_time
         self.timers = Timers()
         self.provenance = collect(self.mpi)
         self.system = system
-        with self.timers.phase("compile and set up"):
-            self.engine = self._engine()
+        with self.timers.phase("setting up"):
+            self.engine = engine_for(system, config)
+            self.observables = Observables(system, counters.get("freedom"))
         output = config.output
-        self.frames = Schedule(output.frame_every, self.counters["frames_served"])
-        self.reports = Schedule(output.report_every, self.counters["reports_served"])
-        self.checkpoints = Schedule(output.checkpoint_every, self.counters["checkpoints_served"])
-        freedom = self.counters["freedom"]
-        self.observables = Observables(system, freedom if freedom >= 0 else None)
-        self.counters["freedom"] = self.observables.freedom
-        self.log = RunLog(self.folder / "run.jsonl" if comm.rank == 0 else None, config.run.end_time)
+        self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
+        self.reports = Schedule(output.report_every, time, counters.get("report_time"))
+        self.checkpoints = Schedule(output.checkpoint_every, time, counters.get("checkpoint_time"))
         self.wall_of_checkpoint = self.timers.wall
-        self.contacts_timed = (self.timers.wall, 0)
-        self.part = None
-
-    def _engine(self):
-        run = self.config.run
-        return Engine(
-            self.system,
-            log_events=self.config.output.events,
-            shell=None if run.list_shell == "auto" else run.list_shell,
-            cell=None if run.cell_size == "auto" else run.cell_size,
-        )
+        self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events)
+        self.tally = Tally(self.engine, counters)
+        self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.end, time,
+                          self.tally.contacts + self.tally.wall_contacts, counters.get("energy"))
 
     def go(self):
-        """Run to the end time, or until asked to stop; return the exit code."""
-        end = self.config.run.end_time
-        self._open_folder()
-        self._open_part()
-        with Signals() as signals:
+        """Run to the end time, or until asked to stop; return the exit code.
+
+        1. Write the frame, report or checkpoint that is due now; at the end time, finish.
+        2. Heed signals: a checkpoint in passing, or a checkpoint and out.
+        3. Carry the engine to the next due time, or until a signal comes.
+        """
+        try:
+            self.recorder.open()
             while True:
-                self._outputs(end)
-                if self.time >= end:
-                    break
-                target = min(end, self.frames.next, self.reports.next, self.checkpoints.next)
-                with self.timers.phase("events"):
-                    reached = self.engine.advance(target, lambda: signals.stop or signals.save or self._wall_due())
-                if reached:
-                    self.time = target
-                    continue
-                self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
-                stop = signals.stop
-                signals.save = False
-                if stop:
-                    self._checkpoint(final=True)
-                    LOG.info("stopped at t %.6g with a checkpoint; resume with: hpcchain resume %s", self.time,
-                             self.folder)
-                    return EXIT_RESUBMIT
+                self._serve()
+                if self.time >= self.end:
+                    return self._finish()
+                if self.signals.stop:
+                    return self._stop()
+                if self.signals.save or self._wall_due():
+                    self._checkpoint_in_passing()
+                self._advance(min(self.end, self.frames.next, self.reports.next, self.checkpoints.next))
+        except BaseException:
+            self.recorder.abort()
+            raise
+
+    def _serve(self):
+        """Write what is due now; a checkpoint at the end time is left to `_finish`."""
+        frame, report = self.frames.due(self.time), self.reports.due(self.time)
+        if frame or report:
+            self._output(frame, report)
+        if frame:
+            self.frames.serve()
+        if report:
+            self.reports.serve()
+            self.tally.begin_interval()
+        if self.checkpoints.due(self.time):
+            self.checkpoints.serve()
+            if self.time < self.end:
                 self._checkpoint()
-        self._checkpoint(final=True)
-        LOG.info("done at t %.6g", self.time)
-        return EXIT_DONE
+                self.recorder.open()
+
+    def _advance(self, target):
+        """Run events up to a time; a signal or the wall clock may stop it earlier.
+
+        Then all events before the engine's time are done and none after it, and the target is still to be reached:
+        what is due there comes after all events up to it.
+        """
+        with self.timers.phase("events"):
+            reached = self.engine.advance(target, self._interrupted)
+        if reached:
+            self.time = target
+        else:
+            self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
+
+    def _interrupted(self):
+        return self.signals.stop or self.signals.save or self._wall_due()
 
     def _wall_due(self):
         minutes = self.config.output.checkpoint_wall_minutes
         return minutes is not None and self.timers.wall - self.wall_of_checkpoint > 60.0 * minutes
 
-    def _outputs(self, end):
-        """Write what is due now; at the end time a frame and a report are due in any case."""
-        last = self.time >= end
-        frame, report = self.frames.due(self.time), self.reports.due(self.time)
-        if frame or report or last:
-            with self.timers.phase("frames and reports"):
-                state = self.engine.frame(self.time)
-                self._drain_events()
-                if frame or last:
-                    self.part.frame(self.counters["frames"], self.time, *state)
-                    self.counters["frames"] += 1
-                if report or last:
-                    self._report(state)
-        self.extra = (int(last and not frame), int(last and not report))
-        if frame:
-            self.frames.serve()
-        if report:
-            self.reports.serve()
-        if self.checkpoints.due(self.time):
-            self.checkpoints.serve()
-            if not last:
-                self._checkpoint()
+    def _output(self, frame, report):
+        """Write a frame, a report or both at the present time."""
+        with self.timers.phase("frames and reports"):
+            state = self.engine.frame(self.time)
+            self._drain_events()
+            if frame:
+                self.recorder.frame(self.time, state)
+            if report:
+                row = self._measure(state)
+                self.recorder.report(self.time, row)
+                self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts)
 
-    def _totals(self):
-        """Return contacts, wall contacts and virial of the whole run so far."""
-        engine, counters = self.engine.counters, self.counters
-        return (
-            counters["contacts"] + engine["contacts"],
-            counters["wall_contacts"] + engine["wall_contacts"],
-            counters["virial"] + self.engine.virial,
-        )
-
-    def _report(self, state):
-        contacts, wall_contacts, virial = self._totals()
-        interval = self.time - self.counters["report_time"]
-        new = contacts + wall_contacts - self.counters["contacts_reported"]
-        row = self.observables.measure(*state, interval, virial, new)
-        self.part.report(row, self.counters["reports"], self.time)
-        if self.counters["reports"] == 0:
-            self.counters["energy"] = row["kinetic_energy"]
-        start = self.counters["energy"]
-        wall = self.timers.wall
-        elapsed, done = wall - self.contacts_timed[0], self.engine.counters["contacts"] - self.contacts_timed[1]
-        self.contacts_timed = (wall, self.engine.counters["contacts"])
-        self.log.report(self.time, {
-            "contacts": contacts + wall_contacts,
-            "events_per_second": done / elapsed if elapsed > 0 else 0.0,
-            "energy": row["kinetic_energy"],
-            "energy_error": row["kinetic_energy"] / start - 1.0 if start else 0.0,
-            "temperature": row["temperature"],
-            "pressure": row["pressure"],
-            "momentum": float(np.abs(row["momentum"]).max()),
-        })  # fmt: skip
-        self.counters["reports"] += 1
-        self._reported = (self.time, contacts + wall_contacts)
-        if self.reports.due(self.time):
-            self.counters["report_time"], self.counters["contacts_reported"] = self._reported
-            self.counters["virial"] -= virial
+    def _measure(self, state):
+        interval = self.time - (self.reports.served or 0.0)
+        return self.observables.measure(*state, interval, self.tally.interval_virial, self.tally.interval_contacts)
 
     def _drain_events(self):
         if self.config.output.events:
-            table = self.engine.drain_events()
-            self.part.events(table)
+            self.recorder.events(self.engine.drain_events())
 
-    def _open_folder(self):
-        for name in ("checkpoints", "parts"):
-            atomic.make_folder(self.folder / name, self.mpi)
-        remove_from(self.folder / "parts", self.counters["part"], self.mpi)
-
-    def _open_part(self):
-        start = {name: self.counters[name] for name in ("frames", "events", "reports")}
-        self.part = PartWriter(self.folder / "parts", self.counters["part"], self.mpi, self.system.topology, start,
-                               log_events=self.config.output.events)
-
-    def _checkpoint(self, final=False):
-        """Close the part, then write a checkpoint that counts it; at the end make the output files."""
+    def _checkpoint(self):
+        """Close the part, then write a checkpoint that counts it."""
         with self.timers.phase("checkpoints"):
             self._drain_events()
-            self.part.close()
-            self.counters["events"] = self.part.counters["events"]
-            kept = self._saved_counters()
+            self.recorder.close()
             state = System(self.system.box, self.system.topology, self.engine.state(), self.system.physics)
-            path = self.folder / "checkpoints" / checkpoint_name(self.time)
-            write_checkpoint(path, self.mpi, state, self.time, kept, self.config.to_toml(),
+            path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
+            write_checkpoint(path, self.mpi, state, self.time, self._counters(), self.config.to_toml(),
                              self.timers.table(self.comm), provenance=self.provenance)
-            prune(self.folder / "checkpoints", self.config.output.keep_checkpoints, self.mpi)
-            self.counters["part"] += 1
+            prune(self.folder / CHECKPOINTS, self.config.output.keep_checkpoints, self.mpi)
             self.wall_of_checkpoint = self.timers.wall
-            if final:
-                assemble(self.folder, self.mpi, self.system.topology, self.system.box, self.part.counters,
-                         provenance=self.provenance)
-            else:
-                self._open_part()
 
-    def _saved_counters(self):
-        """Return the counters that a resumed run starts from: a frame or report made only because of the end is not
-        counted, so a run that is extended leaves none behind."""
-        contacts, wall_contacts, virial = self._totals()
-        extra_frame, extra_report = getattr(self, "extra", (0, 0)) if self.time >= self.config.run.end_time else (0, 0)
-        return dict(
-            self.counters,
-            part=self.counters["part"] + 1,
-            frames=self.counters["frames"] - extra_frame,
-            reports=self.counters["reports"] - extra_report,
-            frames_served=self.frames.done,
-            reports_served=self.reports.done,
-            checkpoints_served=self.checkpoints.done,
-            contacts=contacts,
-            wall_contacts=wall_contacts,
-            virial=virial,
-            saved_at=time.time(),
-        )
+    def _counters(self):
+        """Return what a run that goes on from here needs to know besides the state."""
+        return {
+            **self.recorder.counters,
+            **self.tally.saved(),
+            "frame_time": self.frames.served,
+            "report_time": self.reports.served,
+            "checkpoint_time": self.checkpoints.served,
+            "energy": self.log.energy,
+            "freedom": self.observables.freedom,
+        }
+
+    def _checkpoint_in_passing(self):
+        asked, self.signals.save = self.signals.save, False
+        self._checkpoint()
+        self.recorder.open()
+        if asked:
+            LOG.info("checkpoint written at t %.6g", self.time)
+
+    def _stop(self):
+        """Leave a checkpoint and whole output files."""
+        self._checkpoint()
+        self._assemble()
+        LOG.info("stopped at t %.6g with a checkpoint; go on with: hpcchain resume %s", self.time, self.folder)
+        return EXIT_RESUBMIT
+
+    def _finish(self):
+        """End the run: a frame and a report are due at the end time in any case.
+
+        Where the schedules do not have them they go into a part that the checkpoint does not count: a run that is
+        extended leaves no trace of where it had ended before.
+        """
+        self._checkpoint()
+        frame, report = self.frames.served != self.time, self.reports.served != self.time
+        if frame or report:
+            self.recorder.open()
+            self._output(frame, report)
+            self.recorder.close()
+        self._assemble()
+        LOG.info("done at t %.6g: %d contacts in this run", self.time, self.tally.contacts + self.tally.wall_contacts)
+        for line in lines(self.timers.table(self.comm)):
+            LOG.info(line)
+        return EXIT_DONE
+
+    def _assemble(self):
+        with self.timers.phase("output files"):
+            self.recorder.assemble(self.provenance)
+
+
+def engine_for(system, config):
+    """Return the engine that an input asks for."""
+    run = config.run
+    return Engine(
+        system,
+        log_events=config.output.events,
+        shell=None if run.list_shell == "auto" else run.list_shell,
+        cell=None if run.cell_size == "auto" else run.cell_size,
+    )

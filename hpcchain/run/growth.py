@@ -25,7 +25,7 @@ CLEARANCE = 1e-10
 ATTEMPTS = 6
 
 
-def grown_system(config, progress=None):
+def grown_system(config, progress=None, pause=None):
     """Return the System of an input with initial.method "grow".
 
     Parameters
@@ -33,6 +33,8 @@ def grown_system(config, progress=None):
     config : Config
     progress : callable, optional
         Called with the fraction of the full size that is reached, after each slice.
+    pause : callable, optional
+        Called between kernel calls; it may raise to give up.
 
     Raises
     ------
@@ -43,7 +45,7 @@ def grown_system(config, progress=None):
     scale, position = place_small(config, box, topology)
     temperature, seed = config.initial.temperature, config.initial.seed
     if scale < 1.0:
-        position = grow(config, box, topology, position, scale, progress)
+        position = grow(config, box, topology, position, scale, progress, pause)
     velocity = maxwell(topology, position, temperature, seed)
     return System(box, topology, State.at_rest_clock(position, velocity), build_physics(config, topology, velocity))
 
@@ -62,7 +64,7 @@ def place_small(config, box, topology):
     raise ConfigError("initial.method: no placement was tried")
 
 
-def grow(config, box, topology, position, scale, progress=None):
+def grow(config, box, topology, position, scale, progress=None, pause=None):
     """Return (N, 3) positions after the diameters have grown from a fraction `scale` to their full size.
 
     Parameters
@@ -74,6 +76,8 @@ def grow(config, box, topology, position, scale, progress=None):
         Without overlaps at that fraction [length].
     scale : float
         Starting fraction.
+    progress, pause : callable, optional
+        See `grown_system`.
     """
     velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
     physics = build_physics(config, topology, velocity)
@@ -87,7 +91,9 @@ def grow(config, box, topology, position, scale, progress=None):
         system = System(box, topology, State.at_rest_clock(position, velocity), physics)
         length = step / rate * unit
         engine = Engine(system, growth=(scale + k * step, rate / unit))
-        engine.advance(length)
+        engine.advance(length, pause)
+        if pause is not None:
+            pause()  # a short slice ends before the engine asks
         position, velocity, _ = engine.frame(length)
         position = project_positions(topology, position)
         velocity = project_velocities(topology, position, velocity)
@@ -98,9 +104,9 @@ def grow(config, box, topology, position, scale, progress=None):
 
 
 def rescaled(topology, velocity, freedom, temperature):
-    """Return velocities scaled to a temperature, the kinetic energy summed exactly."""
-    squares = np.einsum("ik,ik->i", velocity, velocity) * topology.mass
-    return velocity * math.sqrt(freedom * temperature / math.fsum(squares))
+    """Return velocities scaled to a temperature, the kinetic energy summed exactly; a system at rest stays so."""
+    twice_energy = math.fsum(np.einsum("ik,ik->i", velocity, velocity) * topology.mass)
+    return velocity * math.sqrt(freedom * temperature / twice_energy) if twice_energy > 0.0 else velocity
 
 
 def thermal_time(topology, temperature):

@@ -2,8 +2,16 @@
 
 import signal
 
+from hpcchain.errors import EXIT_RESUBMIT, HpcchainError
+
 STOP = ("SIGUSR1", "SIGTERM", "SIGINT")
 SAVE = ("SIGUSR2",)
+
+
+class Stopped(HpcchainError):
+    """A signal came before there was anything to keep."""
+
+    exit_code = EXIT_RESUBMIT
 
 
 class Signals:
@@ -30,6 +38,12 @@ class Signals:
     def __exit__(self, *exception):
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def stop_early(self):
+        """Raise Stopped when a stop has been asked for while the start is still being made; else return False."""
+        if self.stop:
+            raise Stopped("stopped by a signal while making the start; nothing is kept yet: run the same command again")
+        return False
 
     def _on_stop(self, number, frame):
         self.stop = True

@@ -2,10 +2,10 @@
 
 import math
 
-from numba import njit
+from hpcchain.kernel import inlined
 
 
-@njit(cache=True, inline="always")
+@inlined
 def after(ticks, remainder, dt, tick):
     """Return the time `dt` later, in normal form."""
     rest = remainder + dt
@@ -19,13 +19,13 @@ def after(ticks, remainder, dt, tick):
     return ticks + whole, rest
 
 
-@njit(cache=True, inline="always")
+@inlined
 def span(ticks, remainder, ticks0, remainder0, tick):
     """Return the time from (ticks0, remainder0) to (ticks, remainder)."""
     return (ticks - ticks0) * tick + (remainder - remainder0)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def earlier(ticks, remainder, ticks1, remainder1):
     """Return whether the first time is before the second."""
     return ticks < ticks1 or (ticks == ticks1 and remainder < remainder1)

@@ -1,125 +1,215 @@
 """Carry out a contact: bring its molecules together in time, apply the impulse, start their new segments."""
 
 import numpy as np
-from numba import njit
 
-from hpcchain.contact.impulse import MOST_TIES, approach, lane, separation, single_impulse, tied_impulses
+from hpcchain.contact.impulse import approach, lane, separation, single_impulse, tied_impulses
+from hpcchain.contact.pair import curve
+from hpcchain.kernel import kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
-from hpcchain.propagators.molecule import load, prepare
+from hpcchain.propagators.molecule import load, project
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.layout import (
     GROWTH,
     GROWTH_RATE,
+    INVERSE,
     LOWER_WALL,
     MOL_BEADS,
     MOL_FIRST,
     MOL_ROOM,
     MOL_TILES,
+    MOST_MEMBERS,
+    MOST_TIES,
     RESTITUTION,
     SIZE,
     TICK,
     TIE_GAP,
     TIE_TIME,
     UPPER_WALL,
+    WALLS,
 )
-from hpcchain.sector.lists import excluded
 from hpcchain.sector.renew import new_segment
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
 
 
-@njit(cache=True)
+@kernel
 def learn_pace(pace, m, realised):
     """Move a molecule's running segment length towards PACE_RATIO times the length that came true."""
     old = pace[m, 0] if pace[m, 0] > 0.0 else pace[m, 3]
     pace[m, 0] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
 
 
-@njit(cache=True)
-def _bring(par, line, seg, mol, pace, table, graph, series, work, o, m, ticks, rest):
-    first = mol[m, MOL_FIRST]
-    dt = time_span(ticks, rest, line[first, 6], line[first, 7], par[TICK])
-    load(work, o, mol, m, table, graph, series, line, dt)
-    prepare(work, o, mol, m, graph)
-    learn_pace(pace, m, dt)
-    for i in range(first, first + mol[m, MOL_BEADS]):
-        seg[i, 2] = 0
+@kernel
+def _bring(s, o, m, ticks, rest):
+    """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
+    first = s.mol[m, MOL_FIRST]
+    dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
+    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt)
+    return project(s.work, o, s.mol, m, s.graph)
 
 
-@njit(cache=True)
-def _others_due(par, when, first, n, ticks, rest, a, b):
-    """Whether another bead of the range has an event at this instant."""
+@kernel
+def _close(s, m, ticks, rest):
+    """End molecule m's present segment at a time: learn from its length, forget who was struck at its start."""
+    first = s.mol[m, MOL_FIRST]
+    learn_pace(s.pace, m, time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK]))
+    for i in range(first, first + s.mol[m, MOL_BEADS]):
+        s.seg[i, 2] = 0
+
+
+@kernel
+def others_due(par, when, first, n, ticks, rest, a, b):
+    """Whether another bead of the range than a and b has an event at this instant."""
     for i in range(first, first + n):
         if i != a and i != b and abs((when[i, 0] - ticks) * par[TICK] + (when[i, 1] - rest)) < par[TIE_TIME]:
             return True
     return False
 
 
-@njit(cache=True)
-def _growth_now(par, ticks, rest):
-    return par[GROWTH] + par[GROWTH_RATE] * (ticks * par[TICK] + rest)
+@kernel
+def _join(s, group, offset, members, m, ticks, rest):
+    """Bring molecule m into the group of an event; return its member number, the number of members and `_bring`'s."""
+    for g in range(members):
+        if group[g] == m:
+            return g, members, 0.0
+    if members == MOST_MEMBERS:
+        return -1, members, 0.0
+    if members:
+        offset[members] = offset[members - 1] + s.mol[group[members - 1], MOL_ROOM]
+    else:
+        offset[0] = 0
+    group[members] = m
+    return members, members + 1, _bring(s, offset[members], m, ticks, rest)
 
 
-@njit(cache=True)
-def gather_ties(
-    par, line, span, seg, row, neighbour, mol, bonded, bond_row, work, oa, ob, ma, mb, scale, contacts, beads, normals,
-    growths, only_a, only_b
-):  # fmt: skip
-    """List all contacts among two molecules and the walls that are touching and approaching; return how many.
+@kernel
+def gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals, growths):
+    """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
-    `only_a`, `only_b` (local beads, or -1 for all) restrict the search to contacts of these two.
+    Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its
+    own further contacts do not. Returns the numbers of contacts and of members.
     """
+    par, span, mol = s.par, s.span, s.mol
+    scale = par[GROWTH] + par[GROWTH_RATE] * (ticks * par[TICK] + rest)
+    core = members
     count = 0
-    n = np.empty(3)
-    for side in range(2 if (mb >= 0 and mb != ma) else 1):
-        m = ma if side == 0 else mb
-        o = oa if side == 0 else ob
+    for g in range(core):
+        m = group[g]
         start = mol[m, MOL_FIRST]
         for b in range(mol[m, MOL_BEADS]):
             i = start + b
-            if only_a >= 0 and i != only_a and i != only_b:
+            p = lane(offset[g], b)
+            for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
+                j = s.neighbour[e]
+                sigma = s.span[i, 2] + s.span[j, 2]
+                mj = s.seg[j, 3]
+                inner = mj == group[0] or (core > 1 and mj == group[1])
+                if inner and s.what[j, 3] < s.what[i, 3]:
+                    continue
+                if not inner and not _near(s, s.work, p, j, sigma * scale, ticks, rest):
+                    continue
+                h, members, _ = _join(s, group, offset, members, mj, ticks, rest)
+                if h < 0:
+                    continue
+                q = lane(offset[h], j - mol[mj, MOL_FIRST])
+                if _direct_bond(par, s.work, p, q, s.bonded, s.bond_row, i, j):
+                    continue
+                count = _pair_tie(s, p, q, g, b, h, j - mol[mj, MOL_FIRST], i, j, sigma, scale, contacts, beads,
+                                  normals, growths, count)  # fmt: skip
+            if par[WALLS] != 0.0:
+                count = _wall_ties(par, s.work, span, p, g, b, i, scale, contacts, beads, normals, growths, count)
+    _sort_ties(s.what, contacts, beads, normals, growths, count)
+    return count, members
+
+
+@kernel
+def _near(s, work, p, j, distance, ticks, rest):
+    """Whether bead j, read off its present segment, touches the bead at place p."""
+    dt = time_span(ticks, rest, s.line[j, 6], s.line[j, 7], s.par[TICK])
+    x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
+    dx = work[p + COEF] - x
+    dy = work[p + COEF + 8] - y
+    dz = work[p + COEF + 16] - z
+    dx -= s.par[SIZE] * np.rint(dx * s.par[INVERSE])
+    dy -= s.par[SIZE + 1] * np.rint(dy * s.par[INVERSE + 1])
+    dz -= s.par[SIZE + 2] * np.rint(dz * s.par[INVERSE + 2])
+    far = distance * (1.0 + s.par[TIE_GAP])
+    return dx * dx + dy * dy + dz * dz < far * far
+
+
+@kernel
+def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, count):
+    if count == MOST_TIES:
+        return count
+    n = normals[count]
+    if s.what[j, 3] < s.what[i, 3]:
+        g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
+    r = separation(s.par, s.work, p, q, n)
+    growths[count] = sigma * s.par[GROWTH_RATE]
+    if r - sigma * scale > s.par[TIE_GAP] * sigma or approach(s.work, p, q, n) - growths[count] >= 0.0:
+        return count
+    contacts[count, 0] = g
+    contacts[count, 1] = b
+    contacts[count, 2] = h
+    contacts[count, 3] = bj
+    beads[count, 0] = i
+    beads[count, 1] = j
+    return count + 1
+
+
+@kernel
+def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, count):
+    for axis in range(3):
+        for wall in range(2):
+            place = par[LOWER_WALL + axis] if wall == 0 else par[UPPER_WALL + axis]
+            if count == MOST_TIES or place == np.inf or place == -np.inf:
                 continue
-            p = lane(o, b)
-            for e in range(row[i, 0], row[i, 0] + row[i, 1]):
-                j = neighbour[e]
-                mj = seg[j, 3]
-                if mj != ma and mj != mb:
-                    continue
-                if j < i and (only_a < 0 or j == only_a or j == only_b):
-                    continue
-                oj = oa if mj == ma else ob
-                bj = j - mol[mj, MOL_FIRST]
-                q = lane(oj, bj)
-                r = separation(par, work, p, q, n)
-                sigma = span[i, 2] + span[j, 2]
-                if r - sigma * scale > par[TIE_GAP] * sigma or _direct_bond(par, work, p, q, bonded, bond_row, i, j):
-                    continue
-                growth = sigma * par[GROWTH_RATE]
-                if approach(work, p, q, n) - growth >= 0.0:
-                    continue
-                count = _append(contacts, beads, normals, growths, count, o, b, oj, bj, i, j, n, growth)
-            for axis in range(3):
-                for wall in range(2):
-                    place = par[LOWER_WALL + axis] if wall == 0 else par[UPPER_WALL + axis]
-                    if place == np.inf or place == -np.inf:
-                        continue
-                    sign = 1.0 if wall == 0 else -1.0
-                    gap = sign * (work[p + COEF + 8 * axis] - place) - span[i, 2] * scale
-                    if gap > par[TIE_GAP] * span[i, 2]:
-                        continue
-                    n[:] = 0.0
-                    n[axis] = sign
-                    growth = span[i, 2] * par[GROWTH_RATE]
-                    if approach(work, p, -1, n) - growth >= 0.0:
-                        continue
-                    count = _append(
-                        contacts, beads, normals, growths, count, o, b, -1, 0, i, -1 - axis - 3 * wall, n, growth
-                    )
+            sign = 1.0 if wall == 0 else -1.0
+            growth = span[i, 2] * par[GROWTH_RATE]
+            gap = sign * (work[p + COEF + 8 * axis] - place) - span[i, 2] * scale
+            if gap > par[TIE_GAP] * span[i, 2] or sign * work[p + COEF + ROW + 8 * axis] - growth >= 0.0:
+                continue
+            normals[count, :] = 0.0
+            normals[count, axis] = sign
+            growths[count] = growth
+            contacts[count, 0] = g
+            contacts[count, 1] = b
+            contacts[count, 2] = -1
+            contacts[count, 3] = 0
+            beads[count, 0] = i
+            beads[count, 1] = -1 - axis - 3 * wall
+            count += 1
     return count
 
 
-@njit(cache=True)
+@kernel
+def _sort_ties(what, contacts, beads, normals, growths, count):
+    """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
+    for k in range(1, count):
+        at = k
+        while at > 0 and _before(what, beads, at, at - 1):
+            for c in range(4):
+                contacts[at, c], contacts[at - 1, c] = contacts[at - 1, c], contacts[at, c]
+            for c in range(3):
+                normals[at, c], normals[at - 1, c] = normals[at - 1, c], normals[at, c]
+            for c in range(2):
+                beads[at, c], beads[at - 1, c] = beads[at - 1, c], beads[at, c]
+            growths[at], growths[at - 1] = growths[at - 1], growths[at]
+            at -= 1
+
+
+@kernel
+def _before(what, beads, a, b):
+    first = what[beads[a, 0], 3] - what[beads[b, 0], 3]
+    if first != 0:
+        return first < 0
+    x = what[beads[a, 1], 3] if beads[a, 1] >= 0 else beads[a, 1]
+    y = what[beads[b, 1], 3] if beads[b, 1] >= 0 else beads[b, 1]
+    return x < y
+
+
+@kernel
 def _direct_bond(par, work, p, q, bonded, bond_row, i, j):
     for e in range(bond_row[i], bond_row[i + 1]):
         if bonded[e] == j:
@@ -131,23 +221,7 @@ def _direct_bond(par, work, p, q, bonded, bond_row, i, j):
     return False
 
 
-@njit(cache=True)
-def _append(contacts, beads, normals, growths, count, o, b, oj, bj, i, j, n, growth):
-    if count == MOST_TIES:
-        return count
-    contacts[count, 0] = o
-    contacts[count, 1] = b
-    contacts[count, 2] = oj
-    contacts[count, 3] = bj
-    beads[count, 0] = i
-    beads[count, 1] = j
-    for c in range(3):
-        normals[count, c] = n[c]
-    growths[count] = growth
-    return count + 1
-
-
-@njit(cache=True)
+@kernel
 def record(log, count, time, gid_a, gid_b, size, log_rows):
     """Append one contact to the log: time, kind, ids (lower first; wall: bead, code), impulse."""
     if log_rows == 0:
@@ -161,7 +235,7 @@ def record(log, count, time, gid_a, gid_b, size, log_rows):
     count[12] += 1
 
 
-@njit(cache=True)
+@kernel
 def centre_of_mass(work, o, nt, c):
     """Return component c of the centre of mass of the molecule in the workspace at o."""
     total = 0.0
@@ -175,7 +249,7 @@ def centre_of_mass(work, o, nt, c):
     return moment / total
 
 
-@njit(cache=True)
+@kernel
 def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
     """Return the contact's part of the molecular virial: impulse times the vector between the centres of mass.
 
@@ -193,95 +267,120 @@ def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
     return w
 
 
-@njit(cache=True)
-def collide(
-    par, line, span, seg, when, what, row, neighbour, mol, pace, table, graph, series, work, kicks, bonded, bond_row, count,
-    log, total, log_rows, i, partner, ticks, rest, depth, contacts, beads, normals, growths, matrix, sizes
-):  # fmt: skip
+@kernel
+def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
+    """Count a contact, add its virial, log it and mark its beads."""
+    s.seg[i, 2] = 1
+    if other >= 0:
+        n = s.normals[MOST_TIES]
+        r = separation(s.par, s.work, p, q, n)
+        s.seg[other, 2] = 1
+        s.count[0] += 1
+        s.total[0] += virial(s.par, s.work, oa, ob, s.mol, s.seg[i, 3], s.seg[other, 3], p, q, n, r, size)
+    else:
+        s.count[1] += 1
+    record(s.log, s.count, time, s.what[i, 3], s.what[other, 3] if other >= 0 else other, size, log_rows)
+
+
+@kernel
+def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset, contacts, beads, normals, growths,
+            matrix, sizes):  # fmt: skip
     """Bring the molecules of a contact to its time, apply the contact law and start their new segments.
 
     Parameters
     ----------
+    s : Sector
+    log_rows : int
+        Rows of the contact log, 0 for none.
     i, partner : int
         Bead, and other bead or wall code.
+    crowded : bool
+        Other events are due at this instant: look for contacts to be resolved together.
     ticks, rest, depth : float, float, int
         Key of the event.
-    contacts, beads, normals, growths, matrix, sizes : arrays
-        Scratch for contacts at one instant.
+    group, offset, contacts, beads, normals, growths, matrix, sizes : arrays
+        Scratch; `group` holds the molecules that took part on return, -1 for one that in the end did not.
+
+    Returns
+    -------
+    int
+        How many molecules took part.
     """
-    ma = seg[i, 3]
-    mb = seg[partner, 3] if partner >= 0 else -1
-    oa = 0
-    ob = oa
-    _bring(par, line, seg, mol, pace, table, graph, series, work, oa, ma, ticks, rest)
-    if mb >= 0 and mb != ma:
-        ob = mol[ma, MOL_ROOM]
-        _bring(par, line, seg, mol, pace, table, graph, series, work, ob, mb, ticks, rest)
-    scale = _growth_now(par, ticks, rest)
+    par, mol = s.par, s.mol
+    if partner >= 0 and s.what[partner, 3] < s.what[i, 3]:
+        i, partner = partner, i
+    ma = s.seg[i, 3]
+    mb = s.seg[partner, 3] if partner >= 0 else -1
+    _, members, lost = _join(s, group, offset, 0, ma, ticks, rest)
+    if mb >= 0:
+        _, members, more = _join(s, group, offset, members, mb, ticks, rest)
+        lost += more
     time = ticks * par[TICK] + rest
-    n = normals[0]
-    growth = 0.0
-    a = i - mol[ma, MOL_FIRST]
+    found = 0
+    if crowded:
+        found, members = gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals, growths)
+    if found > 1 and tied_impulses(
+        s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found, par[RESTITUTION], s.kicks,
+        matrix, sizes,
+    ) == 0:  # fmt: skip
+        s.count[8] += 1
+        _keep_used(group, members, contacts, found)
+        for k in range(members):
+            if group[k] >= 0:
+                _close(s, group[k], ticks, rest)
+        for k in range(found):
+            oa = offset[contacts[k, 0]]
+            ob = offset[contacts[k, 2]] if contacts[k, 2] >= 0 else -1
+            p = lane(oa, contacts[k, 1])
+            q = lane(ob, contacts[k, 3]) if ob >= 0 else -1
+            _book(s, time, beads[k, 0], beads[k, 1], p, q, oa, ob, sizes[k], log_rows)
+    else:
+        members = 1 if mb < 0 or mb == ma else 2
+        for k in range(members):
+            _close(s, group[k], ticks, rest)
+        _single(s, log_rows, i, partner, ma, mb, offset[0], offset[members - 1], time, normals[0], lost)
+    for k in range(members):
+        if group[k] < 0:
+            continue
+        new_segment(
+            par, s.line, s.span, s.seg, mol, s.pace, s.graph, s.series, s.count, s.work, offset[k], group[k], ticks,
+            rest, depth,
+        )  # fmt: skip
+    return members
+
+
+@kernel
+def _keep_used(group, members, contacts, found):
+    """Set to -1 those members of a group, past the event's own two, that no contact involves."""
+    for g in range(members):
+        used = False
+        for k in range(found):
+            used = used or contacts[k, 0] == g or contacts[k, 2] == g
+        if not used:
+            group[g] = -1
+
+
+@kernel
+def _single(s, log_rows, i, partner, ma, mb, oa, ob, time, n, lost):
+    """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
+    a = i - s.mol[ma, MOL_FIRST]
     p = lane(oa, a)
     q = -1
     b = 0
-    r = 0.0
-    found = 1
-    alone = mol[ma, MOL_BEADS] == 1 and (mb >= 0 and mol[mb, MOL_BEADS] == 1)
-    if not alone:
-        everyone = _others_due(par, when, mol[ma, MOL_FIRST], mol[ma, MOL_BEADS], ticks, rest, i, partner)
-        if not everyone and mb >= 0 and mb != ma:
-            everyone = _others_due(par, when, mol[mb, MOL_FIRST], mol[mb, MOL_BEADS], ticks, rest, i, partner)
-        found = gather_ties(
-            par, line, span, seg, row, neighbour, mol, bonded, bond_row, work, oa, ob, ma, mb, scale, contacts, beads,
-            normals, growths, -1 if everyone else i, partner if partner >= 0 else i,
-        )  # fmt: skip
-    if found > 1 and tied_impulses(
-        work, oa, ob, mol, ma, mb, graph, contacts, normals, growths, found, par[RESTITUTION], kicks, matrix, sizes
-    ) == 0:  # fmt: skip
-        count[8] += 1
-        for k in range(found):
-            seg[beads[k, 0], 2] = 1
-            other = beads[k, 1]
-            if other >= 0:
-                seg[other, 2] = 1
-                q = lane(contacts[k, 2], contacts[k, 3])
-                p = lane(contacts[k, 0], contacts[k, 1])
-                r = separation(par, work, p, q, n)
-                mk = seg[beads[k, 0], 3]
-                total[0] += virial(
-                    par, work, contacts[k, 0], contacts[k, 2], mol, mk, seg[other, 3], p, q, n, r, sizes[k]
-                )
-                count[0] += 1
-            else:
-                count[1] += 1
-            record(log, count, time, what[beads[k, 0], 3], what[other, 3] if other >= 0 else other, sizes[k], log_rows)
+    if partner >= 0:
+        b = partner - s.mol[mb, MOL_FIRST]
+        q = lane(ob, b)
+        separation(s.par, s.work, p, q, n)
+        growth = (s.span[i, 2] + s.span[partner, 2]) * s.par[GROWTH_RATE]
+        s.seg[partner, 2] = 1
     else:
-        if partner >= 0:
-            b = partner - mol[mb, MOL_FIRST]
-            q = lane(ob, b)
-            r = separation(par, work, p, q, n)
-            growth = (span[i, 2] + span[partner, 2]) * par[GROWTH_RATE]
-            seg[partner, 2] = 1
-        else:
-            code = -1 - partner
-            n[:] = 0.0
-            n[code % 3] = 1.0 if code < 3 else -1.0
-            growth = span[i, 2] * par[GROWTH_RATE]
-        seg[i, 2] = 1
-        size = single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, par[RESTITUTION], kicks)
-        if size == 0.0:
-            count[7] += 1
-        else:
-            if partner >= 0:
-                count[0] += 1
-                total[0] += virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size)
-            else:
-                count[1] += 1
-            record(log, count, time, what[i, 3], what[partner, 3] if partner >= 0 else partner, size, log_rows)
-    new_segment(par, line, span, seg, mol, pace, graph, series, count, work, oa, ma, ticks, rest, depth)
-    if mb >= 0 and mb != ma:
-        new_segment(
-            par, line, span, seg, mol, pace, graph, series, count, work, ob, mb, ticks, rest, depth
-        )
-    return mb
+        code = -1 - partner
+        n[:] = 0.0
+        n[code % 3] = 1.0 if code < 3 else -1.0
+        growth = s.span[i, 2] * s.par[GROWTH_RATE]
+    s.seg[i, 2] = 1
+    size = single_impulse(s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, s.par[RESTITUTION], s.kicks, lost)
+    if size == 0.0:
+        s.count[7] += 1
+    else:
+        _book(s, time, i, partner, p, q, oa, ob, size, log_rows)

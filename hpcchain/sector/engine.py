@@ -6,7 +6,8 @@ from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
 from hpcchain.model.system import State
 from hpcchain.sector import loop
-from hpcchain.sector.layout import COUNTERS, GROWTH, GROWTH_RATE, C, build_sector, list_capacity
+from hpcchain.sector.layout import COUNTERS, GROWTH, GROWTH_RATE, C, build_sector, cell_arrays, list_capacity
+from hpcchain.sector.lists import CELL_FULL
 from hpcchain.sector.order import space_order
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
@@ -37,6 +38,7 @@ class Engine:
         self.order = space_order(system)
         self.capacity = list_capacity(system.topology, self.shell)
         self.rows = []
+        self.crowding = 1.0
         self.base = float(system.state.ticks.max(initial=0.0))
         self._build(system)
 
@@ -49,7 +51,12 @@ class Engine:
         self._enlist()
 
     def _enlist(self):
-        while loop.enlist(self.sector):
+        while status := loop.enlist(self.sector):
+            if status == CELL_FULL:
+                self.crowding *= 2.0
+                cells = cell_arrays(self.sector.cells, len(self.ids), self.crowding)
+                self.sector = self.sector._replace(**cells)
+                continue
             need = np.empty(len(self.ids), dtype=np.int64)
             need[self.ids] = self.sector.row[:, 1]
             self.capacity = np.maximum(self.capacity, need + need // 2 + 8)

@@ -10,11 +10,12 @@ span      4 float64   bound of acceleration, bound of speed, radius, segment len
 seg       6 int64     segment serial number, depth of its start event, struck in it (0, 1), molecule, place of the
                       bead's coefficients in `series`, order of the polynomial
 when      2 float64   ticks and remainder of the bead's earliest event
-what      4 int64     that event's partner bead or code (below), partner's serial, depth, global id of the bead
+what      5 int64     that event's partner bead or code (below), partner's serial, depth, global id of the bead,
+                      whether another event of the bead follows within TIE_TIME (0, 1)
 centre    4 float64   position about which the bead's neighbour list was made, and how long after the segment's
                       start that was; -1 if before it
-row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; the bead's cell
-chain     2 int32     next and previous bead in the same cell
+row       3 int32     first entry, length and capacity of the bead's list in `neighbour`
+place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `fill`, `where`: the cells' entries
 mol       14 int64    per molecule: columns MOL_… below
 pace      4 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length
 first     2 float64   per molecule: ticks and remainder of its earliest event
@@ -28,6 +29,7 @@ import numpy as np
 
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.propagators.lanes import BLOCK, LANES, TABLE, TILE, tiles
+from hpcchain.propagators.stages import stage_table, stages_room
 from hpcchain.propagators.structure import LANES as STRIDE_LANES
 from hpcchain.propagators.structure import build_structure
 from hpcchain.propagators.web import web_room
@@ -42,16 +44,17 @@ MOL_COLUMNS = 14
 BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, TOLERANCE, RESTITUTION, MAX_STEP,
- CELL, TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, EXTENT) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 23, 24, 25, 26, 29)
-PARAMETERS = 32
+ TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, RESOLVE) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 35)
+PARAMETERS = 36
 
-MOST_TIES = 16
+MOST_TIES, MOST_MEMBERS = 16, 8
 
 Sector = namedtuple(
     "Sector",
-    "par line span seg when what centre row chain neighbour cells head mol pace first tag key winner series "
-    "table graph bonded bond_row work kicks count log total",
+    "par line span seg when what centre row neighbour cells place room fill where mark found mol pace first tag key "
+    "winner series table graph bonded bond_row work kicks count log total "
+    "group offset contacts tied normals growths matrix sizes",
 )
 
 COUNTERS = ("contacts", "wall_contacts", "segment_ends", "rescans", "relists", "roots", "searches", "grazes", "ties",
@@ -145,12 +148,17 @@ def parameters(system, shell, cell):
     par[TIE_GAP] = 1e-10
     par[FIRST_STEP] = physics.tick
     par[ORIGIN : ORIGIN + 3] = box.origin
+    par[RESOLVE] = physics.propagator == "collocation"
     reach = contact + 2.0 * shell
-    width = max(reach, cell)
+    width = max(reach * (1.0 + 1e-6), cell)
     counts = np.maximum(1, np.floor(box.size / width)).astype(np.int64)
     counts = np.minimum(counts, max(1, int(round((4.0 * topology.beads) ** (1 / 3))) + 1))
-    par[CELL : CELL + 3] = counts / box.size
-    par[EXTENT : EXTENT + 3] = np.where(periodic, box.size, np.inf)
+    par[PERIOD : PERIOD + 3] = box.size
+    par[INVERSE_PERIOD : INVERSE_PERIOD + 3] = 1.0 / box.size
+    par[WIDEST] = contact
+    par[WALLS] = float(wall.any())
+    longest = float(topology.bond_length.max(initial=0.0))
+    par[SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
     return par, counts
 
 
@@ -212,15 +220,14 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
     seg[:, 3] = np.repeat(np.arange(m), beads)
     inside = np.arange(n) - mol[seg[:, 3], MOL_FIRST]
     seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
-    what = np.full((n, 4), NO_EVENT, dtype=np.int64)
+    what = np.full((n, 5), NO_EVENT, dtype=np.int64)
     what[:, 3] = ids
     line = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
     span = np.zeros((n, 4))
     span[:, 2] = 0.5 * topology.diameter[ids]
-    row = np.zeros((n, 4), dtype=np.int32)
+    row = np.zeros((n, 3), dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(capacity[ids])])
     row[:, 0], row[:, 2] = starts[:-1], capacity[ids]
-    row[:, 3] = -1
     pace = np.zeros((m, 4))
     pace[:, 0] = state.step[topology.first_bead[order]]
     longest = int(tiles(beads.max()))
@@ -228,15 +235,40 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
     sector = Sector(
         par=par, line=np.ascontiguousarray(line), span=span, seg=seg,
         when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
-        chain=np.full((n, 2), -1, dtype=np.int32), neighbour=np.zeros(int(starts[-1]), dtype=np.int32),
-        cells=cells, head=np.full(int(np.prod(cells)), -1, dtype=np.int32), mol=mol, pace=pace,
+        neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
+        mark=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
+        place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
         first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
         series=np.zeros(size), table=table, graph=graph, bonded=bonded, bond_row=bond_row,
-        work=np.zeros(2 * int(mol[:, MOL_ROOM].max())), kicks=np.zeros(kick_size(longest)),
+        work=np.zeros(MOST_MEMBERS * int(mol[:, MOL_ROOM].max())), kicks=np.zeros(kick_size(longest)),
         count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), 6)), total=np.zeros(8),
+        group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
+        contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),
+        normals=np.zeros((MOST_TIES + 1, 3)), growths=np.zeros(MOST_TIES), matrix=np.zeros((MOST_TIES, MOST_TIES)),
+        sizes=np.zeros(MOST_TIES),
     )  # fmt: skip
     return sector, ids
+
+
+def cell_arrays(cells, beads, crowding):
+    """Return the arrays of cells with room for `crowding` times the expected number of beads in each.
+
+    Parameters
+    ----------
+    cells : (3,) int64 array
+        Cells per axis.
+    beads : int
+    crowding : float
+    """
+    number = int(np.prod(cells[:3]))
+    capacity = int(min(beads, 8 + crowding * 4 * np.ceil(beads / number)))
+    return {
+        "cells": np.array([*cells[:3], capacity], dtype=np.int64),
+        "room": np.zeros((number * capacity, 4), dtype=np.int32),
+        "fill": np.zeros(number, dtype=np.int32),
+        "found": np.zeros(beads + capacity + 1, dtype=np.int64),
+    }
 
 
 def bead_order(topology, order):
@@ -269,7 +301,12 @@ def molecule_rows(system, order, beads):
         rooms.append(len(tables[-1]) // TABLE * TILE)
         if solvers[-1] in (GRAPH, COLLOCATION):
             graphs.append(graph_record(topology, m))
-            rooms[-1] = web_room(graphs[-1], 0, tiles(int(topology.first_bead[m + 1] - topology.first_bead[m])))
+            count = tiles(int(topology.first_bead[m + 1] - topology.first_bead[m]))
+            rooms[-1] = web_room(graphs[-1], 0, count)
+        if solvers[-1] == COLLOCATION:
+            stages = system.physics.stages
+            tables[-1] = np.concatenate([tables[-1], stage_table(stages, 1e-3 * system.physics.tolerance)])
+            rooms[-1] = stages_room(graphs[-1], 0, count, stages)
     kind = kinds[order]
     mol = np.zeros((len(order), MOL_COLUMNS), dtype=np.int64)
     mol[:, MOL_FIRST] = np.cumsum(beads) - beads
@@ -295,5 +332,5 @@ def graph_record(topology, m):
 
 
 def kick_size(longest):
-    """Return the floats of scratch for the velocity changes of MOST_TIES contacts of two molecules."""
-    return MOST_TIES * 2 * longest * 3 * LANES
+    """Return the floats of scratch for the velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules."""
+    return MOST_TIES * MOST_MEMBERS * longest * 3 * LANES

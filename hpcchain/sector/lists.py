@@ -3,196 +3,237 @@
 Beads i and j are listed when their centres are nearer than their contact distance plus twice the shell's half
 width. A list is valid while its bead stays within the half width of its centre, so two listed beads cannot meet
 unseen. Lists leave no trace in the trajectory: renewing one changes no segment and no contact time.
+
+Centres are kept as 32-bit fractions of the box: differences wrap by themselves to the nearest image. On axes
+without periodic images the wrap may list a pair that is far apart, never miss one.
 """
 
 import numpy as np
-from numba import njit
 
-from hpcchain.sector.layout import CELL, EXTENT, GROWTH, INVERSE, MOL_SELF, ORIGIN, SHELL, SIZE
+from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.layout import INVERSE_PERIOD, ORIGIN, PERIOD, SHELL, SMALL_BOX, WIDEST
+from hpcchain.sector.search import joined
 
-FULL = 1
-
-
-@njit(cache=True)
-def cell_index(par, cells, x, y, z):
-    """Return the cell of a point; coordinates are taken modulo the box on every axis."""
-    c = 0
-    for k in range(3):
-        p = x if k == 0 else (y if k == 1 else z)
-        n = cells[k]
-        a = np.int64(np.floor((p - par[ORIGIN + k]) * par[CELL + k])) % n
-        c = c * n + a
-    return c
+FULL, CELL_FULL = 1, 2
+TURN = 4294967296.0
+HALF_TURN = 2147483648
+ROUNDING = 1e-8
 
 
-@njit(cache=True)
-def cell_move(chain, head, row, i, cell):
-    """Put bead i into a cell, out of the one it was in."""
-    old = row[i, 3]
-    if old == cell:
-        return
-    if old >= 0:
-        after = chain[i, 0]
-        before = chain[i, 1]
-        if before >= 0:
-            chain[before, 0] = after
-        else:
-            head[old] = after
-        if after >= 0:
-            chain[after, 1] = before
-    top = head[cell]
-    chain[i, 0] = top
-    chain[i, 1] = -1
-    if top >= 0:
-        chain[top, 1] = i
-    head[cell] = i
-    row[i, 3] = cell
+@inlined
+def fraction(par, k, x):
+    """Return the place of a coordinate in its period, in [0, 1)."""
+    u = (x - par[ORIGIN + k]) * par[INVERSE_PERIOD + k]
+    u -= np.floor(u)
+    return u if u < 1.0 else 0.0
 
 
-@njit(cache=True)
-def drop_from_lists(row, neighbour, i):
-    """Take bead i out of all its neighbours' lists and empty its own."""
-    first = row[i, 0]
-    for e in range(first, first + row[i, 1]):
-        j = neighbour[e]
-        start = row[j, 0]
-        last = start + row[j, 1] - 1
-        for g in range(start, last + 1):
-            if neighbour[g] == i:
-                neighbour[g] = neighbour[last]
-                break
-        row[j, 1] -= 1
-    row[i, 1] = 0
+@kernel
+def place_centre(par, cells, place, room, fill, where, i, x, y, z):
+    """Put bead i's centre into its cell; returns 0 or CELL_FULL.
 
-
-@njit(cache=True)
-def excluded(par, line, seg, mol, bonded, bond_row, i, j):
-    """Whether two beads of one molecule never collide: bonded ones, or any without self-contact."""
-    m = seg[i, 3]
-    if m != seg[j, 3]:
-        return False
-    if mol[m, MOL_SELF] == 0:
-        return True
-    for e in range(bond_row[i], bond_row[i + 1]):
-        if bonded[e] == j:
-            return nearest_is_direct(par, line, i, j)
-    return False
-
-
-@njit(cache=True)
-def nearest_is_direct(par, line, i, j):
-    """Whether the nearest image of a bonded bead is the bonded one itself, with room to spare while they move.
-
-    In a box much longer than the bond it always is; else the pair is listed and told apart at each search.
+    `place` (N, 4) int32 holds the centre's fractions and cell, `room` the cells' entries (x, y, z, bead) of
+    `where.shape[0]`-independent fixed capacity, `fill` their numbers, `where` each bead's entry.
     """
-    for k in range(3):
-        if par[INVERSE + k] * abs(line[i, k] - line[j, k]) > 0.25:
-            return False
-    return True
+    fx = fraction(par, 0, x)
+    fy = fraction(par, 1, y)
+    fz = fraction(par, 2, z)
+    cell = (np.int64(fx * cells[0]) * cells[1] + np.int64(fy * cells[1])) * cells[2] + np.int64(fz * cells[2])
+    capacity = cells[3]
+    old = np.int64(place[i, 3])
+    place[i, 0] = np.int64(fx * TURN) - HALF_TURN
+    place[i, 1] = np.int64(fy * TURN) - HALF_TURN
+    place[i, 2] = np.int64(fz * TURN) - HALF_TURN
+    if old != cell:
+        if old >= 0:
+            last = old * capacity + fill[old] - 1
+            at = np.int64(where[i])
+            if at != last:
+                for k in range(4):
+                    room[at, k] = room[last, k]
+                where[room[at, 3]] = at
+            fill[old] -= 1
+            place[i, 3] = -1
+        if fill[cell] == capacity:
+            return CELL_FULL
+        where[i] = cell * capacity + fill[cell]
+        fill[cell] += 1
+        place[i, 3] = cell
+    at = np.int64(where[i])
+    room[at, 0] = place[i, 0]
+    room[at, 1] = place[i, 1]
+    room[at, 2] = place[i, 2]
+    room[at, 3] = i
+    return 0
 
 
-@njit(cache=True)
-def relist(par, line, span, seg, centre, row, chain, neighbour, cells, head, mol, bonded, bond_row, i, x, y, z, t):
+@kernel
+def near_beads(par, cells, place, room, fill, reach, i, found):
+    """Write to `found` the beads whose centres are within `reach` of bead i's (and i itself); return how many."""
+    capacity = cells[3]
+    nx = cells[0]
+    ny = cells[1]
+    nz = cells[2]
+    home = np.int64(place[i, 3])
+    cz = home % nz
+    cy = (home // nz) % ny
+    cx = home // (nz * ny)
+    px = np.int64(place[i, 0])
+    py = np.int64(place[i, 1])
+    pz = np.int64(place[i, 2])
+    sx = par[PERIOD] / TURN
+    sy = par[PERIOD + 1] / TURN
+    sz = par[PERIOD + 2] / TURN
+    limit = reach * reach
+    count = 0
+    for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
+        bx = cx + ax
+        bx = bx + nx if bx < 0 else (bx - nx if bx >= nx else bx)
+        for ay in range(-1 if ny > 2 else 0, min(ny, 2)):
+            by = cy + ay
+            by = by + ny if by < 0 else (by - ny if by >= ny else by)
+            for az in range(-1 if nz > 2 else 0, min(nz, 2)):
+                bz = cz + az
+                bz = bz + nz if bz < 0 else (bz - nz if bz >= nz else bz)
+                cell = (bx * ny + by) * nz + bz
+                start = cell * capacity
+                for e in range(start, start + fill[cell]):
+                    dx = sx * np.int32(px - room[e, 0])
+                    dy = sy * np.int32(py - room[e, 1])
+                    dz = sz * np.int32(pz - room[e, 2])
+                    found[count] = room[e, 3]
+                    count += 1 if dx * dx + dy * dy + dz * dz < limit else 0
+                if count + capacity > len(found):
+                    return -1
+    return count
+
+
+@kernel
+def excluded(par, seg, mol, bonded, bond_row, i, j):
+    """Whether two beads of one molecule never collide: bonded ones, or any without self-contact.
+
+    In a box shorter than twice a bond a bonded bead's image may collide; then the search tells the images apart.
+    """
+    return par[SMALL_BOX] == 0.0 and joined(seg, mol, bonded, bond_row, i, j)
+
+
+@inlined
+def far_apart(par, place, span, i, j):
+    """Whether two beads' centres are too far apart to be listed, radii considered."""
+    dx = np.int32(np.int64(place[i, 0]) - place[j, 0]) * (par[PERIOD] / TURN)
+    dy = np.int32(np.int64(place[i, 1]) - place[j, 1]) * (par[PERIOD + 1] / TURN)
+    dz = np.int32(np.int64(place[i, 2]) - place[j, 2]) * (par[PERIOD + 2] / TURN)
+    far = span[i, 2] + span[j, 2] + 2.0 * par[SHELL] * (1.0 + ROUNDING) + ROUNDING * par[WIDEST]
+    return dx * dx + dy * dy + dz * dz >= far * far
+
+
+@kernel
+def reach_of(par, span, i):
+    """Return how far from bead i's centre the largest bead's centre may be to be listed [length]."""
+    return span[i, 2] + 0.5 * par[WIDEST] + 2.0 * par[SHELL] * (1.0 + ROUNDING) + ROUNDING * par[WIDEST]
+
+
+@kernel
+def relist(
+    par, span, seg, centre, row, neighbour, cells, place, room, fill, where, mark, found, mol, bonded, bond_row, i, x,
+    y, z, t,
+):  # fmt: skip
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 
-    Returns 0, or FULL when a list has no room left; lists are then incomplete and must be built anew.
+    Only beads that enter or leave the list are touched. Returns 0, FULL or CELL_FULL when there is no room; lists
+    are then incomplete and must be built anew.
     """
-    drop_from_lists(row, neighbour, i)
     centre[i, 0] = x
     centre[i, 1] = y
     centre[i, 2] = z
     centre[i, 3] = t
-    cell_move(chain, head, row, i, cell_index(par, cells, x, y, z))
-    nx, ny, nz = cells[0], cells[1], cells[2]
-    home = row[i, 3]
-    cz = home % nz
-    cy = (home // nz) % ny
-    cx = home // (nz * ny)
-    wx = 1 if nx > 2 else nx - 1
-    wy = 1 if ny > 2 else ny - 1
-    wz = 1 if nz > 2 else nz - 1
-    lx = -1 if nx > 2 else 0
-    ly = -1 if ny > 2 else 0
-    lz = -1 if nz > 2 else 0
-    first = row[i, 0]
-    room = row[i, 2]
-    size = 0
-    reach = span[i, 2] + 2.0 * par[SHELL]
-    for ax in range(lx, wx + 1):
-        bx = ((cx + ax) % nx) * ny
-        for ay in range(ly, wy + 1):
-            by = (bx + (cy + ay) % ny) * nz
-            for az in range(lz, wz + 1):
-                j = head[by + (cz + az) % nz]
-                while j >= 0:
-                    dx = x - centre[j, 0]
-                    dy = y - centre[j, 1]
-                    dz = z - centre[j, 2]
-                    dx -= par[SIZE] * np.rint(dx * par[INVERSE])
-                    dy -= par[SIZE + 1] * np.rint(dy * par[INVERSE + 1])
-                    dz -= par[SIZE + 2] * np.rint(dz * par[INVERSE + 2])
-                    far = reach + span[j, 2]
-                    if dx * dx + dy * dy + dz * dz < far * far and j != i:
-                        if not excluded(par, line, seg, mol, bonded, bond_row, i, j):
-                            if size >= room or row[j, 1] >= row[j, 2]:
-                                row[i, 1] = size
-                                return FULL
-                            neighbour[first + size] = j
-                            size += 1
-                            neighbour[row[j, 0] + row[j, 1]] = i
-                            row[j, 1] += 1
-                    j = chain[j, 0]
-    row[i, 1] = size
+    if place_centre(par, cells, place, room, fill, where, i, x, y, z):
+        return CELL_FULL
+    count = near_beads(par, cells, place, room, fill, reach_of(par, span, i), i, found)
+    if count < 0:
+        return CELL_FULL
+    first = np.int64(row[i, 0])
+    old = np.int64(row[i, 1])
+    for e in range(first, first + old):
+        mark[neighbour[e]] = 1
+    several = par[WIDEST] != 2.0 * span[i, 2]
+    kept = 0
+    for e in range(count):
+        j = found[e]
+        if j == i or (several and far_apart(par, place, span, i, j)):
+            continue
+        if mark[j] == 1:
+            mark[j] = 2
+        else:
+            if excluded(par, seg, mol, bonded, bond_row, i, j):
+                continue
+            if row[j, 1] == row[j, 2]:
+                return _unmark(mark, neighbour, first, old)
+            neighbour[np.int64(row[j, 0]) + row[j, 1]] = i
+            row[j, 1] += 1
+        found[kept] = j
+        kept += 1
+    for e in range(first, first + old):
+        j = neighbour[e]
+        if mark[j] == 1:
+            drop(row, neighbour, j, i)
+        mark[j] = 0
+    if kept > row[i, 2]:
+        return FULL
+    for e in range(kept):
+        neighbour[first + e] = found[e]
+    row[i, 1] = kept
     return 0
 
 
-@njit(cache=True)
-def build_lists(par, line, span, seg, centre, row, chain, neighbour, cells, head, mol, bonded, bond_row):
-    """Make all lists anew about the present centres; returns 0 or FULL, then with every needed length in row[:, 1].
+@kernel
+def _unmark(mark, neighbour, first, old):
+    for e in range(first, first + old):
+        mark[neighbour[e]] = 0
+    return FULL
 
-    The centres must be set; list lengths that would not fit are counted so that the caller can make room at once.
+
+@inlined
+def drop(row, neighbour, j, i):
+    """Take bead i out of bead j's list."""
+    start = np.int64(row[j, 0])
+    last = start + row[j, 1] - 1
+    for g in range(start, last + 1):
+        if neighbour[g] == i:
+            neighbour[g] = neighbour[last]
+            break
+    row[j, 1] -= 1
+
+
+@kernel
+def build_lists(par, span, seg, centre, row, neighbour, cells, place, room, fill, where, found, mol, bonded, bond_row):
+    """Make all lists anew about the present centres.
+
+    Returns
+    -------
+    int
+        0; CELL_FULL: cells need more room; FULL: lists do, and row[:, 1] holds the lengths that they would have.
     """
-    n = len(line)
     status = 0
-    need = np.zeros(n, dtype=np.int64)
-    for i in range(n):
-        row[i, 1] = 0
-        cell_move(chain, head, row, i, cell_index(par, cells, centre[i, 0], centre[i, 1], centre[i, 2]))
-    for i in range(n):
+    fill[:] = 0
+    for i in range(len(centre)):
+        place[i, 3] = -1
+        if place_centre(par, cells, place, room, fill, where, i, centre[i, 0], centre[i, 1], centre[i, 2]):
+            return CELL_FULL
+    for i in range(len(centre)):
+        count = near_beads(par, cells, place, room, fill, reach_of(par, span, i), i, found)
+        if count < 0:
+            return CELL_FULL
         kept = 0
-        home = row[i, 3]
-        cz = home % cells[2]
-        cy = (home // cells[2]) % cells[1]
-        cx = home // (cells[2] * cells[1])
-        for ax in range(-1 if cells[0] > 2 else 0, min(cells[0], 2)):
-            for ay in range(-1 if cells[1] > 2 else 0, min(cells[1], 2)):
-                for az in range(-1 if cells[2] > 2 else 0, min(cells[2], 2)):
-                    bx = (cx + ax) % cells[0]
-                    by = (cy + ay) % cells[1]
-                    bz = (cz + az) % cells[2]
-                    j = head[(bx * cells[1] + by) * cells[2] + bz]
-                    while j >= 0:
-                        if j != i and listed(par, centre, span, i, j):
-                            if not excluded(par, line, seg, mol, bonded, bond_row, i, j):
-                                if kept < row[i, 2]:
-                                    neighbour[row[i, 0] + kept] = j
-                                kept += 1
-                        j = chain[j, 0]
-        need[i] = kept
+        first = np.int64(row[i, 0])
+        for e in range(count):
+            j = found[e]
+            if j == i or far_apart(par, place, span, i, j) or excluded(par, seg, mol, bonded, bond_row, i, j):
+                continue
+            if kept < row[i, 2]:
+                neighbour[first + kept] = j
+            kept += 1
         row[i, 1] = kept
         if kept > row[i, 2]:
             status = FULL
     return status
-
-
-@njit(cache=True)
-def listed(par, centre, span, i, j):
-    """Whether two beads' centres are near enough for the pair to be listed."""
-    dx = centre[i, 0] - centre[j, 0]
-    dy = centre[i, 1] - centre[j, 1]
-    dz = centre[i, 2] - centre[j, 2]
-    dx -= par[SIZE] * np.rint(dx * par[INVERSE])
-    dy -= par[SIZE + 1] * np.rint(dy * par[INVERSE + 1])
-    dz -= par[SIZE + 2] * np.rint(dz * par[INVERSE + 2])
-    far = span[i, 2] + span[j, 2] + 2.0 * par[SHELL]
-    return dx * dx + dy * dy + dz * dz < far * far

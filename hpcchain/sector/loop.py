@@ -1,30 +1,35 @@
 """The sector loop: take the earliest event, carry it out, and search again for whom it changed."""
 
 import numpy as np
-from numba import njit
 
 from hpcchain.contact.pair import curve
+from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.molecule import load, load_start, prepare, refresh
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
-from hpcchain.sector.collide import collide, learn_pace
+from hpcchain.sector.collide import collide, learn_pace, others_due, record
+from hpcchain.sector.free import aim, bounce, fly, rebound
 from hpcchain.sector.layout import (
+    BALLISTIC,
     MOL_BEADS,
     MOL_FIRST,
+    MOL_SOLVER,
+    MOL_TABLE,
     MOST_TIES,
     RELIST,
     TICK,
+    TIE_TIME,
 )
-from hpcchain.sector.lists import build_lists, relist
+from hpcchain.sector.lists import build_lists
 from hpcchain.sector.queue import queue_build
-from hpcchain.sector.renew import new_segment, renew_lists, search_range, settle
-from hpcchain.sector.search import search_bead
+from hpcchain.sector.refine import bead_exactly
+from hpcchain.sector.renew import new_segment, relist_at, renew_lists, search_range, settle
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER = range(6)
 MOST_DEPTH = 100000
 
 
-@njit(cache=True)
+@kernel
 def start(s):
     """Make first segments of all molecules from their start states in `line`.
 
@@ -44,7 +49,7 @@ def start(s):
         )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def enlist(s):
     """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
     for i in range(len(s.line)):
@@ -52,12 +57,12 @@ def enlist(s):
             s.centre[i, c] = s.line[i, c]
         s.centre[i, 3] = 0.0
     return build_lists(
-        s.par, s.line, s.span, s.seg, s.centre, s.row, s.chain, s.neighbour, s.cells, s.head, s.mol, s.bonded,
-        s.bond_row,
+        s.par, s.span, s.seg, s.centre, s.row, s.neighbour, s.cells, s.place, s.room, s.fill, s.where, s.found,
+        s.mol, s.bonded, s.bond_row,
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def search_all(s, base):
     """Search every bead and build the queue."""
     for m in range(len(s.mol)):
@@ -66,62 +71,126 @@ def search_all(s, base):
     queue_build(s.key, s.winner, s.first, s.tag, len(s.mol), base, s.par[TICK])
 
 
-@njit(cache=True)
+@inlined
 def _search_molecule(s, m):
     search_range(
-        s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count,
-        s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS],
+        s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count, s.bonded,
+        s.bond_row, (s.mol, s.table, s.graph, s.work), s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS],
     )  # fmt: skip
 
 
-@njit(cache=True)
+@inlined
 def _settle(s, m, base):
     settle(s.par, s.seg, s.when, s.what, s.mol, s.pace, s.first, s.tag, s.key, s.winner, m, base)
 
 
-@njit(cache=True)
-def _lists(s, m):
-    return renew_lists(
-        s.par, s.line, s.span, s.seg, s.centre, s.row, s.chain, s.neighbour, s.cells, s.head, s.mol, s.bonded,
-        s.bond_row, s.count, s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS],
+@inlined
+def _search_one(s, i):
+    search_range(
+        s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count, s.bonded,
+        s.bond_row, (s.mol, s.table, s.graph, s.work), i, 1,
     )  # fmt: skip
 
 
-@njit(cache=True)
-def _search_one(s, i):
-    search_bead(
-        s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count, i
-    )
-
-
-@njit(cache=True)
+@inlined
 def _end_segment(s, m, ticks, rest):
     """Start the next segment of a molecule that nothing has hit."""
     first = s.mol[m, MOL_FIRST]
+    if s.mol[m, MOL_SOLVER] == BALLISTIC:
+        fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, 0, 0)
+        aim(s.par, s.line, s.span, s.pace, first, m)
+        return
     load(s.work, 0, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3])
     prepare(s.work, 0, s.mol, m, s.graph)
     learn_pace(s.pace, m, s.pace[m, 3])
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         s.seg[i, 2] = 0
     new_segment(
-        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, 0, m, ticks,
-        rest, 0,
-    )  # fmt: skip
+        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, 0, m, ticks, rest, 0
+    )
 
 
-@njit(cache=True)
+@inlined
 def _renew_list(s, i, ticks, rest):
     """Make a bead's list anew where it is now; no segment changes."""
     dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
     s.count[4] += 1
-    return relist(
-        s.par, s.line, s.span, s.seg, s.centre, s.row, s.chain, s.neighbour, s.cells, s.head, s.mol, s.bonded,
-        s.bond_row, i, x, y, z, dt,
-    )  # fmt: skip
+    return relist_at(s, i, x, y, z, dt)
 
 
-@njit(cache=True)
+@kernel
+def others_before(key, winner, m, other, latest):
+    """Whether another entry than these two has a key up to `latest`: a walk over the few nodes that do."""
+    leaves = len(key) >> 1
+    node = 1
+    while True:
+        if key[node] <= latest:
+            if node < leaves:
+                node *= 2
+                continue
+            if winner[node] != m and winner[node] != other:
+                return True
+        while node & 1:
+            node >>= 1
+        if node == 0:
+            return False
+        node += 1
+
+
+@inlined
+def _crowded(s, i, partner, m, other, ticks, rest, base):
+    """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
+    latest = (ticks - base) * s.par[TICK] + rest + s.par[TIE_TIME]
+    if others_before(s.key, s.winner, m, other, latest):
+        return True
+    if s.what[i, 4] != 0 or (partner >= 0 and s.what[partner, 4] != 0):
+        return True
+    for k in (m, other):
+        if k >= 0 and s.mol[k, MOL_BEADS] > 1:
+            if others_due(s.par, s.when, s.mol[k, MOL_FIRST], s.mol[k, MOL_BEADS], ticks, rest, i, partner):
+                return True
+    return False
+
+
+@inlined
+def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
+    """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
+    mi = s.seg[i, 3]
+    dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
+    fly(s.par, s.line, s.seg, s.mol, i, mi, dt, ticks, rest, depth, 1)
+    time = ticks * s.par[TICK] + rest
+    s.count[10] += 1
+    s.count[13] += 1
+    if partner >= 0:
+        mj = s.seg[partner, 3]
+        dt = time_span(ticks, rest, s.line[partner, 6], s.line[partner, 7], s.par[TICK])
+        fly(s.par, s.line, s.seg, s.mol, partner, mj, dt, ticks, rest, depth, 1)
+        size = bounce(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], s.mol[mj, MOL_TABLE], i, partner, s.total)
+        aim(s.par, s.line, s.span, s.pace, partner, mj)
+        s.count[10] += 1
+        s.count[13] += 1
+    else:
+        size = rebound(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], i, partner)
+    aim(s.par, s.line, s.span, s.pace, i, mi)
+    if size == 0.0:
+        s.count[7] += 1
+        return
+    s.count[0 if partner >= 0 else 1] += 1
+    record(s.log, s.count, time, s.what[i, 3], s.what[partner, 3] if partner >= 0 else partner, size, log_rows)
+
+
+@inlined
+def _refresh(s, m, base):
+    """Lists, searches and queue for a molecule that has a new segment; 0 or an error."""
+    status = renew_lists(s, m) if s.mol[m, MOL_SOLVER] != BALLISTIC else 0
+    if status == 0:
+        _search_molecule(s, m)
+        _settle(s, m, base)
+    return status
+
+
+@kernel
 def advance(s, until_ticks, until_rest, base, most, log_rows):
     """Run events in order until a time, at most `most` of them.
 
@@ -148,12 +217,6 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         REACHED, PAUSED (more to do), LIST_FULL (lists must be rebuilt with more room), LOG_FULL (log must be
         drained), STUCK (too many events at one instant), NOT_A_NUMBER.
     """
-    contacts = np.empty((MOST_TIES, 4), dtype=np.int64)
-    beads = np.empty((MOST_TIES, 2), dtype=np.int64)
-    normals = np.empty((MOST_TIES, 3))
-    growths = np.empty(MOST_TIES)
-    matrix = np.empty((MOST_TIES, MOST_TIES))
-    sizes = np.empty(MOST_TIES)
     for _ in range(most):
         m = s.winner[1]
         if m < 0:
@@ -168,10 +231,8 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         if holder < 0:
             s.count[2] += 1
             _end_segment(s, m, ticks, rest)
-            if _lists(s, m):
+            if _refresh(s, m, base):
                 return LIST_FULL
-            _search_molecule(s, m)
-            _settle(s, m, base)
             continue
         partner = s.what[holder, 0]
         if partner == RELIST:
@@ -187,33 +248,40 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             continue
         if log_rows > 0 and s.count[12] + MOST_TIES > log_rows:
             return LOG_FULL
-        if s.what[holder, 2] > MOST_DEPTH:
+        depth = s.what[holder, 2]
+        if depth > MOST_DEPTH:
             s.count[11] = holder
             return STUCK
-        other = collide(
-            s.par, s.line, s.span, s.seg, s.when, s.what, s.row, s.neighbour, s.mol, s.pace, s.table, s.graph, s.series,
-            s.work, s.kicks, s.bonded, s.bond_row, s.count, s.log, s.total, log_rows, holder, partner, ticks, rest,
-            s.what[holder, 2], contacts, beads, normals, growths, matrix, sizes,
+        other = s.seg[partner, 3] if partner >= 0 else -1
+        crowded = _crowded(s, holder, partner, m, other, ticks, rest, base)
+        free = s.mol[m, MOL_SOLVER] == BALLISTIC and (other < 0 or s.mol[other, MOL_SOLVER] == BALLISTIC)
+        if free and not crowded:
+            _meet_free(s, holder, partner, ticks, rest, depth, log_rows)
+            _search_one(s, holder)
+            _settle(s, m, base)
+            if other >= 0:
+                _search_one(s, partner)
+                _settle(s, other, base)
+            continue
+        members = collide(
+            s, log_rows, holder, partner, crowded, ticks, rest, depth, s.group, s.offset, s.contacts, s.tied, s.normals,
+            s.growths, s.matrix, s.sizes,
         )  # fmt: skip
-        if _lists(s, m):
-            return LIST_FULL
-        if other >= 0 and other != m and _lists(s, other):
-            return LIST_FULL
-        _search_molecule(s, m)
-        _settle(s, m, base)
-        if other >= 0 and other != m:
-            _search_molecule(s, other)
-            _settle(s, other, base)
+        for k in range(members):
+            if s.group[k] >= 0 and _refresh(s, s.group[k], base):
+                return LIST_FULL
     return PAUSED
 
 
-@njit(cache=True)
+@kernel
 def frame(s, ticks, rest, position, velocity, image):
     """Write all beads' positions, velocities and image counts at one time, in local order."""
+    solve = (s.mol, s.table, s.graph, s.work)
     for i in range(len(s.line)):
         m = s.seg[i, 3]
         dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
-        x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+        ready = i > s.mol[m, MOL_FIRST]
+        x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, True, 0, ready)
         position[i, 0] = x
         position[i, 1] = y
         position[i, 2] = z

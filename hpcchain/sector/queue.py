@@ -6,7 +6,8 @@ exact comparison, kept in `tie` as (ticks, remainder, depth, lower id, higher id
 """
 
 import numpy as np
-from numba import njit
+
+from hpcchain.kernel import kernel
 
 
 def queue_size(entries):
@@ -17,7 +18,7 @@ def queue_size(entries):
     return size
 
 
-@njit(cache=True)
+@kernel
 def tie_less(time, tag, a, b):
     """Return whether entry a comes before entry b in the exact order."""
     for k in range(2):
@@ -29,7 +30,7 @@ def tie_less(time, tag, a, b):
     return False
 
 
-@njit(cache=True)
+@kernel
 def queue_update(key, winner, time, tag, entry, value):
     """Give an entry a new key and replay its matches up to the root."""
     node = (len(key) >> 1) + entry
@@ -52,7 +53,7 @@ def queue_update(key, winner, time, tag, entry, value):
         node = parent
 
 
-@njit(cache=True)
+@kernel
 def queue_build(key, winner, time, tag, entries, base, tick):
     """Fill the whole tree from the entries' exact times, relative to `base` ticks."""
     size = len(key) >> 1

@@ -3,14 +3,15 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from hpcchain.kernel import kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
 from hpcchain.propagators.molecule import acceleration_bound, expand, refresh, store
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     BALLISTIC,
     CAP,
+    COLLOCATION,
     FIRST_STEP,
     MAX_STEP,
     MOL_BEADS,
@@ -19,6 +20,7 @@ from hpcchain.sector.layout import (
     MOL_SOLVER,
     NO_EVENT,
     ORIGIN,
+    RESOLVE,
     SEGMENT_END,
     SIZE,
     TICK,
@@ -32,7 +34,7 @@ LONGEST = 2.0**20
 REBASE = 0.25
 
 
-@njit(cache=True)
+@kernel
 def rebase(par, work, o, mol, m, graph):
     """Shift a molecule by whole box lengths when its first bead has left the box by a quarter of it.
 
@@ -54,7 +56,7 @@ def rebase(par, work, o, mol, m, graph):
         refresh(work, o, mol, m, graph)
 
 
-@njit(cache=True)
+@kernel
 def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, m, ticks, rest, depth):
     """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
 
@@ -67,6 +69,8 @@ def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, 
     solver = mol[m, MOL_SOLVER]
     if solver == BALLISTIC:
         h = LONGEST * par[TICK]
+    elif solver == COLLOCATION:
+        h = par[MAX_STEP]
     else:
         h = pace[m, 0]
         if h <= 0.0:
@@ -111,27 +115,30 @@ def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, 
     count[13] += n
 
 
-@njit(cache=True)
-def renew_lists(
-    par, line, span, seg, centre, row, chain, neighbour, cells, head, mol, bonded, bond_row, count, first, n
-):
-    """Make new lists for those beads of a new segment that would leave their shell during it; 0 or FULL."""
-    for i in range(first, first + n):
-        centre[i, 3] = -1.0
-        if span[i, 0] == 0.0 and list_expiry(par, line, span, centre, i) > 0.0:
-            continue
-        if list_expiry(par, line, span, centre, i) < span[i, 3]:
-            count[4] += 1
-            status = relist(
-                par, line, span, seg, centre, row, chain, neighbour, cells, head, mol, bonded, bond_row,
-                i, line[i, 0], line[i, 1], line[i, 2], 0.0,
-            )  # fmt: skip
+@kernel
+def renew_lists(s, m):
+    """Make new lists for those beads of a new segment that would leave their shell during it; 0 or an error."""
+    first = s.mol[m, MOL_FIRST]
+    for i in range(first, first + s.mol[m, MOL_BEADS]):
+        s.centre[i, 3] = -1.0
+        if s.span[i, 0] != 0.0 and list_expiry(s.par, s.line, s.span, s.centre, i) < s.span[i, 3]:
+            s.count[4] += 1
+            status = relist_at(s, i, s.line[i, 0], s.line[i, 1], s.line[i, 2], 0.0)
             if status:
                 return status
     return 0
 
 
-@njit(cache=True)
+@kernel
+def relist_at(s, i, x, y, z, t):
+    """Make bead i's list anew about (x, y, z); see `relist`."""
+    return relist(
+        s.par, s.span, s.seg, s.centre, s.row, s.neighbour, s.cells, s.place, s.room, s.fill, s.where, s.mark,
+        s.found, s.mol, s.bonded, s.bond_row, i, x, y, z, t,
+    )  # fmt: skip
+
+
+@kernel
 def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue."""
     start = mol[m, MOL_FIRST]
@@ -170,8 +177,18 @@ def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, m, ba
     queue_update(key, winner, first_event, tag, m, (ticks - base) * par[TICK] + rest)
 
 
-@njit(cache=True)
-def search_range(par, line, span, seg, when, what, centre, row, neighbour, series, count, first, n):
-    """Search every bead of a range."""
+@kernel
+def search_range(par, line, span, seg, when, what, centre, row, neighbour, series, count, bonded, bond_row, solve,
+                 first, n):  # fmt: skip
+    """Search every bead of a range; `solve` is (mol, table, graph, work) of the sector."""
+    mol = solve[0]
+    if par[RESOLVE] != 0.0:
+        for i in range(first, first + n):
+            search_bead(
+                par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i, solve
+            )
+        return
     for i in range(first, first + n):
-        search_bead(par, line, span, seg, when, what, centre, row, neighbour, series, count, i)
+        search_bead(
+            par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i, None
+        )

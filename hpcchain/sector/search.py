@@ -3,34 +3,46 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from hpcchain.contact.pair import curved_contact, straight_contact
 from hpcchain.contact.wall import wall_contact
-from hpcchain.sector.clockmath import after
+from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     GROWTH,
     GROWTH_RATE,
     INVERSE,
     LOWER_WALL,
+    MOL_SELF,
     NO_EVENT,
     RELIST,
     SHELL,
     SIZE,
+    SMALL_BOX,
     TICK,
+    TIE_TIME,
     UPPER_WALL,
+    WALLS,
 )
+from hpcchain.sector.refine import exact_contact
 
 SLACK = 1.0 + 1e-9
+EARLY = 2.0**-6
 
 
-@njit(cache=True)
-def search_bead(par, line, span, seg, when, what, centre, row, neighbour, series, count, i):
+@kernel
+def search_bead(
+    par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i, solve
+):
     """Find bead i's earliest event and store it in `when` and `what`.
 
     Every neighbour is met on the common span of the two present segments. Neighbours are first tried on straight
     lines with a bound of how far the paths can bend away from them (NUMERICS 9.2); only those that could touch are
     followed along their curves. Candidates are compared by (time, depth, lower id, higher id).
+
+    `solve` is None, or the tuple that `exact_contact` needs where molecules are moved by collocation. Candidates may
+    then change places when their times are made exact: all on the common span are followed, and the list is renewed a
+    little before it ends.
     """
     tick = par[TICK]
     xi = line[i, 0]
@@ -46,7 +58,12 @@ def search_bead(par, line, span, seg, when, what, centre, row, neighbour, series
     length = span[i, 3]
     leave = list_expiry(par, line, span, centre, i)
     limit = min(length, leave)
+    if solve is not None:
+        limit = length
+        if leave < length:
+            leave = max(leave - EARLY * par[SHELL] / span[i, 1], 0.0)
     growing = par[GROWTH_RATE]
+    small = par[SMALL_BOX] != 0.0
     size_x = par[SIZE]
     size_y = par[SIZE + 1]
     size_z = par[SIZE + 2]
@@ -57,6 +74,7 @@ def search_bead(par, line, span, seg, when, what, centre, row, neighbour, series
     best_rest = np.inf
     best_depth = 0
     best = NO_EVENT
+    tied = 0
     gid = what[i, 3]
     first = row[i, 0]
     for e in range(first, first + row[i, 1]):
@@ -80,6 +98,8 @@ def search_bead(par, line, span, seg, when, what, centre, row, neighbour, series
         sx = -size_x * np.rint(rx * inv_x)
         sy = -size_y * np.rint(ry * inv_y)
         sz = -size_z * np.rint(rz * inv_z)
+        if small and sx == 0.0 and sy == 0.0 and sz == 0.0 and joined(seg, mol, bonded, bond_row, i, j):
+            continue
         rx += sx
         ry += sy
         rz += sz
@@ -122,10 +142,21 @@ def search_bead(par, line, span, seg, when, what, centre, row, neighbour, series
             )
             if s > horizon * SLACK:
                 continue
+            if solve is not None:
+                s = exact_contact(
+                    solve, line, seg, series, i, np.int64(j), ti, tj, sx, sy, sz, d, growth, bend, until, min(s, until)
+                )
+                if s > until:
+                    continue
         if lag >= 0.0:
             t, r = after(ticks, rest, s, tick)
         else:
             t, r = after(line[j, 6], line[j, 7], s, tick)
+        apart = (t - best_ticks) * tick + (r - best_rest)
+        if abs(apart) < par[TIE_TIME]:
+            tied = 1
+        elif apart < 0.0:
+            tied = 0
         if t > best_ticks or (t == best_ticks and r > best_rest):
             continue
         depth = _depth(line, seg, i, j, t, r)
@@ -138,19 +169,32 @@ def search_bead(par, line, span, seg, when, what, centre, row, neighbour, series
         best_rest = r
         best_depth = depth
         best = j
-        limit = min(limit, (ti + s) * SLACK)
-    if par[LOWER_WALL] > -np.inf or par[LOWER_WALL + 1] > -np.inf or par[LOWER_WALL + 2] > -np.inf:
+        if solve is None:
+            limit = min(limit, (ti + s) * SLACK + par[TIE_TIME])
+    if par[WALLS] != 0.0:
         for axis in range(3):
             for side in range(2):
                 s = _wall(par, line, span, seg, series, i, axis, side, limit)
+                if solve is not None:
+                    if s <= limit:
+                        s = _exact_wall(par, line, span, seg, series, i, axis, side, limit, s, solve)
                 if s > limit:
                     continue
                 t, r = after(ticks, rest, s, tick)
+                apart = (t - best_ticks) * tick + (r - best_rest)
+                if abs(apart) < par[TIE_TIME]:
+                    tied = 1
+                elif apart < 0.0:
+                    tied = 0
                 if t < best_ticks or (t == best_ticks and r < best_rest):
                     best_ticks = t
                     best_rest = r
                     best_depth = seg[i, 1] + 1 if t == ticks and r == rest else 0
                     best = -1 - axis - 3 * side
+    if solve is not None and leave < length and best != NO_EVENT:
+        t, r = after(ticks, rest, leave, tick)
+        if earlier(t, r, best_ticks, best_rest):
+            best = NO_EVENT
     if best == NO_EVENT and leave < length:
         best_ticks, best_rest = after(ticks, rest, leave, tick)
         best = RELIST
@@ -159,15 +203,16 @@ def search_bead(par, line, span, seg, when, what, centre, row, neighbour, series
     what[i, 0] = best
     what[i, 1] = seg[best, 0] if best >= 0 else 0
     what[i, 2] = best_depth
+    what[i, 4] = tied
     count[6] += 1
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _age(par, ticks, rest):
     return ticks * par[TICK] + rest
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _depth(line, seg, i, j, t, r):
     """Depth of an event: one more than that of a parent segment that starts at the same time."""
     depth = 0
@@ -178,7 +223,7 @@ def _depth(line, seg, i, j, t, r):
     return depth
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _pair_before(gid, new, old):
     """Whether the pair (gid, new) orders before (gid, old) by lower, then higher id."""
     lower_new = min(gid, new)
@@ -186,7 +231,20 @@ def _pair_before(gid, new, old):
     return lower_new < lower_old or (lower_new == lower_old and max(gid, new) < max(gid, old))
 
 
-@njit(cache=True)
+@kernel
+def joined(seg, mol, bonded, bond_row, i, j):
+    """Whether two beads never collide directly: bonded, or of one molecule without self-contact."""
+    if seg[i, 3] != seg[j, 3]:
+        return False
+    if mol[seg[i, 3], MOL_SELF] == 0:
+        return True
+    for e in range(bond_row[i], bond_row[i + 1]):
+        if bonded[e] == j:
+            return True
+    return False
+
+
+@kernel
 def list_expiry(par, line, span, centre, i):
     """Return how long after its segment's start bead i surely stays within its list's shell [time]."""
     dx = line[i, 0] - centre[i, 0]
@@ -213,7 +271,7 @@ def list_expiry(par, line, span, centre, i):
     return max(shell - math.sqrt(dd), 0.0) / span[i, 1]
 
 
-@njit(cache=True)
+@kernel
 def _wall(par, line, span, seg, series, i, axis, side, limit):
     wall = par[LOWER_WALL + axis] if side == 0 else par[UPPER_WALL + axis]
     if wall == np.inf or wall == -np.inf:
@@ -227,3 +285,14 @@ def _wall(par, line, span, seg, series, i, axis, side, limit):
     return wall_contact(
         line, seg, series, i, 0.0, axis, sign, wall, radius, growth, span[i, 0], limit * SLACK, seg[i, 2] == 1
     )
+
+
+@kernel
+def _exact_wall(par, line, span, seg, series, i, axis, side, until, s, solve):
+    wall = par[LOWER_WALL + axis] if side == 0 else par[UPPER_WALL + axis]
+    growth = span[i, 2] * par[GROWTH_RATE]
+    radius = span[i, 2] * par[GROWTH] + growth * _age(par, line[i, 6], line[i, 7])
+    return exact_contact(
+        solve, line, seg, series, i, -1 - axis - 3 * side, 0.0, 0.0, wall, 1.0 - 2.0 * side, 0.0, radius, growth,
+        span[i, 0], until, min(s, until),
+    )  # fmt: skip

@@ -76,18 +76,26 @@ class Geometry:
         found = [Contact(roots[q] * h, *names[q]) for q in np.flatnonzero(np.isfinite(roots))]
         return sorted(found, key=lambda contact: (contact.dt, contact.key))
 
+    def nearest(self, separation):
+        """Return (P, 3) box lengths to add to separations (P, 3) for the nearest image."""
+        periodic = np.array([kind == "periodic" for kind in self.boundary])
+        return -np.where(periodic, np.rint(separation / self.size), 0).astype(int)
+
+    def direct_bond(self, shift):
+        """Return (P,) whether pairs at these shifts (P, 3) are bonded beads themselves, not images of them."""
+        return self.bonded & np.all(shift == 0, axis=1)
+
     def pair_gaps(self, scaled):
         """Return names and polynomials (2K + 1, Q) of |r|^2 - d^2 for the pairs that can reach each other."""
         rel = scaled[:, self.second] - scaled[:, self.first]
         reach = np.sum(np.sqrt(np.sum(rel[1:] ** 2, axis=2)), axis=0) * (1 + 1e-9)
-        periodic = np.array([kind == "periodic" for kind in self.boundary])
-        nearest = -np.where(periodic, np.rint(rel[0] / self.size), 0).astype(int)
+        nearest = self.nearest(rel[0])
         names, kept, starts = [], [], []
         for offset in self.offsets:
             shift = nearest + offset
             start = rel[0] + shift * self.size
             close = np.sqrt(np.sum(start**2, axis=1)) - self.distance <= reach + TOUCHING
-            close &= ~(self.bonded & np.all(shift == 0, axis=1))
+            close &= ~self.direct_bond(shift)
             for p in np.flatnonzero(close):
                 names.append((PAIR, int(self.first[p]), int(self.second[p]), tuple(shift[p].tolist())))
                 kept.append(p)
@@ -130,11 +138,12 @@ class Geometry:
 
     def smallest_gap(self, position):
         """Return the least surface distance of any pair or wall at positions (N, 3) [length]; inf if there is none."""
-        apart = np.arange(len(position))[:, None] * np.max(self.size)
-        names, gaps = self.pair_gaps(np.stack([position, position + apart]))
+        rel = position[self.second] - position[self.first]
         least = np.inf
-        if names:
-            distance = np.array([(self.diameter[i] + self.diameter[j]) / 2 for _, i, j, _ in names])
-            least = np.min(np.sqrt(gaps[0] + distance**2) - distance)
+        nearest = self.nearest(rel)
+        for offset in self.offsets:
+            shift = nearest + offset
+            surface = np.sqrt(np.sum((rel + shift * self.size) ** 2, axis=1)) - self.distance
+            least = min(least, np.min(surface[~self.direct_bond(shift)], initial=np.inf))
         _, walls = self.wall_gaps(position[None])
         return min(least, np.min(walls[0], initial=np.inf))

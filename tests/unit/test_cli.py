@@ -5,13 +5,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from launching import clean_environment
 
 from hpcchain.cli import analyze, check, console, logs, perf, template
-from hpcchain.cli.main import COMMANDS, main
+from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
 
@@ -137,7 +138,8 @@ def action(comm):
 sys.exit(console.run(action))
 """
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen([sys.executable, "-c", program], env=clean_environment(), **pipes) as process:
+    buffered = clean_environment() | {"PYTHONUNBUFFERED": ""}
+    with subprocess.Popen([sys.executable, "-c", program], env=buffered, **pipes) as process:
         process.stdout.close()
         process.stdin.write(b"go\n")
         process.stdin.flush()
@@ -204,6 +206,12 @@ def test_check_takes_settings_and_counts(capsys, tmp_path):
 def test_sizes_have_units():
     found = [check.size(count) for count in (0, 999, 1000, 1.5e9, 2e15)]
     assert found == ["0 B", "999 B", "1 kB", "1.5 GB", "2e+03 TB"]
+
+
+def test_only_the_root_rank_runs_what_is_not_parallel():
+    with pytest.raises(DataError):
+        dispatch(["info", "missing.h5"], SimpleNamespace(rank=0, size=2))
+    assert dispatch(["info", "missing.h5"], SimpleNamespace(rank=1, size=2)) == 0
 
 
 def test_perf_table():

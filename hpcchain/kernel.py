@@ -1,0 +1,16 @@
+"""How kernels are compiled: one decision for all of them.
+
+Kernels are cached, never use fastmath, and work on arrays that their callers own. They neither make nor keep arrays,
+so numba's reference counting is switched off: its atomic operations, a pair for each view of an array, cost more than
+the arithmetic on small molecules. The few that make arrays are `owning`.
+"""
+
+import numba
+
+from hpcchain import compilecache
+
+numba.config.CACHE_DIR = str(compilecache.folder())
+
+kernel = numba.njit(cache=True, _nrt=False)
+inlined = numba.njit(cache=True, _nrt=False, inline="always")
+owning = numba.njit(cache=True)

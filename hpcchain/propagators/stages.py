@@ -1,0 +1,150 @@
+"""Molecules in the tiled workspace that are moved by Gauss collocation: `collocation` between tiles and sector.
+
+A segment is solved from its start state over its whole length for the dense polynomial that contact search reads, and
+once more over a shorter time wherever a state inside it is wanted: at a contact, in a frame, at its end. Such a state
+is of order 2s and a function of the start state and the time alone, so nothing but the start state has to be kept.
+
+**Which velocity is carried.** Nodes keep the end velocity as it comes: energy, momenta and |b|^2 then hold to
+round-off. G v is O(tau^s) there and does not add up, since the steps are reversible.
+
+The scratch follows that of `web`, in the place of the series' workspace: the stages' constants (number of stages,
+tolerance of the solver, then the arrays of GaussTables) and the workspace of `collocation`.
+"""
+
+import numpy as np
+
+from hpcchain.kernel import kernel
+from hpcchain.propagators.collocation import (
+    END,
+    SOLVED,
+    collocation_order,
+    collocation_segment,
+    collocation_size,
+    collocation_state,
+)
+from hpcchain.propagators.gauss import GaussTables, gauss_tables
+from hpcchain.propagators.lanes import COEF, ROW, TABLE
+from hpcchain.propagators.structure import STRIDE
+from hpcchain.propagators.web import bound_acceleration, web_gather, web_places, web_prepare, web_scatter
+
+STAGES, ACCURACY, HEADER = 0, 1, 2
+MOST_HALVINGS = 40
+NOTHING = 2.0**-60
+
+
+def stage_table(s, accuracy):
+    """Return the flat constants of s stages and a solver tolerance (relative |G U|), for a molecule's static table."""
+    return np.concatenate([[s, accuracy], *(np.ravel(part) for part in gauss_tables(s))])
+
+
+@kernel
+def stage_table_size(s):
+    """Return the length of `stage_table`."""
+    return HEADER + 2 * s + 3 * s * s + (s + 1) * (s + 1)
+
+
+@kernel
+def stages_room(gs, go, nt, s):
+    """Return how many floats of workspace the molecule takes, tiles included."""
+    return web_places(gs, go, nt, 0)[7] + stage_table_size(s) + collocation_size(gs, go, 8 * nt, s)
+
+
+@kernel
+def stages_load(work, o, nt, gs, go, table, at):
+    """Fill the stages' constants from the molecule's static table, where they follow the bond lengths."""
+    to = web_places(gs, go, nt, o)[7]
+    source = at + nt * TABLE + gs[go + STRIDE]
+    for k in range(stage_table_size(int(table[source]))):
+        work[to + k] = table[source + k]
+
+
+@kernel
+def _tables(work, at):
+    """Return views of the constants as GaussTables, and where the workspace behind them begins."""
+    s = int(work[at + STAGES])
+    node = at + HEADER
+    a = node + s
+    inverse = a + s * s
+    weight = inverse + s * s
+    legendre = weight + s
+    monomial = legendre + s * s
+    end = monomial + (s + 1) * (s + 1)
+    return GaussTables(
+        work[node:a], work[a:inverse].reshape(s, s), work[inverse:weight].reshape(s, s), work[weight:legendre],
+        work[legendre:monomial].reshape(s, s), work[monomial:end].reshape(s + 1, s + 1),
+    ), end  # fmt: skip
+
+
+@kernel
+def _start(work, o, nt, block):
+    """Copy the state in the tiles to the scratch block."""
+    web_gather(work, o, nt, COEF, block)
+    web_gather(work, o, nt, COEF + ROW, block + 24 * nt)
+
+
+@kernel
+def stages_move(work, o, nt, gs, go, dt):
+    """Move the state in the tiles on by dt, the velocity as it comes; return the solver's status.
+
+    Unless that is SOLVED the state is left as it is.
+    """
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
+    _start(work, o, nt, block)
+    tables, ws = _tables(work, constants)
+    status = collocation_state(
+        gs, go, work, block, 8 * nt, work, im, dt, work[constants + ACCURACY], tables, work, ws, work, factors
+    )
+    if status == SOLVED:
+        projected = ws + END + 24 * nt
+        raw = ws + END + 48 * nt
+        lost, energy = _energies(work, im, raw, projected, 8 * nt)
+        web_scatter(work, o, nt, COEF, ws + END)
+        web_scatter(work, o, nt, COEF + ROW, projected if lost <= NOTHING * energy else raw)
+    return status
+
+
+@kernel
+def _energies(work, im, raw, projected, npad):
+    """Return the kinetic energy of the difference of two velocities, and that of the first."""
+    lost = 0.0
+    energy = 0.0
+    for i in range(npad):
+        if work[im + i] > 0.0:
+            for c in range(0, 3 * npad, npad):
+                lost += 0.5 * (work[raw + c + i] - work[projected + c + i]) ** 2 / work[im + i]
+                energy += 0.5 * work[raw + c + i] ** 2 / work[im + i]
+    return lost, energy
+
+
+@kernel
+def stages_project(work, o, nt, gs, go):
+    """Make bond vectors and factors and put the state on the bonds; return the kinetic energy that this takes."""
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
+    _start(work, o, nt, block)
+    velocity = block + 24 * nt
+    web_prepare(work, o, nt, gs, go)
+    lost, energy = _energies(work, im, velocity, vector, 8 * nt)
+    return lost if lost > NOTHING * energy else 0.0
+
+
+@kernel
+def stages_series(work, o, nt, gs, go, h):
+    """Expand the free motion of the state in the tiles; return order and length, halved until the stages are found.
+
+    The length is NaN when they never are, as for a state that is not a number.
+    """
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
+    _start(work, o, nt, block)
+    tables, ws = _tables(work, constants)
+    order = collocation_order(len(tables.node))
+    for _ in range(MOST_HALVINGS):
+        status = collocation_segment(
+            gs, go, work, block, 8 * nt, work, im, h, work[constants + ACCURACY], tables, work, ws, work, factors
+        )
+        if status == SOLVED:
+            for k in range(2, order + 1):
+                web_scatter(work, o, nt, COEF + ROW * k, block + 24 * nt * k)
+            bound_acceleration(work, o, nt, order, h)
+            return order, h
+        h *= 0.5
+    return order, np.nan

@@ -1,0 +1,135 @@
+"""A run's output directory: whether it is free, what is cut back before a run goes on, and copies of earlier output."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from hpcchain.errors import UsageError
+from hpcchain.io import atomic
+from hpcchain.io.assemble import FILES
+from hpcchain.io.checkpoint_store import PATTERN, checkpoint_name, list_checkpoints
+from hpcchain.io.collective import root_does
+from hpcchain.io.parts import list_parts, remove_from
+
+CHECKPOINTS, PARTS, LOG_NAME, INPUT = "checkpoints", "parts", "run.jsonl", "input.toml"
+
+
+def refuse_occupied(folder, comm=None):
+    """Raise UsageError when a directory holds a run already; collective.
+
+    What a run leaves that was killed before its first checkpoint does not count: nothing can go on from it.
+    """
+    folder = Path(folder)
+    if root_does(comm, folder, "looking for an earlier run", lambda: found_output(folder)):
+        raise UsageError(f"{folder}: holds a run already; continue it with 'hpcchain resume {folder}' or "
+                         "'--resume auto', or choose another --output")
+
+
+def found_output(folder):
+    """Return whether there are checkpoints or output files."""
+    return bool(list_checkpoints(folder / CHECKPOINTS)) or any((folder / f"{kind}.h5").exists() for kind in FILES)
+
+
+def open_folder(folder, config, comm=None):
+    """Make a run's folders and write the resolved input; collective."""
+    for name in (CHECKPOINTS, PARTS):
+        atomic.make_folder(folder / name, comm)
+    root_does(comm, folder / INPUT, "writing", lambda: replace_text(folder / INPUT, config.to_toml()))
+
+
+def cut_back(folder, time, part, reports, comm=None):
+    """Forget what came after the checkpoint that a run goes on from; collective.
+
+    Later checkpoints go first: a kill in between must not leave one whose output is gone. The output files may stay
+    longer than the checkpoint counts until they are assembled again.
+
+    Parameters
+    ----------
+    folder : path
+    time : float
+        The checkpoint's [time].
+    part, reports : int
+        The first part, and the report, that the checkpoint does not count.
+    comm : communicator or None
+    """
+    folder = Path(folder)
+    found = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder / CHECKPOINTS))
+    atomic.remove([path for later, path in found if later > time_in(checkpoint_name(time))], comm)
+    atomic.remove_leftovers(folder / CHECKPOINTS, comm)
+    atomic.remove_leftovers(folder, comm)
+    remove_from(folder / PARTS, part, comm)
+    root_does(comm, folder / LOG_NAME, "cutting back", lambda: cut_log(folder / LOG_NAME, reports))
+
+
+def time_in(name):
+    """Return the time in a checkpoint's name, as rounded there [time]."""
+    return float(PATTERN.fullmatch(name).group(1))
+
+
+def cut_log(path, rows):
+    """Keep the first rows of a run log that are whole; the file is replaced only when that changes it."""
+    if not path.exists():
+        return
+    text = path.read_text(encoding="utf-8", errors="replace")
+    kept = "".join([line + "\n" for line in text.splitlines() if is_json(line)][:rows])
+    if kept != text:
+        replace_text(path, kept)
+
+
+def is_json(line):
+    """Return whether a line of the log is whole."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def replace_text(path, text):
+    """Write a text file that appears complete or not at all; not collective."""
+    with atomic.replacing(path) as temp:
+        temp.write_text(text, encoding="utf-8")
+
+
+def home_of(checkpoint):
+    """Return the run directory that a checkpoint belongs to, or None when it stands in no such directory."""
+    place = Path(os.path.abspath(checkpoint)).parent
+    return place.parent if place.name == CHECKPOINTS else None
+
+
+def bring_along(home, checkpoint, part, folder, comm=None):
+    """Copy a run's checkpoint, and the output that it counts, to another directory; collective.
+
+    Parameters
+    ----------
+    home : path or None
+        The run's directory.
+    checkpoint : path
+        Copied last: once it is there, the copy can be resumed.
+    part : int
+        The first part that the checkpoint does not count.
+    folder : path
+        Exists and holds no run.
+    comm : communicator or None
+
+    Returns
+    -------
+    Path
+        The copy of the checkpoint.
+    """
+    target = Path(folder) / CHECKPOINTS / Path(checkpoint).name
+    for name in (CHECKPOINTS, PARTS):
+        atomic.make_folder(Path(folder) / name, comm)
+
+    def copy():
+        names = [f"{kind}.h5" for kind in FILES] + [LOG_NAME]
+        pairs = [(home / name, folder / name) for name in names if home is not None and (home / name).is_file()]
+        if home is not None:
+            pairs += [(path, folder / PARTS / path.name) for n, path in list_parts(home / PARTS) if n < part]
+        for source, goal in [*pairs, (Path(checkpoint), target)]:
+            with atomic.replacing(goal) as temp:
+                shutil.copyfile(source, temp)
+
+    root_does(comm, folder, "copying the earlier results", copy)
+    return target
+

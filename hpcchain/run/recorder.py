@@ -1,0 +1,70 @@
+"""What a run puts out: parts between checkpoints, rows of the run log, and the output files at the end."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from hpcchain.errors import HpcchainError
+from hpcchain.io.assemble import assemble
+from hpcchain.io.parts import COUNTED, PartWriter
+
+
+class Recorder:
+    """Writes frames, events and reports of one run directory, and counts them.
+
+    Parameters
+    ----------
+    folder : path
+        Has a folder parts.
+    comm : communicator or None
+    system : System
+        For the topology and the box.
+    counters : dict
+        Those of the checkpoint that the run goes on from; empty for a new run.
+    log_events : bool
+        Whether contacts are logged.
+
+    Attributes
+    ----------
+    counters : dict
+        "part": number of the next part; "frames", "events", "reports": totals of the closed parts.
+    """
+
+    def __init__(self, folder, comm, system, counters, log_events):
+        self.counters = {name: int(counters.get(name, 0)) for name in ("part", *COUNTED)}
+        self.log_events = log_events
+        self._folder, self._comm, self._system = Path(folder), comm, system
+        self._part = None
+
+    def open(self):
+        """Begin a part."""
+        self._part = PartWriter(self._folder / "parts", self.counters["part"], self._comm, self._system.topology,
+                                self.counters, self.log_events)
+
+    def close(self):
+        """Finish the part: it is on the disk, for a checkpoint to count."""
+        self._part.close()
+        self.counters.update(self._part.counters, part=self.counters["part"] + 1)
+
+    def abort(self):
+        """Give up the part, if one is open, after a failure; on several ranks it is left for the next run to remove."""
+        if self._part is not None and self._comm is None:
+            with suppress(HpcchainError, OSError, RuntimeError):
+                self._part.abort()
+
+    def frame(self, time, state):
+        """Append a frame: (position, velocity, image) of all beads at a time."""
+        self._part.frame(self._part.counters["frames"], time, *state)
+
+    def events(self, table):
+        """Append contacts, this rank's own."""
+        self._part.events(table)
+
+    def report(self, time, row):
+        """Append a report, a dict of observables."""
+        self._part.report(row, self._part.counters["reports"], time)
+
+    def assemble(self, provenance):
+        """Bring the output files up to the last closed part, and remove the parts."""
+        counters = {name: self.counters[name] for name in COUNTED}
+        assemble(self._folder, self._comm, self._system.topology, self._system.box, counters, provenance=provenance)
+

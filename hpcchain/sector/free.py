@@ -1,0 +1,101 @@
+"""Single beads, the fast case: no bonds, straight flight, one line of memory each.
+
+The same steps as `collide` and `renew` take for molecules, without the workspace.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.kernel import kernel
+from hpcchain.sector.clockmath import after
+from hpcchain.sector.layout import (
+    CAP,
+    GROWTH_RATE,
+    INVERSE,
+    MOL_IMAGE,
+    ORIGIN,
+    RESTITUTION,
+    SIZE,
+    TICK,
+)
+
+LONGEST = 2.0**20
+REBASE = 0.25
+
+
+@kernel
+def fly(par, line, seg, mol, i, m, dt, ticks, rest, depth, struck):
+    """Start bead i's next straight segment where it is a time dt after the start of the last one."""
+    for c in range(3):
+        x = line[i, c] + line[i, 3 + c] * dt
+        size = par[SIZE + c]
+        if size != 0.0:
+            away = (x - par[ORIGIN + c]) / size
+            if away < -REBASE or away >= 1.0 + REBASE:
+                whole = math.floor(away)
+                mol[m, MOL_IMAGE + c] += np.int64(whole)
+                x -= whole * size
+        line[i, c] = x
+    line[i, 6] = ticks
+    line[i, 7] = rest
+    seg[i, 0] += 1
+    seg[i, 1] = depth
+    seg[i, 2] = struck
+
+
+@kernel
+def aim(par, line, span, pace, i, m):
+    """Set speed bound and end of bead i's segment from its velocity."""
+    speed = math.sqrt(line[i, 3] ** 2 + line[i, 4] ** 2 + line[i, 5] ** 2)
+    h = LONGEST * par[TICK]
+    if speed * h > par[CAP]:
+        h = par[CAP] / speed
+    span[i, 1] = speed
+    span[i, 3] = h
+    pace[m, 1], pace[m, 2] = after(line[i, 6], line[i, 7], h, par[TICK])
+    pace[m, 3] = h
+
+
+@kernel
+def bounce(par, line, span, table, at_i, at_j, i, j, total):
+    """Exchange momentum between two single beads in contact; return the impulse, 0 for a graze [mass length / time]."""
+    rx = line[i, 0] - line[j, 0]
+    ry = line[i, 1] - line[j, 1]
+    rz = line[i, 2] - line[j, 2]
+    rx -= par[SIZE] * np.rint(rx * par[INVERSE])
+    ry -= par[SIZE + 1] * np.rint(ry * par[INVERSE + 1])
+    rz -= par[SIZE + 2] * np.rint(rz * par[INVERSE + 2])
+    r = math.sqrt(rx * rx + ry * ry + rz * rz)
+    nx = rx / r
+    ny = ry / r
+    nz = rz / r
+    growth = (span[i, 2] + span[j, 2]) * par[GROWTH_RATE]
+    un = nx * (line[i, 3] - line[j, 3]) + ny * (line[i, 4] - line[j, 4]) + nz * (line[i, 5] - line[j, 5]) - growth
+    if un >= 0.0:
+        return 0.0
+    wi = table[at_i]
+    wj = table[at_j]
+    p = -(1.0 + par[RESTITUTION]) * un / (wi + wj)
+    line[i, 3] += p * wi * nx
+    line[i, 4] += p * wi * ny
+    line[i, 5] += p * wi * nz
+    line[j, 3] -= p * wj * nx
+    line[j, 4] -= p * wj * ny
+    line[j, 5] -= p * wj * nz
+    total[0] += p * r
+    return p
+
+
+@kernel
+def rebound(par, line, span, table, at, i, code):
+    """Reflect a single bead from the wall with this code; return the impulse, 0 for a graze."""
+    axis = (-1 - code) % 3
+    side = 1.0 if -1 - code < 3 else -1.0
+    un = side * line[i, 3 + axis] - span[i, 2] * par[GROWTH_RATE]
+    if un >= 0.0:
+        return 0.0
+    p = -(1.0 + par[RESTITUTION]) * un / table[at]
+    line[i, 3 + axis] += side * p * table[at]
+    return p
+

@@ -1,0 +1,92 @@
+"""Signals: USR1, TERM and INT leave a checkpoint and exit 75, USR2 a checkpoint in passing; the bits stay the same."""
+
+import signal
+import time
+
+import pytest
+from mixtures import mixed_input
+from run_folders import (
+    PATIENCE,
+    checkpoint_times,
+    command,
+    difference,
+    frame_times,
+    leftovers,
+    log_rows,
+    start,
+    wait_for,
+    write_input,
+)
+
+OFTEN = {"frame_every": 0.01, "report_every": 0.01, "checkpoint_every": 0.5, "events": True}
+SELDOM = {"frame_every": 50.0, "report_every": 50.0, "checkpoint_every": 500.0, "events": True}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a start, and inputs of endless runs that put out often and seldom."""
+    folder = tmp_path_factory.mktemp("signals")
+    tables = mixed_input(run={"end_time": 1e6})
+    command(["build", write_input(folder / "grow.toml", tables), "-o", folder / "start.h5"], folder)
+    tables["initial"] = {"method": "file", "file": "start.h5"}
+    for name, output in (("often", OFTEN), ("seldom", SELDOM)):
+        write_input(folder / f"{name}.toml", tables | {"output": output})
+    return folder
+
+
+def stopped(process, number):
+    """Send a signal and return the exit code and what the run said."""
+    process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE)
+    return process.returncode, said
+
+
+@pytest.mark.parametrize(("name", "number"), [
+    ("often", signal.SIGUSR1), ("often", signal.SIGINT), ("seldom", signal.SIGTERM), ("seldom", signal.SIGUSR1),
+])
+def test_a_stop_leaves_a_checkpoint_and_no_trace(place, name, number):
+    folder = place / f"{name}-{number.name}"
+    process = start(["run", f"{name}.toml", "--output", folder], place)
+    assert wait_for(lambda: len(log_rows(folder)) >= 1, process)
+    time.sleep(0.4)
+    code, said = stopped(process, number)
+    assert code == 75 and "Traceback" not in said, said
+    assert f"hpcchain resume {folder}" in said
+    reached, end = checkpoint_times(folder)[0], checkpoint_times(folder)[0] + 0.3137
+    assert reached > 0.0 and leftovers(folder) == []
+    assert frame_times(folder)[-1] <= reached and len(frame_times(folder)) == len(log_rows(folder))
+    command(["resume", folder, "--until", repr(end)], place)
+    command(["run", f"{name}.toml", "--output", folder / "whole", "--until", repr(end)], place)
+    assert difference(folder, folder / "whole") is None
+
+
+def test_a_checkpoint_in_passing(place):
+    folder = place / "passing"
+    process = start(["run", "seldom.toml", "--output", folder, "--set", "output.keep_checkpoints=100"], place)
+    assert wait_for(lambda: len(log_rows(folder)) >= 1, process)
+    for count in (2, 3, 4):
+        process.send_signal(signal.SIGUSR2)
+        assert wait_for(lambda: len(checkpoint_times(folder)) >= count, process)  # noqa: B023
+    code, said = stopped(process, signal.SIGTERM)
+    times = checkpoint_times(folder)[::-1]
+    assert (code, len(times), times[0]) == (75, 5, 0.0) and times == sorted(set(times)), said
+    end = repr(times[-1] + 0.25)
+    command(["resume", folder, "--until", end], place)
+    command(["run", "seldom.toml", "--output", folder / "whole", "--until", end], place)
+    assert difference(folder, folder / "whole") is None
+    older = folder / "checkpoints" / f"ckpt-{times[2]:022.12f}.h5"
+    command(["resume", older, "--output", folder / "older", "--until", end], place)
+    assert difference(folder / "older", folder / "whole") is None
+
+
+def test_a_stop_while_the_start_is_made_leaves_nothing(place):
+    tables = mixed_input(times=10, fraction=0.35, run={"end_time": 1.0})
+    process = start(["run", write_input(place / "large.toml", tables), "--output", "large"], place)
+    said = ""
+    while "growing" not in said:
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    code, rest = stopped(process, signal.SIGUSR1)
+    assert code == 75 and "run the same command again" in rest and "Traceback" not in rest
+    assert not (place / "large").exists()

@@ -1,0 +1,84 @@
+"""Run the program in folders of their own and compare what two runs wrote."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from launching import clean_environment, run_hpcchain
+from mixtures import to_toml
+
+from hpcchain.io.checkpoint import read_time
+from hpcchain.io.checkpoint_store import list_checkpoints
+from hpcchain.io.compare import compare
+from hpcchain.io.trajectory import open_trajectory
+
+PATIENCE = 600.0
+"""Wall seconds for one run: the first after a change of the kernels compiles them."""
+
+
+def command(args, folder, code=0):
+    """Run `hpcchain ARGS` in a folder, require its exit code and no traceback, and return what it said on stderr."""
+    done = run_hpcchain(args, Path(folder), timeout=PATIENCE)
+    assert done.returncode == code, f"exit code {done.returncode} of {args}\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stderr
+
+
+def start(args, folder, **options):
+    """Start `hpcchain ARGS` in a folder and return the process; its stderr is a pipe."""
+    words = [sys.executable, "-m", "hpcchain", *map(str, args)]
+    return subprocess.Popen(words, cwd=folder, env=clean_environment(), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
+
+
+def wait_for(condition, process):
+    """Wait until a condition holds while a process lives; return whether it came true."""
+    limit = time.monotonic() + PATIENCE
+    while not condition():
+        if process.poll() is not None or time.monotonic() > limit:
+            return condition()
+        time.sleep(0.002)
+    return True
+
+
+def write_input(path, tables):
+    """Write an input file and return its path."""
+    Path(path).write_text(to_toml(tables))
+    return path
+
+
+def difference(a, b, names=("trajectory", "events"), common=False):
+    """Return the first difference between the output files of two runs, or None; `common`: of the frames in both."""
+    found = (compare(Path(a) / f"{name}.h5", Path(b) / f"{name}.h5", common) for name in names)
+    return next((text for text in found if text is not None), None)
+
+
+def frame_times(folder):
+    """Return the times of a run's frames."""
+    with open_trajectory(Path(folder) / "trajectory.h5") as found:
+        return found.time.tolist()
+
+
+def log_rows(folder):
+    """Return the rows of a run's log; none when there is no log yet."""
+    path = Path(folder) / "run.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def checkpoint_times(folder):
+    """Return the exact times of a run's checkpoints, the latest first; each is checked to be whole."""
+    return [read_time(path) for _, path in list_checkpoints(Path(folder) / "checkpoints")]
+
+
+def leftovers(folder):
+    """Return the names of files that a finished run must not leave: parts, temporary files, the lock."""
+    names = [path.name for path in Path(folder).rglob("*") if path.is_file()]
+    return [name for name in names if name.endswith(".partial") or name.startswith("part-") or name == "run.lock"]
+
+
+def inode(path):
+    """Return what identifies a file: it changes when the file is replaced."""
+    return os.stat(path).st_ino
