@@ -9,6 +9,8 @@ import numba
 
 from hpcchain import compilecache
 
+# Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
+numba.config.SLP_VECTORIZE = True
 numba.config.CACHE_DIR = str(compilecache.folder())
 
 kernel = numba.njit(cache=True, _nrt=False)

@@ -10,10 +10,12 @@ from pathlib import Path
 from launching import clean_environment, run_hpcchain
 from mixtures import to_toml
 
+from hpcchain import simulation
 from hpcchain.io.checkpoint import read_time
 from hpcchain.io.checkpoint_store import list_checkpoints
 from hpcchain.io.compare import compare
 from hpcchain.io.trajectory import open_trajectory
+from hpcchain.parallel.comm import Single
 
 PATIENCE = 600.0
 """Wall seconds for one run: the first after a change of the kernels compiles them."""
@@ -25,6 +27,17 @@ def command(args, folder, code=0):
     assert done.returncode == code, f"exit code {done.returncode} of {args}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
     return done.stderr
+
+
+def run_here(path, output, resume=None, until=None, settings=()):
+    """Run an input in this process, which is quicker than a command, and return the output directory."""
+    assert simulation.run(path, output=output, until=until, overrides=settings, resume=resume, comm=Single()) == 0
+    return Path(output)
+
+
+def resume_here(source, until=None, output=None):
+    """Resume a run in this process."""
+    assert simulation.resume(source, until=until, output=output, comm=Single()) == 0
 
 
 def start(args, folder, **options):

@@ -6,6 +6,7 @@ import sys
 import hpcchain
 from hpcchain.cli import console
 from hpcchain.cli.options import Parser
+from hpcchain.io import broken
 from hpcchain.parallel.comm import world
 
 COMMANDS = ("run", "resume", "build", "check", "info", "compare", "export", "analyze", "perf", "template", "warmup")
@@ -23,7 +24,9 @@ def main(argv=None):
         Stands in for the process's arguments.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    return console.run(lambda comm: dispatch(argv, comm), debug="--debug" in argv)
+    before = broken.open_files()
+    with broken.complaints_muted():
+        return broken.leave(console.run(lambda comm: dispatch(argv, comm), debug="--debug" in argv), before)
 
 
 def dispatch(argv, comm):

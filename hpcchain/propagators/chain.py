@@ -8,7 +8,7 @@ symmetric positive definite tridiagonal T = G M^-1 G^T (paper 000, section 2; pa
 import math
 
 from hpcchain.kernel import kernel
-from hpcchain.propagators.convolution import convolve
+from hpcchain.propagators.convolution import append, convolve
 from hpcchain.propagators.lanes import (
     ACCEL,
     BOUND,
@@ -286,35 +286,22 @@ def _store_order(work, o, nt, k, weight):
     inverse = 1.0 / ((k + 1) * (k + 2))
     largest = 0.0
     for t in range(nt):
-        h = work[o + t * TILE : o + (t + 1) * TILE]
-        coef = h[COEF + ROW * (k + 2) : COEF + ROW * (k + 3)]
-        bond = h[HIST + 32 * (k + 2) : HIST + 32 * (k + 2) + 24]
-        for i in range(8):
-            cx = h[i + ACCEL] * inverse
-            cy = h[i + ACCEL + 16] * inverse
-            cz = h[i + ACCEL + 32] * inverse
-            coef[i] = cx
-            coef[i + 8] = cy
-            coef[i + 16] = cz
-            bond[i] = (h[i + ACCEL + 1] * inverse - cx) * h[i + MASK]
-            bond[i + 8] = (h[i + ACCEL + 17] * inverse - cy) * h[i + MASK]
-            bond[i + 16] = (h[i + ACCEL + 33] * inverse - cz) * h[i + MASK]
-        for i in range(8):
-            h[i + RHS] = abs(h[i + ACCEL]) + abs(h[i + ACCEL + 16]) + abs(h[i + ACCEL + 32])
-            h[i + BOUND] += weight * abs(h[i + ACCEL])
-            h[i + BOUND + 8] += weight * abs(h[i + ACCEL + 16])
-            h[i + BOUND + 16] += weight * abs(h[i + ACCEL + 32])
-        largest = max(largest, _largest(h))
+        append(k, work, o + t * TILE, inverse, weight)
+        size = _largest(work, o + t * TILE + RHS)
+        largest = size if size > largest else largest
     return largest * inverse
 
 
 @kernel
-def _largest(h):
-    a = max(h[RHS], h[RHS + 1])
-    b = max(h[RHS + 2], h[RHS + 3])
-    c = max(h[RHS + 4], h[RHS + 5])
-    d = max(h[RHS + 6], h[RHS + 7])
-    return max(max(a, b), max(c, d))
+def _largest(work, p):
+    """Return the largest of eight numbers."""
+    a = work[p] if work[p] > work[p + 1] else work[p + 1]
+    b = work[p + 2] if work[p + 2] > work[p + 3] else work[p + 3]
+    c = work[p + 4] if work[p + 4] > work[p + 5] else work[p + 5]
+    d = work[p + 6] if work[p + 6] > work[p + 7] else work[p + 7]
+    a = a if a > b else b
+    c = c if c > d else d
+    return a if a > c else c
 
 
 @kernel
@@ -322,8 +309,8 @@ def chain_series(work, o, nt, nb, h, tolerance):
     """Expand the free motion about the present state (NUMERICS 1: Taylor recursion).
 
     Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present. Coefficients are
-    added until two in a row change the velocities at the end of a segment of length `h` by less than `tolerance`
-    of the fastest bond's rate, or KMAX is reached; then the segment is shortened.
+    added until what they leave out of the velocities at the end of a segment of length `h` is below `tolerance` of
+    the fastest bond's rate, judged by the last three terms, or KMAX is reached; then the segment is shortened.
 
     Returns
     -------
@@ -342,11 +329,12 @@ def chain_series(work, o, nt, nb, h, tolerance):
             w[i + RHS] = w[i + BONDRATE] ** 2 + w[i + BONDRATE + 8] ** 2 + w[i + BONDRATE + 16] ** 2
         for i in range(48):
             w[i + FORCE] = 0.0
-        rate = max(rate, _largest(w))
+        rate = max(rate, _largest(work, o + t * TILE + RHS))
     tolerance *= math.sqrt(rate)
     power = h
     weight = 1.0
-    before = 2.0 * tolerance
+    first = 0.0
+    before = 0.0
     k = 0
     while True:
         if k > 0:
@@ -358,10 +346,13 @@ def chain_series(work, o, nt, nb, h, tolerance):
         _tension_to_force(work, o, nt, k)
         chain_force_to_accel(work, o, nt)
         now = _store_order(work, o, nt, k, weight) * power * (k + 2)
-        if now <= tolerance and before <= tolerance:
-            return k + 2, h
-        if k + 2 == KMAX:
-            return KMAX, h * _shorten(before, now, tolerance)
+        if k > 1:
+            left = _left_out(first, before, now)
+            if left <= tolerance:
+                return k + 2, h
+            if k + 2 == KMAX:
+                return KMAX, h * math.exp(math.log(tolerance / left) / KMAX)
+        first = before
         before = now
         weight = weight * h
         power = power * h
@@ -369,11 +360,15 @@ def chain_series(work, o, nt, nb, h, tolerance):
 
 
 @kernel
-def _shorten(before, now, tolerance):
-    """Factor on a segment's length that brings its last two terms, of orders KMAX - 1 and KMAX, to `tolerance`."""
-    factor = 1.0
-    if before > tolerance:
-        factor = min(factor, math.exp(math.log(tolerance / before) / (KMAX - 2)))
-    if now > tolerance:
-        factor = min(factor, math.exp(math.log(tolerance / now) / (KMAX - 1)))
-    return factor
+def _left_out(first, before, now):
+    """Estimate the sum of the terms after the last three of a series, which shrink by about one ratio a step.
+
+    The ratio is taken over two steps, because odd or even terms alone may vanish (a straight rod turning).
+    """
+    last = now if now > before else before
+    if last == 0.0:
+        return 0.0
+    if first <= 0.0:
+        return last
+    ratio = math.sqrt(last / first)
+    return last * ratio / (1.0 - ratio) if ratio < 0.5 else last

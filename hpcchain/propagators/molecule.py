@@ -28,6 +28,9 @@ from hpcchain.sector.layout import (
     ROTOR,
 )
 
+# `chain_series` judges what a series leaves out, the other two its last terms, which must be smaller for the same.
+LAST_TERM = 1e-2
+
 
 @kernel
 def load(work, o, mol, m, table, graph, series, line, dt):
@@ -172,11 +175,11 @@ def expand(work, o, mol, m, graph, h, tolerance):
     if solver == BALLISTIC:
         return 1, h
     if solver == ROTOR:
-        return rotor_series(work, o, h, tolerance)
+        return rotor_series(work, o, h, LAST_TERM * tolerance)
     if solver == COLLOCATION:
         return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
     if solver == GRAPH:
-        return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, tolerance)
+        return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, LAST_TERM * tolerance)
     return chain_series(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], h, tolerance)
 
 
@@ -197,6 +200,24 @@ def acceleration_bound(work, o, b):
     """Return the bound of bead b's acceleration over the segment in the workspace [length / time^2]."""
     p = o + (b >> 3) * TILE + (b & 7) + BOUND
     return math.sqrt(work[p] ** 2 + work[p + 8] ** 2 + work[p + 16] ** 2)
+
+
+@kernel
+def series_error(work, o, n, order, h):
+    """Return a bound of how far a collocation series in the workspace is from the motion within h [length].
+
+    The part of the velocity that goes as the Legendre polynomial of degree s makes the series start with the molecule's
+    velocity: it is what the stages alone get wrong there. Its amplitude times h is several times the error found.
+    """
+    largest = 0.0
+    for b in range(n):
+        p = o + (b >> 3) * TILE + (b & 7) + COEF + ROW * order
+        largest = max(largest, work[p] ** 2 + work[p + 8] ** 2 + work[p + 16] ** 2)
+    bound = order * math.sqrt(largest) * h**order
+    s = order - 1
+    for k in range(1, s + 1):
+        bound *= k / (s + k)
+    return bound
 
 
 @kernel

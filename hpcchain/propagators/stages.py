@@ -88,6 +88,8 @@ def stages_move(work, o, nt, gs, go, dt):
 
     Unless that is SOLVED the state is left as it is.
     """
+    if dt == 0.0:
+        return SOLVED
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
     _start(work, o, nt, block)
     tables, ws = _tables(work, constants)

@@ -17,7 +17,8 @@ centre    4 float64   position about which the bead's neighbour list was made, a
 row       3 int32     first entry, length and capacity of the bead's list in `neighbour`
 place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `fill`, `where`: the cells' entries
 mol       14 int64    per molecule: columns MOL_… below
-pace      4 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length
+pace      5 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length;
+                      how far the series may be from the motion at most [length]
 first     2 float64   per molecule: ticks and remainder of its earliest event
 tag       4 int64     per molecule: depth, lower id, higher id of that event; the bead that holds it (-1: the end)
 ========  ==========  ======================================================================================
@@ -37,9 +38,8 @@ from hpcchain.sector.queue import queue_size
 
 NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
 
-MOL_FIRST, MOL_BEADS, MOL_SOLVER, MOL_BONDS, MOL_SERIES, MOL_TILES, MOL_TABLE, MOL_GRAPH, MOL_ORDER, MOL_SELF = range(10)
-MOL_IMAGE = 10
-MOL_ROOM = 13
+(MOL_FIRST, MOL_BEADS, MOL_SOLVER, MOL_BONDS, MOL_SERIES, MOL_TILES, MOL_TABLE, MOL_GRAPH, MOL_ORDER, MOL_SELF,
+ MOL_IMAGE, MOL_ROOM) = (*range(11), 13)
 MOL_COLUMNS = 14
 BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
 
@@ -141,7 +141,7 @@ def parameters(system, shell, cell):
     if not np.isfinite(par[CAP]):
         par[CAP] = float(np.max(box.size))
     par[CAP] *= 1.0 - 1e-9
-    par[TOLERANCE] = max(physics.tolerance * 1e-4, 1e-16)
+    par[TOLERANCE] = max(physics.tolerance * 1e-2, 1e-17)
     par[RESTITUTION] = physics.restitution
     par[MAX_STEP] = physics.step if physics.step > 0.0 else np.inf
     par[TIE_TIME] = physics.tick * 2.0**-20
@@ -228,7 +228,7 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
     row = np.zeros((n, 3), dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(capacity[ids])])
     row[:, 0], row[:, 2] = starts[:-1], capacity[ids]
-    pace = np.zeros((m, 4))
+    pace = np.zeros((m, 5))
     pace[:, 0] = state.step[topology.first_bead[order]]
     longest = int(tiles(beads.max()))
     leaves = queue_size(m)

@@ -13,6 +13,7 @@ from hpcchain.sector.layout import (
     BALLISTIC,
     MOL_BEADS,
     MOL_FIRST,
+    MOL_ROOM,
     MOL_SOLVER,
     MOL_TABLE,
     MOST_TIES,
@@ -22,7 +23,7 @@ from hpcchain.sector.layout import (
 )
 from hpcchain.sector.lists import build_lists
 from hpcchain.sector.queue import queue_build
-from hpcchain.sector.refine import bead_exactly
+from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import new_segment, relist_at, renew_lists, search_range, settle
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER = range(6)
@@ -36,15 +37,16 @@ def start(s):
     A segment is a function of its start state, so a restart makes the very segments that were interrupted.
     """
     par, mol = s.par, s.mol
+    o = np.int64(0)  # a literal would have every kernel compiled for it once more
     for m in range(len(mol)):
         first = mol[m, MOL_FIRST]
         ticks = s.line[first, 6]
         rest = s.line[first, 7]
         depth = s.seg[first, 1]
-        load_start(s.work, 0, mol, m, s.table, s.graph, s.line)
-        refresh(s.work, 0, mol, m, s.graph)
+        load_start(s.work, o, mol, m, s.table, s.graph, s.line)
+        refresh(s.work, o, mol, m, s.graph)
         new_segment(
-            par, s.line, s.span, s.seg, mol, s.pace, s.graph, s.series, s.count, s.work, 0, m, ticks, rest,
+            par, s.line, s.span, s.seg, mol, s.pace, s.graph, s.series, s.count, s.work, o, m, ticks, rest,
             depth,
         )  # fmt: skip
 
@@ -75,7 +77,7 @@ def search_all(s, base):
 def _search_molecule(s, m):
     search_range(
         s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count, s.bonded,
-        s.bond_row, (s.mol, s.table, s.graph, s.work), s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS],
+        s.bond_row, (s.mol, s.table, s.graph, s.work, s.pace), s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS],
     )  # fmt: skip
 
 
@@ -88,7 +90,7 @@ def _settle(s, m, base):
 def _search_one(s, i):
     search_range(
         s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count, s.bonded,
-        s.bond_row, (s.mol, s.table, s.graph, s.work), i, 1,
+        s.bond_row, (s.mol, s.table, s.graph, s.work, s.pace), i, np.int64(1),
     )  # fmt: skip
 
 
@@ -100,13 +102,14 @@ def _end_segment(s, m, ticks, rest):
         fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, 0, 0)
         aim(s.par, s.line, s.span, s.pace, first, m)
         return
-    load(s.work, 0, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3])
-    prepare(s.work, 0, s.mol, m, s.graph)
+    o = np.int64(0)
+    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3])
+    prepare(s.work, o, s.mol, m, s.graph)
     learn_pace(s.pace, m, s.pace[m, 3])
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         s.seg[i, 2] = 0
     new_segment(
-        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, 0, m, ticks, rest, 0
+        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, o, m, ticks, rest, o
     )
 
 
@@ -276,12 +279,14 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
 @kernel
 def frame(s, ticks, rest, position, velocity, image):
     """Write all beads' positions, velocities and image counts at one time, in local order."""
-    solve = (s.mol, s.table, s.graph, s.work)
+    solve = (s.mol, s.table, s.graph, s.work, s.pace)
     for i in range(len(s.line)):
         m = s.seg[i, 3]
         dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
-        ready = i > s.mol[m, MOL_FIRST]
-        x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, True, 0, ready)
+        o = s.mol[m, MOL_ROOM]
+        if i == s.mol[m, MOL_FIRST]:
+            bring(solve, s.line, s.seg, s.series, i, dt, o)
+        x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, o)
         position[i, 0] = x
         position[i, 1] = y
         position[i, 2] = z

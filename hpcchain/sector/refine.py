@@ -6,6 +6,8 @@ their own gap is zero (paper 001, whose nested intervals this replaces; NUMERICS
 two segments alone. Where the polynomials cross by a hair and the solutions do not, the search goes on behind the graze.
 """
 
+import math
+
 import numpy as np
 
 from hpcchain.contact.pair import curve, curved_contact
@@ -17,23 +19,28 @@ from hpcchain.sector.layout import COLLOCATION, MOL_FIRST, MOL_ROOM, MOL_SOLVER
 
 EXACT = 1e-15
 NEAR = 1e-11
+GOLDEN = 0.6180339887498949
 MOST_NEWTON = 12
 MOST_HALVINGS = 52
 MOST_GRAZES = 64
 
 
 @kernel
-def bead_exactly(solve, line, seg, series, i, t, exact, o, ready):
-    """Return position and velocity of bead i at time t after its segment's start, solved anew if `exact`.
-
-    The whole molecule is brought to workspace offset o for that, unless it is `ready` there.
-    """
-    mol, table, graph, work = solve
+def bring(solve, line, seg, series, i, t, o):
+    """Bring bead i's molecule to workspace offset o, a time t after its segment's start, if it is to be solved anew."""
+    mol, table, graph, work, pace = solve
     m = seg[i, 3]
-    if not exact or mol[m, MOL_SOLVER] != COLLOCATION:
-        return curve(line, seg, series, i, t)
-    if not ready:
+    if mol[m, MOL_SOLVER] == COLLOCATION:
         load(work, o, mol, m, table, graph, series, line, t)
+
+
+@kernel
+def bead_exactly(solve, line, seg, series, i, t, o):
+    """Return position and velocity of bead i at time t after its segment's start; its molecule was `bring`-ed there."""
+    mol, table, graph, work, pace = solve
+    m = seg[i, 3]
+    if mol[m, MOL_SOLVER] != COLLOCATION:
+        return curve(line, seg, series, i, t)
     b = i - mol[m, MOL_FIRST]
     p = o + (b >> 3) * TILE + (b & 7) + COEF
     q = p + ROW
@@ -41,35 +48,55 @@ def bead_exactly(solve, line, seg, series, i, t, exact, o, ready):
 
 
 @kernel
-def _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s, exact):
+def _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
     """Return the gap of a pair, or of bead i and a wall (j < 0, at sx, its side in sy), and the rate of the gap."""
-    width = d + growth * s
-    x, y, z, u, v, w = bead_exactly(solve, line, seg, series, i, ti + s, exact, 0, False)
+    oi = np.int64(0)
+    bring(solve, line, seg, series, i, ti + s, oi)
+    x, y, z, u, v, w = bead_exactly(solve, line, seg, series, i, ti + s, oi)
     if j < 0:
-        axis = (-1 - j) % 3
-        if axis == 1:
-            x, u = y, v
-        elif axis == 2:
-            x, u = z, w
-        return sy * (x - sx) - width, sy * u - growth
-    same = seg[i, 3] == seg[j, 3]
-    o = 0 if same else solve[0][seg[i, 3], MOL_ROOM]
-    xj, yj, zj, uj, vj, wj = bead_exactly(solve, line, seg, series, j, tj + s, exact, o, same)
-    rx = (x - xj) + sx
-    ry = (y - yj) + sy
-    rz = (z - zj) + sz
-    r = np.sqrt(rx * rx + ry * ry + rz * rz)
-    return r - width, (rx * (u - uj) + ry * (v - vj) + rz * (w - wj)) / r - growth
+        return _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
+    oj = oi
+    if seg[i, 3] != seg[j, 3]:
+        oj = solve[0][seg[i, 3], MOL_ROOM]
+        bring(solve, line, seg, series, j, tj + s, oj)
+    xj, yj, zj, uj, vj, wj = bead_exactly(solve, line, seg, series, j, tj + s, oj)
+    return _pair_gap((x - xj) + sx, (y - yj) + sy, (z - zj) + sz, u - uj, v - vj, w - wj, d + growth * s, growth)
 
 
 @kernel
-def _turn(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s):
+def _seen_gap(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
+    """Return the same of the polynomials."""
+    x, y, z, u, v, w = curve(line, seg, series, i, ti + s)
+    if j < 0:
+        return _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
+    xj, yj, zj, uj, vj, wj = curve(line, seg, series, j, tj + s)
+    return _pair_gap((x - xj) + sx, (y - yj) + sy, (z - zj) + sz, u - uj, v - vj, w - wj, d + growth * s, growth)
+
+
+@kernel
+def _wall_gap(j, x, y, z, u, v, w, place, side, width, growth):
+    axis = (-1 - j) % 3
+    if axis == 1:
+        x, u = y, v
+    elif axis == 2:
+        x, u = z, w
+    return side * (x - place) - width, side * u - growth
+
+
+@kernel
+def _pair_gap(x, y, z, u, v, w, width, growth):
+    r = math.sqrt(x * x + y * y + z * z)
+    return r - width, (x * u + y * v + z * w) / r - growth
+
+
+@kernel
+def _turn(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s):
     """Return when, from s on, the polynomials' gap stops falling, or `until`."""
     low = s
     high = s
     step = until * 2.0**-12
     for _ in range(MOST_HALVINGS):
-        gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, high, False)
+        gap, rate = _seen_gap(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, high)
         if not rate < 0.0:
             break
         if high >= until:
@@ -79,7 +106,7 @@ def _turn(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, 
         step *= 2.0
     for _ in range(MOST_HALVINGS):
         middle = 0.5 * (low + high)
-        gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, middle, False)
+        gap, rate = _seen_gap(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, middle)
         if rate < 0.0:
             low = middle
         else:
@@ -88,25 +115,54 @@ def _turn(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, 
 
 
 @kernel
+def _dip(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, low, high):
+    """Return where the gap is least between two times, or the first place tried where it is not positive, and it.
+
+    By golden section: the gap's rate is less accurate than the gap, its velocities being as they come (see `stages`).
+    """
+    a = high - GOLDEN * (high - low)
+    b = low + GOLDEN * (high - low)
+    gap_a, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, a)
+    gap_b, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, b)
+    for _ in range(MOST_HALVINGS):
+        if gap_a <= 0.0 or gap_b <= 0.0:
+            break
+        if gap_a < gap_b:
+            high, b, gap_b = b, a, gap_a
+            a = high - GOLDEN * (high - low)
+            gap_a, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, a)
+        else:
+            low, a, gap_a = a, b, gap_b
+            b = low + GOLDEN * (high - low)
+            gap_b, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, b)
+    if gap_a < gap_b:
+        return a, gap_a
+    return b, gap_b
+
+
+@kernel
 def _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s):
     """Return the contact near s by bisection, or inf, and when the gap begins to rise again."""
-    turn = _turn(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s)
-    gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, turn, True)
-    if gap > 0.0:
-        return np.inf, turn
+    turn = _turn(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s)
+    gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, turn)
     low = turn
-    high = turn
-    back = max(turn - s, until * 2.0**-20)
+    if gap > 0.0:
+        end = min(2.0 * turn - s, until)
+        low, gap = _dip(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s, end)
+        if gap > 0.0:
+            return np.inf, turn
+    high = low
+    back = max(low - s, until * 2.0**-20)
     while gap <= 0.0:
         if low == 0.0:
             return 0.0, turn
         high = low
         low = max(low - back, 0.0)
         back *= 2.0
-        gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, low, True)
+        gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, low)
     for _ in range(MOST_HALVINGS):
         middle = 0.5 * (low + high)
-        gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, middle, True)
+        gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, middle)
         if gap > 0.0:
             low = middle
         else:
@@ -120,7 +176,7 @@ def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
     last = np.inf
     time = s
     for _ in range(MOST_NEWTON):
-        gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, time, True)
+        gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, time)
         size = abs(gap)
         if size <= EXACT * d or (size <= NEAR * d and size > 0.25 * last) or (time == 0.0 and gap <= 0.0):
             return time, time
@@ -132,39 +188,47 @@ def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
 
 
 @kernel
-def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, s):
-    """Return the time of the contact that the polynomials have at s, or of the next one that is real, or inf.
+def _seen(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, just_hit):
+    """Return when the polynomials touch, or inf."""
+    if j < 0:
+        axis = (-1 - j) % 3
+        return wall_contact(line, seg, series, i, ti, axis, sy, sx, d, growth, bend, until, just_hit)
+    return curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, until, just_hit)
+
+
+@kernel
+def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, just_hit):
+    """Return when two beads, or a bead and a wall, touch, or inf: `curved_contact`, made exact.
+
+    The polynomials are searched for when they come as near as they may be wrong; what follows is decided by solutions.
 
     Parameters
     ----------
     solve : tuple
-        mol, table, graph, work of the sector; the workspace is used.
+        mol, table, graph, work, pace of the sector; the workspace is used.
     j : int
         The other bead, or a wall's code; then sx is the wall's place, sy its side (+1 lower), d the bead's radius.
-    ti, tj, sx, sy, sz, d, growth, bend, until : float
+    ti, tj, sx, sy, sz, d, growth, bend, until, just_hit :
         As for `curved_contact`.
-    s : float
-        The polynomials' contact, within [0, until] [time].
     """
-    solver = solve[0][seg[i, 3], MOL_SOLVER]
-    if solver != COLLOCATION and (j < 0 or solve[0][seg[j, 3], MOL_SOLVER] != COLLOCATION):
-        return s
+    wrong = solve[4][seg[i, 3], 4]
+    if j >= 0:
+        wrong += solve[4][seg[j, 3], 4]
+    s = 0.0
     for _ in range(MOST_GRAZES):
-        time, turn = _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s)
-        if time < np.inf:
-            return time
-        rest = until - turn
-        if rest <= 0.0:
-            return np.inf
-        width = d + growth * turn
-        if j < 0:
-            axis = (-1 - j) % 3
-            more = wall_contact(line, seg, series, i, ti + turn, axis, sy, sx, width, growth, bend, rest, True)
-        else:
-            more = curved_contact(
-                line, seg, series, i, j, ti + turn, tj + turn, sx, sy, sz, width, growth, bend, rest, rest, True
-            )
+        rest = until - s
+        more = _seen(
+            line, seg, series, i, j, ti + s, tj + s, sx, sy, sz, d + wrong + growth * s, growth, bend, rest, just_hit
+        )
         if more > rest:
             return np.inf
-        s = turn + more
+        if wrong == 0.0:
+            return s + more
+        time, turn = _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s + more)
+        if time < np.inf:
+            return time
+        just_hit = turn < until
+        if not just_hit:
+            return np.inf
+        s = turn
     return s

@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.kernel import kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
-from hpcchain.propagators.molecule import acceleration_bound, expand, refresh, store
+from hpcchain.propagators.molecule import acceleration_bound, expand, refresh, series_error, store
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     BALLISTIC,
@@ -79,6 +79,7 @@ def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, 
     order, h = expand(work, o, mol, m, graph, h, par[TOLERANCE])
     if solver != BALLISTIC:
         store(work, o, mol, m, series, order)
+    pace[m, 4] = series_error(work, o, n, order, h) if solver == COLLOCATION else 0.0
     fastest = 0.0
     for b in range(n):
         p = o + (b >> 3) * TILE + (b & 7) + COEF
@@ -180,7 +181,7 @@ def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, m, ba
 @kernel
 def search_range(par, line, span, seg, when, what, centre, row, neighbour, series, count, bonded, bond_row, solve,
                  first, n):  # fmt: skip
-    """Search every bead of a range; `solve` is (mol, table, graph, work) of the sector."""
+    """Search every bead of a range; `solve` is (mol, table, graph, work, pace) of the sector."""
     mol = solve[0]
     if par[RESOLVE] != 0.0:
         for i in range(first, first + n):

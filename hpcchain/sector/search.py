@@ -113,6 +113,8 @@ def search_bead(
         off_j = tj + horizon
         sigma = radius + span[j, 2]
         near = sigma * par[GROWTH] + 0.5 * (bend_i * off_i * off_i + bend_j * off_j * off_j)
+        if solve is not None:
+            near += solve[4][seg[i, 3], 4] + solve[4][seg[j, 3], 4]
         if growing != 0.0:
             near += sigma * growing * (_age(par, ticks, rest) + off_i)
         least = rx * rx + ry * ry + rz * rz
@@ -137,17 +139,16 @@ def search_bead(
                 continue
         else:
             count[5] += 1
-            s = curved_contact(
-                line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, horizon * SLACK, same
-            )
-            if s > horizon * SLACK:
-                continue
             if solve is not None:
                 s = exact_contact(
-                    solve, line, seg, series, i, np.int64(j), ti, tj, sx, sy, sz, d, growth, bend, until, min(s, until)
+                    solve, line, seg, series, i, np.int64(j), ti, tj, sx, sy, sz, d, growth, bend, until, same
                 )
-                if s > until:
-                    continue
+            else:
+                s = curved_contact(
+                    line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, horizon * SLACK, same
+                )
+            if s > horizon * SLACK:
+                continue
         if lag >= 0.0:
             t, r = after(ticks, rest, s, tick)
         else:
@@ -174,10 +175,10 @@ def search_bead(
     if par[WALLS] != 0.0:
         for axis in range(3):
             for side in range(2):
-                s = _wall(par, line, span, seg, series, i, axis, side, limit)
                 if solve is not None:
-                    if s <= limit:
-                        s = _exact_wall(par, line, span, seg, series, i, axis, side, limit, s, solve)
+                    s = _exact_wall(par, line, span, seg, series, i, axis, side, limit, solve)
+                else:
+                    s = _wall(par, line, span, seg, series, i, axis, side, limit)
                 if s > limit:
                     continue
                 t, r = after(ticks, rest, s, tick)
@@ -288,11 +289,17 @@ def _wall(par, line, span, seg, series, i, axis, side, limit):
 
 
 @kernel
-def _exact_wall(par, line, span, seg, series, i, axis, side, until, s, solve):
+def _exact_wall(par, line, span, seg, series, i, axis, side, limit, solve):
     wall = par[LOWER_WALL + axis] if side == 0 else par[UPPER_WALL + axis]
+    if wall == np.inf or wall == -np.inf:
+        return np.inf
+    sign = 1.0 - 2.0 * side
     growth = span[i, 2] * par[GROWTH_RATE]
     radius = span[i, 2] * par[GROWTH] + growth * _age(par, line[i, 6], line[i, 7])
+    gap = sign * (line[i, axis] - wall) - radius - solve[4][seg[i, 3], 4]
+    if gap > (span[i, 1] + growth) * limit * SLACK:
+        return np.inf
     return exact_contact(
-        solve, line, seg, series, i, -1 - axis - 3 * side, 0.0, 0.0, wall, 1.0 - 2.0 * side, 0.0, radius, growth,
-        span[i, 0], until, min(s, until),
+        solve, line, seg, series, i, -1 - axis - 3 * side, 0.0, 0.0, wall, sign, 0.0, radius, growth, span[i, 0], limit,
+        seg[i, 2] == 1,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from mixtures import mixed_input
-from run_folders import command, difference, frame_times, leftovers, log_rows, write_input
+from run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
 
 from hpcchain.io.events import read_events
 from hpcchain.io.observables import read
@@ -27,9 +27,7 @@ def place(tmp_path_factory):
 
 def run(place, name, *settings):
     """Run the input to a folder of its own with other settings; return the folder."""
-    words = [word for setting in settings for word in ("--set", setting)]
-    command(["run", "in.toml", "--output", name, *words], place)
-    return place / name
+    return run_here(place / "in.toml", place / name, settings=settings)
 
 
 def test_the_box_is_what_it_should_be(place):
@@ -45,7 +43,7 @@ def test_the_box_is_what_it_should_be(place):
 
 
 def test_the_start_from_a_file_is_the_start_itself(place):
-    command(["run", "grow.toml", "--output", "grown"], place)
+    run_here(place / "grow.toml", place / "grown")
     assert difference(place / "whole", place / "grown", ("trajectory", "events", "observables")) is None
 
 

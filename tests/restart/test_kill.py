@@ -6,7 +6,18 @@ import time
 import numpy as np
 import pytest
 from mixtures import mixed_input
-from run_folders import command, difference, frame_times, leftovers, log_rows, start, wait_for, write_input
+from run_folders import (
+    command,
+    difference,
+    frame_times,
+    leftovers,
+    log_rows,
+    resume_here,
+    run_here,
+    start,
+    wait_for,
+    write_input,
+)
 
 from hpcchain.io.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint_store import newest_valid
@@ -21,7 +32,7 @@ def place(tmp_path_factory):
     """A folder with an input and its uninterrupted run in `whole`."""
     folder = tmp_path_factory.mktemp("kill")
     write_input(folder / "in.toml", mixed_input(run={"end_time": END}, output=OUTPUT))
-    command(["run", "in.toml", "--output", "whole"], folder)
+    run_here(folder / "in.toml", folder / "whole")
     return folder
 
 
@@ -62,7 +73,7 @@ def test_killed_again_and_again(place):
     assert same_end(folder, place / "whole")
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1])
+@pytest.mark.parametrize("delay", [0.0, 0.03, 0.08])
 def test_killed_while_the_output_files_are_made(place, delay):
     folder = place / f"end-{delay}"
     process = start(["run", "in.toml", "--output", folder], place)
@@ -70,7 +81,7 @@ def test_killed_while_the_output_files_are_made(place, delay):
     assert wait_for(lambda: (folder / "checkpoints" / last).exists(), process)
     killed(process, delay)
     assert opens(folder)
-    command(["resume", folder], place)
+    resume_here(folder)
     assert same_end(folder, place / "whole")
     shutil.rmtree(folder)
 
@@ -81,5 +92,5 @@ def test_killed_before_the_first_checkpoint(place):
     process = start(["run", "in.toml", "--output", folder], place)
     assert wait_for(lambda: (folder / "run.lock").exists(), process)
     killed(process, 0.0)
-    command(["run", "in.toml", "--output", folder, "--until", "0.3", "--resume", "auto"], place)
+    run_here(place / "in.toml", folder, resume="auto", until=0.3)
     assert frame_times(folder) == [0.0, 0.1, 0.2, 0.3]

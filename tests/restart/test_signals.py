@@ -13,6 +13,8 @@ from run_folders import (
     frame_times,
     leftovers,
     log_rows,
+    resume_here,
+    run_here,
     start,
     wait_for,
     write_input,
@@ -55,27 +57,29 @@ def test_a_stop_leaves_a_checkpoint_and_no_trace(place, name, number):
     reached, end = checkpoint_times(folder)[0], checkpoint_times(folder)[0] + 0.3137
     assert reached > 0.0 and leftovers(folder) == []
     assert frame_times(folder)[-1] <= reached and len(frame_times(folder)) == len(log_rows(folder))
-    command(["resume", folder, "--until", repr(end)], place)
-    command(["run", f"{name}.toml", "--output", folder / "whole", "--until", repr(end)], place)
+    resume_here(folder, until=end)
+    run_here(place / f"{name}.toml", folder / "whole", until=end)
     assert difference(folder, folder / "whole") is None
 
 
 def test_a_checkpoint_in_passing(place):
     folder = place / "passing"
     process = start(["run", "seldom.toml", "--output", folder, "--set", "output.keep_checkpoints=100"], place)
-    assert wait_for(lambda: len(log_rows(folder)) >= 1, process)
+    assert wait_for(lambda: (folder / "checkpoints" / "ckpt-000000000.000000000000.h5").exists(), process)
+    time.sleep(0.2)
     for count in (2, 3, 4):
         process.send_signal(signal.SIGUSR2)
         assert wait_for(lambda: len(checkpoint_times(folder)) >= count, process)  # noqa: B023
     code, said = stopped(process, signal.SIGTERM)
     times = checkpoint_times(folder)[::-1]
     assert (code, len(times), times[0]) == (75, 5, 0.0) and times == sorted(set(times)), said
-    end = repr(times[-1] + 0.25)
-    command(["resume", folder, "--until", end], place)
-    command(["run", "seldom.toml", "--output", folder / "whole", "--until", end], place)
+    assert said.count("checkpoint written at t ") == 3
+    end = times[-1] + 0.25
+    resume_here(folder, until=end)
+    run_here(place / "seldom.toml", folder / "whole", until=end)
     assert difference(folder, folder / "whole") is None
     older = folder / "checkpoints" / f"ckpt-{times[2]:022.12f}.h5"
-    command(["resume", older, "--output", folder / "older", "--until", end], place)
+    resume_here(older, output=folder / "older", until=end)
     assert difference(folder / "older", folder / "whole") is None
 
 

@@ -1,0 +1,53 @@
+"""HDF5 files that cannot be closed, because the disk is full: how the process still ends as it should.
+
+The library cannot let such a file go. It complains each time one of the file's objects is forgotten, and crashes when
+it tries once more at the very end of the process.
+"""
+
+import os
+import sys
+from contextlib import contextmanager
+
+COMPLAINT = "Can't decrement id ref count"
+
+
+def open_files():
+    """Return how many files the library holds open; none when it is not even loaded."""
+    h5py = sys.modules.get("h5py")
+    return 0 if h5py is None else h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE)
+
+
+def leave(code, before):
+    """Return an exit code, or end the process with it at once when the library would crash later.
+
+    Parameters
+    ----------
+    code : int
+    before : int
+        `open_files()` when the command began: a command that fails and leaves more of them open could not close one.
+    """
+    if code and open_files() > before:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+@contextmanager
+def complaints_muted():
+    """Keep the library's complaints over forgotten objects, for which nobody can be told otherwise, off stderr."""
+    before = sys.excepthook, sys.unraisablehook
+
+    def show(kind, error, trace):
+        if COMPLAINT not in str(error):
+            before[0](kind, error, trace)
+
+    def show_unraisable(what):
+        if COMPLAINT not in str(what.exc_value):
+            before[1](what)
+
+    sys.excepthook, sys.unraisablehook = show, show_unraisable
+    try:
+        yield
+    finally:
+        sys.excepthook, sys.unraisablehook = before

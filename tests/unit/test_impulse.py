@@ -1,0 +1,303 @@
+"""The contact law against its dense form: energy, momenta, bonds, restitution, and several contacts at one instant."""
+
+import numpy as np
+import pytest
+
+from tests.unit import molecules, twins
+from tests.unit.kernel_tools import Bench, random_chain
+from tests.unit.test_chain import dense_kick
+from tests.unit.test_web import shuffled, web
+
+NO_BONDS = np.empty((0, 2), dtype=np.int64)
+SHAPES = {
+    "monomer": lambda seed: monomer(seed),
+    "dimer": lambda seed: random_chain(2, seed),
+    "chain3": lambda seed: random_chain(3, seed),
+    "chain9": lambda seed: random_chain(9, seed),
+    "web9": lambda seed: shuffled(random_chain(9, seed), 1),
+    "ring8": lambda seed: web("ring8", seed),
+}
+
+
+def monomer(seed, mass=None):
+    """Return one bead."""
+    rng = np.random.default_rng(seed)
+    m = rng.uniform(0.3, 3) if mass is None else mass
+    return NO_BONDS, rng.normal(size=(1, 3)), rng.normal(size=(1, 3)), np.array([m])
+
+
+def unit(vector):
+    """Return a vector of length 1."""
+    return np.asarray(vector, float) / np.linalg.norm(vector)
+
+
+def totals(bench):
+    """Return energy and momentum of all molecules."""
+    parts = [(m[3], bench.velocity(k)) for k, m in enumerate(bench.molecules)]
+    energy = sum(0.5 * np.sum(mass[:, None] * v**2) for mass, v in parts)
+    return energy, sum(mass @ v for mass, v in parts)
+
+
+def assert_bonds(bench):
+    """Check G v = 0 of all molecules."""
+    for k, (bonds, x, _, _) in enumerate(bench.molecules):
+        if len(bonds):
+            np.testing.assert_allclose(twins.gradient(bonds, x) @ bench.velocity(k).ravel(), 0, atol=2e-12)
+
+
+@pytest.mark.parametrize("restitution", [1.0, 0.8, 0.0])
+@pytest.mark.parametrize("second", SHAPES)
+@pytest.mark.parametrize("first", SHAPES)
+def test_two_molecules(first, second, restitution):
+    """v+ = v + p y, p = -(1 + e) n.v / n.y and dE = -(1 - e^2) (n.v)^2 / (2 n.y); momentum, L and bonds are kept."""
+    bench = Bench(SHAPES[first](1), SHAPES[second](2), stale=1)
+    (bonds_a, xa, va, ma), (bonds_b, xb, vb, mb) = bench.molecules
+    a, b = len(xa) // 2, len(xb) - 1
+    n = unit(vb[b] - va[a] + [0.1, 0.2, 0.3])
+    energy, momentum = totals(bench)
+    un = n @ (va[a] - vb[b])
+    size = bench.single((0, a), (1, b), n, restitution=restitution)
+    ya, yb = dense_kick(bonds_a, xa, ma, a, n), dense_kick(bonds_b, xb, mb, b, n)
+    mobility = n @ ya[a] + n @ yb[b]
+    assert un < 0
+    assert size == pytest.approx(-(1 + restitution) * un / mobility, rel=1e-11)
+    np.testing.assert_allclose(bench.velocity(0), va + size * ya, atol=1e-11)
+    np.testing.assert_allclose(bench.velocity(1), vb - size * yb, atol=1e-11)
+    after, momentum_after = totals(bench)
+    assert after - energy == pytest.approx(-0.5 * (1 - restitution**2) * un**2 / mobility, abs=1e-12 * energy)
+    np.testing.assert_allclose(momentum_after, momentum, atol=1e-12)
+    assert n @ (bench.velocity(0)[a] - bench.velocity(1)[b]) == pytest.approx(-restitution * un, abs=1e-12)
+    assert_bonds(bench)
+
+
+def test_angular_momentum_of_touching_molecules():
+    """With n along the line of centres no angular momentum is made."""
+    one, (bonds, x, v, mass) = random_chain(9, 3), random_chain(12, 4)
+    n = unit([1.0, 2.0, 2.0])
+    x = x - x[7] + one[1][4] - n
+    bench = Bench(one, (bonds, x, v, mass))
+    if n @ (one[2][4] - v[7]) > 0:
+        v = v + 4 * n
+        bench = Bench(one, (bonds, x, v, mass))
+
+    def spin():
+        return sum(np.cross(m[1], m[3][:, None] * bench.velocity(k)).sum(0) for k, m in enumerate(bench.molecules))
+
+    before = spin()
+    assert bench.single((0, 4), (1, 7), n) > 0
+    np.testing.assert_allclose(spin(), before, atol=1e-11)
+
+
+@pytest.mark.parametrize("growth", [0.0, 0.7])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_wall(shape, growth):
+    bench = Bench(SHAPES[shape](3))
+    bonds, x, v, mass = bench.molecules[0]
+    bead = len(x) - 1
+    n = np.zeros(3)
+    n[int(np.argmax(np.abs(v[bead])))] = -np.sign(v[bead][int(np.argmax(np.abs(v[bead])))])
+    size = bench.single((0, bead), None, n, growth=growth)
+    y = dense_kick(bonds, x, mass, bead, n)
+    np.testing.assert_allclose(bench.velocity(), v + size * y, atol=1e-11)
+    assert n @ bench.velocity()[bead] - growth == pytest.approx(-(n @ v[bead] - growth), abs=1e-12)
+    assert_bonds(bench)
+
+
+@pytest.mark.parametrize("shape", ["chain3", "chain9", "web9", "ring8"])
+def test_two_beads_of_one_molecule(shape):
+    bench = Bench(SHAPES[shape](5), stale=2)
+    bonds, x, v, mass = bench.molecules[0]
+    a, b = 0, 2
+    n = unit(v[b] - v[a] + 0.01)
+    energy, momentum = totals(bench)
+    size = bench.single((0, a), (0, b), n, restitution=1.0)
+    y = dense_kick(bonds, x, mass, a, n) - dense_kick(bonds, x, mass, b, n)
+    assert size == pytest.approx(-2 * (n @ (v[a] - v[b])) / (n @ (y[a] - y[b])), rel=1e-10)
+    np.testing.assert_allclose(bench.velocity(), v + size * y, atol=1e-10)
+    after, momentum_after = totals(bench)
+    assert after == pytest.approx(energy, rel=1e-12)
+    np.testing.assert_allclose(momentum_after, momentum, atol=1e-12)
+    assert_bonds(bench)
+
+
+def test_energy_that_was_lost_on_the_way_is_given_back():
+    bench = Bench(random_chain(9, 6), random_chain(5, 7))
+    n = unit(bench.velocity(1)[1] - bench.velocity(0)[8])
+    energy, momentum = totals(bench)
+    for lost in (1e-3, -1e-3):
+        bench.load()
+        assert bench.single((0, 8), (1, 1), n, lost=lost) > 0
+        assert totals(bench)[0] == pytest.approx(energy + lost, rel=1e-12)
+        np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-12)
+
+
+def test_receding_contact_has_no_impulse():
+    bench = Bench(monomer(1), monomer(2))
+    n = unit(bench.velocity(0)[0] - bench.velocity(1)[0])
+    before = bench.velocity(0), bench.velocity(1)
+    assert bench.single((0, 0), (1, 0), n) == 0.0
+    assert bench.single((0, 0), (1, 0), n, growth=1e-3) == 0.0
+    np.testing.assert_array_equal([bench.velocity(0), bench.velocity(1)], before)
+
+
+def test_who_is_first_does_not_matter():
+    one, two = random_chain(9, 6), random_chain(5, 7)
+    n = unit(two[2][1] - one[2][8])
+    forward, back = Bench(one, two), Bench(one, two)
+    assert forward.single((0, 8), (1, 1), n) == back.single((1, 1), (0, 8), -n)
+    for k in range(2):
+        np.testing.assert_array_equal(forward.velocity(k), back.velocity(k))
+
+
+def dense_law(bench, contacts, normals, growths, restitution):
+    """Return sizes p of (N Y) p = -(1 + e) (N v - g) and the velocities after, by dense matrices over all beads."""
+    counts = [len(m[1]) for m in bench.molecules]
+    first = np.concatenate([[0], np.cumsum(counts)])
+    x, v = (np.concatenate([m[k] for m in bench.molecules]) for k in (1, 2))
+    mass = np.concatenate([m[3] for m in bench.molecules])
+    bonds = np.concatenate([np.reshape(m[0], (-1, 2)) + first[k] for k, m in enumerate(bench.molecules)])
+    rows = np.zeros((len(contacts), len(x), 3))
+    for k, (a, b) in enumerate(contacts):
+        rows[k, first[a[0]] + a[1]] += normals[k]
+        if b is not None:
+            rows[k, first[b[0]] + b[1]] -= normals[k]
+    rows = rows.reshape(len(contacts), -1)
+    inverse, g = 1 / np.repeat(mass, 3), twins.gradient(bonds, x)
+    t = twins.tension_matrix(bonds, x, mass)
+    y = (inverse * (rows - (np.linalg.solve(t, g @ (inverse * rows).T).T @ g if len(bonds) else 0))).T
+    sizes = np.linalg.solve(rows @ y, -(1 + restitution) * (rows @ v.ravel() - growths))
+    after = (v.ravel() + y @ sizes).reshape(-1, 3)
+    return sizes, [after[first[k] : first[k + 1]] for k in range(len(counts))]
+
+
+CASES = {
+    "two chains, three contacts": [((0, 0), (1, 0)), ((0, 4), (1, 5)), ((0, 8), (1, 9))],
+    "one bead on two": [((0, 3), (1, 2)), ((0, 3), (1, 4))],
+    "between and inside": [((0, 1), (1, 2)), ((0, 2), (0, 6))],
+    "inside both": [((0, 1), (0, 4)), ((1, 0), (1, 8)), ((0, 8), (1, 9))],
+    "with a wall": [((0, 1), (1, 2)), ((0, 7), None), ((1, 9), None)],
+    "named the other way": [((1, 3), (0, 2)), ((0, 5), (1, 7))],
+}
+
+
+@pytest.mark.parametrize("restitution", [1.0, 0.5])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("kind", ["chains", "webs"])
+def test_several_contacts_at_once(case, restitution, kind):
+    pair = random_chain(9, 8), random_chain(12, 9)
+    if kind == "webs":
+        pair = tuple(shuffled(m, 3) for m in pair)
+    bench = Bench(*pair, stale=3)
+    rng = np.random.default_rng(1)
+    contacts = CASES[case]
+    normals = np.array([unit(rng.normal(size=3)) for _ in contacts])
+    growths = rng.uniform(0, 0.2, len(contacts))
+    energy, momentum = totals(bench)
+    expected, after = dense_law(bench, contacts, normals, growths, restitution)
+    status, sizes = bench.tied(contacts, normals, growths, restitution)
+    assert status == 0
+    np.testing.assert_allclose(sizes, expected, atol=1e-10 * np.abs(expected).max())
+    for k in range(2):
+        np.testing.assert_allclose(bench.velocity(k), after[k], atol=1e-10)
+    assert_bonds(bench)
+    for (a, b), n, g in zip(contacts, normals, growths, strict=True):
+        before = pair[a[0]][2][a[1]] - (0 if b is None else pair[b[0]][2][b[1]])
+        now = bench.velocity(a[0])[a[1]] - (0 if b is None else bench.velocity(b[0])[b[1]])
+        assert n @ now - g == pytest.approx(-restitution * (n @ before - g), abs=1e-11)
+    if "wall" not in case:
+        np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-11)
+
+
+@pytest.mark.parametrize("contacts", [
+    [((0, 3), (1, 2)), ((1, 6), (2, 0)), ((2, 0), (3, 1))],
+    [((3, 0), (0, 8)), ((2, 0), (0, 0)), ((1, 4), None), ((1, 3), (0, 2))],
+])  # fmt: skip
+def test_contacts_of_several_molecules_at_once(contacts):
+    """A row of molecules in touch, and one that is hit by three others."""
+    molecules_here = random_chain(9, 8), web("ring8", 9), monomer(10), random_chain(2, 11)
+    bench = Bench(*molecules_here, stale=4)
+    normals = np.array([unit(np.random.default_rng(k).normal(size=3)) for k in range(len(contacts))])
+    energy, momentum = totals(bench)
+    expected, after = dense_law(bench, contacts, normals, np.zeros(len(contacts)), 1.0)
+    status, sizes = bench.tied(contacts, normals)
+    assert status == 0
+    np.testing.assert_allclose(sizes, expected, atol=1e-10 * np.abs(expected).max())
+    for k in range(4):
+        np.testing.assert_allclose(bench.velocity(k), after[k], atol=1e-10)
+    assert_bonds(bench)
+    assert totals(bench)[0] == pytest.approx(energy, rel=1e-11)
+    if None not in [side for pair in contacts for side in pair]:
+        np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-11)
+
+
+def test_several_contacts_keep_the_energy():
+    bench = Bench(random_chain(9, 8), random_chain(12, 9))
+    energy, _ = totals(bench)
+    contacts = CASES["inside both"]
+    assert bench.tied(contacts, np.array([unit([1, 2, 3]), unit([-1, 0, 2]), unit([0, 1, -1])]))[0] == 0
+    assert totals(bench)[0] == pytest.approx(energy, rel=1e-12)
+
+
+def test_one_contact_among_ties_is_the_single_one():
+    one, two = random_chain(9, 10), random_chain(5, 11)
+    n = unit(two[2][1] - one[2][8])
+    single, tied = Bench(one, two), Bench(one, two)
+    size = single.single((0, 8), (1, 1), n)
+    status, sizes = tied.tied([((0, 8), (1, 1))], [n])
+    assert status == 0 and sizes[0] == pytest.approx(size, rel=1e-13)
+    for k in range(2):
+        np.testing.assert_allclose(tied.velocity(k), single.velocity(k), atol=1e-13)
+
+
+def test_unconnected_parts_exchange_no_momentum():
+    """Two contacts that share no molecule part: each has the impulse it would have alone (paper 000 gives one)."""
+    bonds = np.empty((0, 2), dtype=np.int64)
+    still, n = np.zeros((1, 3)), np.array([1.0, 0, 0])
+    moving = (bonds, still, np.array([[-2.0, 0, 0]]), np.array([1.0]))
+    target = (bonds, still, still, np.array([3.0]))
+    alone = Bench(moving, target)
+    size = alone.single((0, 0), (1, 0), n)
+    assert size == pytest.approx(2 * 2 / (1 + 1 / 3), rel=1e-15)
+    # beads at the two ends of a chain so heavy in the middle that they cannot feel each other
+    long = molecules.chain(3)
+    x = np.array([[0.0, 0, 0], [0, 1.0, 0], [0, 2.0, 0]])
+    v = np.array([[-2.0, 0, 0], [0, 0, 0], [-1.0, 0, 0]])
+    mass = np.array([1.0, 1e13, 1.0])
+    bench = Bench((np.array(long), x, v, mass), target)
+    status, sizes = bench.tied([((0, 0), None), ((0, 2), None)], [n, n])
+    assert status == 0
+    np.testing.assert_allclose(sizes, [4.0, 2.0], rtol=1e-11)
+
+
+def test_symmetric_double_contact_is_shared():
+    """A rod falling flat on a wall: equal impulses at its ends, none left for turning."""
+    x = np.array([[0.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0]])
+    v = np.tile([0.3, 0.0, -1.0], (3, 1))
+    bench = Bench((np.array(molecules.chain(3)), x, v, np.ones(3)))
+    up = np.array([0.0, 0, 1])
+    status, sizes = bench.tied([((0, 0), None), ((0, 1), None), ((0, 2), None)], [up, up, up])
+    assert status == 0
+    np.testing.assert_allclose(sizes, 2.0, rtol=1e-14)
+    np.testing.assert_allclose(bench.velocity(), np.tile([0.3, 0.0, 1.0], (3, 1)), atol=1e-15)
+
+
+def test_redundant_contacts_are_reported_and_change_nothing():
+    """The same contact twice makes N Y singular: the caller takes them one by one."""
+    bench = Bench(monomer(1), monomer(2))
+    before = bench.velocity(0)
+    n = unit(bench.velocity(1)[0] - bench.velocity(0)[0])
+    status, _ = bench.tied([((0, 0), (1, 0))] * 2, [n, n])
+    assert status == 1
+    np.testing.assert_array_equal(bench.velocity(0), before)
+
+
+@pytest.mark.parametrize("scale", [1e-14, 1e14])
+def test_the_unit_of_mass_does_not_matter(scale):
+    def pair(unit_of_mass):
+        return [(b, x, v, mass * unit_of_mass) for b, x, v, mass in (random_chain(9, 8), random_chain(12, 9))]
+
+    contacts, normals = CASES["one bead on two"], [unit([1, 2, 3]), unit([-1, 0, 2])]
+    plain, scaled = Bench(*pair(1.0)), Bench(*pair(scale))
+    (status, sizes), (status_scaled, sizes_scaled) = (bench.tied(contacts, normals) for bench in (plain, scaled))
+    assert status == status_scaled == 0
+    np.testing.assert_allclose(sizes_scaled / scale, sizes, rtol=1e-9)

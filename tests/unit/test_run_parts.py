@@ -1,0 +1,205 @@
+"""The small parts of run control: lock, signals, tally, run log, timers, compiling notice."""
+
+import json
+import logging
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hpcchain.errors import EXIT_RESUBMIT, UsageError
+from hpcchain.observe.observables import Observables
+from hpcchain.observe.runlog import RunLog
+from hpcchain.observe.timers import Timers, lines
+from hpcchain.parallel.comm import Single
+from hpcchain.run import lock as locks
+from hpcchain.run.compiling import CompilingNotice
+from hpcchain.run.folder import cut_log
+from hpcchain.run.lock import FolderLock
+from hpcchain.run.signals import Signals, Stopped
+from hpcchain.run.tally import Tally
+
+
+def test_the_lock_is_held_and_let_go(tmp_path):
+    folder = tmp_path / "out"
+    with FolderLock(folder):
+        (folder / "result").write_text("x")
+        holder = json.loads((folder / "run.lock").read_text())
+        assert (holder["pid"], holder["host"]) == (os.getpid(), socket.gethostname())
+        with pytest.raises(UsageError, match=f"process {os.getpid()} on "), FolderLock(folder):
+            pass
+        assert (folder / "run.lock").exists()
+    assert [path.name for path in folder.iterdir()] == ["result"]
+
+
+def test_the_lock_leaves_no_folder_of_its_own(tmp_path):
+    with FolderLock(tmp_path / "new"):
+        pass
+    (tmp_path / "old").mkdir()
+    with FolderLock(tmp_path / "old"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"pid": 1, "host": "elsewhere"}', '{"pid": "x"}', "\0" * 10])
+def test_what_a_killed_run_left_is_no_obstacle(tmp_path, text):
+    (tmp_path / "run.lock").write_text(text)
+    with FolderLock(tmp_path):
+        assert json.loads((tmp_path / "run.lock").read_text())["pid"] == os.getpid()
+
+
+def test_without_system_locks_a_living_process_holds_it(tmp_path, monkeypatch):
+    def refuse(*args):
+        raise OSError("no locks here")
+
+    monkeypatch.setattr(locks.fcntl, "flock", refuse)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        (tmp_path / "run.lock").write_text(json.dumps({"pid": other.pid, "host": socket.gethostname()}))
+        with pytest.raises(UsageError, match=f"process {other.pid} on "), FolderLock(tmp_path):
+            pass
+        other.communicate(b"\n")
+    with FolderLock(tmp_path):
+        pass
+
+
+def test_signals_are_remembered_and_given_back():
+    before = signal.getsignal(signal.SIGTERM)
+    with Signals() as signals:
+        assert (signals.stop, signals.save, signals.stop_early()) == (False, False, False)
+        signal.raise_signal(signal.SIGUSR2)
+        assert (signals.stop, signals.save) == (False, True)
+        for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
+            signals.stop = False
+            signal.raise_signal(number)
+            assert signals.stop
+        with pytest.raises(Stopped) as raised:
+            signals.stop_early()
+        assert raised.value.exit_code == EXIT_RESUBMIT
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+class Counting:
+    """Stands for an engine with counts that the test sets."""
+
+    def __init__(self):
+        self.counters = {"contacts": 0, "wall_contacts": 0}
+        self.virial = 0.0
+
+    def count(self, contacts, walls, virial):
+        """Add contacts and virial."""
+        self.counters["contacts"] += contacts
+        self.counters["wall_contacts"] += walls
+        self.virial += virial
+
+
+def test_a_tally_goes_on_across_restarts():
+    """Counts of the run and of the interval are the same with and without a restart in the middle of an interval."""
+    engine = Counting()
+    tally = Tally(engine, {})
+    engine.count(3, 1, 2.5)
+    tally.begin_interval()
+    engine.count(5, 2, 1.25)
+    other = Counting()
+    resumed = Tally(other, json.loads(json.dumps(tally.saved())))
+    engine.count(7, 0, 0.5)
+    other.count(7, 0, 0.5)
+    for found in (tally, resumed):
+        assert (found.contacts, found.wall_contacts) == (15, 3)
+        assert (found.interval_contacts, found.interval_virial) == (14, 1.75)
+        found.begin_interval()
+        assert (found.interval_contacts, found.interval_virial) == (0, 0.0)
+
+
+def test_the_run_log_is_json_with_the_promised_keys(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "hpcchain.run")
+    log = RunLog(tmp_path / "run.jsonl", 10.0)
+    observed = {"kinetic_energy": 2.0, "temperature": 1.0, "pressure": math.nan, "momentum": np.array([1.0, -3.0, 2.0])}
+    log.report(0.0, observed, 0, 0)
+    time.sleep(0.01)
+    log.report(5.0, observed | {"kinetic_energy": 2.5, "pressure": 0.5}, 30, 4)
+    first, second = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert first["pressure"] is None and first["energy_error"] == 0.0
+    assert (second["events"], second["contacts"], second["wall_contacts"]) == (34, 30, 4)
+    assert (second["energy_error"], second["momentum"], second["pressure"]) == (0.25, 3.0, 0.5)
+    assert second["events_per_second"] > 0.0 and 0.0 < second["time_left"] < 60.0
+    assert "events 34" in caplog.messages[1] and "left" in caplog.messages[1]
+
+
+def test_a_log_is_cut_back_to_whole_rows(tmp_path):
+    path = tmp_path / "run.jsonl"
+    cut_log(path, 3)
+    assert not path.exists()
+    path.write_text('{"a": 1}\n{"a": 2}\n7\n{"a": 3}\n{"a"')
+    cut_log(path, 5)
+    assert path.read_text() == '{"a": 1}\n{"a": 2}\n{"a": 3}\n'
+    cut_log(path, 1)
+    assert path.read_text() == '{"a": 1}\n'
+    cut_log(path, 0)
+    assert path.read_text() == ""
+
+
+def test_timers_table_and_its_lines():
+    timers = Timers()
+    with timers.phase("search"), timers.phase("inner"):
+        time.sleep(0.01)
+    with timers.phase("search"):
+        time.sleep(0.01)
+    table = timers.table(Single())
+    assert list(table)[:2] == ["total", "search"] and table["search"][0] >= 0.02 > table["inner"][2] >= 0.01
+    text = lines({"total": (2.0, 4.0, 6.0), "search": (1.0, 1.0, 1.0)})
+    assert text[1].split() == ["total", "2.000", "4.000", "6.000", "100.0", "%"]
+    assert text[2].split() == ["search", "1.000", "1.000", "1.000", "25.0", "%"]
+
+
+def test_observables_by_hand():
+    """Two beads of mass 2 and 1, one box length apart in their images."""
+    topology = SimpleNamespace(mass=np.array([2.0, 1.0]), molecules=2)
+    system = SimpleNamespace(topology=topology, box=SimpleNamespace(size=np.full(3, 4.0), volume=64.0))
+    position, velocity = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    image = np.array([[0, 0, 0], [0, 1, 0]])
+    row = Observables(system, freedom=3).measure(position, velocity, image, 0.5, 6.0, 11)
+    assert (row["kinetic_energy"], row["temperature"], row["contacts"]) == (3.0, 2.0, 11)
+    assert row["momentum"].tolist() == [2.0, 2.0, 0.0]
+    assert row["angular_momentum"].tolist() == [0.0, 0.0, 2.0 - 10.0]
+    assert row["pressure"] == (2 * 2.0 + 6.0 / 1.5) / 64.0
+    assert math.isnan(Observables(system, freedom=3).measure(position, velocity, image, 0.0, 0.0, 0)["pressure"])
+
+
+class Kernel:
+    """Stands for a jitted function: not there, then missed in the cache, then compiled."""
+
+    def __init__(self):
+        self.signatures = []
+        self.stats = SimpleNamespace(cache_misses={})
+
+
+def said(caplog, act):
+    """Return what a notice logged while a kernel went through an action."""
+    caplog.set_level(logging.INFO, "hpcchain.run")
+    kernel = Kernel()
+    with CompilingNotice([kernel]):
+        act(kernel)
+        time.sleep(0.35)
+    return caplog.messages
+
+
+def test_a_cold_cache_is_announced_once(caplog):
+    def compile_it(kernel):
+        kernel.stats.cache_misses["signature"] = 1
+        time.sleep(0.35)
+        kernel.signatures.append("signature")
+
+    messages = said(caplog, compile_it)
+    assert [message.split()[0] for message in messages] == ["compiling", "compiled"]
+
+
+def test_a_warm_cache_and_a_run_that_ends_early_are_silent(caplog):
+    assert said(caplog, lambda kernel: kernel.signatures.append("signature")) == []
+    assert said(caplog, lambda kernel: None) == []

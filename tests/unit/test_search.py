@@ -1,0 +1,194 @@
+"""The earliest event of a bead against all beads and walls sampled over the whole segment."""
+
+import numpy as np
+import pytest
+
+from hpcchain.model.system import OPEN, PERIODIC, WALL
+from hpcchain.sector.engine import Engine
+from tests.unit.gases import MIXTURE, gas, monomer
+from tests.unit.kernel_tools import (
+    TICK,
+    bead_curves,
+    enlist,
+    list_ends,
+    make_system,
+    plain_sector,
+    search_one,
+    set_growth,
+    set_start,
+    start,
+)
+
+SAMPLES = 300
+
+
+class Sampled:
+    """All beads' present paths of an engine, and the gaps between them by brute force."""
+
+    def __init__(self, engine, system):
+        s = engine.sector
+        self.system, self.ids = system, engine.ids
+        self.paths, self.start, self.length = bead_curves(s)
+        self.known = np.minimum(self.start + self.length, list_ends(s))
+        self.scale, self.rate = engine.growth
+        box = system.box
+        self.period = np.where(box.boundary == PERIODIC, box.size, 0.0)
+        self.inverse = np.where(box.boundary == PERIODIC, 1 / box.size, 0.0)
+        self.radius = 0.5 * system.topology.diameter[engine.ids]
+        bonds = np.full(len(self.ids), 0)
+        local = np.empty_like(bonds)
+        local[self.ids] = np.arange(len(self.ids))
+        self.bonded = {(local[i], local[j]) for i, j in system.topology.bonds}
+        self.bonded |= {(j, i) for i, j in self.bonded}
+
+    def at(self, i, time):
+        """Return positions and velocities of bead i at absolute times."""
+        t, c = np.asarray(time) - self.start[i], self.paths[i]
+        powers = t[..., None] ** np.arange(len(c))
+        return powers @ c, powers[..., :-1] @ (c[1:] * np.arange(1, len(c))[:, None])
+
+    def pair(self, i, j, time):
+        """Return the gap of two beads (nearest image) and its rate."""
+        (xi, vi), (xj, vj) = self.at(i, time), self.at(j, time)
+        r = xi - xj
+        r = r - self.period * np.rint(r * self.inverse)
+        distance = np.linalg.norm(r, axis=-1)
+        sigma = self.radius[i] + self.radius[j]
+        rate = (r * (vi - vj)).sum(-1) / distance - sigma * self.rate
+        return distance - sigma * (self.scale + self.rate * np.asarray(time)), rate
+
+    def wall(self, i, code, time):
+        """Return the gap between a bead and the wall of a code, and its rate."""
+        axis, upper = (-1 - code) % 3, (-1 - code) >= 3
+        x, v = self.at(i, time)
+        sign = -1.0 if upper else 1.0
+        place = self.system.box.origin[axis] + (self.system.box.size[axis] if upper else 0.0)
+        gap = sign * (x[..., axis] - place) - self.radius[i] * (self.scale + self.rate * np.asarray(time))
+        return gap, sign * v[..., axis] - self.radius[i] * self.rate
+
+    def no_contact_before(self, i, time):
+        """Check that no sampled gap is negative between the start of bead i's segment and a time.
+
+        With a bead whose list ends before, only until then: it will ask again itself.
+        """
+        walls = [-1 - a - 3 * side for a in range(3) if self.system.box.boundary[a] == WALL for side in range(2)]
+        for code in walls:
+            gap = self.wall(i, code, np.linspace(self.start[i], time, SAMPLES))[0]
+            assert gap.min() > -1e-11
+        for j in range(len(self.ids)):
+            if j == i or (i, j) in self.bonded:
+                continue
+            low = max(self.start[i], self.start[j])
+            high = min(time, self.known[j])
+            if high > low:
+                gap = self.pair(i, j, np.linspace(low, high, SAMPLES))[0]
+                assert gap.min() > -1e-11, (i, j)
+
+
+def check(engine, system, beads):
+    """Search all beads; compare contacts and `beads` with sampled paths; return how many met a bead, and a wall."""
+    s = engine.sector
+    sampled = Sampled(engine, system)
+    pairs = walls = 0
+    for i in range(len(sampled.ids)):
+        time, partner = search_one(s, i)
+        end = sampled.start[i] + sampled.length[i]
+        if partner >= 0:
+            pairs += 1
+            assert max(sampled.start[i], sampled.start[partner]) <= time
+            assert time <= min(end, sampled.start[partner] + sampled.length[partner]) + 1e-8
+            gap, rate = sampled.pair(i, partner, time)
+            assert abs(gap) < 1e-12 and rate < 1e-6
+            time_back, partner_back = search_one(s, partner)
+            assert time_back <= time * (1 + 1e-14)
+            if partner_back == i:
+                assert time_back == pytest.approx(time, rel=1e-14)
+        elif -7 < partner < 0:
+            walls += 1
+            gap, rate = sampled.wall(i, partner, time)
+            assert abs(gap) < 1e-12 and rate < 1e-6
+        if i in beads or (partner >= 0 and partner % 2):
+            sampled.no_contact_before(i, min(time, end) - 1e-9)
+    return pairs, walls
+
+
+CASES = {
+    "mixture": (MIXTURE * 3, (PERIODIC,) * 3, 2.6, (1.0, 0.0)),
+    "walls": (MIXTURE * 3, (WALL, PERIODIC, WALL), 2.6, (1.0, 0.0)),
+    "monomers": (["monomer"] * 60, (PERIODIC, OPEN, WALL), 1.3, (1.0, 0.0)),
+    "growing monomers": (["monomer"] * 60, (PERIODIC, PERIODIC, WALL), 1.2, (0.8, 0.05)),
+    "growing mixture": (MIXTURE * 3, (PERIODIC,) * 3, 2.8, (0.7, 0.05)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_bead_of_running_gases(case):
+    """After some time the segments start at different times; then every bead's event is that of brute force."""
+    kinds, boundary, pitch, growth = CASES[case]
+    pitch = pitch if "monomers" in case else 4.3
+    system = gas(kinds, 1, pitch, boundary=boundary, diameter=1.0 if "monomers" in case else 0.8)
+    engine = Engine(system, growth=growth)
+    pairs = walls = 0
+    for time in np.linspace(0.05, 3.0, 20):
+        engine.advance(time)
+        found = check(engine, system, np.random.default_rng(2).permutation(len(engine.ids))[:2])
+        pairs, walls = pairs + found[0], walls + found[1]
+    assert pairs > 3
+    if WALL in boundary and "monomers" in case:
+        assert walls > 0
+
+
+def two_beads(growth=(1.0, 0.0)):
+    """Return the sector of two monomers, to be placed at will."""
+    s = plain_sector(make_system([monomer([0, 0, 0], [0, 0, 0]), monomer([3, 0, 0], [0, 0, 0])]), shell=5.0)
+    set_growth(s, *growth)
+    start(s)
+    return s
+
+
+@pytest.mark.parametrize("growth", [(1.0, 0.0), (0.9, 0.013)])
+def test_who_asks_does_not_matter(growth):
+    """Both beads of a pair find the same contact to the last bit, whichever segment began first."""
+    s = two_beads(growth)
+    rng = np.random.default_rng(0)
+    met = 0
+    for _ in range(2000):
+        x = rng.normal(size=3)
+        x *= 1.5 / np.linalg.norm(x)
+        set_start(s, 0, np.zeros(3), 0.5 * x + 0.1 * rng.normal(size=3), (rng.integers(64), rng.uniform(0, TICK)))
+        set_start(s, 1, x, -0.5 * x + 0.1 * rng.normal(size=3), (rng.integers(64), rng.uniform(0, TICK)))
+        assert enlist(s) == 0
+        search_one(s, 0)
+        search_one(s, 1)
+        if s.what[0, 0] == 1:
+            met += 1
+            np.testing.assert_array_equal(s.when[0], s.when[1])
+            np.testing.assert_array_equal(s.what[:, 2], s.what[0, 2])
+    assert met > 500
+
+
+def test_contact_with_a_segment_that_began_earlier():
+    """Beads 2.5 apart closing at 1 from ticks 4 on, the other under way since tick 0."""
+    s = two_beads()
+    set_start(s, 0, (0, 0, 0), (0.5, 0, 0), (0.0, 0.0))
+    set_start(s, 1, (0.5 * 4 * TICK + 2.5, 0, 0), (-0.5, 0, 0), (4.0, 0.0))
+    assert enlist(s) == 0
+    for i in range(2):
+        time, partner = search_one(s, i)
+        assert partner == 1 - i
+        assert time == pytest.approx(4 * TICK + 1.5, rel=1e-15)
+
+
+def test_equal_times_are_settled_by_ids():
+    """A bead that would meet two others at the same instant takes the pair of lower ids, in any order of its list."""
+    for flip in (False, True):
+        x = [[0, 0, 0], [-2.0, 0, 0], [2.0, 0, 0]]
+        v = [[0, 0, 0], [1.0, 0, 0], [-1.0, 0, 0]]
+        s = plain_sector(make_system([monomer(p, q) for p, q in zip(x, v, strict=True)]), shell=2.0)
+        start(s)
+        assert enlist(s) == 0
+        if flip:
+            first, length = s.row[0, :2]
+            s.neighbour[first : first + length] = s.neighbour[first : first + length][::-1].copy()
+        time, partner = search_one(s, 0)
+        assert (time, partner) == (1.0, 1)
