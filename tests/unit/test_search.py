@@ -13,6 +13,7 @@ from tests.unit.kernel_tools import (
     list_ends,
     make_system,
     plain_sector,
+    reverse_lists,
     search_one,
     set_growth,
     set_start,
@@ -179,16 +180,17 @@ def test_contact_with_a_segment_that_began_earlier():
         assert time == pytest.approx(4 * TICK + 1.5, rel=1e-15)
 
 
-def test_equal_times_are_settled_by_ids():
+@pytest.mark.parametrize("middle", [0, 1, 2])
+@pytest.mark.parametrize("flip", [False, True])
+def test_equal_times_are_settled_by_ids(middle, flip):
     """A bead that would meet two others at the same instant takes the pair of lower ids, in any order of its list."""
-    for flip in (False, True):
-        x = [[0, 0, 0], [-2.0, 0, 0], [2.0, 0, 0]]
-        v = [[0, 0, 0], [1.0, 0, 0], [-1.0, 0, 0]]
-        s = plain_sector(make_system([monomer(p, q) for p, q in zip(x, v, strict=True)]), shell=2.0)
-        start(s)
-        assert enlist(s) == 0
-        if flip:
-            first, length = s.row[0, :2]
-            s.neighbour[first : first + length] = s.neighbour[first : first + length][::-1].copy()
-        time, partner = search_one(s, 0)
-        assert (time, partner) == (1.0, 1)
+    left, right = (i for i in range(3) if i != middle)
+    x, v = np.zeros((2, 3, 3))
+    x[[left, right], 0] = -2.0, 2.0
+    v[[left, right], 0] = 1.0, -1.0
+    s = plain_sector(make_system([monomer(p, q) for p, q in zip(x, v, strict=True)]), shell=2.0)
+    start(s)
+    assert enlist(s) == 0
+    if flip:
+        reverse_lists(s)
+    assert search_one(s, middle) == (1.0, left)
