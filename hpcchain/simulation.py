@@ -67,6 +67,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None):
     comm : Single or World
     """
     config = with_end(load_config(path, overrides), until)
+    require_one_rank(comm)
     folder = Path(output if output is not None else config.output.directory)
     mpi = mpi_of(comm)
     with Signals() as signals, FolderLock(folder, mpi), CompilingNotice():
@@ -97,6 +98,7 @@ def resume(source, until=None, output=None, comm=None):
     """
     source, mpi = Path(source), mpi_of(comm)
     require_exists(source, mpi)
+    require_one_rank(comm)
     is_run = root_does(mpi, source, "looking at it", source.is_dir)
     home = source if is_run else folders.home_of(source)
     if home is None and output is None:
@@ -131,6 +133,12 @@ def warmup():
         path = Path(folder) / "warmup.toml"
         path.write_text(WARMUP, encoding="utf-8")
         run(path, output=Path(folder) / "out", comm=Single())
+
+
+def require_one_rank(comm):
+    """Raise UsageError on several ranks: the engine of this version has no sectors yet."""
+    if comm is not None and comm.size > 1:
+        raise UsageError(f"the engine of this version runs on 1 rank, not on {comm.size}; start it without mpirun")
 
 
 def mpi_of(comm):

@@ -771,7 +771,7 @@ def convolve(k, work, o):
 
 @kernel
 def append_0(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 592] = h[i + 1000] * inverse
         h[i + 64] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -787,7 +787,7 @@ def append_0(work, o, inverse, weight):
 
 @kernel
 def append_1(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 616] = h[i + 1000] * inverse
         h[i + 96] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -803,7 +803,7 @@ def append_1(work, o, inverse, weight):
 
 @kernel
 def append_2(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 640] = h[i + 1000] * inverse
         h[i + 128] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -819,7 +819,7 @@ def append_2(work, o, inverse, weight):
 
 @kernel
 def append_3(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 664] = h[i + 1000] * inverse
         h[i + 160] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -835,7 +835,7 @@ def append_3(work, o, inverse, weight):
 
 @kernel
 def append_4(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 688] = h[i + 1000] * inverse
         h[i + 192] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -851,7 +851,7 @@ def append_4(work, o, inverse, weight):
 
 @kernel
 def append_5(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 712] = h[i + 1000] * inverse
         h[i + 224] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -867,7 +867,7 @@ def append_5(work, o, inverse, weight):
 
 @kernel
 def append_6(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 736] = h[i + 1000] * inverse
         h[i + 256] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -883,7 +883,7 @@ def append_6(work, o, inverse, weight):
 
 @kernel
 def append_7(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 760] = h[i + 1000] * inverse
         h[i + 288] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -899,7 +899,7 @@ def append_7(work, o, inverse, weight):
 
 @kernel
 def append_8(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 784] = h[i + 1000] * inverse
         h[i + 320] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -915,7 +915,7 @@ def append_8(work, o, inverse, weight):
 
 @kernel
 def append_9(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 808] = h[i + 1000] * inverse
         h[i + 352] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -931,7 +931,7 @@ def append_9(work, o, inverse, weight):
 
 @kernel
 def append_10(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 832] = h[i + 1000] * inverse
         h[i + 384] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -947,7 +947,7 @@ def append_10(work, o, inverse, weight):
 
 @kernel
 def append_11(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 856] = h[i + 1000] * inverse
         h[i + 416] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -963,7 +963,7 @@ def append_11(work, o, inverse, weight):
 
 @kernel
 def append_12(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 880] = h[i + 1000] * inverse
         h[i + 448] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -979,7 +979,7 @@ def append_12(work, o, inverse, weight):
 
 @kernel
 def append_13(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 904] = h[i + 1000] * inverse
         h[i + 480] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]
@@ -995,7 +995,7 @@ def append_13(work, o, inverse, weight):
 
 @kernel
 def append_14(work, o, inverse, weight):
-    h = work[o : o + 1064]
+    h = work[o : o + 1120]
     for i in range(8):
         h[i + 928] = h[i + 1000] * inverse
         h[i + 512] = (h[i + 1001] - h[i + 1000]) * inverse * h[i + 1080]

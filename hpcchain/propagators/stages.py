@@ -4,8 +4,22 @@ A segment is solved from its start state over its whole length for the dense pol
 once more over a shorter time wherever a state inside it is wanted: at a contact, in a frame, at its end. Such a state
 is of order 2s and a function of the start state and the time alone, so nothing but the start state has to be kept.
 
-**Which velocity is carried.** Nodes keep the end velocity as it comes: energy, momenta and |b|^2 then hold to
-round-off. G v is O(tau^s) there and does not add up, since the steps are reversible.
+**Which velocity is carried.** Nodes keep the end velocity as it comes, for energy, momenta and |b|^2 to hold to
+round-off: projecting it to G v = 0 loses energy of order tau^2s at every node, always in the same direction. Where that
+is below NOTHING of the kinetic energy it is projected, so that G v, O(tau^s) a step, does not walk. A contact projects
+both molecules, and its impulse is made so much larger that it gives back the energy that this took. Measured:
+
+=================================  ==============  ==============  =============  ===============
+1e5 free segments, s, tau          energy          ang. momentum   bonds          G v
+=================================  ==============  ==============  =============  ===============
+chain of 4, s = 6, tau = .05       5e-14           2e-14           6e-14          3e-8
+ring of 6, s = 6, tau = .05        4e-14           6e-14           8e-14          5e-8
+star of 7, s = 4, tau = .05        6e-14           1e-13           2e-13          3e-5
+chain of 11, s = 4, tau = .1       1e-12           1e-12           2e-13          6e-2
+=================================  ==============  ==============  =============  ===============
+
+(as it comes throughout; with the rule above the first two lines' G v stays below 2e-8). Thermal chain of 5
+over 220 contacts, s, tau = 6, .05 / 4, .1 / 3, .1 / 2, .05: energy to 9e-16 / 4e-14 / 1e-14 / 5e-15.
 
 The scratch follows that of `web`, in the place of the series' workspace: the stages' constants (number of stages,
 tolerance of the solver, then the arrays of GaussTables) and the workspace of `collocation`.

@@ -1,6 +1,7 @@
 """Says that the engine is being compiled, when it is: the compile cache is cold or belongs to other sources."""
 
 import logging
+import sys
 import threading
 import time
 
@@ -8,7 +9,8 @@ from hpcchain.sector import loop
 
 LOG = logging.getLogger("hpcchain.run")
 KERNELS = (loop.start, loop.enlist, loop.search_all, loop.advance, loop.frame)
-POLL_SECONDS = 0.1
+PACKAGE = "hpcchain."
+POLL_SECONDS = 0.2
 
 
 class CompilingNotice:
@@ -18,10 +20,13 @@ class CompilingNotice:
     ----------
     kernels : sequence of jitted functions
         The watch ends when all of them are ready.
+    watched : callable, optional
+        Returns the functions of which one that is not in the cache is worth a word; default: all of the program's.
     """
 
-    def __init__(self, kernels=KERNELS):
+    def __init__(self, kernels=KERNELS, watched=None):
         self._kernels = kernels
+        self._watched = watched or jitted_functions
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="compiling-notice", daemon=True)
 
@@ -36,13 +41,19 @@ class CompilingNotice:
     def _watch(self):
         begin = None
         while not all(is_ready(kernel) for kernel in self._kernels):
-            if begin is None and any(was_missed(kernel) for kernel in self._kernels):
+            if begin is None and any(was_missed(kernel) for kernel in self._watched()):
                 begin = time.perf_counter()
                 LOG.info("compiling for this machine: once, up to two minutes ('hpcchain warmup' does it beforehand)")
             if self._over.wait(POLL_SECONDS):
                 return
         if begin is not None:
             LOG.info("compiled after %.0f s", time.perf_counter() - begin)
+
+
+def jitted_functions():
+    """Return the jitted functions of all modules of the program that are loaded."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(PACKAGE)]
+    return [value for module in modules for value in list(vars(module).values()) if hasattr(value, "signatures")]
 
 
 def is_ready(kernel):

@@ -210,7 +210,7 @@ def test_restarts_and_lists_leave_no_trace(stages, step, tmp_path):
 def test_too_long_a_step_is_halved(tmp_path):
     """Where the stages are not found the segment is shortened: contacts are the same, energy is conserved."""
     system = tables.trimer()
-    engine = Engine(start(system, tmp_path, 12, 60.0), log_events=True)
+    engine = Engine(start(system, tmp_path, 8, 8.0), log_events=True)
     engine.advance(20.0)
     assert engine.counters["segments"] > 5
     assert np.max(np.abs(instants(engine.drain_events())[:4] - tables.load("trimer_44").time[:4].astype(float))) < 1e-4

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpcchain.propagators.convolution import convolve
-from hpcchain.propagators.lanes import FORCE, HIST, KMAX, RATE, TILE
+from hpcchain.propagators.convolution import append, convolve
+from hpcchain.propagators.lanes import ACCEL, BOUND, COEF, FORCE, HIST, KMAX, MASK, RATE, RHS, ROW, TILE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,6 +33,31 @@ def test_products(k):
     changed = np.flatnonzero(work != before) - offset
     allowed = {FORCE + 8 + 16 * c + i for c in range(3) for i in range(8)} | {RATE + i for i in range(8)}
     assert set(changed) == allowed
+
+
+@pytest.mark.parametrize("k", range(KMAX - 1))
+def test_coefficients_from_accelerations(k):
+    """Order k + 2 of beads and (masked) bonds, the sum of sizes into the bound, and the sizes for the caller."""
+    rng = np.random.default_rng(k)
+    work = rng.normal(size=13 + TILE)
+    before, tile = work.copy(), work[13:]
+    old = tile.copy()
+    append(k, work, 13, 0.25, 3.0)
+    accel = old[ACCEL : ACCEL + 48].reshape(3, 16)
+    mask = old[MASK : MASK + 8]
+    size = 3 * 8
+    places = {
+        COEF + ROW * (k + 2): 0.25 * accel[:, :8],
+        HIST + 32 * (k + 2): 0.25 * (accel[:, 1:9] - accel[:, :8]) * mask,
+        BOUND: old[BOUND : BOUND + size].reshape(3, 8) + 3.0 * np.abs(accel[:, :8]),
+        RHS: np.abs(accel[:, :8]).sum(axis=0),
+    }
+    allowed = set()
+    for at, expected in places.items():
+        got = tile[at : at + expected.size].reshape(expected.shape)
+        np.testing.assert_allclose(got, expected, rtol=1e-14, atol=1e-15)
+        allowed |= set(range(at, at + expected.size))
+    assert set(np.flatnonzero(work != before) - 13) <= allowed
 
 
 def test_generated_file_is_current():

@@ -20,7 +20,7 @@ from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.comm import Single
 from hpcchain.run import lock as locks
-from hpcchain.run.compiling import CompilingNotice
+from hpcchain.run.compiling import CompilingNotice, jitted_functions
 from hpcchain.run.folder import cut_log
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.signals import Signals, Stopped
@@ -184,20 +184,28 @@ def said(caplog, act):
     """Return what a notice logged while a kernel went through an action."""
     caplog.set_level(logging.INFO, "hpcchain.run")
     kernel = Kernel()
-    with CompilingNotice([kernel]):
+    with CompilingNotice([kernel], lambda: [kernel]):
         act(kernel)
-        time.sleep(0.35)
+        time.sleep(0.5)
     return caplog.messages
 
 
 def test_a_cold_cache_is_announced_once(caplog):
     def compile_it(kernel):
         kernel.stats.cache_misses["signature"] = 1
-        time.sleep(0.35)
+        time.sleep(0.5)
         kernel.signatures.append("signature")
 
     messages = said(caplog, compile_it)
     assert [message.split()[0] for message in messages] == ["compiling", "compiled"]
+
+
+def test_all_kernels_are_watched():
+    from hpcchain.model import placement_kernel
+    from hpcchain.sector import loop
+
+    found = {id(kernel) for kernel in jitted_functions()}
+    assert id(loop.advance) in found and any(id(value) in found for value in vars(placement_kernel).values())
 
 
 def test_a_warm_cache_and_a_run_that_ends_early_are_silent(caplog):

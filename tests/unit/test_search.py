@@ -9,6 +9,7 @@ from tests.unit.gases import MIXTURE, gas, monomer
 from tests.unit.kernel_tools import (
     TICK,
     bead_curves,
+    chain_bonds,
     enlist,
     list_ends,
     make_system,
@@ -178,6 +179,24 @@ def test_contact_with_a_segment_that_began_earlier():
         time, partner = search_one(s, i)
         assert partner == 1 - i
         assert time == pytest.approx(4 * TICK + 1.5, rel=1e-15)
+
+
+def test_a_contact_that_only_the_bent_path_has():
+    """A bead circles at radius 1; a bead at rest inside is reached by the arc, not by its tangent."""
+    place = np.array([0.5, 0.35, 0.0])
+    x, v = np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.array([[0, 1.0, 0], [0, -1.0, 0]])
+    system = make_system([(chain_bonds(2), x, v, np.ones(2)), monomer(place, [0, 0, 0])], diameter=0.4)
+    system.state.step[:] = 0.65
+    s = plain_sector(system, shell=2.0)
+    start(s)
+    assert enlist(s) == 0
+    away = np.linalg.norm(place)
+    angle = np.arctan2(place[1], place[0]) - np.arccos((1 + away**2 - 0.4**2) / (2 * away))
+    assert 0.3 < angle < 0.65
+    for i, j in ((0, 2), (2, 0)):
+        time, partner = search_one(s, i)
+        assert partner == j
+        assert time == pytest.approx(angle, abs=1e-12)
 
 
 @pytest.mark.parametrize("middle", [0, 1, 2])
