@@ -187,9 +187,12 @@ def _rows_before(mol, group, g):
 @kernel
 def eliminate(matrix, rhs, count):
     """Solve a small symmetric positive definite system in place; return 1 when it is singular to round-off."""
+    largest = 0.0
+    for k in range(count):
+        largest = max(largest, matrix[k, k])
     for k in range(count):
         pivot = matrix[k, k]
-        if not pivot > 1e-12:
+        if not pivot > 1e-12 * largest:
             return 1
         for r in range(k + 1, count):
             factor = matrix[r, k] / pivot

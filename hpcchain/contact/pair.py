@@ -15,6 +15,7 @@ TOUCHING = 2e-14
 JUST_HIT = 1e-11
 LEAST_STEP = 1e-8
 MOST_STEPS = 100000
+NOISE = 1e-10
 
 
 @inlined
@@ -61,7 +62,8 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, just_hit):
     d, growth : float
         Contact distance [length] and its rate [length / time].
     just_hit : bool
-        The two segments began with a contact of this pair.
+        Both beads took part in the contact, at this very time, that began their segments.
+        A rate of approach above NOISE of the speed is then another contact, not round-off.
     """
     a = vx * vx + vy * vy + vz * vz - growth * growth
     b = rx * vx + ry * vy + rz * vz - d * growth
@@ -69,7 +71,7 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, just_hit):
         return np.inf
     c = rx * rx + ry * ry + rz * rz - d * d
     if c <= TOUCHING * d * d or (just_hit and c <= JUST_HIT * d * d):
-        if b < 0.0 and not just_hit:
+        if b < 0.0 and not (just_hit and b > -NOISE * d * math.sqrt(vx * vx + vy * vy + vz * vz)):
             return 0.0
         if a < 0.0 and b > 0.0:
             return -2.0 * b / a
@@ -104,7 +106,8 @@ def curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend,
     until, limit : float
         Length of the common span, and how much of it is of interest [time].
     just_hit : bool
-        The two segments began with a contact of this pair.
+        Both beads took part in the contact, at this very time, that began their segments.
+        A rate of approach above NOISE of the speed is then another contact, not round-off.
     """
     s = 0.0
     big = 0.0
@@ -125,12 +128,12 @@ def curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend,
         if step == 0:
             speed = math.sqrt(ux * ux + uy * uy + uz * uz) + bend * until
             big = 2.0 * (math.sqrt(rr) + speed * until) * bend + 2.0 * growth * growth
-            if just_hit and f <= touching:
+            if just_hit and f <= touching and slope > -2.0 * NOISE * d * speed:
                 slope = max(slope, 0.0)
                 f = 0.0
         elif f <= touching and slope >= 0.0:
             f = max(f, 0.0)
-        if f <= TOUCHING * d * d and slope < 0.0:
+        if f <= (touching if step == 0 else TOUCHING * d * d) and slope < 0.0:
             return max(s - f / slope, 0.0) if step else 0.0
         f = max(f, 0.0)
         if big <= 0.0:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.pair import LEAST_STEP, MOST_STEPS, TOUCHING, curve
+from hpcchain.contact.pair import LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
 from hpcchain.kernel import kernel
 
 
@@ -25,11 +25,12 @@ def wall_contact(line, seg, series, i, t, axis, side, wall, radius, growth, bend
     limit : float
         Length of the search [time].
     just_hit : bool
-        The segment began with a contact of this bead.
+        The segment began with a contact of this bead; a rate of approach above NOISE of its speed is then another.
     """
     s = 0.0
     for step in range(MOST_STEPS):
         x, y, z, u, v, w = curve(line, seg, series, i, t + s)
+        speed = math.sqrt(u * u + v * v + w * w)
         if axis == 1:
             x = y
             u = v
@@ -38,7 +39,7 @@ def wall_contact(line, seg, series, i, t, axis, side, wall, radius, growth, bend
             u = w
         gap = side * (x - wall) - radius - growth * s
         slope = side * u - growth
-        if step == 0 and just_hit and abs(gap) < 10 * TOUCHING * (radius + abs(wall)):
+        if step == 0 and just_hit and slope > -NOISE * speed and abs(gap) < 10 * TOUCHING * (radius + abs(wall)):
             slope = max(slope, 0.0)
             gap = 0.0
         touching = TOUCHING * (radius + 0.1 * abs(wall))

@@ -371,4 +371,4 @@ def _left_out(first, before, now):
     if first <= 0.0:
         return last
     ratio = math.sqrt(last / first)
-    return last * ratio / (1.0 - ratio) if ratio < 0.5 else last
+    return last * ratio / (1.0 - ratio) if ratio < 0.5 else last * max(ratio, 1.0)

@@ -5,13 +5,15 @@ import math
 from hpcchain.kernel import kernel
 from hpcchain.propagators.lanes import BOUND, COEF, INVM, KMAX, ROW
 
+WIDEST_TURN = 0.65
+
 
 @kernel
 def rotor_series(work, o, h, tolerance):
     """Fill the position coefficients of a dimer: those of cos and sin, until two in a row are below `tolerance`.
 
-    Positions and velocities are in COEF rows 0 and 1. The segment is kept to about a radian, where the series is
-    exact to round-off.
+    Positions and velocities are in COEF rows 0 and 1. The segment is kept to WIDEST_TURN, where
+    KMAX terms are exact to round-off.
 
     Returns
     -------
@@ -29,8 +31,8 @@ def rotor_series(work, o, h, tolerance):
         uu += u * u
         ww += w * w
     omega2 = ww / uu
-    if h * h * omega2 > 1.0:
-        h = 1.0 / math.sqrt(omega2)
+    if h * h * omega2 > WIDEST_TURN**2:
+        h = WIDEST_TURN / math.sqrt(omega2)
     even = 1.0
     odd = 1.0
     order = 1

@@ -1,6 +1,6 @@
 """Clock arithmetic inside kernels: a time is (ticks, remainder), ticks whole, 0 <= remainder < tick."""
 
-import math
+import numpy as np
 
 from hpcchain.kernel import inlined
 
@@ -9,7 +9,7 @@ from hpcchain.kernel import inlined
 def after(ticks, remainder, dt, tick):
     """Return the time `dt` later, in normal form."""
     rest = remainder + dt
-    whole = math.floor(rest / tick)
+    whole = np.floor(rest / tick)
     rest -= whole * tick
     if rest >= tick:
         rest -= tick

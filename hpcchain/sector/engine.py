@@ -47,6 +47,7 @@ class Engine:
             system, self.shell, self.cell, self.order, self.capacity, self.log_rows
         )
         self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
+        self._require_finite()
         loop.start(self.sector)
         self._enlist()
 
@@ -89,6 +90,7 @@ class Engine:
         most = 20000
         while True:
             status = loop.advance(self.sector, float(ticks), float(rest), self.base, most, self.log_rows)
+            self._require_finite()
             if status == loop.REACHED:
                 return True
             if status == loop.LOG_FULL:
@@ -99,6 +101,13 @@ class Engine:
                 raise self._failure(status)
             if pause is not None and pause():
                 return False
+
+    def _require_finite(self):
+        """Raise EngineError when a bead's state has become infinite or not a number."""
+        if not np.isfinite(self.sector.line).all():
+            bead = int(self.ids[np.flatnonzero(~np.isfinite(self.sector.line).all(axis=1)).min()])
+            raise EngineError(f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
+                              "velocities for extreme values")
 
     def _grow_lists(self):
         self.capacity = self.capacity + self.capacity // 4 + 4

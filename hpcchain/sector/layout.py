@@ -44,9 +44,9 @@ MOL_COLUMNS = 14
 BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, TOLERANCE, RESTITUTION, MAX_STEP,
- TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, RESOLVE) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 35)
-PARAMETERS = 36
+ TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, RESOLVE, UNEQUAL) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 35, 36)
+PARAMETERS = 37
 
 MOST_TIES, MOST_MEMBERS = 16, 8
 
@@ -156,6 +156,7 @@ def parameters(system, shell, cell):
     par[PERIOD : PERIOD + 3] = box.size
     par[INVERSE_PERIOD : INVERSE_PERIOD + 3] = 1.0 / box.size
     par[WIDEST] = contact
+    par[UNEQUAL] = float(topology.diameter.min() != contact)
     par[WALLS] = float(wall.any())
     longest = float(topology.bond_length.max(initial=0.0))
     par[SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))

@@ -11,7 +11,7 @@ without periodic images the wrap may list a pair that is far apart, never miss o
 import numpy as np
 
 from hpcchain.kernel import inlined, kernel
-from hpcchain.sector.layout import INVERSE_PERIOD, ORIGIN, PERIOD, SHELL, SMALL_BOX, WIDEST
+from hpcchain.sector.layout import INVERSE_PERIOD, ORIGIN, PERIOD, SHELL, SMALL_BOX, UNEQUAL, WIDEST
 from hpcchain.sector.search import joined
 
 FULL, CELL_FULL = 1, 2
@@ -156,7 +156,7 @@ def relist(
     old = np.int64(row[i, 1])
     for e in range(first, first + old):
         mark[neighbour[e]] = 1
-    several = par[WIDEST] != 2.0 * span[i, 2]
+    several = par[UNEQUAL] != 0.0
     kept = 0
     for e in range(count):
         j = found[e]

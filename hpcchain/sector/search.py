@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.pair import curved_contact, straight_contact
+from hpcchain.contact.pair import NOISE, curved_contact, straight_contact
 from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
@@ -127,10 +127,13 @@ def search_bead(
         if least > near * near * SLACK:
             continue
         same = lag == 0.0 and seg[i, 1] == seg[j, 1] and seg[i, 2] == 1 and seg[j, 2] == 1
+        if same and rv < -NOISE * sigma * (span[i, 1] + span[j, 1]):
+            same = False
         d = sigma * par[GROWTH]
         growth = 0.0
         if growing != 0.0:
-            d = sigma * (par[GROWTH] + growing * (_age(par, ticks, rest) + ti if lag < 0.0 else _age(par, ticks, rest)))
+            late = i if lag >= 0.0 else j
+            d = sigma * (par[GROWTH] + growing * _age(par, line[late, 6], line[late, 7]))
             growth = sigma * growing
         bend = bend_i + bend_j
         if bend == 0.0:
