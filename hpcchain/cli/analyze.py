@@ -57,9 +57,12 @@ def averages(series):
 
 
 def summary(value):
-    """Return (count, mean, error) of a series as texts."""
+    """Return (count, mean, error) of a series as texts; what has no value (a pressure at time 0) is left out."""
+    import numpy as np
+
     from hpcchain.observe.averages import mean_and_error
 
+    value = np.asarray(value)[np.isfinite(value)]
     mean, error = mean_and_error(value)
     return str(len(value)), number(mean, "{:.8g}"), number(error, "{:.2g}")
 
