@@ -18,9 +18,9 @@ class RunLog:
     end : float
         Simulated time at which the run ends, for the estimate of the time left [time].
     begin : float
-        Simulated time at which this session starts [time].
+        Simulated time at which this start of the run begins [time].
     contacts : int
-        Contacts of the run before this session.
+        Contacts of the run before this start.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ import os
 
 # (size, rank) as Open MPI's mpirun, then MPICH's and Intel's hydra or Slurm's pmi2, then srun tell them. A batch script
 # alone has SLURM_NTASKS too, though only one process: the step's own variable is what srun sets. It comes last
-# because mpirun starts its own helpers with srun.
+# because mpirun starts its own daemons with srun.
 VARIABLES = (
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("PMI_SIZE", "PMI_RANK"),
