@@ -8,12 +8,10 @@ Python and of the processor that is compiled for.
 import hashlib
 import os
 import platform
-import shutil
 import sys
 from pathlib import Path
 
 VARIABLE = "NUMBA_CACHE_DIR"
-KEEP = 4
 PLACES = ("kernel.py", "propagators/*.py", "contact/*.py", "sector/*.py", "model/*kernel*.py")
 
 
@@ -36,13 +34,3 @@ def digest():
             total.update(str(path.relative_to(root)).encode())
             total.update(path.read_bytes())
     return total.hexdigest()[:16]
-
-
-def prune():
-    """Remove the caches of older sources, all but the latest few."""
-    own = folder()
-    if not own.parent.is_dir():
-        return
-    others = [path for path in own.parent.glob("hpcchain-*") if path != own and path.is_dir()]
-    for old in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)[KEEP:]:
-        shutil.rmtree(old, ignore_errors=True)

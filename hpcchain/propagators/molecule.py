@@ -218,9 +218,3 @@ def series_error(work, o, n, order, h):
     for k in range(1, s + 1):
         bound *= k / (s + k)
     return bound
-
-
-@kernel
-def beads_of(mol, m):
-    """Return first bead and number of beads of molecule m."""
-    return mol[m, MOL_FIRST], mol[m, MOL_BEADS]
