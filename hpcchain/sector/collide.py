@@ -4,21 +4,31 @@ import numpy as np
 
 from hpcchain.contact.impulse import approach, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.pair import curve
-from hpcchain.kernel import kernel
+from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
 from hpcchain.propagators.molecule import load, project
+from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
+from hpcchain.sector.history import aim_back, remember, withdraw
 from hpcchain.sector.layout import (
+    BALLISTIC,
+    BOOK_SERIAL,
+    BOOK_VIRIAL,
+    BOOK_WINDOWED,
     GROWTH,
     GROWTH_RATE,
     INVERSE,
     LOWER_WALL,
     MOL_BEADS,
     MOL_FIRST,
+    MOL_NUMBER,
+    MOL_PREVIOUS,
     MOL_ROOM,
+    MOL_SOLVER,
     MOL_TILES,
     MOST_MEMBERS,
     MOST_TIES,
+    QUANTUM,
     RESTITUTION,
     SIZE,
     TICK,
@@ -52,6 +62,7 @@ def _bring(s, o, m, ticks, rest):
 @kernel
 def _close(s, m, ticks, rest):
     """End molecule m's present segment at a time: learn from its length, forget who was struck at its start."""
+    remember(s, m)
     first = s.mol[m, MOL_FIRST]
     learn_pace(s.pace, m, time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK]))
     for i in range(first, first + s.mol[m, MOL_BEADS]):
@@ -87,8 +98,9 @@ def _join(s, group, offset, members, m, ticks, rest):
 def gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals, growths):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
-    Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its
-    own further contacts do not. Returns the numbers of contacts and of members.
+    What touches within TIE_GAP and would do so within half of TIE_TIME counts: what that is depends on the molecules
+    alone, and is due for everyone who asks. A third molecule in contact with either joins the group; its own further
+    contacts do not. Returns the numbers of contacts and of members.
     """
     par, span, mol = s.par, s.span, s.mol
     scale = par[GROWTH] + par[GROWTH_RATE] * (ticks * par[TICK] + rest)
@@ -124,9 +136,33 @@ def gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals
 
 
 @kernel
+def rewind_touching(s, group, offset, members, ticks, rest):
+    """Ask for those to be set back (`aim_back`) that touch the event's molecules now but have been carried on since."""
+    scale = s.par[GROWTH] + s.par[GROWTH_RATE] * (ticks * s.par[TICK] + rest)
+    for g in range(members):
+        start = s.mol[group[g], MOL_FIRST]
+        for b in range(s.mol[group[g], MOL_BEADS]):
+            i = start + b
+            for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
+                j = s.neighbour[e]
+                m = s.seg[j, 3]
+                h = m
+                while h >= 0 and earlier(ticks, rest, s.line[s.mol[h, MOL_FIRST], 6], s.line[s.mol[h, MOL_FIRST], 7]):
+                    h = s.mol[h, MOL_PREVIOUS]
+                if h == m or h < 0:
+                    continue
+                r = s.mol[h, MOL_FIRST] + j - s.mol[m, MOL_FIRST]
+                far = (s.span[i, 2] + s.span[j, 2]) * scale
+                if _near(s, s.work, lane(offset[g], b), r, far, ticks, rest):
+                    aim_back(s, m, s.mol[h, MOL_NUMBER])
+
+
+@kernel
 def _near(s, work, p, j, distance, ticks, rest):
-    """Whether bead j, read off its present segment, touches the bead at place p."""
+    """Whether a bead, read off its segment in row j, touches the bead at place p."""
     dt = time_span(ticks, rest, s.line[j, 6], s.line[j, 7], s.par[TICK])
+    if dt < 0.0:
+        return False
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
     dx = work[p + COEF] - x
     dy = work[p + COEF + 8] - y
@@ -158,6 +194,12 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals
     return count + 1
 
 
+@inlined
+def _closing(par, gap, rate):
+    """Whether a gap closes within half of TIE_TIME."""
+    return rate < 0.0 and gap < -0.5 * par[TIE_TIME] * rate
+
+
 @kernel
 def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, count):
     for axis in range(3):
@@ -168,7 +210,8 @@ def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, gro
             sign = 1.0 if wall == 0 else -1.0
             growth = span[i, 2] * par[GROWTH_RATE]
             gap = sign * (work[p + COEF + 8 * axis] - place) - span[i, 2] * scale
-            if gap > par[TIE_GAP] * span[i, 2] or sign * work[p + COEF + ROW + 8 * axis] - growth >= 0.0:
+            rate = sign * work[p + COEF + ROW + 8 * axis] - growth
+            if gap > par[TIE_GAP] * span[i, 2] or not _closing(par, gap, rate):
                 continue
             normals[count, :] = 0.0
             normals[count, axis] = sign
@@ -222,17 +265,26 @@ def _direct_bond(par, work, p, q, bonded, bond_row, i, j):
 
 
 @kernel
-def record(log, count, time, gid_a, gid_b, size, log_rows):
-    """Append one contact to the log: time, kind, ids (lower first; wall: bead, code), impulse."""
+def record(s, log_rows, time, gid_a, gid_b, size, moment):
+    """Count a contact and its virial `moment`, and log it: time, kind, ids (lower first; wall: bead, code), impulse.
+
+    In a window contacts are counted when it is final.
+    """
+    quanta = np.rint(moment / s.par[QUANTUM])
+    if s.book[BOOK_WINDOWED] == 0:
+        s.count[0 if gid_b >= 0 else 1] += 1
+        s.book[BOOK_VIRIAL] += np.int64(quanta)
     if log_rows == 0:
         return
-    at = count[12]
-    log[at, 0] = time
-    log[at, 1] = 0.0 if gid_b >= 0 else 1.0
-    log[at, 2] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
-    log[at, 3] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
-    log[at, 4] = size
-    count[12] += 1
+    row = s.log[s.count[12]]
+    row[0] = time
+    row[1] = 0.0 if gid_b >= 0 else 1.0
+    row[2] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
+    row[3] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
+    row[4] = size
+    row[5] = quanta
+    row[6] = 1.0
+    s.count[12] += 1
 
 
 @kernel
@@ -269,17 +321,15 @@ def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
 
 @kernel
 def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
-    """Count a contact, add its virial, log it and mark its beads."""
+    """Mark a contact's beads, count and log it."""
     s.seg[i, 2] = 1
+    moment = 0.0
     if other >= 0:
         n = s.normals[MOST_TIES]
         r = separation(s.par, s.work, p, q, n)
         s.seg[other, 2] = 1
-        s.count[0] += 1
-        s.total[0] += virial(s.par, s.work, oa, ob, s.mol, s.seg[i, 3], s.seg[other, 3], p, q, n, r, size)
-    else:
-        s.count[1] += 1
-    record(s.log, s.count, time, s.what[i, 3], s.what[other, 3] if other >= 0 else other, size, log_rows)
+        moment = virial(s.par, s.work, oa, ob, s.mol, s.seg[i, 3], s.seg[other, 3], p, q, n, r, size)
+    record(s, log_rows, time, s.what[i, 3], s.what[other, 3] if other >= 0 else other, size, moment)
 
 
 @kernel
@@ -304,7 +354,8 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
     Returns
     -------
     int
-        How many molecules took part.
+        How many molecules took part; 0 when nothing was done, because it is a contact of single beads that nothing else
+        has part in: one code must do these (`free`).
     """
     par, mol = s.par, s.mol
     if partner >= 0 and s.what[partner, 3] < s.what[i, 3]:
@@ -318,6 +369,9 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
     time = ticks * par[TICK] + rest
     found = 0
     if crowded:
+        if s.book[BOOK_WINDOWED] != 0:
+            rewind_touching(s, group, offset, members, ticks, rest)
+            withdraw(s)
         found, members = gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals, growths)
     if found > 1 and tied_impulses(
         s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found, par[RESTITUTION], s.kicks,
@@ -334,6 +388,8 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
             p = lane(oa, contacts[k, 1])
             q = lane(ob, contacts[k, 3]) if ob >= 0 else -1
             _book(s, time, beads[k, 0], beads[k, 1], p, q, oa, ob, sizes[k], log_rows)
+    elif mol[ma, MOL_SOLVER] == BALLISTIC and (mb < 0 or mol[mb, MOL_SOLVER] == BALLISTIC):
+        return 0
     else:
         members = 1 if mb < 0 or mb == ma else 2
         for k in range(members):
@@ -342,9 +398,10 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
     for k in range(members):
         if group[k] < 0:
             continue
+        s.book[BOOK_SERIAL] += 1
         new_segment(
             par, s.line, s.span, s.seg, mol, s.pace, s.graph, s.series, s.count, s.work, offset[k], group[k], ticks,
-            rest, depth,
+            rest, s.book[BOOK_SERIAL], depth,
         )  # fmt: skip
     return members
 

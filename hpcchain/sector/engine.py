@@ -6,7 +6,19 @@ from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
 from hpcchain.model.system import State
 from hpcchain.sector import loop
-from hpcchain.sector.layout import COUNTERS, GROWTH, GROWTH_RATE, C, build_sector, cell_arrays, list_capacity
+from hpcchain.sector.layout import (
+    BOOK_BEADS,
+    BOOK_VIRIAL,
+    COUNTERS,
+    GROWTH,
+    GROWTH_RATE,
+    Blueprint,
+    C,
+    build_sector,
+    cell_arrays,
+    list_capacity,
+    virial_quantum,
+)
 from hpcchain.sector.lists import CELL_FULL
 from hpcchain.sector.order import space_order
 
@@ -27,6 +39,13 @@ class Engine:
         Half width of the neighbour lists' shell and least cell width [length]; no effect on results.
     growth : (float, float)
         Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
+
+    Attributes
+    ----------
+    virial : int
+        Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
+    quantum : float
+        A power of two [mass length^2 / time].
     """
 
     def __init__(self, system, log_events=False, shell=None, cell=None, growth=(1.0, 0.0)):
@@ -35,7 +54,10 @@ class Engine:
         self.shell = default_shell(system) if shell is None else shell
         self.cell = 0.0 if cell is None else cell
         self.growth = growth
-        self.order = space_order(system)
+        self.quantum = virial_quantum(system)
+        self.virial = 0
+        self.blueprint = Blueprint(system)
+        self.order = space_order(system, np.arange(system.topology.molecules))
         self.capacity = list_capacity(system.topology, self.shell)
         self.rows = []
         self.crowding = 1.0
@@ -44,7 +66,7 @@ class Engine:
 
     def _build(self, system):
         self.sector, self.ids = build_sector(
-            system, self.shell, self.cell, self.order, self.capacity, self.log_rows
+            self.blueprint, system, self.shell, self.cell, self.order, self.capacity, self.log_rows
         )
         self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
         self._require_finite()
@@ -58,9 +80,8 @@ class Engine:
                 cells = cell_arrays(self.sector.cells, len(self.ids), self.crowding)
                 self.sector = self.sector._replace(**cells)
                 continue
-            need = np.empty(len(self.ids), dtype=np.int64)
-            need[self.ids] = self.sector.row[:, 1]
-            self.capacity = np.maximum(self.capacity, need + need // 2 + 8)
+            need = self.sector.row[:, 1].astype(np.int64)
+            self.capacity[self.ids] = np.maximum(self.capacity[self.ids], need + need // 2 + 8)
             self._resize_lists()
         loop.search_all(self.sector, self.base)
 
@@ -90,6 +111,7 @@ class Engine:
         most = 20000
         while True:
             status = loop.advance(self.sector, float(ticks), float(rest), self.base, most, self.log_rows)
+            self._count_virial()
             self._require_finite()
             if status == loop.REACHED:
                 return True
@@ -102,10 +124,16 @@ class Engine:
             if pause is not None and pause():
                 return False
 
+    def _count_virial(self):
+        """Move the kernel's count to Python's integers, which do not overflow."""
+        self.virial += int(self.sector.book[BOOK_VIRIAL])
+        self.sector.book[BOOK_VIRIAL] = 0
+
     def _require_finite(self):
         """Raise EngineError when a bead's state has become infinite or not a number."""
-        if not np.isfinite(self.sector.line).all():
-            bead = int(self.ids[np.flatnonzero(~np.isfinite(self.sector.line).all(axis=1)).min()])
+        line = self.sector.line[: self.sector.book[BOOK_BEADS]]
+        if not np.isfinite(line).all():
+            bead = int(self.ids[np.flatnonzero(~np.isfinite(line).all(axis=1)).min()])
             raise EngineError(f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
                               "velocities for extreme values")
 
@@ -171,11 +199,6 @@ class Engine:
         """A time before which all events are done: that of the next one [time]."""
         m = int(self.sector.winner[1])
         return float(self.sector.first[m, 0] * self.system.physics.tick + self.sector.first[m, 1])
-
-    @property
-    def virial(self):
-        """Sum over contacts so far of impulse times centre-of-mass vector [mass length^2 / time]."""
-        return float(self.sector.total[0])
 
     @property
     def counters(self):

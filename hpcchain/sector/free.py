@@ -25,7 +25,7 @@ REBASE = 0.25
 
 
 @kernel
-def fly(par, line, seg, mol, i, m, dt, ticks, rest, depth, struck):
+def fly(par, line, seg, mol, i, m, dt, ticks, rest, serial, depth, struck):
     """Start bead i's next straight segment where it is a time dt after the start of the last one."""
     for c in range(3):
         x = line[i, c] + line[i, 3 + c] * dt
@@ -39,7 +39,7 @@ def fly(par, line, seg, mol, i, m, dt, ticks, rest, depth, struck):
         line[i, c] = x
     line[i, 6] = ticks
     line[i, 7] = rest
-    seg[i, 0] += 1
+    seg[i, 0] = serial
     seg[i, 1] = depth
     seg[i, 2] = struck
 
@@ -58,8 +58,11 @@ def aim(par, line, span, pace, i, m):
 
 
 @kernel
-def bounce(par, line, span, table, at_i, at_j, i, j, total):
-    """Exchange momentum between two single beads in contact; return the impulse, 0 for a graze [mass length / time]."""
+def bounce(par, line, span, table, at_i, at_j, i, j):
+    """Exchange momentum between two single beads in contact; return the impulse, 0 for a graze, and the virial.
+
+    In units of mass length / time and mass length^2 / time.
+    """
     rx = line[i, 0] - line[j, 0]
     ry = line[i, 1] - line[j, 1]
     rz = line[i, 2] - line[j, 2]
@@ -73,7 +76,7 @@ def bounce(par, line, span, table, at_i, at_j, i, j, total):
     growth = (span[i, 2] + span[j, 2]) * par[GROWTH_RATE]
     un = nx * (line[i, 3] - line[j, 3]) + ny * (line[i, 4] - line[j, 4]) + nz * (line[i, 5] - line[j, 5]) - growth
     if un >= 0.0:
-        return 0.0
+        return 0.0, 0.0
     wi = table[at_i]
     wj = table[at_j]
     p = -(1.0 + par[RESTITUTION]) * un / (wi + wj)
@@ -83,8 +86,7 @@ def bounce(par, line, span, table, at_i, at_j, i, j, total):
     line[j, 3] -= p * wj * nx
     line[j, 4] -= p * wj * ny
     line[j, 5] -= p * wj * nz
-    total[0] += p * r
-    return p
+    return p, p * r
 
 
 @kernel

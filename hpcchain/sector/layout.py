@@ -1,6 +1,8 @@
 """The arrays of one rank's sector and how they are made from a system.
 
-Rows of the two-dimensional arrays (beads in local order, a molecule's beads contiguous):
+Rows of the two-dimensional arrays (beads in local order, a molecule's beads contiguous). `line`, `span`, `seg`, `mol`
+and `pace` have further rows behind those of the present segments: the window's closed segments (`history`), each kept
+like a molecule that moves no more.
 
 ========  ==========  ======================================================================================
 array     columns     meaning
@@ -14,13 +16,22 @@ what      5 int64     that event's partner bead or code (below), partner's seria
                       whether another event of the bead follows within TIE_TIME (0, 1)
 centre    4 float64   position about which the bead's neighbour list was made, and how long after the segment's
                       start that was; -1 if before it
-row       3 int32     first entry, length and capacity of the bead's list in `neighbour`
+row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; OWNED, GHOST or FULL_GHOST
 place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `fill`, `where`: the cells' entries
-mol       14 int64    per molecule: columns MOL_… below
-pace      5 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length;
-                      how far the series may be from the motion at most [length]
+mol       32 int64    per molecule: columns MOL_… below
+pace      8 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length;
+                      how far the series may be from the motion at most [length]; ticks and remainder of when a
+                      withdrawal opened the segment again
 first     2 float64   per molecule: ticks and remainder of its earliest event
-tag       4 int64     per molecule: depth, lower id, higher id of that event; the bead that holds it (-1: the end)
+tag       4 int64     per molecule: depth, lower id, higher id of that event; the bead that holds it (AT_END,
+                      BY_SCRIPT)
+book      16 int64    counts and heads of lists: BOOK_… below
+spare     2 int64     per size of molecule: head of the chain of free rows for closed segments, their number
+event     11 int64    per event of the window: number of molecules, which, first row in `log`, rows there
+log       7 float64   per contact: time, kind (0 pair, 1 wall), lower id, higher id, impulse, virial in quanta, stands
+script    flat        owners' records of ghosts' segments (`message`); `script_at`: where, by ghost and segment
+touched   int64       molecules that a withdrawal has set back
+renewed   int64       beads whose lists were made anew in this window; `stale`: cells that hold places they had before
 ========  ==========  ======================================================================================
 """
 
@@ -40,42 +51,97 @@ NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
 
 (MOL_FIRST, MOL_BEADS, MOL_SOLVER, MOL_BONDS, MOL_SERIES, MOL_TILES, MOL_TABLE, MOL_GRAPH, MOL_ORDER, MOL_SELF,
  MOL_IMAGE, MOL_ROOM) = (*range(11), 13)
-MOL_COLUMNS = 14
+# Where a segment stands in the window: the closed one before it (-1: none), its number in the window, the event that
+# began it and that event's ids, whether it is the one its ghost's script has, and how often a tie reopened it.
+MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPENED = range(14, 21)
+# What belongs to the molecule and not to its segment: size class, global number, ghost or not, length of its script,
+# number up to which others know its segments, whether they changed since, and where a withdrawal sets it back to.
+MOL_CLASS, MOL_ID, MOL_GHOST, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET = range(21, 28)
+MOL_COLUMNS = 32
 BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
+OWNED, GHOST, FULL_GHOST = range(3)
+AT_END, BY_SCRIPT = -1, -2
+(BOOK_MOLECULES, BOOK_BEADS, BOOK_WINDOWED, BOOK_SERIAL, BOOK_EVENT, BOOK_LOW, BOOK_TOUCHED, BOOK_SCRIPT, BOOK_RENEWED,
+ BOOK_STALE, BOOK_VIRIAL, BOOK_WITHDRAWN, BOOK_REFUSED) = range(13)
+BOOKS = 16
+LOG_COLUMNS = 7
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, TOLERANCE, RESTITUTION, MAX_STEP,
- TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, RESOLVE, UNEQUAL) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 35, 36)
-PARAMETERS = 37
+ TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, RESOLVE, UNEQUAL,
+ NOW, QUANTUM) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 35, 36, 37, 39)
+PARAMETERS = 40
 
 MOST_TIES, MOST_MEMBERS = 16, 8
+EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
+EVENT_COLUMNS = 11
 
 Sector = namedtuple(
     "Sector",
     "par line span seg when what centre row neighbour cells place room fill where mark found mol pace first tag key "
-    "winner series table graph bonded bond_row work kicks count log total "
-    "group offset contacts tied normals growths matrix sizes",
+    "winner series table graph bonded bond_row work kicks count log "
+    "group offset contacts tied normals growths matrix sizes "
+    "book spare event script script_at touched renewed stale",
 )
 
 COUNTERS = ("contacts", "wall_contacts", "segment_ends", "rescans", "relists", "roots", "searches", "grazes", "ties",
-            "orders", "segments", "failed_bead", "logged", "bead_segments")
+            "orders", "segments", "failed_bead", "logged", "bead_segments", "withdrawn")
 C = {name: i for i, name in enumerate(COUNTERS)}
-TOTALS = ("virial", "wall_impulse", "realised")
+
+
+class Blueprint:
+    """What sectors of one system share: made once, whichever molecules a sector holds.
+
+    Parameters
+    ----------
+    system : System
+        Its topology and physics are used, not its state.
+
+    Attributes
+    ----------
+    kind : (M,) int64 array
+        Class of each molecule: those of one class share beads, bonds, masses and lengths.
+    rows : (classes, MOL_COLUMNS) int64 array
+        What `mol` has in common for a class.
+    table, graph : arrays
+        Static tables and bond graphs.
+    sizes : (k,) int64 array
+        The numbers of beads that molecules have.
+    offsets, partners : int64 arrays
+        Each bead's bonded beads (`bonded_pairs`).
+    """
+
+    def __init__(self, system):
+        topology, physics = system.topology, system.physics
+        self.kind, examples = molecule_kinds(topology)
+        self.rows = np.zeros((len(examples), MOL_COLUMNS), dtype=np.int64)
+        tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
+        self.sizes = np.unique(np.diff(topology.first_bead))
+        for row, m in zip(self.rows, examples, strict=True):
+            n = int(topology.first_bead[m + 1] - topology.first_bead[m])
+            table = static_table(topology, m)
+            row[MOL_BEADS], row[MOL_TILES], row[MOL_CLASS] = n, tiles(n), np.searchsorted(self.sizes, n)
+            row[MOL_SOLVER] = solver_of(topology, m, physics)
+            row[MOL_BONDS] = topology.first_bond[m + 1] - topology.first_bond[m]
+            row[MOL_TABLE] = sum(map(len, tables))
+            row[MOL_GRAPH] = sum(map(len, graphs))
+            row[MOL_ROOM] = len(table) // TABLE * TILE
+            row[MOL_SELF] = topology.self_contact[m]
+            if row[MOL_SOLVER] in (GRAPH, COLLOCATION):
+                graphs.append(graph_record(topology, m))
+                row[MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
+            if row[MOL_SOLVER] == COLLOCATION:
+                table = np.concatenate([table, stage_table(physics.stages, 1e-3 * physics.tolerance)])
+                row[MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages)
+            tables.append(table)
+        self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
+        self.offsets, self.partners = bonded_pairs(topology)
 
 
 def molecule_kinds(topology):
     """Return (M,) int64 classes of molecules that share beads, bonds, masses and lengths, and one example of each."""
-    seen = {}
-    kinds = np.empty(topology.molecules, dtype=np.int64)
-    examples = []
-    by_name = {}
-    for m in range(topology.molecules):
-        name = int(topology.kind[m])
-        if name not in by_name:
-            by_name[name] = seen.setdefault(name, len(seen))
-            examples.append(m)
-        kinds[m] = by_name[name]
-    return kinds, examples
+    _, examples, kinds = np.unique(topology.kind, return_index=True, return_inverse=True)
+    return kinds.astype(np.int64).reshape(-1), [int(m) for m in examples]
 
 
 def solver_of(topology, m, physics):
@@ -157,10 +223,22 @@ def parameters(system, shell, cell):
     par[INVERSE_PERIOD : INVERSE_PERIOD + 3] = 1.0 / box.size
     par[WIDEST] = contact
     par[UNEQUAL] = float(topology.diameter.min() != contact)
+    par[NOW : NOW + 2] = -np.inf
+    par[QUANTUM] = virial_quantum(system)
     par[WALLS] = float(wall.any())
     longest = float(topology.bond_length.max(initial=0.0))
     par[SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
     return par, counts
+
+
+def virial_quantum(system):
+    """Return the power of two in which contacts' virials are counted, so that sums have one value in any order.
+
+    In units of mass length^2 / time; 2^-36 of what a heaviest bead has that moves its diameter in a tick.
+    """
+    topology = system.topology
+    natural = float(topology.mass.max()) * float(topology.diameter.max()) ** 2 / system.physics.tick
+    return 2.0 ** (np.floor(np.log2(natural)) - 36.0)
 
 
 def bonded_pairs(topology):
@@ -180,11 +258,13 @@ def list_capacity(topology, shell):
     return np.clip(8 + np.ceil(3.0 * ratio**3), 16, 4096).astype(np.int64)
 
 
-def build_sector(system, shell, cell, order, capacity, log_rows):
-    """Allocate a sector for a system whose beads are taken in the order given by molecules `order`.
+def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
+    """Allocate a sector for those molecules of a system, and in that order, that `order` gives.
 
     Parameters
     ----------
+    blueprint : Blueprint
+        The system's.
     system : System
     shell : float
         Half width of the neighbour lists' shell [length].
@@ -207,14 +287,15 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
     beads = np.diff(topology.first_bead)[order]
     ids = bead_order(topology, order)
     n, m = len(ids), len(order)
-    local = np.empty(n, dtype=np.int64)
+    local = np.empty(topology.beads, dtype=np.int64)
     local[ids] = np.arange(n)
-    offsets, partners = bonded_pairs(topology)
+    offsets, partners = blueprint.offsets, blueprint.partners
     counts = np.diff(offsets)[ids]
     bond_row = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(counts, out=bond_row[1:])
-    bonded = local[np.concatenate([partners[offsets[i] : offsets[i + 1]] for i in ids])] if len(partners) else partners
-    mol, table, graph, size = molecule_rows(system, order, beads)
+    spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][ids] - bond_row[:-1], counts)
+    bonded = local[partners[spread]]
+    mol, size = molecule_rows(blueprint, system, order)
     seg = np.zeros((n, 6), dtype=np.int64)
     seg[:, 1] = state.depth[ids]
     seg[:, 2] = state.struck[ids]
@@ -226,12 +307,12 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
     line = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
     span = np.zeros((n, 4))
     span[:, 2] = 0.5 * topology.diameter[ids]
-    row = np.zeros((n, 3), dtype=np.int32)
+    row = np.zeros((n, 4), dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(capacity[ids])])
     row[:, 0], row[:, 2] = starts[:-1], capacity[ids]
-    pace = np.zeros((m, 5))
+    pace = np.zeros((m, 8))
     pace[:, 0] = state.step[topology.first_bead[order]]
-    longest = int(tiles(beads.max()))
+    longest = int(tiles(beads.max(initial=1)))
     leaves = queue_size(m)
     sector = Sector(
         par=par, line=np.ascontiguousarray(line), span=span, seg=seg,
@@ -241,18 +322,34 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
         first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
-        series=np.zeros(size), table=table, graph=graph, bonded=bonded, bond_row=bond_row,
-        work=np.zeros(MOST_MEMBERS * int(mol[:, MOL_ROOM].max())), kicks=np.zeros(kick_size(longest)),
-        count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), 6)), total=np.zeros(8),
+        series=np.zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
+        work=np.zeros(MOST_MEMBERS * int(mol[:, MOL_ROOM].max(initial=0))), kicks=np.zeros(kick_size(longest)),
+        count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), LOG_COLUMNS)),
         group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
         contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),
         normals=np.zeros((MOST_TIES + 1, 3)), growths=np.zeros(MOST_TIES), matrix=np.zeros((MOST_TIES, MOST_TIES)),
-        sizes=np.zeros(MOST_TIES),
+        sizes=np.zeros(MOST_TIES), **window_arrays(n, m, len(blueprint.sizes)),
     )  # fmt: skip
     return sector, ids
 
 
-def cell_arrays(cells, beads, crowding):
+def window_arrays(beads, molecules, sizes):
+    """Return the arrays that windows need; without windows they stay as they are."""
+    book = np.zeros(BOOKS, dtype=np.int64)
+    book[BOOK_MOLECULES], book[BOOK_BEADS] = molecules, beads
+    return {
+        "book": book,
+        "spare": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
+        "event": np.zeros((1, EVENT_COLUMNS), dtype=np.int64),
+        "script": np.zeros(1),
+        "script_at": np.zeros((1, 1), dtype=np.int64),
+        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
+        "renewed": np.zeros(beads, dtype=np.int64),
+        "stale": np.zeros(max(beads, 1), dtype=np.int64),
+    }
+
+
+def cell_arrays(cells, beads, crowding, entries=1):
     """Return the arrays of cells with room for `crowding` times the expected number of beads in each.
 
     Parameters
@@ -261,14 +358,16 @@ def cell_arrays(cells, beads, crowding):
         Cells per axis.
     beads : int
     crowding : float
+    entries : int
+        Places that cells may hold of a bead: in a window, those that it had before too.
     """
     number = int(np.prod(cells[:3]))
-    capacity = int(min(beads, 8 + crowding * 4 * np.ceil(beads / number)))
+    capacity = int(min(entries * beads, 8 + crowding * 4 * np.ceil(beads / number)))
     return {
         "cells": np.array([*cells[:3], capacity], dtype=np.int64),
         "room": np.zeros((number * capacity, 4), dtype=np.int32),
         "fill": np.zeros(number, dtype=np.int32),
-        "found": np.zeros(beads + capacity + 1, dtype=np.int64),
+        "found": np.zeros(entries * beads + capacity + 1, dtype=np.int64),
     }
 
 
@@ -280,50 +379,19 @@ def bead_order(topology, order):
     return starts + np.arange(int(lengths.sum()))
 
 
-def molecule_rows(system, order, beads):
-    """Return the `mol` table, the static tables, the bond graphs and the size of the series' array.
-
-    Parameters
-    ----------
-    system : System
-    order : (M,) int64 array
-        Global molecule numbers in local order.
-    beads : (M,) int64 array
-        Beads of each.
-    """
-    topology = system.topology
-    kinds, examples = molecule_kinds(topology)
-    tables, graphs, table_at, graph_at, solvers, rooms = [], [], [], [], [], []
-    for m in examples:
-        solvers.append(solver_of(topology, m, system.physics))
-        table_at.append(sum(len(t) for t in tables))
-        tables.append(static_table(topology, m))
-        graph_at.append(sum(len(g) for g in graphs))
-        rooms.append(len(tables[-1]) // TABLE * TILE)
-        if solvers[-1] in (GRAPH, COLLOCATION):
-            graphs.append(graph_record(topology, m))
-            count = tiles(int(topology.first_bead[m + 1] - topology.first_bead[m]))
-            rooms[-1] = web_room(graphs[-1], 0, count)
-        if solvers[-1] == COLLOCATION:
-            stages = system.physics.stages
-            tables[-1] = np.concatenate([tables[-1], stage_table(stages, 1e-3 * system.physics.tolerance)])
-            rooms[-1] = stages_room(graphs[-1], 0, count, stages)
-    kind = kinds[order]
-    mol = np.zeros((len(order), MOL_COLUMNS), dtype=np.int64)
+def molecule_rows(blueprint, system, order):
+    """Return the `mol` table of molecules `order`, and the size of the series' array."""
+    mol = blueprint.rows[blueprint.kind[order]]
+    beads = mol[:, MOL_BEADS]
     mol[:, MOL_FIRST] = np.cumsum(beads) - beads
-    mol[:, MOL_BEADS] = beads
-    mol[:, MOL_SOLVER] = np.array(solvers)[kind]
-    mol[:, MOL_BONDS] = (topology.first_bond[1:] - topology.first_bond[:-1])[order]
-    mol[:, MOL_TILES] = tiles(beads)
-    block = np.where(beads > 1, tiles(beads) * BLOCK, 0)
+    block = np.where(beads > 1, mol[:, MOL_TILES] * BLOCK, 0)
     mol[:, MOL_SERIES] = np.cumsum(block) - block
-    mol[:, MOL_TABLE] = np.array(table_at)[kind]
-    mol[:, MOL_GRAPH] = np.array(graph_at)[kind]
-    mol[:, MOL_ROOM] = np.array(rooms)[kind]
-    mol[:, MOL_SELF] = topology.self_contact[order]
-    mol[:, MOL_IMAGE : MOL_IMAGE + 3] = system.state.image[topology.first_bead[order]]
-    graph = np.concatenate(graphs) if graphs else np.zeros(1, dtype=np.int64)
-    return mol, np.concatenate(tables), graph, int(block.sum()) or 1
+    mol[:, MOL_IMAGE : MOL_IMAGE + 3] = system.state.image[system.topology.first_bead[order]]
+    mol[:, MOL_PREVIOUS] = mol[:, MOL_TARGET] = -1
+    mol[:, MOL_HIGHER] = SEGMENT_END
+    mol[:, MOL_ID] = order
+    mol[:, MOL_MATCH] = 1
+    return mol, int(block.sum()) or 1
 
 
 def graph_record(topology, m):

@@ -4,6 +4,10 @@ Beads i and j are listed when their centres are nearer than their contact distan
 width. A list is valid while its bead stays within the half width of its centre, so two listed beads cannot meet
 unseen. Lists leave no trace in the trajectory: renewing one changes no segment and no contact time.
 
+In a window a bead may be set back to an earlier time, when its list had another centre. So until the window ends old
+centres stay in the cells, beads listed about any of them stay listed (`clean_lists` tidies up), and two beads can meet
+at no time that either can be set back to without being listed.
+
 Centres are kept as 32-bit fractions of the box: differences wrap by themselves to the nearest image. On axes
 without periodic images the wrap may list a pair that is far apart, never miss one.
 """
@@ -11,7 +15,19 @@ without periodic images the wrap may list a pair that is far apart, never miss o
 import numpy as np
 
 from hpcchain.kernel import inlined, kernel
-from hpcchain.sector.layout import INVERSE_PERIOD, ORIGIN, PERIOD, SHELL, SMALL_BOX, UNEQUAL, WIDEST
+from hpcchain.sector.layout import (
+    BOOK_BEADS,
+    BOOK_RENEWED,
+    BOOK_STALE,
+    BOOK_WINDOWED,
+    INVERSE_PERIOD,
+    ORIGIN,
+    PERIOD,
+    SHELL,
+    SMALL_BOX,
+    UNEQUAL,
+    WIDEST,
+)
 from hpcchain.sector.search import joined
 
 FULL, CELL_FULL = 1, 2
@@ -29,8 +45,8 @@ def fraction(par, k, x):
 
 
 @kernel
-def place_centre(par, cells, place, room, fill, where, i, x, y, z):
-    """Put bead i's centre into its cell; returns 0 or CELL_FULL.
+def place_centre(par, cells, place, room, fill, where, i, x, y, z, stale, book):
+    """Put bead i's centre into its cell; returns 0 or CELL_FULL. In a window its old entry stays.
 
     `place` (N, 4) int32 holds the centre's fractions and cell, `room` the cells' entries (x, y, z, bead) of
     `where.shape[0]`-independent fixed capacity, `fill` their numbers, `where` each bead's entry.
@@ -44,8 +60,11 @@ def place_centre(par, cells, place, room, fill, where, i, x, y, z):
     place[i, 0] = np.int64(fx * TURN) - HALF_TURN
     place[i, 1] = np.int64(fy * TURN) - HALF_TURN
     place[i, 2] = np.int64(fz * TURN) - HALF_TURN
-    if old != cell:
-        if old >= 0:
+    windowed = book[BOOK_WINDOWED] != 0
+    if windowed and old >= 0:
+        _append(stale, book, BOOK_STALE, old)
+    if old != cell or windowed:
+        if old >= 0 and not windowed:
             last = old * capacity + fill[old] - 1
             at = np.int64(where[i])
             if at != last:
@@ -65,6 +84,17 @@ def place_centre(par, cells, place, room, fill, where, i, x, y, z):
     room[at, 2] = place[i, 2]
     room[at, 3] = i
     return 0
+
+
+@inlined
+def _append(table, book, count, value):
+    """Add to a list of the window; one that has overflowed has length -1 and stands for everything."""
+    at = book[count]
+    if at == len(table):
+        book[count] = -1
+    elif at >= 0:
+        table[at] = value
+        book[count] += 1
 
 
 @kernel
@@ -136,18 +166,21 @@ def reach_of(par, span, i):
 @kernel
 def relist(
     par, span, seg, centre, row, neighbour, cells, place, room, fill, where, mark, found, mol, bonded, bond_row, i, x,
-    y, z, t,
+    y, z, t, renewed, stale, book,
 ):  # fmt: skip
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 
-    Only beads that enter or leave the list are touched. Returns 0, FULL or CELL_FULL when there is no room; lists
-    are then incomplete and must be built anew.
+    Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
+    there is no room; lists are then incomplete and must be built anew.
     """
+    windowed = book[BOOK_WINDOWED] != 0
+    if windowed:
+        _append(renewed, book, BOOK_RENEWED, i)
     centre[i, 0] = x
     centre[i, 1] = y
     centre[i, 2] = z
     centre[i, 3] = t
-    if place_centre(par, cells, place, room, fill, where, i, x, y, z):
+    if place_centre(par, cells, place, room, fill, where, i, x, y, z, stale, book):
         return CELL_FULL
     count = near_beads(par, cells, place, room, fill, reach_of(par, span, i), i, found)
     if count < 0:
@@ -156,28 +189,33 @@ def relist(
     old = np.int64(row[i, 1])
     for e in range(first, first + old):
         mark[neighbour[e]] = 1
-    several = par[UNEQUAL] != 0.0
+    several = par[UNEQUAL] != 0.0 and not windowed
     kept = 0
     for e in range(count):
         j = found[e]
-        if j == i or (several and far_apart(par, place, span, i, j)):
+        if j == i or mark[j] > 1 or (several and far_apart(par, place, span, i, j)):
             continue
-        if mark[j] == 1:
-            mark[j] = 2
-        else:
+        if mark[j] == 0:
             if excluded(par, seg, mol, bonded, bond_row, i, j):
                 continue
             if row[j, 1] == row[j, 2]:
-                return _unmark(mark, neighbour, first, old)
+                return _unmark(mark, neighbour, first, old, found, kept)
             neighbour[np.int64(row[j, 0]) + row[j, 1]] = i
             row[j, 1] += 1
+        mark[j] = 2
         found[kept] = j
         kept += 1
     for e in range(first, first + old):
         j = neighbour[e]
         if mark[j] == 1:
-            drop(row, neighbour, j, i)
+            if windowed:
+                found[kept] = j
+                kept += 1
+            else:
+                drop(row, neighbour, j, i)
         mark[j] = 0
+    for e in range(kept):
+        mark[found[e]] = 0
     if kept > row[i, 2]:
         return FULL
     for e in range(kept):
@@ -187,9 +225,11 @@ def relist(
 
 
 @kernel
-def _unmark(mark, neighbour, first, old):
+def _unmark(mark, neighbour, first, old, found, kept):
     for e in range(first, first + old):
         mark[neighbour[e]] = 0
+    for e in range(kept):
+        mark[found[e]] = 0
     return FULL
 
 
@@ -206,7 +246,9 @@ def drop(row, neighbour, j, i):
 
 
 @kernel
-def build_lists(par, span, seg, centre, row, neighbour, cells, place, room, fill, where, found, mol, bonded, bond_row):
+def build_lists(
+    par, span, seg, centre, row, neighbour, cells, place, room, fill, where, found, mol, bonded, bond_row, stale, book
+):
     """Make all lists anew about the present centres.
 
     Returns
@@ -216,9 +258,12 @@ def build_lists(par, span, seg, centre, row, neighbour, cells, place, room, fill
     """
     status = 0
     fill[:] = 0
+    book[BOOK_STALE] = 0
+    book[BOOK_RENEWED] = 0
     for i in range(len(centre)):
         place[i, 3] = -1
-        if place_centre(par, cells, place, room, fill, where, i, centre[i, 0], centre[i, 1], centre[i, 2]):
+        if place_centre(par, cells, place, room, fill, where, i, centre[i, 0], centre[i, 1], centre[i, 2],
+                        stale, book):  # fmt: skip
             return CELL_FULL
     for i in range(len(centre)):
         count = near_beads(par, cells, place, room, fill, reach_of(par, span, i), i, found)
@@ -237,3 +282,37 @@ def build_lists(par, span, seg, centre, row, neighbour, cells, place, room, fill
         if kept > row[i, 2]:
             status = FULL
     return status
+
+
+@kernel
+def clean_lists(s):
+    """At a window's end, take beads' former centres out of the cells and who was only near those out of the lists."""
+    for k in range(s.book[BOOK_STALE] if s.book[BOOK_STALE] >= 0 else len(s.fill)):
+        _compact(s, s.stale[k] if s.book[BOOK_STALE] >= 0 else k)
+    for k in range(s.book[BOOK_RENEWED] if s.book[BOOK_RENEWED] >= 0 else s.book[BOOK_BEADS]):
+        i = s.renewed[k] if s.book[BOOK_RENEWED] >= 0 else k
+        e = np.int64(s.row[i, 0])
+        while e < np.int64(s.row[i, 0]) + s.row[i, 1]:
+            j = s.neighbour[e]
+            if far_apart(s.par, s.place, s.span, i, j):
+                drop(s.row, s.neighbour, j, i)
+                drop(s.row, s.neighbour, i, j)
+            else:
+                e += 1
+    s.book[BOOK_STALE] = 0
+    s.book[BOOK_RENEWED] = 0
+
+
+@inlined
+def _compact(s, cell):
+    """Keep those entries of a cell that are their beads' present ones."""
+    start = cell * s.cells[3]
+    kept = start
+    for e in range(start, start + s.fill[cell]):
+        i = s.room[e, 3]
+        if s.where[i] == e:
+            for c in range(4):
+                s.room[kept, c] = s.room[e, c]
+            s.where[i] = kept
+            kept += 1
+    s.fill[cell] = kept - start

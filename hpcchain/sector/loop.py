@@ -9,25 +9,60 @@ from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.collide import collide, learn_pace, others_due, record
 from hpcchain.sector.free import aim, bounce, fly, rebound
+from hpcchain.sector.history import aim_back, closed_with_serial, remember, sign_event, withdraw
 from hpcchain.sector.layout import (
     BALLISTIC,
+    BOOK_BEADS,
+    BOOK_EVENT,
+    BOOK_LOW,
+    BOOK_MOLECULES,
+    BOOK_SERIAL,
+    BOOK_TOUCHED,
+    BOOK_WINDOWED,
+    BY_SCRIPT,
+    INVERSE,
     MOL_BEADS,
     MOL_FIRST,
+    MOL_GHOST,
+    MOL_MATCH,
+    MOL_NUMBER,
+    MOL_REOPENED,
     MOL_ROOM,
     MOL_SOLVER,
     MOL_TABLE,
+    MOL_TARGET,
     MOST_TIES,
+    NOW,
+    OWNED,
     RELIST,
+    SHELL,
+    SIZE,
     TICK,
     TIE_TIME,
 )
 from hpcchain.sector.lists import build_lists
+from hpcchain.sector.message import compare, follow_script
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import new_segment, relist_at, renew_lists, search_range, settle
+from hpcchain.sector.search import list_expiry, stands
 
-REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER = range(6)
+REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL = range(7)
 MOST_DEPTH = 100000
+
+
+@kernel
+def begin(s, m):
+    """Make molecule m's segment from its start state in `line`."""
+    o = np.int64(0)  # a literal would have every kernel compiled for it once more
+    first = s.mol[m, MOL_FIRST]
+    load_start(s.work, o, s.mol, m, s.table, s.graph, s.line)
+    refresh(s.work, o, s.mol, m, s.graph)
+    s.book[BOOK_SERIAL] += 1
+    new_segment(
+        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, o, m, s.line[first, 6],
+        s.line[first, 7], s.book[BOOK_SERIAL], s.seg[first, 1],
+    )  # fmt: skip
 
 
 @kernel
@@ -36,41 +71,31 @@ def start(s):
 
     A segment is a function of its start state, so a restart makes the very segments that were interrupted.
     """
-    par, mol = s.par, s.mol
-    o = np.int64(0)  # a literal would have every kernel compiled for it once more
-    for m in range(len(mol)):
-        first = mol[m, MOL_FIRST]
-        ticks = s.line[first, 6]
-        rest = s.line[first, 7]
-        depth = s.seg[first, 1]
-        load_start(s.work, o, mol, m, s.table, s.graph, s.line)
-        refresh(s.work, o, mol, m, s.graph)
-        new_segment(
-            par, s.line, s.span, s.seg, mol, s.pace, s.graph, s.series, s.count, s.work, o, m, ticks, rest,
-            depth,
-        )  # fmt: skip
+    for m in range(s.book[BOOK_MOLECULES]):
+        begin(s, m)
 
 
 @kernel
 def enlist(s):
     """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
-    for i in range(len(s.line)):
+    for i in range(s.book[BOOK_BEADS]):
         for c in range(3):
             s.centre[i, c] = s.line[i, c]
         s.centre[i, 3] = 0.0
     return build_lists(
         s.par, s.span, s.seg, s.centre, s.row, s.neighbour, s.cells, s.place, s.room, s.fill, s.where, s.found,
-        s.mol, s.bonded, s.bond_row,
+        s.mol, s.bonded, s.bond_row, s.stale, s.book,
     )  # fmt: skip
 
 
 @kernel
 def search_all(s, base):
     """Search every bead and build the queue."""
-    for m in range(len(s.mol)):
+    s.par[NOW] = -np.inf
+    for m in range(s.book[BOOK_MOLECULES]):
         _search_molecule(s, m)
         _settle(s, m, base)
-    queue_build(s.key, s.winner, s.first, s.tag, len(s.mol), base, s.par[TICK])
+    queue_build(s.key, s.winner, s.first, s.tag, s.book[BOOK_MOLECULES], base, s.par[TICK])
 
 
 @inlined
@@ -83,7 +108,9 @@ def _search_molecule(s, m):
 
 @inlined
 def _settle(s, m, base):
-    settle(s.par, s.seg, s.when, s.what, s.mol, s.pace, s.first, s.tag, s.key, s.winner, m, base)
+    settle(
+        s.par, s.seg, s.when, s.what, s.mol, s.pace, s.first, s.tag, s.key, s.winner, s.script, s.script_at, m, base
+    )  # fmt: skip
 
 
 @inlined
@@ -98,19 +125,23 @@ def _search_one(s, i):
 def _end_segment(s, m, ticks, rest):
     """Start the next segment of a molecule that nothing has hit."""
     first = s.mol[m, MOL_FIRST]
+    s.book[BOOK_SERIAL] += 1
     if s.mol[m, MOL_SOLVER] == BALLISTIC:
-        fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, 0, 0)
+        remember(s, m)
+        fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, s.book[BOOK_SERIAL], 0, 0)
         aim(s.par, s.line, s.span, s.pace, first, m)
         return
     o = np.int64(0)
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3])
     prepare(s.work, o, s.mol, m, s.graph)
+    remember(s, m)
     learn_pace(s.pace, m, s.pace[m, 3])
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         s.seg[i, 2] = 0
     new_segment(
-        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, o, m, ticks, rest, o
-    )
+        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, o, m, ticks, rest,
+        s.book[BOOK_SERIAL], o,
+    )  # fmt: skip
 
 
 @inlined
@@ -160,16 +191,23 @@ def _crowded(s, i, partner, m, other, ticks, rest, base):
 def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.seg[i, 3]
+    s.group[0] = mi
     dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
-    fly(s.par, s.line, s.seg, s.mol, i, mi, dt, ticks, rest, depth, 1)
+    remember(s, mi)
+    s.book[BOOK_SERIAL] += 1
+    fly(s.par, s.line, s.seg, s.mol, i, mi, dt, ticks, rest, s.book[BOOK_SERIAL], depth, 1)
     time = ticks * s.par[TICK] + rest
     s.count[10] += 1
     s.count[13] += 1
+    moment = 0.0
     if partner >= 0:
         mj = s.seg[partner, 3]
+        s.group[1] = mj
         dt = time_span(ticks, rest, s.line[partner, 6], s.line[partner, 7], s.par[TICK])
-        fly(s.par, s.line, s.seg, s.mol, partner, mj, dt, ticks, rest, depth, 1)
-        size = bounce(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], s.mol[mj, MOL_TABLE], i, partner, s.total)
+        remember(s, mj)
+        s.book[BOOK_SERIAL] += 1
+        fly(s.par, s.line, s.seg, s.mol, partner, mj, dt, ticks, rest, s.book[BOOK_SERIAL], depth, 1)
+        size, moment = bounce(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], s.mol[mj, MOL_TABLE], i, partner)
         aim(s.par, s.line, s.span, s.pace, partner, mj)
         s.count[10] += 1
         s.count[13] += 1
@@ -179,8 +217,7 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
     if size == 0.0:
         s.count[7] += 1
         return
-    s.count[0 if partner >= 0 else 1] += 1
-    record(s.log, s.count, time, s.what[i, 3], s.what[partner, 3] if partner >= 0 else partner, size, log_rows)
+    record(s, log_rows, time, s.what[i, 3], s.what[partner, 3] if partner >= 0 else partner, size, moment)
 
 
 @inlined
@@ -194,12 +231,84 @@ def _refresh(s, m, base):
 
 
 @kernel
+def refresh_touched(s, base):
+    """Lists, searches and queue for all that a withdrawal has set back; 0 or an error.
+
+    What happened before a molecule's later segment was withdrawn has been looked at when it was its present one.
+    """
+    status = 0
+    for k in range(s.book[BOOK_TOUCHED]):
+        s.mol[s.touched[k], MOL_TARGET] = -1
+    for k in range(s.book[BOOK_TOUCHED]):
+        m = s.touched[k]
+        ticks = s.pace[m, 5]
+        rest = s.pace[m, 6]
+        s.par[NOW] = ticks
+        s.par[NOW + 1] = rest
+        for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
+            s.centre[i, 3] = -1.0
+            dt = max(time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK]), 0.0)
+            if status == 0 and _strayed(s, i, dt):
+                x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+                s.count[4] += 1
+                status = relist_at(s, i, x, y, z, dt)
+        if status == 0:
+            _search_molecule(s, m)
+            _settle(s, m, base)
+    s.book[BOOK_TOUCHED] = 0
+    return status
+
+
+@kernel
+def set_back(s, base):
+    """Withdraw all that `aim_back` was asked for, then list and search anew what that set back; 0 or an error."""
+    withdraw(s)
+    return refresh_touched(s, base)
+
+
+@inlined
+def _strayed(s, i, dt):
+    """Whether bead i may be out of its list's shell a time dt after its segment's start."""
+    if s.span[i, 0] != 0.0:
+        return list_expiry(s.par, s.line, s.span, s.centre, i) <= dt
+    far = 0.0
+    for c in range(3):
+        d = s.line[i, c] + s.line[i, 3 + c] * dt - s.centre[i, c]
+        d -= s.par[SIZE + c] * np.rint(d * s.par[INVERSE + c])
+        far += d * d
+    return far >= s.par[SHELL] * s.par[SHELL]
+
+
+@inlined
+def _go_back(s, holder, partner, ticks, rest, depth, base):
+    """Open the closed segment again with which an event is, and undo what came after it; -1 if it is not to be."""
+    m = s.seg[partner, 3]
+    serial = s.what[holder, 1]
+    b = partner - s.mol[m, MOL_FIRST]
+    h, newer = closed_with_serial(s.mol, s.seg, m, b, serial)
+    if h < 0:
+        return -1
+    r = s.mol[h, MOL_FIRST] + b
+    after_r = s.mol[newer, MOL_FIRST] + b
+    if not stands(s.par, s.line, s.seg, s.mol, r, after_r, ticks, rest, depth, s.what[holder, 3], s.what[partner, 3]):
+        return -1
+    late = earlier(s.line[after_r, 6], s.line[after_r, 7], ticks, rest)
+    aim_back(s, m, s.mol[h, MOL_NUMBER])
+    withdraw(s)
+    if late:
+        s.mol[m, MOL_REOPENED] += 1
+    return refresh_touched(s, base)
+
+
+@kernel
 def advance(s, until_ticks, until_rest, base, most, log_rows):
     """Run events in order until a time, at most `most` of them.
 
     1. Take the least key of the queue; stop when it is beyond the given time.
-    2. A list that expires is renewed, an event whose partner has moved on is searched again: no trace is left.
-    3. The end of a segment starts the next one of that molecule; a contact that of both.
+    2. A list that expires is renewed, an event whose partner has moved on is searched again: no trace is left. In a
+       window the partner may have moved on too far, and is set back.
+    3. The end of a segment starts the next one of that molecule; a contact that of both; a ghost does as its script
+       says, while it has followed it.
     4. New segments are listed and searched, and the molecules' places in the queue renewed.
 
     Parameters
@@ -218,8 +327,10 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
     -------
     int
         REACHED, PAUSED (more to do), LIST_FULL (lists must be rebuilt with more room), LOG_FULL (log must be
-        drained), STUCK (too many events at one instant), NOT_A_NUMBER.
+        drained), STUCK (too many events at one instant), NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments or
+        events are needed).
     """
+    windowed = s.book[BOOK_WINDOWED] != 0
     for _ in range(most):
         m = s.winner[1]
         if m < 0:
@@ -230,10 +341,21 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             return REACHED if ticks == np.inf else NOT_A_NUMBER
         if earlier(until_ticks, until_rest, ticks, rest):
             return REACHED
+        if windowed and (s.book[BOOK_LOW] != 0 or s.book[BOOK_EVENT] + 1 >= len(s.event)):
+            return HISTORY_FULL
+        s.par[NOW] = ticks
+        s.par[NOW + 1] = rest
         holder = s.tag[m, 3]
         if holder < 0:
-            s.count[2] += 1
-            _end_segment(s, m, ticks, rest)
+            if holder == BY_SCRIPT:
+                follow_script(s, m)
+                begin(s, m)
+                s.mol[m, MOL_MATCH] = 1
+            else:
+                s.count[2] += 1
+                _end_segment(s, m, ticks, rest)
+                if windowed:
+                    compare(s, m)
             if _refresh(s, m, base):
                 return LIST_FULL
             continue
@@ -244,35 +366,56 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             _search_one(s, holder)
             _settle(s, m, base)
             continue
+        depth = s.what[holder, 2]
         if partner >= 0 and s.seg[partner, 0] != s.what[holder, 1]:
             s.count[3] += 1
-            _search_one(s, holder)
-            _settle(s, m, base)
+            status = _go_back(s, holder, partner, ticks, rest, depth, base) if windowed else -1
+            if status > 0:
+                return LIST_FULL
+            if status < 0:
+                _search_one(s, holder)
+                _settle(s, m, base)
             continue
         if log_rows > 0 and s.count[12] + MOST_TIES > log_rows:
             return LOG_FULL
-        depth = s.what[holder, 2]
         if depth > MOST_DEPTH:
             s.count[11] = holder
             return STUCK
         other = s.seg[partner, 3] if partner >= 0 else -1
+        logged = s.count[12]
+        lower = s.tag[m, 1]
+        higher = s.tag[m, 2]
         crowded = _crowded(s, holder, partner, m, other, ticks, rest, base)
+        crowded = crowded or s.mol[m, MOL_GHOST] != OWNED or (other >= 0 and s.mol[other, MOL_GHOST] != OWNED)
         free = s.mol[m, MOL_SOLVER] == BALLISTIC and (other < 0 or s.mol[other, MOL_SOLVER] == BALLISTIC)
-        if free and not crowded:
+        members = 0
+        if crowded or not free:
+            members = collide(
+                s, log_rows, holder, partner, crowded, ticks, rest, depth, s.group, s.offset, s.contacts, s.tied,
+                s.normals, s.growths, s.matrix, s.sizes,
+            )  # fmt: skip
+        free = members == 0
+        if free:
             _meet_free(s, holder, partner, ticks, rest, depth, log_rows)
+            members = 1 if other < 0 else 2
+        if windowed:
+            s.book[BOOK_EVENT] += 1
+            sign_event(s, s.book[BOOK_EVENT], members, lower, higher, logged)
+            for k in range(members):
+                if s.group[k] >= 0:
+                    compare(s, s.group[k])
+        if free:
             _search_one(s, holder)
             _settle(s, m, base)
             if other >= 0:
                 _search_one(s, partner)
                 _settle(s, other, base)
-            continue
-        members = collide(
-            s, log_rows, holder, partner, crowded, ticks, rest, depth, s.group, s.offset, s.contacts, s.tied, s.normals,
-            s.growths, s.matrix, s.sizes,
-        )  # fmt: skip
-        for k in range(members):
-            if s.group[k] >= 0 and _refresh(s, s.group[k], base):
-                return LIST_FULL
+        else:
+            for k in range(members):
+                if s.group[k] >= 0 and _refresh(s, s.group[k], base):
+                    return LIST_FULL
+        if windowed and refresh_touched(s, base):
+            return LIST_FULL
     return PAUSED
 
 
@@ -280,7 +423,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
 def frame(s, ticks, rest, position, velocity, image):
     """Write all beads' positions, velocities and image counts at one time, in local order."""
     solve = (s.mol, s.table, s.graph, s.work, s.pace)
-    for i in range(len(s.line)):
+    for i in range(s.book[BOOK_BEADS]):
         m = s.seg[i, 3]
         dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
         o = s.mol[m, MOL_ROOM]

@@ -3,13 +3,19 @@
 import numpy as np
 
 
-def space_order(system):
-    """Return (M,) int64 molecule numbers along a space-filling (Morton) curve of their first beads."""
-    first = system.topology.first_bead[:-1]
+def space_order(system, molecules):
+    """Return these molecules' numbers along a space-filling (Morton) curve of their first beads.
+
+    Parameters
+    ----------
+    system : System
+    molecules : (n,) int64 array
+    """
+    first = system.topology.first_bead[molecules]
     place = (system.state.position[first] - system.box.origin) / system.box.size
     grid = np.floor((place % 1.0) * 1024.0).astype(np.uint64) & np.uint64(1023)
     code = np.zeros(len(first), dtype=np.uint64)
     for bit in range(10):
         for axis in range(3):
             code |= ((grid[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(3 * bit + axis)
-    return np.argsort(code, kind="stable").astype(np.int64)
+    return molecules[np.argsort(code, kind="stable")].astype(np.int64)

@@ -2,7 +2,7 @@
 
 `key[1]` is the least key and `winner[1]` the entry that holds it; the leaves of entry m are at `size + m`.
 Keys are float64 times relative to a base, which round but never reorder; equal keys are settled by the caller's
-exact comparison, kept in `tie` as (ticks, remainder, depth, lower id, higher id).
+exact comparison of (ticks, remainder, depth, lower id, higher id), then of who holds the event: a bead before a script.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def tie_less(time, tag, a, b):
     for k in range(3):
         if tag[a, k] != tag[b, k]:
             return tag[a, k] < tag[b, k]
-    return False
+    return tag[a, 3] > tag[b, 3]
 
 
 @kernel

@@ -9,7 +9,9 @@ from hpcchain.propagators.lanes import COEF, ROW, TILE
 from hpcchain.propagators.molecule import acceleration_bound, expand, refresh, series_error, store
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
+    AT_END,
     BALLISTIC,
+    BY_SCRIPT,
     CAP,
     COLLOCATION,
     FIRST_STEP,
@@ -17,6 +19,9 @@ from hpcchain.sector.layout import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_IMAGE,
+    MOL_MATCH,
+    MOL_NUMBER,
+    MOL_SCRIPT,
     MOL_SOLVER,
     NO_EVENT,
     ORIGIN,
@@ -57,10 +62,11 @@ def rebase(par, work, o, mol, m, graph):
 
 
 @kernel
-def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, m, ticks, rest, depth):
+def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, m, ticks, rest,
+                serial, depth):  # fmt: skip
     """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
 
-    Struck beads must be marked in `seg` by the caller beforehand. The length asked for follows the molecule's own
+    `serial` is a number that no other segment has. Struck beads must be marked in `seg` by the caller beforehand. The length asked for follows the molecule's own
     running mean of realised lengths (NUMERICS 9), so it is a function of its history alone.
     """
     rebase(par, work, o, mol, m, graph)
@@ -100,7 +106,7 @@ def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, 
         span[i, 0] = bend
         span[i, 1] = speed
         fastest = max(fastest, speed)
-        seg[i, 0] += 1
+        seg[i, 0] = serial
         seg[i, 1] = depth
         seg[i, 5] = order
     if fastest * h > par[CAP]:
@@ -135,20 +141,33 @@ def relist_at(s, i, x, y, z, t):
     """Make bead i's list anew about (x, y, z); see `relist`."""
     return relist(
         s.par, s.span, s.seg, s.centre, s.row, s.neighbour, s.cells, s.place, s.room, s.fill, s.where, s.mark,
-        s.found, s.mol, s.bonded, s.bond_row, i, x, y, z, t,
+        s.found, s.mol, s.bonded, s.bond_row, i, x, y, z, t, s.renewed, s.stale, s.book,
     )  # fmt: skip
 
 
 @kernel
-def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, m, base):
-    """Put the earliest of a molecule's bead events and its segment's end into the queue."""
+def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, script, script_at, m, base):
+    """Put the earliest of a molecule's bead events and its segment's end into the queue.
+
+    The end of a ghost that has followed its script so far is what the script has next. Of a contact and a script with
+    one key the contact is first (`tie_less`): it moves both molecules.
+    """
     start = mol[m, MOL_FIRST]
-    ticks = pace[m, 1]
-    rest = pace[m, 2]
-    depth = 0
-    lower = what[start, 3]
-    higher = SEGMENT_END
-    holder = -1
+    if mol[m, MOL_MATCH] == 1 and mol[m, MOL_NUMBER] < mol[m, MOL_SCRIPT]:
+        place = script_at[m, mol[m, MOL_NUMBER] + 1]
+        ticks = script[place]
+        rest = script[place + 1]
+        depth = np.int64(script[place + 2])
+        lower = np.int64(script[place + 3])
+        higher = np.int64(script[place + 4])
+        holder = BY_SCRIPT
+    else:
+        ticks = pace[m, 1]
+        rest = pace[m, 2]
+        depth = np.int64(0)
+        lower = what[start, 3]
+        higher = np.int64(SEGMENT_END)
+        holder = AT_END
     for i in range(start, start + mol[m, MOL_BEADS]):
         if earlier(ticks, rest, when[i, 0], when[i, 1]):
             continue
@@ -161,7 +180,8 @@ def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, m, ba
         hi = max(a, b) if partner >= 0 else b
         d = what[i, 2]
         if ticks == when[i, 0] and rest == when[i, 1]:
-            if d > depth or (d == depth and (lo > lower or (lo == lower and hi >= higher))):
+            same = holder != BY_SCRIPT and hi == higher
+            if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
                 continue
         ticks = when[i, 0]
         rest = when[i, 1]

@@ -9,13 +9,22 @@ from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
+    GHOST,
     GROWTH,
     GROWTH_RATE,
     INVERSE,
     LOWER_WALL,
+    MOL_FIRST,
+    MOL_HIGHER,
+    MOL_LOWER,
+    MOL_PREVIOUS,
+    MOL_REOPENED,
     MOL_SELF,
     NO_EVENT,
+    NOW,
+    OWNED,
     RELIST,
+    SEGMENT_END,
     SHELL,
     SIZE,
     SMALL_BOX,
@@ -28,6 +37,7 @@ from hpcchain.sector.refine import exact_contact
 
 SLACK = 1.0 + 1e-9
 EARLY = 2.0**-6
+MOST_REOPENED = 4
 
 
 @kernel
@@ -36,25 +46,16 @@ def search_bead(
 ):
     """Find bead i's earliest event and store it in `when` and `what`.
 
-    Every neighbour is met on the common span of the two present segments. Neighbours are first tried on straight
-    lines with a bound of how far the paths can bend away from them (NUMERICS 9.2); only those that could touch are
-    followed along their curves. Candidates are compared by (time, depth, lower id, higher id).
+    Every neighbour is met on the common span of the two present segments; where its present one begins after NOW, those
+    closed since are met too. Candidates are compared by (time, depth, lower id, higher id).
 
     `solve` is None, or the tuple that `exact_contact` needs where molecules are moved by collocation. Candidates may
     then change places when their times are made exact: all on the common span are followed, and the list is renewed a
     little before it ends.
     """
     tick = par[TICK]
-    xi = line[i, 0]
-    yi = line[i, 1]
-    zi = line[i, 2]
-    ui = line[i, 3]
-    vi = line[i, 4]
-    wi = line[i, 5]
     ticks = line[i, 6]
     rest = line[i, 7]
-    bend_i = span[i, 0]
-    radius = span[i, 2]
     length = span[i, 3]
     leave = list_expiry(par, line, span, centre, i)
     limit = min(length, leave)
@@ -62,119 +63,48 @@ def search_bead(
         limit = length
         if leave < length:
             leave = max(leave - EARLY * par[SHELL] / span[i, 1], 0.0)
-    growing = par[GROWTH_RATE]
-    small = par[SMALL_BOX] != 0.0
-    size_x = par[SIZE]
-    size_y = par[SIZE + 1]
-    size_z = par[SIZE + 2]
-    inv_x = par[INVERSE]
-    inv_y = par[INVERSE + 1]
-    inv_z = par[INVERSE + 2]
     best_ticks = np.inf
     best_rest = np.inf
     best_depth = 0
     best = NO_EVENT
+    serial = 0
     tied = 0
     gid = what[i, 3]
-    first = row[i, 0]
+    sort = row[i, 3]
+    first = np.int64(row[i, 0])
     for e in range(first, first + row[i, 1]):
-        j = neighbour[e]
-        lag = (ticks - line[j, 6]) * tick + (rest - line[j, 7])
-        if lag >= 0.0:
-            ti = 0.0
-            tj = lag
-        else:
-            ti = -lag
-            tj = 0.0
-        horizon = limit - ti
-        until = min(length - ti, span[j, 3] - tj)
-        if until < horizon:
-            horizon = until
-        if horizon < 0.0:
+        j = np.int64(neighbour[e])
+        if sort != OWNED and row[j, 3] != OWNED and (sort == GHOST or row[j, 3] == GHOST):
             continue
-        rx = (xi + ui * ti) - (line[j, 0] + line[j, 3] * tj)
-        ry = (yi + vi * ti) - (line[j, 1] + line[j, 4] * tj)
-        rz = (zi + wi * ti) - (line[j, 2] + line[j, 5] * tj)
-        sx = -size_x * np.rint(rx * inv_x)
-        sy = -size_y * np.rint(ry * inv_y)
-        sz = -size_z * np.rint(rz * inv_z)
-        if small and sx == 0.0 and sy == 0.0 and sz == 0.0 and joined(seg, mol, bonded, bond_row, i, j):
-            continue
-        rx += sx
-        ry += sy
-        rz += sz
-        ux = ui - line[j, 3]
-        uy = vi - line[j, 4]
-        uz = wi - line[j, 5]
-        rv = rx * ux + ry * uy + rz * uz
-        uu = ux * ux + uy * uy + uz * uz
-        bend_j = span[j, 0]
-        off_i = ti + horizon
-        off_j = tj + horizon
-        sigma = radius + span[j, 2]
-        near = sigma * par[GROWTH] + 0.5 * (bend_i * off_i * off_i + bend_j * off_j * off_j)
-        if solve is not None:
-            near += solve[4][seg[i, 3], 4] + solve[4][seg[j, 3], 4]
-        if growing != 0.0:
-            near += sigma * growing * (_age(par, ticks, rest) + off_i)
-        least = rx * rx + ry * ry + rz * rz
-        if rv < 0.0:
-            closest = -rv
-            if closest < horizon * uu:
-                least -= rv * rv / uu
-            else:
-                least += horizon * (2.0 * rv + horizon * uu)
-        if least > near * near * SLACK:
-            continue
-        same = lag == 0.0 and seg[i, 1] == seg[j, 1] and seg[i, 2] == 1 and seg[j, 2] == 1
-        if same and rv < -NOISE * sigma * (span[i, 1] + span[j, 1]):
-            same = False
-        d = sigma * par[GROWTH]
-        growth = 0.0
-        if growing != 0.0:
-            late = i if lag >= 0.0 else j
-            d = sigma * (par[GROWTH] + growing * _age(par, line[late, 6], line[late, 7]))
-            growth = sigma * growing
-        bend = bend_i + bend_j
-        if bend == 0.0:
-            s = straight_contact(rx, ry, rz, ux, uy, uz, d, growth, same)
-            if s > horizon:
-                continue
-        else:
-            count[5] += 1
-            if solve is not None:
-                s = exact_contact(
-                    solve, line, seg, series, i, np.int64(j), ti, tj, sx, sy, sz, d, growth, bend, until, same
-                )
-            else:
-                s = curved_contact(
-                    line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, horizon * SLACK, same
-                )
-            if s > horizon * SLACK:
-                continue
-        if lag >= 0.0:
-            t, r = after(ticks, rest, s, tick)
-        else:
-            t, r = after(line[j, 6], line[j, 7], s, tick)
-        apart = (t - best_ticks) * tick + (r - best_rest)
-        if abs(apart) < par[TIE_TIME]:
-            tied = 1
-        elif apart < 0.0:
-            tied = 0
-        if t > best_ticks or (t == best_ticks and r > best_rest):
-            continue
-        depth = _depth(line, seg, i, j, t, r)
-        if t == best_ticks and r == best_rest:
-            if best < 0 or depth > best_depth:
-                continue
-            if depth == best_depth and not _pair_before(gid, what[j, 3], what[best, 3]):
-                continue
-        best_ticks = t
-        best_rest = r
-        best_depth = depth
-        best = j
-        if solve is None:
-            limit = min(limit, (ti + s) * SLACK + par[TIE_TIME])
+        r = j
+        newer = np.int64(-1)
+        while r >= 0:
+            s, lag = _meeting(par, line, span, seg, series, count, mol, bonded, bond_row, i, r, newer, limit, solve)
+            if s < np.inf:
+                if lag >= 0.0:
+                    t, q = after(ticks, rest, s, tick)
+                else:
+                    t, q = after(line[r, 6], line[r, 7], s, tick)
+                apart = (t - best_ticks) * tick + (q - best_rest)
+                depth = _depth(line, seg, i, r, t, q)
+                if newer < 0 or stands(par, line, seg, mol, r, newer, t, q, depth, gid, what[j, 3]):
+                    if abs(apart) < par[TIE_TIME]:
+                        tied = 1
+                    elif apart < 0.0:
+                        tied = 0
+                    if _comes_first(t, q, depth, gid, what[j, 3], best_ticks, best_rest, best_depth, best, what):
+                        best_ticks = t
+                        best_rest = q
+                        best_depth = depth
+                        best = j
+                        serial = seg[r, 0]
+                        if solve is None:
+                            limit = min(limit, ((t - ticks) * tick + (q - rest)) * SLACK + par[TIE_TIME])
+            if not earlier(par[NOW], par[NOW + 1], line[r, 6], line[r, 7]) or seg[j, 3] == seg[i, 3]:
+                break
+            h = mol[seg[r, 3], MOL_PREVIOUS]
+            newer = r
+            r = mol[h, MOL_FIRST] + j - mol[seg[j, 3], MOL_FIRST] if h >= 0 else np.int64(-1)
     if par[WALLS] != 0.0:
         for axis in range(3):
             for side in range(2):
@@ -184,20 +114,21 @@ def search_bead(
                     s = _wall(par, line, span, seg, series, i, axis, side, limit)
                 if s > limit:
                     continue
-                t, r = after(ticks, rest, s, tick)
-                apart = (t - best_ticks) * tick + (r - best_rest)
+                t, q = after(ticks, rest, s, tick)
+                apart = (t - best_ticks) * tick + (q - best_rest)
                 if abs(apart) < par[TIE_TIME]:
                     tied = 1
                 elif apart < 0.0:
                     tied = 0
-                if t < best_ticks or (t == best_ticks and r < best_rest):
+                if t < best_ticks or (t == best_ticks and q < best_rest):
                     best_ticks = t
-                    best_rest = r
-                    best_depth = seg[i, 1] + 1 if t == ticks and r == rest else 0
+                    best_rest = q
+                    best_depth = seg[i, 1] + 1 if t == ticks and q == rest else 0
                     best = -1 - axis - 3 * side
+                    serial = 0
     if solve is not None and leave < length and best != NO_EVENT:
-        t, r = after(ticks, rest, leave, tick)
-        if earlier(t, r, best_ticks, best_rest):
+        t, q = after(ticks, rest, leave, tick)
+        if earlier(t, q, best_ticks, best_rest):
             best = NO_EVENT
     if best == NO_EVENT and leave < length:
         best_ticks, best_rest = after(ticks, rest, leave, tick)
@@ -205,10 +136,134 @@ def search_bead(
     when[i, 0] = best_ticks
     when[i, 1] = best_rest
     what[i, 0] = best
-    what[i, 1] = seg[best, 0] if best >= 0 else 0
+    what[i, 1] = serial
     what[i, 2] = best_depth
     what[i, 4] = tied
     count[6] += 1
+
+
+@inlined
+def _meeting(par, line, span, seg, series, count, mol, bonded, bond_row, i, r, newer, limit, solve):
+    """Return when bead i's segment and that in row r touch, from where both exist, or inf; and r's lag behind i's start.
+
+    They are first tried on straight lines with a bound of how far the paths can bend away from them (NUMERICS 9.2);
+    only those that could touch are followed along their curves. `newer` is the row of the segment that closed r, -1
+    for an open one: what comes later than that by more than TIE_TIME is of no interest.
+    """
+    tick = par[TICK]
+    ui = line[i, 3]
+    vi = line[i, 4]
+    wi = line[i, 5]
+    length = span[i, 3]
+    lag = (line[i, 6] - line[r, 6]) * tick + (line[i, 7] - line[r, 7])
+    if lag >= 0.0:
+        ti = 0.0
+        tj = lag
+    else:
+        ti = -lag
+        tj = 0.0
+    horizon = limit - ti
+    until = min(length - ti, span[r, 3] - tj)
+    if until < horizon:
+        horizon = until
+    if newer >= 0:
+        horizon = min(horizon, _age(par, line[newer, 6] - line[r, 6], line[newer, 7] - line[r, 7]) - tj + par[TIE_TIME])
+    if horizon < 0.0:
+        return np.inf, lag
+    rx = (line[i, 0] + ui * ti) - (line[r, 0] + line[r, 3] * tj)
+    ry = (line[i, 1] + vi * ti) - (line[r, 1] + line[r, 4] * tj)
+    rz = (line[i, 2] + wi * ti) - (line[r, 2] + line[r, 5] * tj)
+    sx = -par[SIZE] * np.rint(rx * par[INVERSE])
+    sy = -par[SIZE + 1] * np.rint(ry * par[INVERSE + 1])
+    sz = -par[SIZE + 2] * np.rint(rz * par[INVERSE + 2])
+    rx += sx
+    ry += sy
+    rz += sz
+    ux = ui - line[r, 3]
+    uy = vi - line[r, 4]
+    uz = wi - line[r, 5]
+    rv = rx * ux + ry * uy + rz * uz
+    uu = ux * ux + uy * uy + uz * uz
+    off_i = ti + horizon
+    off_j = tj + horizon
+    sigma = span[i, 2] + span[r, 2]
+    growing = par[GROWTH_RATE]
+    near = sigma * par[GROWTH] + 0.5 * (span[i, 0] * off_i * off_i + span[r, 0] * off_j * off_j)
+    if solve is not None:
+        near += solve[4][seg[i, 3], 4] + solve[4][seg[r, 3], 4]
+    if growing != 0.0:
+        near += sigma * growing * (_age(par, line[i, 6], line[i, 7]) + off_i)
+    least = rx * rx + ry * ry + rz * rz
+    if rv < 0.0:
+        closest = -rv
+        if closest < horizon * uu:
+            least -= rv * rv / uu
+        else:
+            least += horizon * (2.0 * rv + horizon * uu)
+    if least > near * near * SLACK:
+        return np.inf, lag
+    if par[SMALL_BOX] != 0.0 and sx == 0.0 and sy == 0.0 and sz == 0.0 and joined(seg, mol, bonded, bond_row, i, r):
+        return np.inf, lag
+    same = lag == 0.0 and seg[i, 1] == seg[r, 1] and seg[i, 2] == 1 and seg[r, 2] == 1
+    if same and rv < -NOISE * sigma * (span[i, 1] + span[r, 1]):
+        same = False
+    d = sigma * par[GROWTH]
+    growth = 0.0
+    if growing != 0.0:
+        late = i if lag >= 0.0 else r
+        d = sigma * (par[GROWTH] + growing * _age(par, line[late, 6], line[late, 7]))
+        growth = sigma * growing
+    bend = span[i, 0] + span[r, 0]
+    if bend == 0.0:
+        s = straight_contact(rx, ry, rz, ux, uy, uz, d, growth, same)
+        return (s if s <= horizon else np.inf), lag
+    count[5] += 1
+    if solve is not None:
+        s = exact_contact(solve, line, seg, series, i, r, ti, tj, sx, sy, sz, d, growth, bend, until, same)
+    else:
+        s = curved_contact(line, seg, series, i, r, ti, tj, sx, sy, sz, d, growth, bend, until, horizon * SLACK, same)
+    return (s if s <= horizon * SLACK else np.inf), lag
+
+
+@kernel
+def stands(par, line, seg, mol, r, newer, ticks, rest, depth, a, b):
+    """Whether a contact with a closed segment comes before what closed it, or is part of it.
+
+    What touches within TIE_TIME of a contact may have to be resolved together with it: that contact is then done once
+    more, now with the other bead there, at most MOST_REOPENED times.
+
+    Parameters
+    ----------
+    r, newer : int
+        The segment's row, and that of the one that followed it.
+    ticks, rest, depth : float, float, int
+        The contact's time and depth.
+    a, b : int
+        Its beads' global ids.
+    """
+    h = seg[newer, 3]
+    apart = (ticks - line[newer, 6]) * par[TICK] + (rest - line[newer, 7])
+    if apart != 0.0:
+        if apart < 0.0:
+            return True
+    elif depth != seg[newer, 1]:
+        if depth < seg[newer, 1]:
+            return True
+    else:
+        lower = min(a, b)
+        if lower < mol[h, MOL_LOWER] or (lower == mol[h, MOL_LOWER] and max(a, b) <= mol[h, MOL_HIGHER]):
+            return True
+    contact = mol[h, MOL_HIGHER] != SEGMENT_END
+    return contact and apart < par[TIE_TIME] and mol[seg[r, 3], MOL_REOPENED] < MOST_REOPENED
+
+
+@inlined
+def _comes_first(t, q, depth, gid, other, best_ticks, best_rest, best_depth, best, what):
+    """Whether a contact comes before the best candidate so far."""
+    first = t < best_ticks or (t == best_ticks and q < best_rest)
+    if t == best_ticks and q == best_rest and best >= 0:
+        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, what[best, 3]))
+    return first
 
 
 @inlined

@@ -1,0 +1,66 @@
+"""What the windowed engine asks of the ranks' communicator: few calls, on float64 arrays, nothing pickled in the loop."""
+
+import numpy as np
+from mpi4py import MPI
+
+TAG = 7
+
+
+class Exchange:
+    """The ranks of an MPI communicator, for the engine.
+
+    Parameters
+    ----------
+    mpi : mpi4py.MPI.Comm
+        Copied, so that no message of the engine's is taken for another.
+
+    Attributes
+    ----------
+    rank, size : int
+    """
+
+    def __init__(self, mpi):
+        self._mpi = mpi.Dup()
+        self.rank, self.size = mpi.Get_rank(), mpi.Get_size()
+
+    def allgather(self, value):
+        """Return the list of every rank's object, in rank order; between windows only."""
+        return self._mpi.allgather(value)
+
+    def maximum(self, values):
+        """Return the element-wise maximum over ranks of a float64 array."""
+        result = np.empty_like(values)
+        self._mpi.Allreduce(values, result, op=MPI.MAX)
+        return result
+
+    def trade(self, outgoing, sources):
+        """Send one message to each of some ranks and receive one from each of others.
+
+        Parameters
+        ----------
+        outgoing : dict of rank -> float64 array
+            Those ranks have this one among their sources.
+        sources : list of int
+
+        Returns
+        -------
+        dict of rank -> float64 array
+        """
+        requests = [self._mpi.Isend([rows, MPI.DOUBLE], rank, TAG) for rank, rows in outgoing.items()]
+        received = {}
+        for rank in sources:
+            status = MPI.Status()
+            message = self._mpi.Mprobe(rank, TAG, status)
+            received[rank] = np.empty(status.Get_count(MPI.DOUBLE))
+            message.Recv([received[rank], MPI.DOUBLE])
+        MPI.Request.Waitall(requests)
+        return received
+
+    def alltoall(self, arrays):
+        """Return what every rank has for this one, from a list of flat float64 arrays, one for each rank."""
+        counts = np.array([len(rows) for rows in arrays], dtype=np.int64)
+        theirs = np.empty_like(counts)
+        self._mpi.Alltoall(counts, theirs)
+        flat = np.empty(int(theirs.sum()))
+        self._mpi.Alltoallv([np.concatenate(arrays), counts, MPI.DOUBLE], [flat, theirs, MPI.DOUBLE])
+        return np.split(flat, np.cumsum(theirs)[:-1])

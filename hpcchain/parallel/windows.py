@@ -1,0 +1,266 @@
+"""The event-driven engine on many ranks: windows, ghosts, and speculation that is checked (DESIGN, "Many ranks").
+
+Every rank carries its own molecules and ghosts of others' through a window as if it were alone, tells the owners'
+histories to those who hold ghosts of them, sets its own ghosts right, and does again what that has changed, until no
+ghost anywhere differs from its owner's history. Then every contact was computed from its two owners' true segments,
+and the window is what one rank would have made of it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from hpcchain.errors import EngineError
+from hpcchain.model.clock import split
+from hpcchain.model.system import State
+from hpcchain.parallel.groups import Groups
+from hpcchain.sector import loop
+from hpcchain.sector.engine import EVENT_ROW, default_shell
+from hpcchain.sector.layout import COUNTERS, Blueprint, list_capacity, virial_quantum
+from hpcchain.sector.patch import WindowBroken
+
+MOST_PASSES = 40
+PATIENCE = 8
+CONTACTS_PER_WINDOW = 0.25
+GROW = 1.5
+LEAST_WINDOW = 2.0**-24
+WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, REASON = range(8)
+
+
+class WindowedEngine:
+    """Carries a system forward event by event on all ranks of a communicator; every method is collective.
+
+    Parameters
+    ----------
+    system : System
+        The whole system, the same on every rank.
+    comm : World
+    log_events : bool
+        Keep a log of this rank's contacts for `drain_events`.
+    shell, cell : float or None
+        Half width of the neighbour lists' shell and least cell width [length]; no effect on results.
+    growth : (float, float)
+        Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
+    window : float or "auto"
+        Time between agreements of the ranks; no effect on results [time].
+    sectors : sequence of 3 int or "auto"
+        Ranks along each axis; no effect on results.
+    """
+
+    def __init__(self, system, comm, log_events=False, shell=None, cell=None, growth=(1.0, 0.0), window="auto",
+                 sectors="auto"):  # fmt: skip
+        self.system = replace(system, state=State(**{n: getattr(system.state, n).copy() for n in State.ARRAYS}))
+        self.comm = comm
+        self.tick = system.physics.tick
+        state = system.state
+        last = np.lexsort((state.remainder, state.ticks))[-1]
+        self.now = (float(state.ticks[last]), float(state.remainder[last]))
+        self.begun = False
+        self.fixed = window != "auto"
+        self.window = float(window) if self.fixed else 2.0**-4 * self.tick
+        self.log_events = log_events
+        self.quantum = virial_quantum(system)
+        self.virial = 0
+        self.rows = []
+        self.finished = {"contacts": 0, "wall_contacts": 0}
+        self.kernel_counts = np.zeros(len(COUNTERS), dtype=np.int64)
+        self.last_contacts = 0.0
+        self.setbacks = 0
+        self.groups = Groups(
+            self.system,
+            comm,
+            Blueprint(system),
+            default_shell(system) if shell is None else shell,
+            0.0 if cell is None else cell,
+            growth,
+            list_capacity(system.topology, default_shell(system) if shell is None else shell),
+            sectors,
+            self.now,
+            self.window,
+        )
+        self.statistics = dict.fromkeys(("windows", "passes", "undone", "withdrawn", "messages", "floats"), 0)
+
+    @property
+    def patch(self):
+        """This rank's molecules and ghosts."""
+        return self.groups.patch
+
+    def advance(self, time, pause=None):
+        """Run all events up to and including a time [time].
+
+        Parameters
+        ----------
+        time : float
+            Where to stop [time].
+        pause : callable, optional
+            Asked on every rank in every window; a true result of any stops all after that window.
+
+        Returns
+        -------
+        bool
+            Whether the time was reached; the same on all ranks.
+
+        Raises
+        ------
+        EngineError
+            On every rank.
+        """
+        target = tuple(map(float, split(time, self.tick)))
+        while self.now < target or not self.begun:
+            end = min(self._later(self.now, self.window), target)
+            flags = self._carry(end, pause)
+            if flags is None:
+                continue
+            self._finish(end)
+            self._adapt(flags)
+            if flags[PAUSE] > 0.0 and self.now < target:
+                return False
+        return True
+
+    def _later(self, time, dt):
+        rest = time[1] + dt
+        whole = np.floor(rest / self.tick)
+        return float(time[0] + whole), float(rest - whole * self.tick)
+
+    def _carry(self, end, pause):
+        """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
+
+        1. Run to the end, as far as this rank can tell.
+        2. Send the histories of owned molecules to who holds them as ghosts; set the ghosts here right.
+        3. All agree whether any ghost anywhere is still wrong; if so, again.
+        """
+        wanted = set()
+        for number in range(MOST_PASSES):
+            self.statistics["passes"] += 1
+            broken, wrong = 0, 1
+            try:
+                self.patch.run(end)
+            except WindowBroken as reason:
+                broken = 1 + reason.status
+            received = self._exchange()
+            try:
+                for source in sorted(received):
+                    wanted.update(self.patch.take(received[source]).tolist())
+                wrong = self.patch.set_right()
+            except WindowBroken as reason:
+                broken = 1 + reason.status
+            flags = self.comm.maximum(self._flags(end, wrong, broken, wanted, pause))
+            if flags[WRONG] == 0.0 or flags[BROKEN] > 0.0 or (flags[WANTED] > 0.0 and number > PATIENCE):
+                break
+        if flags[WRONG] == flags[BROKEN] == 0.0 and flags[EXCESS] <= 0.0:
+            self.setbacks = 0
+            return flags
+        if flags[WANTED] > 0.0:
+            self.groups.demand(sorted(wanted))
+        self._take_back(flags, end)
+        return None
+
+    def _flags(self, end, wrong, broken, wanted, pause):
+        flags = np.zeros(8)
+        flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
+        flags[PAUSE] = float(pause is not None and bool(pause()))
+        flags[EXCESS] = flags[NEXT_EXCESS] = -np.inf
+        if wrong == 0 and broken == 0:
+            flags[EXCESS] = self.groups.excess(self.now, end).max(initial=-np.inf)
+            flags[NEXT_EXCESS] = self.groups.excess(self.now, self._later(end, GROW * self.window)).max(initial=-np.inf)
+        flags[CONTACTS] = self.last_contacts
+        return flags
+
+    def _exchange(self):
+        """Send what has changed to who holds it, and return what others sent: source rank -> message."""
+        outgoing = {rank: self.patch.pack(rows) for rank, rows in self.groups.holders.items()}
+        self.patch.sent()
+        self.statistics["messages"] += len(outgoing)
+        self.statistics["floats"] += sum(map(len, outgoing.values()))
+        return {rank: rows for rank, rows in self.comm.trade(outgoing, self.groups.sources).items() if len(rows)}
+
+    def _take_back(self, flags, end):
+        """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""
+        self.statistics["undone"] += 1
+        self.setbacks += 1
+        if flags[EXCESS] > 0.0 and flags[WRONG] == 0.0:
+            self.groups.widen(self.groups.excess(self.now, end))
+        self.patch.undo()
+        status = int(flags[BROKEN]) - 1
+        if status in (loop.STUCK, loop.NOT_A_NUMBER) or (flags[WRONG] > 0.0 and not flags[BROKEN] and not flags[WANTED]):
+            self.window *= 0.25
+            if self.window < LEAST_WINDOW * self.tick:
+                raise EngineError(reason_of(status))
+        self.groups.regroup(self.now, self.window, everything=self.setbacks > 6, more_room=status == loop.LIST_FULL)
+
+    def _finish(self, end):
+        """What was done up to the end of the window is final."""
+        withdrawn = self.patch.withdrawn
+        rows, quanta = self.patch.finish()
+        self.virial += quanta
+        walls = int(np.count_nonzero(rows["kind"]))
+        self.finished["contacts"] += len(rows) - walls
+        self.finished["wall_contacts"] += walls
+        self.last_contacts = 2.0 * len(rows) / max(len(self.patch.owned), 1)
+        if self.log_events and len(rows):
+            self.rows.append(rows)
+        self.now = end
+        self.begun = True
+        self.statistics["windows"] += 1
+        self.statistics["withdrawn"] += 0 * withdrawn
+
+    def _adapt(self, flags):
+        """Choose the next window's length, and new ghosts if a molecule may get out of its room in it."""
+        if not self.fixed:
+            factor = CONTACTS_PER_WINDOW / flags[CONTACTS] if flags[CONTACTS] > 0.0 else GROW
+            self.window *= min(max(float(factor), 0.5), GROW)
+        if flags[NEXT_EXCESS] > 0.0:
+            self.groups.regroup(self.now, self.window)
+
+    @property
+    def ids(self):
+        """(n,) int64 global ids of the beads that this rank owns."""
+        return self.patch.owned_ids
+
+    def frame(self, time):
+        """Return position, velocity and image counts of the beads `ids` at a time, in their order."""
+        return self.patch.frame(*map(float, split(time, self.tick)))
+
+    def state(self):
+        """Return the State of the beads `ids`, in their order, from which a run continues to the same bits."""
+        return self.patch.state()
+
+    def drain_events(self):
+        """Return and forget this rank's contacts: (n,) structured array of time, kind, bead (2,), impulse."""
+        rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=EVENT_ROW)
+        self.rows = []
+        return rows
+
+    @property
+    def time(self):
+        """The time before which all events are done [time]."""
+        return self.now[0] * self.tick + self.now[1]
+
+    @property
+    def counters(self):
+        """Name -> number of events and operations of this rank so far (int), for reports."""
+        counts = self.groups.counts()
+        return {name: int(counts[i]) for i, name in enumerate(COUNTERS)} | self.finished
+
+    def window_report(self):
+        """Return what windows have cost so far, for reports: name -> number."""
+        total = self.statistics
+        windows = max(total["windows"], 1)
+        return {
+            "window": self.window,
+            "passes_per_window": total["passes"] / windows,
+            "windows_undone": total["undone"],
+            "ghosts_per_owned": self.groups.ghosts_per_owned(),
+            "messages_per_window": total["messages"] / windows,
+            "bytes_per_window": 8.0 * total["floats"] / windows,
+            "regroupings": self.groups.regroupings,
+        }
+
+
+def reason_of(status):
+    """Return the message for a window that could not be done however short it was."""
+    if status == loop.NOT_A_NUMBER:
+        return "a contact time is not a number; check masses, lengths and velocities for extreme values"
+    if status == loop.STUCK:
+        return f"more than {loop.MOST_DEPTH} contacts at one instant; start from positions that are not wedged"
+    return "the ranks do not come to agree on a window however short; please report this with the input"

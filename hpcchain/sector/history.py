@@ -1,0 +1,249 @@
+"""The segments of a window: closed ones are kept, so that what was done on a wrong guess can be withdrawn.
+
+A closed segment is kept in rows behind those of the present ones (`layout`), like a molecule that moves no more:
+everything that reads a bead's segment by its row can read it too. The rows of one molecule's closed segments form a
+chain, MOL_PREVIOUS, from its present segment back to the one that was open when the window began.
+
+A withdrawal sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
+took part in it, and so on; contacts of undone events are struck from the log.
+"""
+
+from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.layout import (
+    BOOK_LOW,
+    BOOK_TOUCHED,
+    BOOK_WINDOWED,
+    BOOK_WITHDRAWN,
+    EVENT_LOG,
+    EVENT_LOGS,
+    EVENT_MEMBERS,
+    MOL_BEADS,
+    MOL_CHANGED,
+    MOL_CLASS,
+    MOL_EVENT,
+    MOL_FIRST,
+    MOL_GHOST,
+    MOL_HIGHER,
+    MOL_IMAGE,
+    MOL_LOWER,
+    MOL_MATCH,
+    MOL_NUMBER,
+    MOL_ORDER,
+    MOL_PREVIOUS,
+    MOL_REOPENED,
+    MOL_SENT,
+    MOL_SERIES,
+    MOL_TARGET,
+    MOST_MEMBERS,
+    NOW,
+    OWNED,
+    SEGMENT_END,
+)
+
+STANDS = 6
+
+
+@kernel
+def remember(s, m):
+    """Keep molecule m's present segment as a closed one; the caller writes the next one over it.
+
+    The two change places in `series`, so that no coefficient is copied.
+    """
+    if s.book[BOOK_WINDOWED] == 0:
+        return
+    h = _take_row(s, s.mol[m, MOL_CLASS])
+    _copy_segment(s, m, h)
+    s.mol[h, MOL_PREVIOUS] = s.mol[m, MOL_PREVIOUS]
+    _swap_series(s, m, h)
+    s.mol[m, MOL_PREVIOUS] = h
+    s.mol[m, MOL_NUMBER] += 1
+    s.mol[m, MOL_EVENT] = 0
+    s.mol[m, MOL_LOWER] = s.what[s.mol[m, MOL_FIRST], 3]
+    s.mol[m, MOL_HIGHER] = SEGMENT_END
+    s.mol[m, MOL_REOPENED] = 0
+    s.mol[m, MOL_CHANGED] = 1
+
+
+@kernel
+def _take_row(s, size):
+    h = s.spare[size, 0]
+    s.spare[size, 0] = s.mol[h, MOL_PREVIOUS]
+    s.spare[size, 1] -= 1
+    if s.spare[size, 1] < MOST_MEMBERS:
+        s.book[BOOK_LOW] = 1
+    return h
+
+
+@kernel
+def _release_row(s, h):
+    size = s.mol[h, MOL_CLASS]
+    s.mol[h, MOL_PREVIOUS] = s.spare[size, 0]
+    s.spare[size, 0] = h
+    s.spare[size, 1] += 1
+
+
+@inlined
+def _copy_segment(s, a, b):
+    """Copy all that belongs to the segment of molecule row a, but its place in the chain, to row b."""
+    for c in (MOL_ORDER, MOL_IMAGE, MOL_IMAGE + 1, MOL_IMAGE + 2, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER,
+              MOL_MATCH, MOL_REOPENED):  # fmt: skip
+        s.mol[b, c] = s.mol[a, c]
+    for c in range(5):
+        s.pace[b, c] = s.pace[a, c]
+    i = s.mol[a, MOL_FIRST]
+    j = s.mol[b, MOL_FIRST]
+    for _ in range(s.mol[a, MOL_BEADS]):
+        for c in range(8):
+            s.line[j, c] = s.line[i, c]
+        for c in range(4):
+            s.span[j, c] = s.span[i, c]
+        for c in range(3):
+            s.seg[j, c] = s.seg[i, c]
+        s.seg[j, 5] = s.seg[i, 5]
+        i += 1
+        j += 1
+
+
+@inlined
+def _swap_series(s, a, b):
+    """Exchange the blocks of coefficients of two molecule rows of one size."""
+    s.mol[a, MOL_SERIES], s.mol[b, MOL_SERIES] = s.mol[b, MOL_SERIES], s.mol[a, MOL_SERIES]
+    i = s.mol[a, MOL_FIRST]
+    j = s.mol[b, MOL_FIRST]
+    for k in range(s.mol[a, MOL_BEADS]):
+        s.seg[i + k, 4], s.seg[j + k, 4] = s.seg[j + k, 4], s.seg[i + k, 4]
+
+
+@kernel
+def reopen(s, m):
+    """Drop molecule m's present segment and open the one before it again."""
+    h = s.mol[m, MOL_PREVIOUS]
+    s.pace[m, 5] = s.line[s.mol[m, MOL_FIRST], 6]
+    s.pace[m, 6] = s.line[s.mol[m, MOL_FIRST], 7]
+    _copy_segment(s, h, m)
+    s.mol[m, MOL_PREVIOUS] = s.mol[h, MOL_PREVIOUS]
+    _swap_series(s, m, h)
+    _release_row(s, h)
+    s.mol[m, MOL_SENT] = min(s.mol[m, MOL_SENT], s.mol[m, MOL_NUMBER])
+    s.mol[m, MOL_CHANGED] = 1
+    s.book[BOOK_WITHDRAWN] += 1 if s.mol[m, MOL_GHOST] == OWNED else 0
+
+
+@kernel
+def sign_event(s, event, members, lower, higher, log):
+    """Write down who took part in an event and which contacts it logged, and mark their new segments with it.
+
+    Parameters
+    ----------
+    event : int
+        The event's number in the window.
+    members : int
+        Entries of `group`; those below 0 took no part.
+    lower, higher : int
+        The event's ids.
+    log : int
+        First of its rows in the log; they end where the log now ends.
+    """
+    row = s.event[event]
+    count = 0
+    for k in range(members):
+        m = s.group[k]
+        if m < 0:
+            continue
+        row[EVENT_MEMBERS + count] = m
+        count += 1
+        s.mol[m, MOL_EVENT] = event
+        s.mol[m, MOL_LOWER] = lower
+        s.mol[m, MOL_HIGHER] = higher
+    row[0] = count
+    row[EVENT_LOG] = log
+    row[EVENT_LOGS] = s.count[12] - log
+
+
+@kernel
+def aim_back(s, m, number):
+    """Ask for molecule m to be set back to its segment of that number in the window."""
+    if s.mol[m, MOL_TARGET] < 0:
+        s.touched[s.book[BOOK_TOUCHED]] = m
+        s.book[BOOK_TOUCHED] += 1
+        s.mol[m, MOL_TARGET] = number
+        s.pace[m, 5] = s.par[NOW]
+        s.pace[m, 6] = s.par[NOW + 1]
+    else:
+        s.mol[m, MOL_TARGET] = min(s.mol[m, MOL_TARGET], number)
+
+
+@kernel
+def withdraw(s):
+    """Set all molecules that `aim_back` was asked for back, and whom they met since, until nothing is left to undo.
+
+    They stand in `touched` afterwards, to be listed and searched again.
+    """
+    more = True
+    while more:
+        more = False
+        k = 0
+        while k < s.book[BOOK_TOUCHED]:
+            m = s.touched[k]
+            k += 1
+            while s.mol[m, MOL_NUMBER] > s.mol[m, MOL_TARGET]:
+                more = True
+                event = s.mol[m, MOL_EVENT]
+                reopen(s, m)
+                if event > 0:
+                    _undo(s, event)
+
+
+@kernel
+def _undo(s, event):
+    """Strike an event's contacts from the log, and ask for all its molecules to be set back to before it."""
+    row = s.event[event]
+    for e in range(row[EVENT_LOG], row[EVENT_LOG] + row[EVENT_LOGS]):
+        s.log[e, STANDS] = 0.0
+    for k in range(row[0]):
+        m = row[EVENT_MEMBERS + k]
+        number = number_of_event(s, m, event)
+        if number > 0:
+            aim_back(s, m, number - 1)
+
+
+@kernel
+def number_of_event(s, m, event):
+    """Return the number of molecule m's segment that an event began, 0 if it has none."""
+    h = m
+    while h >= 0 and s.mol[h, MOL_NUMBER] > 0:
+        if s.mol[h, MOL_EVENT] == event:
+            return s.mol[h, MOL_NUMBER]
+        h = s.mol[h, MOL_PREVIOUS]
+    return 0
+
+
+@kernel
+def closed_with_serial(mol, seg, m, b, serial):
+    """Return the molecule row of m's closed segment in which its bead b has that serial number, and its successor's.
+
+    Returns (-1, -1) when it is not in the window.
+    """
+    after = m
+    h = mol[m, MOL_PREVIOUS]
+    while h >= 0:
+        if seg[mol[h, MOL_FIRST] + b, 0] == serial:
+            return h, after
+        after = h
+        h = mol[h, MOL_PREVIOUS]
+    return -1, -1
+
+
+@kernel
+def forget(s, m):
+    """End the window for molecule m: its present segment is the next window's first."""
+    h = s.mol[m, MOL_PREVIOUS]
+    while h >= 0:
+        before = s.mol[h, MOL_PREVIOUS]
+        _release_row(s, h)
+        h = before
+    s.mol[m, MOL_PREVIOUS] = -1
+    s.mol[m, MOL_NUMBER] = 0
+    s.mol[m, MOL_EVENT] = 0
+    s.mol[m, MOL_SENT] = 0
+    s.mol[m, MOL_CHANGED] = 0

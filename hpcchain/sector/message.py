@@ -1,0 +1,296 @@
+"""What ranks tell each other in a window: the new segments of molecules that others hold as ghosts.
+
+A message is a row of float64 records, one per molecule that has changed since its owner last sent it:
+
+    global molecule number, segments that stay as sent before, segments in all, then each further segment
+
+and a segment is its start: ticks, remainder, depth, lower and higher id of the event that began it, running segment
+length, three image counts, number of the event's molecules, their global numbers (MOST_MEMBERS), and per bead position,
+velocity and whether it was struck. Series are not sent: they are a function of the start (DESIGN, "How purity is kept").
+
+The receiver keeps the segments as the ghost's *script*. A ghost whose segments so far are those of its script does next
+what the script says, unless something here hits it before; then it goes its own way, until its owner has answered.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.history import aim_back, remember
+from hpcchain.sector.layout import (
+    BOOK_MOLECULES,
+    BOOK_SCRIPT,
+    GHOST,
+    EVENT_MEMBERS,
+    MOL_BEADS,
+    MOL_CHANGED,
+    MOL_EVENT,
+    MOL_FIRST,
+    MOL_GHOST,
+    MOL_HIGHER,
+    MOL_ID,
+    MOL_IMAGE,
+    MOL_LOWER,
+    MOL_MATCH,
+    MOL_NUMBER,
+    MOL_PREVIOUS,
+    MOL_SCRIPT,
+    MOL_SENT,
+    MOST_MEMBERS,
+    OWNED,
+)
+from hpcchain.sector.renew import settle
+
+HEAD = 3
+STEP, IMAGE, MEMBERS = 5, 6, 9
+BEADS = MEMBERS + 1 + MOST_MEMBERS
+PER_BEAD = 7
+FROM_SCRIPT = -1
+
+
+@kernel
+def message_size(s, rows):
+    """Return the floats that a message about these molecules takes."""
+    total = 0
+    for k in range(len(rows)):
+        m = rows[k]
+        if s.mol[m, MOL_CHANGED] != 0:
+            total += HEAD + (s.mol[m, MOL_NUMBER] - s.mol[m, MOL_SENT]) * _size(s.mol[m, MOL_BEADS])
+    return total
+
+
+@inlined
+def _size(beads):
+    return BEADS + PER_BEAD * beads
+
+
+@kernel
+def pack(s, rows, out):
+    """Write a message about those of these molecules that have changed; return its floats."""
+    at = 0
+    for k in range(len(rows)):
+        m = rows[k]
+        if s.mol[m, MOL_CHANGED] == 0:
+            continue
+        sent = s.mol[m, MOL_SENT]
+        out[at] = s.mol[m, MOL_ID]
+        out[at + 1] = sent
+        out[at + 2] = s.mol[m, MOL_NUMBER]
+        at += HEAD
+        size = _size(s.mol[m, MOL_BEADS])
+        h = m
+        while s.mol[h, MOL_NUMBER] > sent:
+            _write(s, h, out, at + (s.mol[h, MOL_NUMBER] - sent - 1) * size)
+            h = s.mol[h, MOL_PREVIOUS]
+        at += (s.mol[m, MOL_NUMBER] - sent) * size
+    return at
+
+
+@kernel
+def _write(s, h, out, at):
+    first = s.mol[h, MOL_FIRST]
+    out[at] = s.line[first, 6]
+    out[at + 1] = s.line[first, 7]
+    out[at + 2] = s.seg[first, 1]
+    out[at + 3] = s.mol[h, MOL_LOWER]
+    out[at + 4] = s.mol[h, MOL_HIGHER]
+    out[at + STEP] = s.pace[h, 0]
+    for c in range(3):
+        out[at + IMAGE + c] = s.mol[h, MOL_IMAGE + c]
+    event = s.mol[h, MOL_EVENT]
+    members = s.event[event, 0] if event > 0 else 0
+    out[at + MEMBERS] = members
+    for k in range(MOST_MEMBERS):
+        out[at + MEMBERS + 1 + k] = s.mol[s.event[event, EVENT_MEMBERS + k], MOL_ID] if k < members else -1
+    at += BEADS
+    for i in range(first, first + s.mol[h, MOL_BEADS]):
+        for c in range(6):
+            out[at + c] = s.line[i, c]
+        out[at + 6] = s.seg[i, 2]
+        at += PER_BEAD
+
+
+@kernel
+def sent(s, rows):
+    """Note that all holders of these molecules have been sent their segments."""
+    for k in range(len(rows)):
+        s.mol[rows[k], MOL_SENT] = s.mol[rows[k], MOL_NUMBER]
+        s.mol[rows[k], MOL_CHANGED] = 0
+
+
+@kernel
+def longest_script(s, message, row_of):
+    """Return the most segments that a molecule of the message has, and the floats of them all."""
+    most = 0
+    at = 0
+    floats = 0
+    while at < len(message):
+        m = row_of[np.int64(message[at])]
+        more = np.int64(message[at + 2]) - np.int64(message[at + 1])
+        most = max(most, np.int64(message[at + 2]))
+        size = more * _size(s.mol[m, MOL_BEADS])
+        floats += size
+        at += HEAD + size
+    return most, floats
+
+
+@kernel
+def take(s, message, row_of, wanted, base):
+    """Put a message's segments into the ghosts' scripts; set back those that have gone another way.
+
+    Parameters
+    ----------
+    s : Sector
+        With room in `script` and `script_at` (`longest_script`).
+    message : (n,) float64 array
+    row_of : (M,) int array
+        Local row of each global molecule, -1 for those not here.
+    wanted : (k,) int64 array
+        Receives global numbers of molecules that must be here, and be searched like owned ones, because an event that
+        an owned molecule took part in depends on them.
+    base : float
+        Ticks that queue keys are relative to.
+
+    Returns
+    -------
+    int
+        Entries of `wanted`.
+    """
+    at = 0
+    count = 0
+    while at < len(message):
+        m = row_of[np.int64(message[at])]
+        kept = np.int64(message[at + 1])
+        total = np.int64(message[at + 2])
+        at += HEAD
+        size = _size(s.mol[m, MOL_BEADS])
+        for k in range(kept + 1, total + 1):
+            place = s.book[BOOK_SCRIPT]
+            for c in range(size):
+                s.script[place + c] = message[at + c]
+            s.script_at[m, k] = place
+            s.book[BOOK_SCRIPT] += size
+            at += size
+            count = _want(s, place, row_of, wanted, count)
+        s.mol[m, MOL_SCRIPT] = total
+        _check(s, m)
+        settle(
+            s.par, s.seg, s.when, s.what, s.mol, s.pace, s.first, s.tag, s.key, s.winner, s.script, s.script_at, m, base
+        )
+    return count
+
+
+@kernel
+def _want(s, place, row_of, wanted, count):
+    members = np.int64(s.script[place + MEMBERS])
+    ours = False
+    seen = True
+    for k in range(members):
+        m = row_of[np.int64(s.script[place + MEMBERS + 1 + k])]
+        ours = ours or (m >= 0 and s.mol[m, MOL_GHOST] == OWNED)
+        seen = seen and m >= 0 and s.mol[m, MOL_GHOST] != GHOST
+    if not ours or seen or members < 3:
+        return count
+    for k in range(members):
+        name = np.int64(s.script[place + MEMBERS + 1 + k])
+        m = row_of[name]
+        if (m < 0 or s.mol[m, MOL_GHOST] == GHOST) and count < len(wanted):
+            wanted[count] = name
+            count += 1
+    return count
+
+
+@kernel
+def _check(s, m):
+    """Compare all of ghost m's segments with its script; ask for it to be set back to before the first wrong one.
+
+    Wrong is what differs, and what an earlier script said that its owner has withdrawn. A segment of this rank's own
+    making that goes on where the script ends stays: the owner may not have heard yet of what hit its molecule.
+    """
+    total = s.mol[m, MOL_SCRIPT]
+    wrong = s.mol[m, MOL_NUMBER] + 1
+    h = m
+    while h >= 0 and s.mol[h, MOL_NUMBER] > 0:
+        k = s.mol[h, MOL_NUMBER]
+        if k > total:
+            s.mol[h, MOL_MATCH] = 0
+            if s.mol[h, MOL_EVENT] == FROM_SCRIPT:
+                wrong = k
+        elif same_segment(s, h, s.script_at[m, k]):
+            s.mol[h, MOL_MATCH] = 1
+        else:
+            s.mol[h, MOL_MATCH] = 0
+            wrong = k
+        h = s.mol[h, MOL_PREVIOUS]
+    if wrong <= s.mol[m, MOL_NUMBER]:
+        aim_back(s, m, wrong - 1)
+
+
+@kernel
+def same_segment(s, h, place):
+    """Whether the segment in molecule row h starts with the very bits of a script's segment."""
+    first = s.mol[h, MOL_FIRST]
+    if s.line[first, 6] != s.script[place] or s.line[first, 7] != s.script[place + 1]:
+        return False
+    if s.seg[first, 1] != s.script[place + 2] or s.pace[h, 0] != s.script[place + STEP]:
+        return False
+    if s.mol[h, MOL_LOWER] != s.script[place + 3] or s.mol[h, MOL_HIGHER] != s.script[place + 4]:
+        return False
+    for c in range(3):
+        if s.mol[h, MOL_IMAGE + c] != s.script[place + IMAGE + c]:
+            return False
+    at = place + BEADS
+    for i in range(first, first + s.mol[h, MOL_BEADS]):
+        for c in range(6):
+            x = s.line[i, c]
+            y = s.script[at + c]
+            if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
+                return False
+        if s.seg[i, 2] != s.script[at + 6]:
+            return False
+        at += PER_BEAD
+    return True
+
+
+@kernel
+def compare(s, m):
+    """Note whether a ghost's new segment is the next one of its script; owned molecules have none."""
+    if s.mol[m, MOL_GHOST] == OWNED or s.mol[m, MOL_MATCH] == 0:
+        return
+    k = s.mol[m, MOL_NUMBER]
+    s.mol[m, MOL_MATCH] = 1 if k <= s.mol[m, MOL_SCRIPT] and same_segment(s, m, s.script_at[m, k]) else 0
+
+
+@kernel
+def follow_script(s, m):
+    """Write the start of the next segment of ghost m's script over its present one, which is kept."""
+    place = s.script_at[m, s.mol[m, MOL_NUMBER] + 1]
+    remember(s, m)
+    s.mol[m, MOL_EVENT] = FROM_SCRIPT
+    s.mol[m, MOL_LOWER] = np.int64(s.script[place + 3])
+    s.mol[m, MOL_HIGHER] = np.int64(s.script[place + 4])
+    s.pace[m, 0] = s.script[place + STEP]
+    for c in range(3):
+        s.mol[m, MOL_IMAGE + c] = np.int64(s.script[place + IMAGE + c])
+    first = s.mol[m, MOL_FIRST]
+    at = place + BEADS
+    for i in range(first, first + s.mol[m, MOL_BEADS]):
+        for c in range(6):
+            s.line[i, c] = s.script[at + c]
+        s.line[i, 6] = s.script[place]
+        s.line[i, 7] = s.script[place + 1]
+        s.seg[i, 1] = np.int64(s.script[place + 2])
+        s.seg[i, 2] = np.int64(s.script[at + 6])
+        at += PER_BEAD
+
+
+@kernel
+def unlike(s):
+    """Return how many ghosts are not what their owners have sent."""
+    count = 0
+    for m in range(s.book[BOOK_MOLECULES]):
+        if s.mol[m, MOL_GHOST] != OWNED:
+            if s.mol[m, MOL_MATCH] == 0 or s.mol[m, MOL_NUMBER] != s.mol[m, MOL_SCRIPT]:
+                count += 1
+    return count

@@ -1,0 +1,288 @@
+"""One rank's part of a system in windows: its own molecules and ghosts of others'.
+
+It carries the sector loop through a window as often as it takes, tells others what its molecules did, and sets ghosts
+right by what their owners say. It knows nothing of ranks: messages come and go as arrays.
+"""
+
+import numpy as np
+
+from hpcchain.model.system import State
+from hpcchain.sector import loop, message
+from hpcchain.sector.engine import EVENT_ROW, Engine
+from hpcchain.sector.layout import (
+    BOOK_EVENT,
+    BOOK_LOW,
+    BOOK_SCRIPT,
+    BOOK_WINDOWED,
+    BOOK_WITHDRAWN,
+    EVENT_COLUMNS,
+    GHOST,
+    LOG_COLUMNS,
+    MOL_BEADS,
+    MOL_CLASS,
+    MOL_FIRST,
+    MOL_GHOST,
+    MOL_IMAGE,
+    MOL_PREVIOUS,
+    MOL_SERIES,
+    MOL_TILES,
+    MOST_MEMBERS,
+    MOST_TIES,
+    OWNED,
+    C,
+    cell_arrays,
+)
+from hpcchain.sector.lists import clean_lists
+from hpcchain.sector.window import finish_window, strayed, undo_window
+from hpcchain.propagators.lanes import BLOCK, LANES
+from hpcchain.sector.order import space_order
+
+EVENTS = 1024
+BATCH = 20000
+WANTED = 1024
+ENTRIES = 4
+
+
+class WindowBroken(Exception):
+    """A window cannot be carried on with as it is: a list is full, or a guess has led nowhere.
+
+    Parameters
+    ----------
+    status : int
+        One of `loop`'s.
+    """
+
+    def __init__(self, status):
+        super().__init__(status)
+        self.status = status
+
+
+class Patch(Engine):
+    """Molecules of one rank and ghosts, carried through windows.
+
+    Parameters
+    ----------
+    blueprint : Blueprint
+    system : System
+        The state of the molecules here is used.
+    sorts : (M,) int8 array
+        OWNED, GHOST, FULL_GHOST, or -1 for molecules that are not here.
+    shell, cell : float
+        See `Engine`.
+    growth : (float, float)
+        See `Engine`.
+    capacity : (N,) int64 array
+        Capacities of neighbour lists; kept up to date.
+    base : float
+        Ticks that queue keys are relative to.
+    crowding : float
+        Room in the cells relative to what even density would need.
+    """
+
+    def __init__(self, blueprint, system, sorts, shell, cell, growth, capacity, base, crowding=1.0):
+        self.system, self.blueprint = system, blueprint
+        self.shell, self.cell, self.growth, self.capacity, self.base = shell, cell, growth, capacity, base
+        self.log_rows = EVENTS
+        self.rows = []
+        self.crowding = crowding
+        self.order = space_order(system, np.flatnonzero(sorts >= 0))
+        self.sorts = sorts[self.order].astype(np.int64)
+        self.row_of = np.full(system.topology.molecules, -1, dtype=np.int64)
+        self.row_of[self.order] = np.arange(len(self.order))
+        self._build(system)
+
+    def _build(self, system):
+        super()._build(system)
+        s = self.sector
+        cells = cell_arrays(s.cells, len(self.ids), self.crowding, ENTRIES * max(1, int(self.crowding)))
+        s = self.sector = s._replace(**cells)
+        self._enlist()
+        s = self.sector
+        beads = s.mol[:, MOL_BEADS]
+        s.mol[:, MOL_GHOST] = self.sorts
+        s.row[:, 3] = np.repeat(self.sorts, beads)
+        s.book[BOOK_WINDOWED] = 1
+        self.owned = np.flatnonzero(self.sorts == OWNED)
+        self.owned_beads = np.flatnonzero(np.repeat(self.sorts, beads) == OWNED)
+        self.sector = s._replace(
+            event=np.zeros((EVENTS, EVENT_COLUMNS), dtype=np.int64),
+            script=np.zeros(4096),
+            script_at=np.zeros((len(self.order), 8), dtype=np.int64),
+        )
+        self._more_rows(np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare)) + 2 * MOST_MEMBERS)
+        loop.search_all(self.sector, self.base)
+
+    def run(self, until):
+        """Carry out all events up to and including a time (ticks, remainder).
+
+        Raises
+        ------
+        WindowBroken
+        """
+        budget = 1000 + 100 * len(self.order)
+        while True:
+            status = loop.advance(self.sector, float(until[0]), float(until[1]), self.base, BATCH, self.log_rows)
+            if status == loop.REACHED:
+                return
+            if status == loop.LOG_FULL:
+                self._more_log()
+            elif status == loop.HISTORY_FULL:
+                self._make_room()
+            elif status != loop.PAUSED:
+                raise WindowBroken(status)
+            budget -= 1
+            if budget < 0:
+                raise WindowBroken(loop.STUCK)
+
+    def _more_log(self):
+        log = np.zeros((2 * len(self.sector.log) + MOST_TIES, LOG_COLUMNS))
+        log[: len(self.sector.log)] = self.sector.log
+        self.sector = self.sector._replace(log=log)
+        self.log_rows = len(log)
+
+    def _make_room(self):
+        """Make room for more events and closed segments."""
+        s = self.sector
+        if s.book[BOOK_EVENT] + 1 >= len(s.event):
+            self.sector = s._replace(event=np.concatenate([s.event, np.zeros_like(s.event)]))
+        if s.book[BOOK_LOW]:
+            short = s.spare[:, 1] < MOST_MEMBERS
+            present = np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare))
+            self._more_rows(np.where(short, present // 2 + 2 * MOST_MEMBERS, 0))
+
+    def _more_rows(self, more):
+        """Append rows for closed segments: `more` of each size of molecule."""
+        s = self.sector
+        sizes = self.blueprint.sizes
+        kinds = np.repeat(np.arange(len(sizes)), more)
+        beads = sizes[kinds]
+        tiles = (beads + LANES - 1) // LANES
+        mol = np.zeros((len(kinds), s.mol.shape[1]), dtype=np.int64)
+        mol[:, MOL_BEADS], mol[:, MOL_TILES], mol[:, MOL_CLASS] = beads, tiles, kinds
+        mol[:, MOL_FIRST] = len(s.line) + np.cumsum(beads) - beads
+        block = np.where(beads > 1, tiles * BLOCK, 0)
+        mol[:, MOL_SERIES] = len(s.series) + np.cumsum(block) - block
+        seg = np.zeros((int(beads.sum()), s.seg.shape[1]), dtype=np.int64)
+        row = np.repeat(np.arange(len(kinds)), beads)
+        seg[:, 3] = len(s.mol) + row
+        inside = np.arange(len(seg)) - np.repeat(np.cumsum(beads) - beads, beads)
+        seg[:, 4] = mol[row, MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
+        for k in range(len(kinds)):
+            mol[k, MOL_PREVIOUS] = s.spare[kinds[k], 0]
+            s.spare[kinds[k], 0] = len(s.mol) + k
+        s.spare[:, 1] += more
+        s.book[BOOK_LOW] = 0
+        self.sector = s._replace(
+            mol=np.concatenate([s.mol, mol]),
+            seg=np.concatenate([s.seg, seg]),
+            line=np.concatenate([s.line, np.zeros((len(seg), s.line.shape[1]))]),
+            span=np.concatenate([s.span, np.zeros((len(seg), s.span.shape[1]))]),
+            pace=np.concatenate([s.pace, np.zeros((len(kinds), s.pace.shape[1]))]),
+            series=np.concatenate([s.series, np.zeros(int(block.sum()))]),
+        )
+
+    def pack(self, rows):
+        """Return the message, a float64 array, about those of these molecule rows that have changed since it was sent."""
+        out = np.empty(int(message.message_size(self.sector, rows)))
+        message.pack(self.sector, rows, out)
+        return out
+
+    def sent(self):
+        """Note that all holders of this patch's molecules have been sent their segments."""
+        message.sent(self.sector, self.owned)
+
+    def take(self, received):
+        """Set ghosts right by a message from their owner; return global molecules that are needed to go on.
+
+        Raises
+        ------
+        WindowBroken
+        """
+        s = self.sector
+        most, floats = message.longest_script(s, received, self.row_of)
+        if most >= s.script_at.shape[1]:
+            wider = np.zeros((len(s.script_at), 2 * most + 2), dtype=np.int64)
+            wider[:, : s.script_at.shape[1]] = s.script_at
+            s = s._replace(script_at=wider)
+        if s.book[BOOK_SCRIPT] + floats > len(s.script):
+            s = s._replace(script=np.concatenate([s.script, np.zeros(len(s.script) + floats)]))
+        self.sector = s
+        wanted = np.zeros(WANTED, dtype=np.int64)
+        return wanted[: message.take(s, received, self.row_of, wanted, self.base)]
+
+    def set_right(self):
+        """Withdraw what the messages taken have shown to be wrong; return how many ghosts still are.
+
+        Raises
+        ------
+        WindowBroken
+        """
+        if loop.set_back(self.sector, self.base):
+            raise WindowBroken(loop.LIST_FULL)
+        return int(message.unlike(self.sector))
+
+    def finish(self):
+        """End the window: log and count its contacts, and make the present segments the next one's first.
+
+        Returns
+        -------
+        int
+            Contacts of owned molecules.
+        """
+        s = self.sector
+        log = s.log[: s.count[C["logged"]]]
+        lower = np.searchsorted(self.system.topology.first_bead, log[:, 2].astype(np.int64), side="right") - 1
+        log = log[(log[:, 6] != 0.0) & (s.mol[self.row_of[lower], MOL_GHOST] == OWNED)]
+        rows = np.empty(len(log), dtype=EVENT_ROW)
+        rows["time"], rows["kind"], rows["impulse"] = log[:, 0], log[:, 1], log[:, 4]
+        rows["bead"] = log[:, 2:4]
+        quanta = int(log[:, 5].astype(np.int64).sum())
+        finish_window(s)
+        clean_lists(s)
+        return rows, quanta
+
+    def undo(self):
+        """Take the window back: every molecule has the segment that it began it with."""
+        undo_window(self.sector)
+
+    def strayed(self, home, room, since, until):
+        """Return per molecule row how far beyond its room it gets between two times (ticks, remainder) [length]."""
+        excess = np.empty(len(self.order))
+        strayed(self.sector, home, room, *since, *until, excess)
+        return excess
+
+    @property
+    def withdrawn(self):
+        """How many segments of owned molecules were withdrawn so far."""
+        return int(self.sector.book[BOOK_WITHDRAWN])
+
+    def frame(self, ticks, rest):
+        """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
+        return tuple(a[self.owned_beads] for a in self.places(ticks, rest))
+
+    def places(self, ticks, rest):
+        """Return the same of all beads here, in the order of `ids`."""
+        n = len(self.ids)
+        position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
+        loop.frame(self.sector, float(ticks), float(rest), position, velocity, image)
+        return position, velocity, image
+
+    @property
+    def owned_ids(self):
+        """(n,) int64 global ids of owned beads."""
+        return self.ids[self.owned_beads]
+
+    def state(self):
+        """Return the State of owned beads: the starts of their present segments."""
+        s, i = self.sector, self.owned_beads
+        m = s.seg[i, 3]
+        return State(
+            position=s.line[i, 0:3],
+            velocity=s.line[i, 3:6],
+            image=s.mol[m, MOL_IMAGE : MOL_IMAGE + 3],
+            ticks=s.line[i, 6],
+            remainder=s.line[i, 7],
+            depth=s.seg[i, 1].astype(np.int32),
+            struck=s.seg[i, 2].astype(bool),
+            step=s.pace[m, 0],
+        )

@@ -1,0 +1,110 @@
+"""The end of a window: what is final is counted and forgotten, or the whole window is taken back."""
+
+import numpy as np
+
+from hpcchain.contact.pair import curve
+from hpcchain.kernel import kernel
+from hpcchain.sector.clockmath import span as time_span
+from hpcchain.sector.history import forget, reopen
+from hpcchain.sector.layout import (
+    BOOK_EVENT,
+    BOOK_LOW,
+    BOOK_MOLECULES,
+    BOOK_SCRIPT,
+    BOOK_TOUCHED,
+    INVERSE,
+    MOL_BEADS,
+    MOL_FIRST,
+    MOL_GHOST,
+    MOL_MATCH,
+    MOL_NUMBER,
+    MOL_PREVIOUS,
+    MOL_REOPENED,
+    MOL_SCRIPT,
+    MOL_TARGET,
+    OWNED,
+    SIZE,
+    TICK,
+)
+
+
+@kernel
+def finish_window(s):
+    """Forget all closed segments, scripts and events: the present segments are the next window's first."""
+    for m in range(s.book[BOOK_MOLECULES]):
+        if s.mol[m, MOL_NUMBER] > 0:
+            forget(s, m)
+        s.mol[m, MOL_MATCH] = 1
+        s.mol[m, MOL_SCRIPT] = 0
+        s.mol[m, MOL_REOPENED] = 0
+        s.mol[m, MOL_TARGET] = -1
+    s.book[BOOK_EVENT] = 0
+    s.book[BOOK_SCRIPT] = 0
+    s.book[BOOK_TOUCHED] = 0
+    s.book[BOOK_LOW] = 0
+    s.count[12] = 0
+
+
+@kernel
+def undo_window(s):
+    """Set every molecule back to the segment that it had when the window began."""
+    for m in range(s.book[BOOK_MOLECULES]):
+        while s.mol[m, MOL_NUMBER] > 0:
+            reopen(s, m)
+    finish_window(s)
+
+
+@kernel
+def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, excess):
+    """Return the most by which an owned molecule's beads may leave their room between two times.
+
+    Parameters
+    ----------
+    s : Sector
+    home : (N, 3) float64 array
+        Where each bead was when the ghosts were chosen [length].
+    room : (M,) float64 array
+        How far each molecule's beads may go from there [length].
+    from_ticks, from_rest, until_ticks, until_rest : float
+        The times; present segments count up to the later.
+    excess : (M,) float64 array
+        Receives how far beyond its room each molecule gets, negative inside it [length].
+    """
+    worst = -np.inf
+    for m in range(s.book[BOOK_MOLECULES]):
+        excess[m] = -np.inf
+        if s.mol[m, MOL_GHOST] != OWNED:
+            continue
+        far = 0.0
+        end_ticks = until_ticks
+        end_rest = until_rest
+        h = m
+        while h >= 0:
+            first = s.mol[h, MOL_FIRST]
+            ticks = s.line[first, 6]
+            rest = s.line[first, 7]
+            lag = max(time_span(from_ticks, from_rest, ticks, rest, s.par[TICK]), 0.0)
+            dt = time_span(end_ticks, end_rest, ticks, rest, s.par[TICK]) - lag
+            if dt >= 0.0:
+                for b in range(s.mol[m, MOL_BEADS]):
+                    here = _distance(s, first + b, lag, home, s.mol[m, MOL_FIRST] + b) + s.pace[h, 4]
+                    far = max(far, here + s.span[first + b, 1] * dt)
+                end_ticks = ticks
+                end_rest = rest
+            h = s.mol[h, MOL_PREVIOUS]
+        excess[m] = far - room[m]
+        worst = max(worst, excess[m])
+    return worst
+
+
+@kernel
+def _distance(s, r, dt, home, i):
+    """Return how far the bead in row r is from its home a time dt after its segment's start."""
+    x, y, z, u, v, w = curve(s.line, s.seg, s.series, r, dt)
+    x -= home[i, 0]
+    y -= home[i, 1]
+    z -= home[i, 2]
+    x -= s.par[SIZE] * np.rint(x * s.par[INVERSE])
+    y -= s.par[SIZE + 1] * np.rint(y * s.par[INVERSE + 1])
+    z -= s.par[SIZE + 2] * np.rint(z * s.par[INVERSE + 2])
+    return np.sqrt(x * x + y * y + z * z)

@@ -1,0 +1,61 @@
+"""Many ranks in one process: the windowed engine's exchange between threads, to test it on any number of ranks."""
+
+import threading
+
+import numpy as np
+
+
+class Hub:
+    """Where the threads of one run meet."""
+
+    def __init__(self, size):
+        self.size = size
+        self.barrier = threading.Barrier(size)
+        self.slots = [None] * size
+
+
+class ThreadExchange:
+    """One thread's side of `Exchange`."""
+
+    def __init__(self, hub, rank):
+        self.hub, self.rank, self.size = hub, rank, hub.size
+
+    def allgather(self, value):
+        self.hub.slots[self.rank] = value
+        self.hub.barrier.wait()
+        values = list(self.hub.slots)
+        self.hub.barrier.wait()
+        return values
+
+    def maximum(self, values):
+        return np.max(self.allgather(values.copy()), axis=0)
+
+    def trade(self, outgoing, sources):
+        every = self.allgather(outgoing)
+        return {rank: every[rank][self.rank].copy() for rank in sources}
+
+    def alltoall(self, arrays):
+        return [rows[self.rank].copy() for rows in self.allgather(arrays)]
+
+
+def on_ranks(size, body):
+    """Return [body(exchange) for each rank], run together; the first failure is raised."""
+    hub = Hub(size)
+    results, failures = [None] * size, []
+
+    def one(rank):
+        try:
+            results[rank] = body(ThreadExchange(hub, rank))
+        except BaseException as reason:  # noqa: BLE001  # whatever it is, the others must not wait for this rank
+            if not isinstance(reason, threading.BrokenBarrierError):
+                failures.append(reason)
+            hub.barrier.abort()
+
+    threads = [threading.Thread(target=one, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return results
