@@ -50,7 +50,31 @@ def in_order(comm, rows, ids, arrays):
         return {name: array[low:high] for name, array in arrays.items()}
     if is_parallel(comm):
         return to_slabs(comm, bounds(rows, comm), ids, arrays)
-    ids = np.asarray(ids)
+    return _sorted(rows, np.asarray(ids), arrays)
+
+
+def whole(comm, rows, ids, arrays):
+    """Return all rows of each array in global order, on every rank.
+
+    Parameters
+    ----------
+    comm : communicator or None
+    rows : int
+        Global number of rows.
+    ids : (n,) int64 array
+        Global ids of the rows held here.
+    arrays : dict of name -> (n, ...) array
+
+    Raises
+    ------
+    DataError
+        On every rank, if an id is out of range, missing or held twice.
+    """
+    found = everywhere(comm, {"ids": np.asarray(ids, dtype=np.int64)})
+    return _sorted(rows, found["ids"], everywhere(comm, arrays))
+
+
+def _sorted(rows, ids, arrays):
     order = np.argsort(ids, kind="stable")
     if not np.array_equal(ids[order], np.arange(rows)):
         raise DataError(f"the bead ids given are not 0 ... {rows - 1}, each once")
