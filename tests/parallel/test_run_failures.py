@@ -38,14 +38,14 @@ sys.exit(main(sys.argv[1:], Failing))
 """
 
 
-def fails(tmp_path, ranks, body, size=3, until=None):
+def fails(tmp_path, ranks, body):
     """Run with an engine that does something on some ranks on its way; return the process and the run's folder."""
     write_input(tmp_path / "in.toml", TABLES)
     script = tmp_path / "failing.py"
     script.write_text(FAILING.format(ranks=ranks, body=" " * 12 + body))
     begin = time.monotonic()
-    done = run_python([script, "run", "in.toml", "--output", "out", "--until", until or 1e6], tmp_path, size,
-                      timeout=2 * SOON, PYTHONPATH=str(ROOT / "tests"))
+    done = run_python([script, "run", "in.toml", "--output", "out"], tmp_path, 3, timeout=2 * SOON,
+                      PYTHONPATH=str(ROOT / "tests"))
     assert time.monotonic() - begin < SOON
     return done, tmp_path / "out"
 
@@ -55,8 +55,22 @@ def messages(said):
     return [line for line in said.splitlines() if line.startswith("hpcchain: ")]
 
 
+def pids(place):
+    """Return the process numbers of a run's ranks."""
+    return [int(path.read_text()) for path in sorted(place.glob("rank-*.pid"))]
+
+
+def all_end(place):
+    """Wait until no rank is left: the launcher may end a little before those that it ends."""
+    limit = time.monotonic() + SOON
+    while any(Path(f"/proc/{pid}").exists() for pid in pids(place)):
+        assert time.monotonic() < limit, "a rank is left"
+        time.sleep(0.02)
+
+
 def goes_on(folder, place):
     """Whether a run that was cut off ends like one that never was, when one rank goes on with it."""
+    all_end(place)
     end = checkpoint_times(folder)[0] + 0.17
     resume_here(folder, until=end)
     run_here(place / "in.toml", place / "whole", until=end)
@@ -65,8 +79,7 @@ def goes_on(folder, place):
 
 @pytest.mark.parametrize(("ranks", "body", "words"), [
     ([1], 'raise EngineError("bead 7 at time 0.3")', "bead 7 at time 0.3"),
-    ([0, 1, 2], 'raise EngineError("bead 7 at time 0.3")', "bead 7 at time 0.3"),
-    ([2], "[][1]", "internal error on rank 2: IndexError"),
+    ([0, 1, 2], "[][1]", "internal error on rank 0: IndexError"),
 ])  # fmt: skip
 def test_an_engine_that_fails_on_some_ranks(tmp_path, ranks, body, words):
     done, folder = fails(tmp_path, ranks, body)
@@ -76,12 +89,11 @@ def test_an_engine_that_fails_on_some_ranks(tmp_path, ranks, body, words):
     assert goes_on(folder, tmp_path)
 
 
-@pytest.mark.parametrize("rank", [0, 2])
-@pytest.mark.parametrize("most", [2_000, 60_000])
-def test_a_disk_that_is_full_for_one_rank(tmp_path, rank, most):
-    """From some time on, no file that this rank writes may become longer: the log, a part or a checkpoint."""
+@pytest.mark.parametrize("most", [2_000, 30_000])
+def test_a_disk_that_is_full(tmp_path, most):
+    """From some time on no file may become longer: the log, which the root writes, or a part, which it writes for all."""
     limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))"
-    done, folder = fails(tmp_path, [rank], limit)
+    done, folder = fails(tmp_path, [0], limit)
     assert done.returncode in (65, 70), done.stderr
     (message,) = messages(done.stderr)
     assert "File too large" in message and "Traceback" not in done.stderr, done.stderr
@@ -104,17 +116,11 @@ def ended(process):
     return process.returncode, said
 
 
-def pid_of(place, rank):
-    return int(Path(place / f"rank-{rank}.pid").read_text())
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_rank_that_is_killed(tmp_path, rank):
+def test_a_rank_that_is_killed(tmp_path):
     process, folder = started(tmp_path)
-    os.kill(pid_of(tmp_path, rank), signal.SIGKILL)
+    os.kill(pids(tmp_path)[1], signal.SIGKILL)
     code, said = ended(process)
     assert code != 0 and "Traceback" not in said
-    assert not any(Path(f"/proc/{pid_of(tmp_path, other)}").exists() for other in range(3))
     assert goes_on(folder, tmp_path)
 
 
@@ -124,12 +130,4 @@ def test_a_signal_that_the_launcher_passes_on(tmp_path):
     code, said = ended(process)
     assert code == 75 and said.count("go on with: hpcchain resume") == 1 and "Traceback" not in said, said
     assert messages(said) == [] and leftovers(folder) == []
-    assert goes_on(folder, tmp_path)
-
-
-def test_a_signal_to_one_rank_alone(tmp_path):
-    process, folder = started(tmp_path)
-    os.kill(pid_of(tmp_path, 2), signal.SIGTERM)
-    code, said = ended(process)
-    assert code == 75 and said.count("go on with: hpcchain resume") == 1, said
     assert goes_on(folder, tmp_path)
