@@ -21,6 +21,7 @@ from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.comm import Single
 from hpcchain.run import lock as locks
 from hpcchain.run.compiling import CompilingNotice, jitted_functions
+from hpcchain.run.control import Run
 from hpcchain.run.folder import cut_log
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.signals import Signals
@@ -80,6 +81,17 @@ def test_signals_are_remembered_and_given_back():
             signal.raise_signal(number)
             assert signals.stop
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(("mine", "still"), [(False, False), (True, True)])
+def test_a_signal_that_comes_while_it_is_heeded(mine, still):
+    """On a rank that had it already it is another one; on another rank it is the launcher's copy, passed on late."""
+    run = Run.__new__(Run)
+    run.signals, run.time = SimpleNamespace(save=mine), 1.0
+    run.recorder = SimpleNamespace(open=lambda: None)
+    run._checkpoint = lambda: setattr(run.signals, "save", True)
+    run._checkpoint_in_passing(asked=True)
+    assert run.signals.save == still
 
 
 class Counting:
