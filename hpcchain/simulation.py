@@ -9,7 +9,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
 from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint_store import newest_valid
-from hpcchain.io.collective import root_does
+from hpcchain.io.collective import agree, from_root, rank_of, root_does
 from hpcchain.io.standing import is_finished, standing
 from hpcchain.model.start import build_system
 from hpcchain.run import folder as folders
@@ -66,10 +66,9 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None):
         "auto": go on from the newest whole checkpoint of the output directory, if there is one.
     comm : Single or World
     """
-    config = with_end(load_config(path, overrides), until)
-    require_one_rank(comm)
-    folder = Path(output if output is not None else config.output.directory)
     mpi = mpi_of(comm)
+    config = with_end(read_input(path, overrides, mpi), until)
+    folder = Path(output if output is not None else config.output.directory)
     with Signals() as signals, FolderLock(folder, mpi), CompilingNotice():
         found = newest(folder, mpi) if resume == "auto" else None
         if found is not None:
@@ -77,7 +76,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None):
             require_same_physics(config, checkpoint, found)
             return continued(checkpoint, found, config, folder, signals, comm)
         folders.refuse_occupied(folder, mpi)
-        system = start_system(config, signals, mpi)
+        system = start_system(config, signals, comm)
         folders.open_folder(folder, config, mpi)
         folders.cut_back(folder, 0.0, 0, 0, mpi)
         return Run(comm, config, system, folder, signals).go()
@@ -98,7 +97,6 @@ def resume(source, until=None, output=None, comm=None):
     """
     source, mpi = Path(source), mpi_of(comm)
     require_exists(source, mpi)
-    require_one_rank(comm)
     is_run = root_does(mpi, source, "looking at it", source.is_dir)
     home = source if is_run else folders.home_of(source)
     if home is None and output is None:
@@ -118,10 +116,11 @@ def resume(source, until=None, output=None, comm=None):
 
 def build(path, out, overrides=(), comm=None):
     """Write the initial configuration of an input file; return the exit code."""
-    config = load_config(path, overrides)
+    mpi = mpi_of(comm)
+    config = read_input(path, overrides, mpi)
     with Signals() as signals, CompilingNotice():
-        system = start_system(config, signals, mpi_of(comm))
-        write_checkpoint(Path(out), mpi_of(comm), system, 0.0, {}, config.to_toml())
+        system = start_system(config, signals, comm)
+        write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml())
     return EXIT_DONE
 
 
@@ -135,10 +134,16 @@ def warmup():
         run(path, output=Path(folder) / "out", comm=Single())
 
 
-def require_one_rank(comm):
-    """Raise UsageError on several ranks: the engine of this version has no sectors yet."""
-    if comm is not None and comm.size > 1:
-        raise UsageError(f"the engine of this version runs on 1 rank, not on {comm.size}; start it without mpirun")
+def read_input(path, overrides, mpi):
+    """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective."""
+    config, failure = None, None
+    if rank_of(mpi) == 0:
+        try:
+            config = load_config(path, overrides)
+        except HpcchainError as error:
+            failure = error
+    agree(mpi, failure)
+    return from_root(mpi, config)
 
 
 def mpi_of(comm):
@@ -151,15 +156,15 @@ def with_end(config, until):
     return config if until is None else replace(config, run=replace(config.run, end_time=float(until)))
 
 
-def start_system(config, signals, mpi=None):
-    """Return the System that an input starts from."""
+def start_system(config, signals, comm=None):
+    """Return the System that an input starts from, the whole on every rank; collective."""
     method = config.initial.method
     if method == "explicit":
         return build_system(config)
     if method == "file":
-        return system_from_file(config, mpi)
+        return system_from_file(config, comm)
     LOG.info("growing the initial configuration")
-    return grown_system(config, lambda part: LOG.debug("grown to %.3f of full size", part), signals.stop_early)
+    return grown_system(config, lambda part: LOG.debug("grown to %.3f of full size", part), lambda: signals.stop, comm)
 
 
 def config_of(checkpoint, path):

@@ -1,5 +1,7 @@
 """Files that appear complete or not at all: temporary name, fsync, rename, fsync of the folder."""
 
+import ctypes
+import errno
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +38,30 @@ def publish(path, comm=None):
     with together(comm, path, "writing to disk"):
         _sync(temp)  # on every rank: each node may hold data of its own
     root_does(comm, path, "renaming", lambda: _rename(temp, path))
+
+
+def reserve(path, more):
+    """Make a file some bytes longer, all of them set aside by the file system where it can do that; not collective.
+
+    Unlike os.posix_fallocate, which writes into every block where the file system cannot: other ranks write there.
+
+    Raises
+    ------
+    OSError
+        When the disk is full, the quota is used up, or the file may not become so long.
+    """
+    fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
+    handle = os.open(path, os.O_RDWR)
+    try:
+        size = os.fstat(handle).st_size + more
+        reason = errno.EINTR if fallocate else 0
+        while reason == errno.EINTR:
+            done = fallocate(handle, 0, ctypes.c_int64(0), ctypes.c_int64(size)) == 0
+            reason = 0 if done else ctypes.get_errno()
+    finally:
+        os.close(handle)
+    if reason in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+        raise OSError(reason, os.strerror(reason))
 
 
 def discard(path, comm=None):

@@ -9,12 +9,14 @@ import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.io import atomic, seal
-from hpcchain.io.collective import FAILURES, is_parallel, together, translated
+from hpcchain.io.collective import FAILURES, is_parallel, root_does, together, translated
 from hpcchain.io.rows import put, read_at
 
 FORMAT = {"checkpoint": 1, "part": 1, "trajectory": 1, "observables": 1, "events": 1}
 SEALED = ("checkpoint", "part")
 MAGIC = "hpcchain"
+UNWRITTEN = 1 << 20
+"""Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""
 
 
 def create(temp, kind, comm):
@@ -40,14 +42,20 @@ def create(temp, kind, comm):
 
 @contextmanager
 def writing(path, kind, comm):
-    """Yield a new file that appears under its name, sealed if its kind is, when the body succeeds; collective."""
+    """Yield a new file that appears under its name, sealed if its kind is, when the body succeeds; collective.
+
+    When the body fails on several ranks the file is left open: see `close`.
+    """
     with atomic.replacing(path, comm) as temp:
         file = create(temp, kind, comm)
         try:
             with translated(path, "writing"):
                 yield file
-        finally:
-            close(file, path, comm)
+        except BaseException:
+            if not is_parallel(comm):
+                close(file, path, comm)
+            raise
+        close(file, path, comm)
         if kind in SEALED:
             seal.seal(temp, comm)
 
@@ -55,11 +63,17 @@ def writing(path, kind, comm):
 def close(file, path, comm):
     """Close a file; collective.
 
+    When one of several ranks cannot write in there, the others wait for it for ever, inside the library. So the root
+    first makes sure of the room for all that is still to be written, which closing gives back; without it the file
+    stays open.
+
     Raises
     ------
     DataError
         On every rank, when buffered data cannot be written.
     """
+    if is_parallel(comm):
+        root_does(comm, path, "writing", lambda: atomic.reserve(file.filename, UNWRITTEN))
     with together(comm, path, "closing"):
         file.close()
 

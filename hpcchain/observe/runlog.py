@@ -34,7 +34,7 @@ class RunLog:
         self._end = end
         self._last = (time.perf_counter(), begin, contacts)
 
-    def report(self, simulated, observables, contacts, wall_contacts):
+    def report(self, simulated, observables, contacts, wall_contacts, windows=None):
         """Append a report.
 
         Parameters
@@ -45,6 +45,8 @@ class RunLog:
             See `Observables.measure`.
         contacts, wall_contacts : int
             Between beads, and with walls, of the whole run so far.
+        windows : dict of str -> number, optional
+            How the ranks work together: passes_per_window, imbalance, ...
         """
         events = contacts + wall_contacts
         speed, rate = self._speeds(simulated, events)
@@ -64,6 +66,7 @@ class RunLog:
             "pressure": observables["pressure"],
             "momentum": float(abs(observables["momentum"]).max()),
             "time_left": (self._end - simulated) / speed if speed else None,
+            **(windows or {}),
         }
         if self._path is None:
             return

@@ -7,6 +7,7 @@ engine packs its own buffers and uses `World.mpi` for them.
 
 import time
 from array import array
+from functools import cached_property
 
 from hpcchain.errors import UsageError
 from hpcchain.parallel.launcher import launched
@@ -88,6 +89,13 @@ class World(Single):
         self.rank = mpi.Get_rank()
         self.size = mpi.Get_size()
         self._last_words = mpi.Dup()
+
+    @cached_property
+    def exchange(self):
+        """What the windowed engine talks through, on a communicator of its own; the first use is collective."""
+        from hpcchain.parallel.exchange import Exchange  # needs numpy, which a --help does not
+
+        return Exchange(self.mpi)
 
     def barrier(self):
         self.mpi.Barrier()

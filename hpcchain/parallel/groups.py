@@ -29,11 +29,11 @@ class Groups:
     ----------
     system : System
         Its state is written over: that of the molecules here is kept up to date at each choice.
-    comm : World
+    comm : Exchange
     blueprint : Blueprint
     shell, cell, growth, capacity :
         See `Patch`.
-    sectors : sequence of 3 int or "auto"
+    sectors : sequence of 3 int or None
     now : (float, float)
         Ticks and remainder that the state is at.
     window : float
@@ -66,7 +66,7 @@ class Groups:
         everyone = np.arange(topology.molecules)
         points = reference_points(system.box, topology, system.state.position, everyone)
         self.sectors = sectors_for(system.box, sectors, points, self.beads.astype(float), comm.size)
-        self.movable = sectors == "auto"
+        self.movable = sectors is None
         self.owned = np.flatnonzero(self.sectors.owner(points) == comm.rank)
         self.here = np.full((topology.beads, 3), np.nan)
         self._build(np.where(self.sectors.owner(points) == comm.rank, OWNED, -1))

@@ -80,8 +80,8 @@ class Bisection:
 
 
 def sectors_for(box, counts, points, weights, ranks):
-    """Return the division that run.sectors asks for: "auto" or three counts."""
-    return Bisection(box, points, weights, ranks) if counts == "auto" else Grid(box, counts)
+    """Return the division into these three counts, or one by bisection for None."""
+    return Bisection(box, points, weights, ranks) if counts is None else Grid(box, counts)
 
 
 def reference_points(box, topology, position, molecules):

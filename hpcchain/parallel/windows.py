@@ -34,21 +34,21 @@ class WindowedEngine:
     ----------
     system : System
         The whole system, the same on every rank.
-    comm : World
+    comm : Exchange
     log_events : bool
         Keep a log of this rank's contacts for `drain_events`.
     shell, cell : float or None
         Half width of the neighbour lists' shell and least cell width [length]; no effect on results.
     growth : (float, float)
         Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
-    window : float or "auto"
-        Time between agreements of the ranks; no effect on results [time].
-    sectors : sequence of 3 int or "auto"
+    window : float, optional
+        Time between agreements of the ranks, else it follows the contacts; no effect on results [time].
+    sectors : sequence of 3 int, optional
         Ranks along each axis; no effect on results.
     """
 
-    def __init__(self, system, comm, log_events=False, shell=None, cell=None, growth=(1.0, 0.0), window="auto",
-                 sectors="auto"):  # fmt: skip
+    def __init__(self, system, comm, log_events=False, shell=None, cell=None, growth=(1.0, 0.0), window=None,
+                 sectors=None):  # fmt: skip
         self.system = replace(system, state=State(**{n: getattr(system.state, n).copy() for n in State.ARRAYS}))
         self.comm = comm
         self.tick = system.physics.tick
@@ -56,7 +56,7 @@ class WindowedEngine:
         last = np.lexsort((state.remainder, state.ticks))[-1]
         self.now = (float(state.ticks[last]), float(state.remainder[last]))
         self.begun = False
-        self.fixed = window != "auto"
+        self.fixed = window is not None
         self.window = float(window) if self.fixed else 2.0**-4 * self.tick
         self.log_events = log_events
         self.quantum = virial_quantum(system)

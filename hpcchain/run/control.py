@@ -7,22 +7,26 @@ from pathlib import Path
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT
 from hpcchain.io.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, prune
+from hpcchain.io.collective import together
 from hpcchain.io.provenance import collect
 from hpcchain.model.system import System
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
+from hpcchain.run.engines import brought_together, engine_for
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.tally import Tally
-from hpcchain.sector.engine import Engine
 
 LOG = logging.getLogger("hpcchain.run")
 
 
 class Run:
-    """One run in one output directory, which is open, locked and cut back to where the run goes on from.
+    """One run in one output directory, which is open, locked and cut back to where the run goes on from; collective.
+
+    Every rank has the same due times and takes every turn with the others; what only one knows, a signal or its own
+    clock, is asked of all before anything is done about it.
 
     Parameters
     ----------
@@ -53,7 +57,7 @@ class Run:
         self.provenance = collect(self.mpi)
         self.system = system
         with self.timers.phase("setting up"):
-            self.engine = engine_for(system, config)
+            self.engine = engine_for(system, config, comm)
             self.observables = Observables(system, counters.get("freedom"))
         output = config.output
         self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
@@ -61,7 +65,7 @@ class Run:
         self.checkpoints = Schedule(output.checkpoint_every, time, counters.get("checkpoint_time"))
         self.wall_of_checkpoint = self.timers.wall
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events)
-        self.tally = Tally(self.engine, counters)
+        self.tally = Tally(self.engine, counters, comm)
         self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.end, time,
                           self.tally.contacts + self.tally.wall_contacts, counters.get("energy"))
 
@@ -69,7 +73,7 @@ class Run:
         """Run to the end time, or until asked to stop; return the exit code.
 
         1. Write the frame, report or checkpoint that is due now; at the end time, finish.
-        2. Heed signals: a checkpoint in passing, or a checkpoint and out.
+        2. Heed signals that came to any rank: a checkpoint in passing, or a checkpoint and out.
         3. Carry the engine to the next due time, or until a signal comes.
         """
         try:
@@ -78,10 +82,11 @@ class Run:
                 self._serve()
                 if self.time >= self.end:
                     return self._finish()
-                if self.signals.stop:
+                stop, save, wall = self._asked()
+                if stop:
                     return self._stop()
-                if self.signals.save or self._wall_due():
-                    self._checkpoint_in_passing()
+                if save or wall:
+                    self._checkpoint_in_passing(save)
                 self._advance(min(self.end, self.frames.next, self.reports.next, self.checkpoints.next))
         except BaseException:
             self.recorder.abort()
@@ -116,6 +121,11 @@ class Run:
         else:
             self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
 
+    def _asked(self):
+        """Return whether any rank has been asked to stop, or to save, or finds a checkpoint due by its clock."""
+        own = self.signals.stop, self.signals.save, self._wall_due()
+        return map(any, zip(*self.comm.allgather(own), strict=True))
+
     def _interrupted(self):
         return self.signals.stop or self.signals.save or self._wall_due()
 
@@ -126,14 +136,21 @@ class Run:
     def _output(self, frame, report):
         """Write a frame, a report or both at the present time."""
         with self.timers.phase("frames and reports"):
-            state = self.engine.frame(self.time)
+            state, ids = self.engine.frame(self.time), self.engine.ids
             self._drain_events()
             if frame:
-                self.recorder.frame(self.time, state)
+                self.recorder.frame(self.time, state, ids)
             if report:
-                row = self._measure(state)
-                self.recorder.report(self.time, row)
-                self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts)
+                self._report(brought_together(self.comm, self.system.topology, ids, state))
+
+    def _report(self, state):
+        """Write a report on all beads; sums run in global order, and unlike machines take the root's."""
+        self.tally.gather()
+        windows = self.engine.window_report()
+        row = self.comm.bcast(self._measure(state))
+        self.recorder.report(self.time, row)
+        with together(self.mpi, self.folder / LOG_NAME, "writing"):
+            self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts, windows)
 
     def _measure(self, state):
         interval = self.time - (self.reports.served or 0.0)
@@ -147,11 +164,12 @@ class Run:
         """Close the part, then write a checkpoint that counts it."""
         with self.timers.phase("checkpoints"):
             self._drain_events()
+            self.tally.gather()
             self.recorder.close()
             state = System(self.system.box, self.system.topology, self.engine.state(), self.system.physics)
             path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
             write_checkpoint(path, self.mpi, state, self.time, self._counters(), self.config.to_toml(),
-                             self.timers.table(self.comm), provenance=self.provenance)
+                             self.timers.table(self.comm), self.engine.ids, self.provenance)
             prune(self.folder / CHECKPOINTS, self.config.output.keep_checkpoints, self.mpi)
             self.wall_of_checkpoint = self.timers.wall
 
@@ -167,12 +185,14 @@ class Run:
             "freedom": self.observables.freedom,
         }
 
-    def _checkpoint_in_passing(self):
-        asked, self.signals.save = self.signals.save, False
+    def _checkpoint_in_passing(self, asked):
+        """Write a checkpoint and go on; `asked`: a signal to some rank asked for it."""
+        mine, self.signals.save = self.signals.save, False
         self._checkpoint()
         self.recorder.open()
         if asked:
             LOG.info("checkpoint written at t %.6g", self.time)
+            self.signals.save = self.signals.save and mine  # else it is the same signal, passed on to this rank late
 
     def _stop(self):
         """Leave a checkpoint and whole output files."""
@@ -202,14 +222,3 @@ class Run:
     def _assemble(self):
         with self.timers.phase("output files"):
             self.recorder.assemble(self.provenance)
-
-
-def engine_for(system, config):
-    """Return the engine that an input asks for."""
-    run = config.run
-    return Engine(
-        system,
-        log_events=config.output.events,
-        shell=None if run.list_shell == "auto" else run.list_shell,
-        cell=None if run.cell_size == "auto" else run.cell_size,
-    )

@@ -10,7 +10,8 @@ from hpcchain.model.constraints import NotConverged, project_positions, project_
 from hpcchain.model.start import build_physics, check_start
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
-from hpcchain.sector.engine import Engine
+from hpcchain.parallel.comm import Single
+from hpcchain.run.engines import brought_together, engine_for
 
 BOX_KEYS = ("size", "origin", "boundary")
 KEY_OF_TABLE = {
@@ -29,7 +30,8 @@ def system_from_file(config, comm=None):
     ----------
     config : Config
         With initial.method "file"; its molecules may be left out.
-    comm : communicator or None
+    comm : Single or World, optional
+        Default: this process alone.
 
     Raises
     ------
@@ -38,13 +40,14 @@ def system_from_file(config, comm=None):
     ConfigError
         When its box or molecules are not those of the input, or it is no possible start.
     """
+    comm = comm or Single()
     path = config.initial.file
-    found = read_checkpoint(path, comm)
+    found = read_checkpoint(path, comm.mpi)
     require_same_box(config, path, found.system.box)
     topology = agreed_topology(config, path, found.system.topology)
     system = replace(found.system, topology=topology)
     fresh = is_fresh(system.state)
-    position, velocity, image = common_time(system, found.time, fresh)
+    position, velocity, image = common_time(system, found.time, fresh, config, comm)
     check_start(str(path), system.box, topology, position, velocity)
     if not fresh:
         position, velocity = projected(path, topology, position, velocity)
@@ -58,11 +61,12 @@ def is_fresh(state):
     return not (np.any(state.ticks) or np.any(state.remainder) or np.any(state.depth >= 0))
 
 
-def common_time(system, time, fresh):
-    """Return position, velocity and image of all beads at one time, (N, 3) each."""
+def common_time(system, time, fresh, config, comm):
+    """Return position, velocity and image of all beads at one time, (N, 3) each, on every rank; collective."""
     if fresh and time == 0.0:
         return system.state.position, system.state.velocity, system.state.image
-    return Engine(system).frame(time)
+    engine = engine_for(system, config, comm)
+    return brought_together(comm, system.topology, engine.ids, engine.frame(time))
 
 
 def projected(path, topology, position, velocity):

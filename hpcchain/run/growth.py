@@ -16,7 +16,9 @@ from hpcchain.model.start import build_physics
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.model.velocities import maxwell
-from hpcchain.sector.engine import Engine
+from hpcchain.parallel.comm import Single
+from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.signals import Stopped
 
 PLACED_FRACTION = 0.06
 RATE = 0.4
@@ -25,8 +27,8 @@ CLEARANCE = 1e-10
 ATTEMPTS = 6
 
 
-def grown_system(config, progress=None, pause=None):
-    """Return the System of an input with initial.method "grow".
+def grown_system(config, progress=None, pause=None, comm=None):
+    """Return the System of an input with initial.method "grow", the same to the bit on any ranks; collective.
 
     Parameters
     ----------
@@ -34,18 +36,22 @@ def grown_system(config, progress=None, pause=None):
     progress : callable, optional
         Called with the fraction of the full size that is reached, after each slice.
     pause : callable, optional
-        Called between kernel calls; it may raise to give up.
+        Called between kernel calls; a true result on any rank gives up.
+    comm : Single or World, optional
+        Default: this process alone.
 
     Raises
     ------
     ConfigError
         When no room is found for the molecules.
+    Stopped
+        On every rank, when `pause` gives up.
     """
     box, topology = build_box(config), build_topology(config)
     scale, position = place_small(config, box, topology)
     temperature, seed = config.initial.temperature, config.initial.seed
     if scale < 1.0:
-        position = grow(config, box, topology, position, scale, progress, pause)
+        position = grow(config, box, topology, position, scale, progress, pause, comm or Single())
     velocity = maxwell(topology, position, temperature, seed)
     return System(box, topology, State.at_rest_clock(position, velocity), build_physics(config, topology, velocity))
 
@@ -64,7 +70,7 @@ def place_small(config, box, topology):
     raise ConfigError("initial.method: no placement was tried")
 
 
-def grow(config, box, topology, position, scale, progress=None, pause=None):
+def grow(config, box, topology, position, scale, progress, pause, comm):
     """Return (N, 3) positions after the diameters have grown from a fraction `scale` to their full size.
 
     Parameters
@@ -76,7 +82,7 @@ def grow(config, box, topology, position, scale, progress=None, pause=None):
         Without overlaps at that fraction [length].
     scale : float
         Starting fraction.
-    progress, pause : callable, optional
+    progress, pause, comm :
         See `grown_system`.
     """
     velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
@@ -90,11 +96,11 @@ def grow(config, box, topology, position, scale, progress=None, pause=None):
     for k in range(slices):
         system = System(box, topology, State.at_rest_clock(position, velocity), physics)
         length = step / rate * unit
-        engine = Engine(system, growth=(scale + k * step, rate / unit))
-        engine.advance(length, pause)
-        if pause is not None:
-            pause()  # a short slice ends before the engine asks
-        position, velocity, _ = engine.frame(length)
+        engine = engine_for(system, config, comm, growth=(scale + k * step, rate / unit))
+        reached = engine.advance(length, pause)
+        if not reached or comm.any(pause is not None and pause()):  # a short slice ends before the engine asks
+            raise Stopped("stopped by a signal while making the start; nothing is kept yet: run the same command again")
+        position, velocity, _ = brought_together(comm, topology, engine.ids, engine.frame(length))
         position = project_positions(topology, position)
         velocity = project_velocities(topology, position, velocity)
         velocity = rescaled(topology, velocity, freedom, config.initial.temperature)

@@ -51,9 +51,9 @@ class Recorder:
             with suppress(HpcchainError, OSError, RuntimeError):
                 self._part.abort()
 
-    def frame(self, time, state):
-        """Append a frame: (position, velocity, image) of all beads at a time."""
-        self._part.frame(self._part.counters["frames"], time, *state)
+    def frame(self, time, state, ids):
+        """Append a frame: (position, velocity, image) at a time of this rank's beads, whose global ids are given."""
+        self._part.frame(self._part.counters["frames"], time, *state, ids)
 
     def events(self, table):
         """Append contacts, this rank's own."""

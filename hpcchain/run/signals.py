@@ -39,12 +39,6 @@ class Signals:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def stop_early(self):
-        """Raise Stopped when a stop has been asked for while the start is still being made; else return False."""
-        if self.stop:
-            raise Stopped("stopped by a signal while making the start; nothing is kept yet: run the same command again")
-        return False
-
     def _on_stop(self, number, frame):
         self.stop = True
 

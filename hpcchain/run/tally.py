@@ -1,8 +1,12 @@
-"""Contacts and virial of a run and of the present report interval, continued across restarts."""
+"""Contacts and virial of a run and of the present report interval, over all ranks and continued across restarts."""
+
+from fractions import Fraction
 
 
 class Tally:
-    """Adds what the engine has counted since it was made to what the run had before.
+    """Adds what the ranks' engines have counted since they were made to what the run had before.
+
+    All sums are of whole numbers, so that neither the number of ranks nor restarts change a bit of them.
 
     Parameters
     ----------
@@ -10,46 +14,67 @@ class Tally:
         Fresh: its counts are zero.
     counters : dict
         Those of the checkpoint that the run goes on from; empty for a new run.
+    comm : Single or World
+
+    Attributes
+    ----------
+    contacts, wall_contacts : int
+        Contacts between beads, and with walls, of the run up to the last `gather`.
     """
 
-    def __init__(self, engine, counters):
-        self._engine = engine
-        self._contacts = counters.get("contacts", 0)
-        self._wall_contacts = counters.get("wall_contacts", 0)
-        self._interval_contacts = counters.get("interval_contacts", 0)
-        self._interval_virial = counters.get("interval_virial", 0.0)
-        self._start = (0, 0.0)
+    def __init__(self, engine, counters, comm):
+        self._engine, self._comm = engine, comm
+        self._before = (counters.get("contacts", 0), counters.get("wall_contacts", 0))
+        self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
+        self._now, self._start = (0, 0, 0), (0, 0, 0)
+
+    def gather(self):
+        """Bring the ranks' counts up to date; collective."""
+        counters = self._engine.counters
+        own = counters["contacts"], counters["wall_contacts"], self._engine.virial
+        self._now = tuple(map(sum, zip(*self._comm.allgather(own), strict=True)))
 
     @property
     def contacts(self):
-        """Contacts between beads so far."""
-        return self._contacts + self._engine.counters["contacts"]
+        return self._before[0] + self._now[0]
 
     @property
     def wall_contacts(self):
-        """Contacts with walls so far."""
-        return self._wall_contacts + self._engine.counters["wall_contacts"]
+        return self._before[1] + self._now[1]
 
     @property
     def interval_contacts(self):
         """Contacts of both sorts since the last `begin_interval`."""
-        return self._interval_contacts + self._engine_contacts() - self._start[0]
+        return self._interval[0] + sum(self._now[:2]) - sum(self._start[:2])
 
     @property
     def interval_virial(self):
         """Virial since the last `begin_interval` [mass length^2 / time]."""
-        return self._interval_virial + (self._engine.virial - self._start[1])
+        return float(self._interval_quanta * Fraction(self._engine.quantum))
 
     def begin_interval(self):
-        """Count contacts and virial anew."""
-        self._interval_contacts, self._interval_virial = 0, 0.0
-        self._start = (self._engine_contacts(), self._engine.virial)
+        """Count contacts and virial anew, from the last `gather` on."""
+        self._interval, self._start = (0, 0), self._now
 
     def saved(self):
         """Return the counters that a checkpoint keeps."""
-        names = ("contacts", "wall_contacts", "interval_contacts", "interval_virial")
-        return {name: getattr(self, name) for name in names}
+        names = ("contacts", "wall_contacts", "interval_contacts")
+        return {name: getattr(self, name) for name in names} | {
+            "interval_quanta": self._interval_quanta, "virial_quantum": self._engine.quantum,
+        }  # fmt: skip
 
-    def _engine_contacts(self):
-        counters = self._engine.counters
-        return counters["contacts"] + counters["wall_contacts"]
+    @property
+    def _interval_quanta(self):
+        return self._interval[1] + self._now[2] - self._start[2]
+
+
+def restored_virial(counters, quantum):
+    """Return the virial of the interval that a checkpoint was written in, an int in units of `quantum`.
+
+    Checkpoints of earlier versions keep it as a rounded sum.
+    """
+    if "interval_quanta" in counters:
+        virial = counters["interval_quanta"] * Fraction(counters["virial_quantum"])
+    else:
+        virial = Fraction(counters.get("interval_virial", 0.0))
+    return round(virial / Fraction(quantum))

@@ -42,6 +42,8 @@ class Engine:
 
     Attributes
     ----------
+    ids : (n,) int64 array
+        Global ids of the beads, in the order of `frame` and `state`.
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
     quantum : float
@@ -167,31 +169,29 @@ class Engine:
         return rows
 
     def frame(self, time):
-        """Return (N, 3) position, velocity and image counts of all beads at a time, in global bead order."""
+        """Return position, velocity and image counts, (n, 3) each, of the beads `ids`, in that order, at a time."""
         ticks, rest = split(time, self.system.physics.tick)
         n = len(self.ids)
         position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
         loop.frame(self.sector, float(ticks), float(rest), position, velocity, image)
-        return self._global(position), self._global(velocity), self._global(image)
-
-    def _global(self, rows):
-        out = np.empty_like(rows)
-        out[self.ids] = rows
-        return out
+        return position, velocity, image
 
     def state(self):
-        """Return the start states of all present segments, from which a run continues to the same bits."""
+        """Return the start states of the present segments of the beads `ids`, in that order.
+
+        A run continues from them to the same bits.
+        """
         s = self.sector
         mol = s.seg[:, 3]
         return State(
-            position=self._global(s.line[:, 0:3]),
-            velocity=self._global(s.line[:, 3:6]),
-            image=self._global(s.mol[mol, 10:13]),
-            ticks=self._global(s.line[:, 6]),
-            remainder=self._global(s.line[:, 7]),
-            depth=self._global(s.seg[:, 1].astype(np.int32)),
-            struck=self._global(s.seg[:, 2].astype(bool)),
-            step=self._global(s.pace[mol, 0]),
+            position=s.line[:, 0:3].copy(),
+            velocity=s.line[:, 3:6].copy(),
+            image=s.mol[mol, 10:13].astype(np.int64),
+            ticks=s.line[:, 6].copy(),
+            remainder=s.line[:, 7].copy(),
+            depth=s.seg[:, 1].astype(np.int32),
+            struck=s.seg[:, 2].astype(bool),
+            step=s.pace[mol, 0],
         )
 
     @property
@@ -204,6 +204,10 @@ class Engine:
     def counters(self):
         """Name -> number of events and operations so far (int), for reports."""
         return {name: int(self.sector.count[i]) for i, name in enumerate(COUNTERS)}
+
+    def window_report(self):
+        """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""
+        return {}
 
 
 def default_shell(system):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from mixtures import random_input, to_toml
 from run_folders import command, difference, write_input
+from whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
@@ -30,9 +31,9 @@ def start_of(seed, folder):
 def straight(system, end):
     """Return contacts, the last frame and the state of a run in one piece."""
     engine = Engine(system, log_events=True)
-    engine.frame(0.0)
+    frame_of(engine, 0.0)
     engine.advance(end)
-    return engine.drain_events(), engine.frame(end), engine.state()
+    return engine.drain_events(), frame_of(engine, end), state_of(engine)
 
 
 def in_pieces(system, end, rng, folder):
@@ -44,11 +45,11 @@ def in_pieces(system, end, rng, folder):
                         cell=rng.uniform(0.0, 3.0) * largest)
         for time in [*sorted(rng.uniform(time_of(system), stop, 2)), stop]:
             engine.advance(time)
-            engine.frame(time)
+            frame_of(engine, time)
         tables.append(engine.drain_events())
-        write_checkpoint(folder / "c.h5", None, replace(system, state=engine.state()), stop, {}, "")
+        write_checkpoint(folder / "c.h5", None, replace(system, state=state_of(engine)), stop, {}, "")
         system = read_checkpoint(folder / "c.h5").system
-    return np.concatenate(tables), engine.frame(end), engine.state()
+    return np.concatenate(tables), frame_of(engine, end), state_of(engine)
 
 
 def time_of(system):

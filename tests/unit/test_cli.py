@@ -233,16 +233,3 @@ def test_perf_table_with_the_whole_runs_time():
 def test_averages_table():
     lines = analyze.averages({"energy": (np.arange(3.0), np.full(3, 2.5)), "empty": (np.empty(0), np.empty(0))})
     assert [line.split() for line in lines.splitlines()[1:]] == [["energy", "3", "2.5", "0"], ["empty", "0", "-", "-"]]
-
-
-def test_several_ranks_are_refused_before_anything_is_written(tmp_path):
-    from hpcchain import simulation
-
-    class Two:
-        rank, size, mpi = 0, 2, None
-
-    path = tmp_path / "in.toml"
-    path.write_text('[box]\nsize = [9.0, 9.0, 9.0]\n[[molecule]]\nkind = "monomer"\n[run]\nend_time = 1.0\n')
-    with pytest.raises(UsageError, match="runs on 1 rank, not on 2"):
-        simulation.run(path, output=tmp_path / "out", comm=Two())
-    assert not (tmp_path / "out").exists()

@@ -6,6 +6,7 @@ from reference import cases, tables
 from reference.contacts import Geometry
 from reference.program import run
 from reference.systems import Molecule, System, place, thermal, toml
+from whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.model.start import build_system
@@ -98,7 +99,7 @@ def test_free_chain_conserves_to_round_off(stages, tmp_path):
     engine.advance(500.0)
     assert engine.counters["segment_ends"] > 9000 and len(engine.drain_events()) > 400
     before = invariants(system, system.position, system.velocity)
-    for position, velocity in (engine.frame(500.0)[:2], (engine.state().position, engine.state().velocity)):
+    for position, velocity in (frame_of(engine, 500.0)[:2], (state_of(engine).position, state_of(engine).velocity)):
         after = invariants(system, position, velocity)
         assert abs(after[0] / before[0] - 1) < 2e-13
         assert np.max(np.abs(after[1:] - before[1:])) < 2e-12
@@ -112,7 +113,7 @@ def test_rings_and_stars(keys, tmp_path):
     engine = Engine(start(system, tmp_path, 4, 0.04), log_events=True)
     engine.advance(40.0)
     events = engine.drain_events()
-    position, velocity, _ = engine.frame(40.0)
+    position, velocity, _ = frame_of(engine, 40.0)
     before, after = (invariants(system, x, v) for x, v in ((system.position, system.velocity), (position, velocity)))
     assert len(events) > 100
     assert abs(after[0] / before[0] - 1) < 1e-13
@@ -131,7 +132,7 @@ def test_gap_is_zero_at_every_contact(tmp_path):
     engine = Engine(whole)
     for time, kind, (first, second) in zip(events["time"], events["kind"], events["bead"], strict=True):
         engine.advance(float(np.nextafter(time, 0)))
-        position, _, image = engine.frame(float(time))
+        position, _, image = frame_of(engine, float(time))
         x = position + image * np.array(system.size)
         if kind == 0:
             r = x[first] - x[second]
@@ -174,12 +175,12 @@ def test_grazes_are_decided_by_the_solution_not_by_the_polynomial(seed, tmp_path
 def solved(engine, time):
     """Return the positions at a time, which grows from call to call."""
     engine.advance(time)
-    return engine.frame(time)[0]
+    return frame_of(engine, time)[0]
 
 
 def bits(engine, time):
     """Return the bytes of the state and of a frame at the engine's time."""
-    state, frame = engine.state(), engine.frame(time)
+    state, frame = state_of(engine), frame_of(engine, time)
     return [getattr(state, name).tobytes() for name in state.ARRAYS] + [part.tobytes() for part in frame]
 
 
@@ -202,7 +203,7 @@ def test_restarts_and_lists_leave_no_trace(stages, step, tmp_path):
         part = Engine(Start(whole.box, whole.topology, state, whole.physics), log_events=True, shell=0.2)
         part.advance(time)
         rows.append(part.drain_events())
-        state = part.state()
+        state = state_of(part)
     assert np.concatenate(rows).tobytes() == events.tobytes()
     assert bits(part, end) == wanted
 
@@ -214,7 +215,7 @@ def test_too_long_a_step_is_halved(tmp_path):
     engine.advance(20.0)
     assert engine.counters["segments"] > 5
     assert np.max(np.abs(instants(engine.drain_events())[:4] - tables.load("trimer_44").time[:4].astype(float))) < 1e-4
-    after = invariants(system, *engine.frame(20.0)[:2])
+    after = invariants(system, *frame_of(engine, 20.0)[:2])
     assert abs(after[0] / invariants(system, system.position, system.velocity)[0] - 1) < 1e-13
 
 

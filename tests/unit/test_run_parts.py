@@ -14,16 +14,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hpcchain.errors import EXIT_RESUBMIT, UsageError
+from hpcchain.errors import UsageError
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.comm import Single
 from hpcchain.run import lock as locks
 from hpcchain.run.compiling import CompilingNotice, jitted_functions
+from hpcchain.run.control import Run
 from hpcchain.run.folder import cut_log
 from hpcchain.run.lock import FolderLock
-from hpcchain.run.signals import Signals, Stopped
+from hpcchain.run.signals import Signals
 from hpcchain.run.tally import Tally
 
 
@@ -72,49 +73,84 @@ def test_without_system_locks_a_living_process_holds_it(tmp_path, monkeypatch):
 def test_signals_are_remembered_and_given_back():
     before = signal.getsignal(signal.SIGTERM)
     with Signals() as signals:
-        assert (signals.stop, signals.save, signals.stop_early()) == (False, False, False)
+        assert (signals.stop, signals.save) == (False, False)
         signal.raise_signal(signal.SIGUSR2)
         assert (signals.stop, signals.save) == (False, True)
         for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
             signals.stop = False
             signal.raise_signal(number)
             assert signals.stop
-        with pytest.raises(Stopped) as raised:
-            signals.stop_early()
-        assert raised.value.exit_code == EXIT_RESUBMIT
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(("mine", "still"), [(False, False), (True, True)])
+def test_a_signal_that_comes_while_it_is_heeded(mine, still):
+    """On a rank that had it already it is another one; on another rank it is the launcher's copy, passed on late."""
+    run = Run.__new__(Run)
+    run.signals, run.time = SimpleNamespace(save=mine), 1.0
+    run.recorder = SimpleNamespace(open=lambda: None)
+    run._checkpoint = lambda: setattr(run.signals, "save", True)
+    run._checkpoint_in_passing(asked=True)
+    assert run.signals.save == still
 
 
 class Counting:
     """Stands for an engine with counts that the test sets."""
 
-    def __init__(self):
+    def __init__(self, quantum=2.0**-40):
         self.counters = {"contacts": 0, "wall_contacts": 0}
-        self.virial = 0.0
+        self.quantum = quantum
+        self.virial = 0
 
     def count(self, contacts, walls, virial):
         """Add contacts and virial."""
         self.counters["contacts"] += contacts
         self.counters["wall_contacts"] += walls
-        self.virial += virial
+        self.virial += round(virial / self.quantum)
 
 
 def test_a_tally_goes_on_across_restarts():
     """Counts of the run and of the interval are the same with and without a restart in the middle of an interval."""
     engine = Counting()
-    tally = Tally(engine, {})
+    tally = Tally(engine, {}, Single())
     engine.count(3, 1, 2.5)
+    tally.gather()
     tally.begin_interval()
     engine.count(5, 2, 1.25)
-    other = Counting()
-    resumed = Tally(other, json.loads(json.dumps(tally.saved())))
+    tally.gather()
+    other = Counting(2.0**-30)
+    resumed = Tally(other, json.loads(json.dumps(tally.saved())), Single())
     engine.count(7, 0, 0.5)
     other.count(7, 0, 0.5)
     for found in (tally, resumed):
+        found.gather()
         assert (found.contacts, found.wall_contacts) == (15, 3)
         assert (found.interval_contacts, found.interval_virial) == (14, 1.75)
         found.begin_interval()
         assert (found.interval_contacts, found.interval_virial) == (0, 0.0)
+
+
+def test_a_tally_sums_over_ranks_to_the_last_unit():
+    """Whole numbers far beyond 64 bits, as few as one apart."""
+
+    class Three(Single):
+        size = 3
+
+        def allgather(self, value):
+            return [value, (10, 20, 2**90), (1, 2, -(2**90))]
+
+    engine = Counting(1.0)
+    engine.counters, engine.virial = {"contacts": 100, "wall_contacts": 200}, 3
+    tally = Tally(engine, {}, Three())
+    tally.gather()
+    assert (tally.contacts, tally.wall_contacts, tally.interval_contacts) == (111, 222, 333)
+    assert tally.interval_virial == 3.0 and tally.saved()["interval_quanta"] == 3
+
+
+def test_a_tally_goes_on_from_an_earlier_versions_checkpoint():
+    tally = Tally(Counting(), {"contacts": 4, "wall_contacts": 1, "interval_contacts": 2, "interval_virial": 1.75},
+                  Single())
+    assert (tally.contacts, tally.interval_contacts, tally.interval_virial) == (4, 2, 1.75)
 
 
 def test_the_run_log_is_json_with_the_promised_keys(tmp_path, caplog):
@@ -123,11 +159,12 @@ def test_the_run_log_is_json_with_the_promised_keys(tmp_path, caplog):
     observed = {"kinetic_energy": 2.0, "temperature": 1.0, "pressure": math.nan, "momentum": np.array([1.0, -3.0, 2.0])}
     log.report(0.0, observed, 0, 0)
     time.sleep(0.01)
-    log.report(5.0, observed | {"kinetic_energy": 2.5, "pressure": 0.5}, 30, 4)
+    log.report(5.0, observed | {"kinetic_energy": 2.5, "pressure": 0.5}, 30, 4, {"passes_per_window": 3.5})
     first, second = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
     assert first["pressure"] is None and first["energy_error"] == 0.0
     assert (second["events"], second["contacts"], second["wall_contacts"]) == (34, 30, 4)
     assert (second["energy_error"], second["momentum"], second["pressure"]) == (0.25, 3.0, 0.5)
+    assert second["passes_per_window"] == 3.5 and "passes_per_window" not in first
     assert second["events_per_second"] > 0.0 and 0.0 < second["time_left"] < 60.0
     assert "events 34" in caplog.messages[1] and "left" in caplog.messages[1]
 

@@ -1,0 +1,67 @@
+"""Which engine runs a system on how many ranks, and its beads brought together from all of them."""
+
+import logging
+import math
+
+from hpcchain.io import rows
+from hpcchain.sector.engine import Engine
+
+LOG = logging.getLogger("hpcchain.run")
+FRAME = ("position", "velocity", "image")
+
+
+def engine_for(system, config, comm, growth=None):
+    """Return the engine that an input asks for on these ranks; collective.
+
+    Parameters
+    ----------
+    system : System
+        The whole, on every rank.
+    config : Config
+    comm : Single or World
+    growth : (float, float), optional
+        While a start is made: contact distances as a fraction of the full ones at time 0, and that fraction's rate
+        [1 / time]; contacts are not logged then.
+    """
+    run = config.run
+    options = {
+        "log_events": config.output.events and growth is None,
+        "shell": chosen(run.list_shell),
+        "cell": chosen(run.cell_size),
+        "growth": growth or (1.0, 0.0),
+    }
+    if comm.size == 1:
+        return Engine(system, **options)
+    from hpcchain.parallel.windows import WindowedEngine  # costs start-up time that one rank need not spend
+
+    sectors = fitting(chosen(run.sectors), comm.size)
+    return WindowedEngine(system, comm.exchange, **options, window=chosen(run.window), sectors=sectors)
+
+
+def chosen(value):
+    """Return a setting, None when it is left to the program."""
+    return None if value == "auto" else value
+
+
+def fitting(sectors, ranks):
+    """Return the sectors asked for, None where they are not one per rank: a run may go on, on other ranks."""
+    if sectors is not None and math.prod(sectors) != ranks:
+        LOG.warning("run.sectors = %s does not fit %d ranks; sectors are chosen as with \"auto\"", list(sectors), ranks)
+        return None
+    return sectors
+
+
+def brought_together(comm, topology, ids, frame):
+    """Return the (position, velocity, image) of all beads in global order on every rank; collective.
+
+    Parameters
+    ----------
+    comm : Single or World
+    topology : Topology
+    ids : (n,) int64 array
+        Global ids of this rank's beads.
+    frame : (position, velocity, image)
+        (n, 3) arrays, in the order of `ids`.
+    """
+    found = rows.whole(comm.mpi, topology.beads, ids, dict(zip(FRAME, frame, strict=True)))
+    return tuple(found[name] for name in FRAME)
