@@ -23,7 +23,8 @@ class ReplicatedEngine:
     Parameters
     ----------
     system : System
-    comm : World
+    comm : World or Exchange
+        Its rank, size and allgather are used.
     log_events, shell, cell, growth, window, sectors :
         As the engine of several ranks takes them.
     """
@@ -55,7 +56,7 @@ class ReplicatedEngine:
             self._serial.advance(float(step))
             self._take(self._serial.drain_events())
             self._reached = float(step)
-            if step < time and pause is not None and self._comm.any(pause()):
+            if step < time and pause is not None and any(self._comm.allgather(bool(pause()))):
                 reached = False
                 break
         self._turn += 1

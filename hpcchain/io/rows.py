@@ -123,7 +123,7 @@ def write_at(dataset, start, part, comm):
     part = np.ascontiguousarray(part, dtype=dataset.dtype)
     failure = None
     try:
-        with translated(dataset.file.filename, f"writing {dataset.name}"):
+        with translated(dataset.file.filename, f"writing {dataset.name} (is there room on the disk?)"):
             memory, space = _selection(dataset, start, part.shape)
             dataset.id.write(memory, space, _buffer(part))
     except DataError as error:

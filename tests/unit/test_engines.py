@@ -12,6 +12,7 @@ from hpcchain.run import engines
 from hpcchain.run.engines import engine_for
 
 FOUR = SimpleNamespace(size=4)
+FOUR.exchange = FOUR  # what the engine talks through
 
 
 @pytest.fixture(autouse=True)
