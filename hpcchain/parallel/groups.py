@@ -57,6 +57,7 @@ class Groups:
         self.crowding = 1.0
         self.patch = None
         self.demanded = set()
+        self.past_withdrawn = 0
         self.past_counts = np.zeros(len(COUNTERS), dtype=np.int64)
         topology = system.topology
         self.beads = np.diff(topology.first_bead)
@@ -119,6 +120,7 @@ class Groups:
         for name in State.ARRAYS:
             getattr(self.system.state, name)[ids] = getattr(state, name)
         self.past_counts += self.patch.sector.count
+        self.past_withdrawn += self.patch.withdrawn
 
     def _locate(self, now):
         """Note where owned beads are at a time."""
@@ -127,6 +129,10 @@ class Groups:
     def counts(self):
         """Return the kernels' counts so far, (len(COUNTERS),) int64."""
         return self.past_counts + self.patch.sector.count
+
+    def withdrawn(self):
+        """Return how many segments of owned molecules were withdrawn so far."""
+        return self.past_withdrawn + self.patch.withdrawn
 
     def ghosts_per_owned(self):
         """Return beads of ghosts per owned bead."""

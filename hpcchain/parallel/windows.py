@@ -6,6 +6,7 @@ ghost anywhere differs from its owner's history. Then every contact was computed
 and the window is what one rank would have made of it.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from hpcchain.model.system import State
 from hpcchain.parallel.groups import Groups
 from hpcchain.sector import loop
 from hpcchain.sector.engine import EVENT_ROW, default_shell
-from hpcchain.sector.layout import COUNTERS, Blueprint, list_capacity, virial_quantum
+from hpcchain.sector.layout import COUNTERS, Blueprint, C, list_capacity, virial_quantum
 from hpcchain.sector.patch import WindowBroken
 
 MOST_PASSES = 40
@@ -78,7 +79,7 @@ class WindowedEngine:
             self.now,
             self.window,
         )
-        self.statistics = dict.fromkeys(("windows", "passes", "undone", "withdrawn", "messages", "floats"), 0)
+        self.statistics = dict.fromkeys(("windows", "passes", "undone", "messages", "floats"), 0)
 
     @property
     def patch(self):
@@ -119,8 +120,8 @@ class WindowedEngine:
 
     def _later(self, time, dt):
         rest = time[1] + dt
-        whole = np.floor(rest / self.tick)
-        return float(time[0] + whole), float(rest - whole * self.tick)
+        whole = math.floor(rest / self.tick)
+        return time[0] + whole, rest - whole * self.tick
 
     def _carry(self, end, pause):
         """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
@@ -190,7 +191,6 @@ class WindowedEngine:
 
     def _finish(self, end):
         """What was done up to the end of the window is final."""
-        withdrawn = self.patch.withdrawn
         rows, quanta = self.patch.finish()
         self.virial += quanta
         walls = int(np.count_nonzero(rows["kind"]))
@@ -202,7 +202,6 @@ class WindowedEngine:
         self.now = end
         self.begun = True
         self.statistics["windows"] += 1
-        self.statistics["withdrawn"] += 0 * withdrawn
 
     def _adapt(self, flags):
         """Choose the next window's length, and new ghosts if a molecule may get out of its room in it."""
@@ -250,6 +249,7 @@ class WindowedEngine:
             "window": self.window,
             "passes_per_window": total["passes"] / windows,
             "windows_undone": total["undone"],
+            "redone": self.groups.withdrawn() / max(int(self.groups.counts()[C["segments"]]), 1),
             "ghosts_per_owned": self.groups.ghosts_per_owned(),
             "messages_per_window": total["messages"] / windows,
             "bytes_per_window": 8.0 * total["floats"] / windows,

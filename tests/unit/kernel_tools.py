@@ -20,6 +20,7 @@ from hpcchain.sector.layout import (
     MOL_TILES,
     MOST_MEMBERS,
     MOST_TIES,
+    Blueprint,
     build_sector,
     cell_arrays,
 )
@@ -81,7 +82,7 @@ def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None
 def plain_sector(system, shell=0.2, cell=0.0, capacity=256):
     """Return the sector of a system in global bead order, and the list capacities it was given."""
     room = np.broadcast_to(np.int64(capacity), system.topology.beads).copy()
-    sector = build_sector(system, shell, cell, np.arange(system.topology.molecules), room, 64)[0]
+    sector = build_sector(Blueprint(system), system, shell, cell, np.arange(system.topology.molecules), room, 64)[0]
     return sector._replace(**cell_arrays(sector.cells, system.topology.beads, system.topology.beads))
 
 
@@ -265,7 +266,7 @@ def set_centres(s, points):
     s.centre[:, 0:3] = points
     return lists.build_lists(
         s.par, s.span, s.seg, s.centre, s.row, s.neighbour, s.cells, s.place, s.room, s.fill, s.where, s.found, s.mol,
-        s.bonded, s.bond_row,
+        s.bonded, s.bond_row, s.stale, s.book,
     )  # fmt: skip
 
 
