@@ -7,7 +7,9 @@ and the window is what one rank would have made of it.
 """
 
 import math
+from contextlib import contextmanager
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 
@@ -24,7 +26,9 @@ MOST_PASSES = 40
 PATIENCE = 8
 CONTACTS_PER_WINDOW = 0.25
 GROW = 1.5
+AHEAD = 4.0
 LEAST_WINDOW = 2.0**-24
+PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
 WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, REASON = range(8)
 
 
@@ -79,6 +83,7 @@ class WindowedEngine:
             self.now,
             self.window,
         )
+        self.seconds = dict.fromkeys(PHASES, 0.0)
         self.statistics = dict.fromkeys(("windows", "passes", "undone", "messages", "floats"), 0)
 
     @property
@@ -135,17 +140,21 @@ class WindowedEngine:
             self.statistics["passes"] += 1
             broken, wrong = 0, 1
             try:
-                self.patch.run(end)
+                with self._spent("computing"):
+                    self.patch.run(end)
             except WindowBroken as reason:
                 broken = 1 + reason.status
             received = self._exchange()
             try:
-                for source in sorted(received):
-                    wanted.update(self.patch.take(received[source]).tolist())
-                wrong = self.patch.set_right()
+                with self._spent("setting_right"):
+                    for source in sorted(received):
+                        wanted.update(self.patch.take(received[source]).tolist())
+                    wrong = self.patch.set_right()
             except WindowBroken as reason:
                 broken = 1 + reason.status
-            flags = self.comm.maximum(self._flags(end, wrong, broken, wanted, pause))
+            flags = self._flags(end, wrong, broken, wanted, pause)
+            with self._spent("waiting"):
+                flags = self.comm.maximum(flags)
             if flags[WRONG] == 0.0 or flags[BROKEN] > 0.0 or (flags[WANTED] > 0.0 and number > PATIENCE):
                 break
         if flags[WRONG] == flags[BROKEN] == 0.0 and flags[EXCESS] <= 0.0:
@@ -169,11 +178,25 @@ class WindowedEngine:
 
     def _exchange(self):
         """Send what has changed to who holds it, and return what others sent: source rank -> message."""
-        outgoing = {rank: self.patch.pack(rows) for rank, rows in self.groups.holders.items()}
-        self.patch.sent()
+        with self._spent("packing"):
+            outgoing = {rank: self.patch.pack(rows) for rank, rows in self.groups.holders.items()}
+            self.patch.sent()
         self.statistics["messages"] += len(outgoing)
         self.statistics["floats"] += sum(map(len, outgoing.values()))
-        return {rank: rows for rank, rows in self.comm.trade(outgoing, self.groups.sources).items() if len(rows)}
+        with self._spent("waiting"):
+            received = self.comm.trade(outgoing, self.groups.sources)
+        return {rank: rows for rank, rows in received.items() if len(rows)}
+
+    @contextmanager
+    def _spent(self, phase):
+        """Add the wall time of the body to a phase."""
+        start = perf_counter()
+        yield
+        self.seconds[phase] += perf_counter() - start
+
+    def _regroup(self, **options):
+        with self._spent("regrouping"):
+            self.groups.regroup(self.now, self.window, **options)
 
     def _take_back(self, flags, end):
         """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""
@@ -187,11 +210,12 @@ class WindowedEngine:
             self.window *= 0.25
             if self.window < LEAST_WINDOW * self.tick:
                 raise EngineError(reason_of(status))
-        self.groups.regroup(self.now, self.window, everything=self.setbacks > 6, more_room=status == loop.LIST_FULL)
+        self._regroup(everything=self.setbacks > 6, more_room=status == loop.LIST_FULL)
 
     def _finish(self, end):
         """What was done up to the end of the window is final."""
-        rows, quanta = self.patch.finish()
+        with self._spent("finishing"):
+            rows, quanta = self.patch.finish()
         self.virial += quanta
         walls = int(np.count_nonzero(rows["kind"]))
         self.finished["contacts"] += len(rows) - walls
@@ -209,7 +233,10 @@ class WindowedEngine:
             factor = CONTACTS_PER_WINDOW / flags[CONTACTS] if flags[CONTACTS] > 0.0 else GROW
             self.window *= min(max(float(factor), 0.5), GROW)
         if flags[NEXT_EXCESS] > 0.0:
-            self.groups.regroup(self.now, self.window)
+            with self._spent("regrouping"):
+                fits = self.groups.rehome(self.now, self._later(self.now, AHEAD * self.window), self.window)
+            if not fits:
+                self._regroup()
 
     @property
     def ids(self):
@@ -254,7 +281,8 @@ class WindowedEngine:
             "messages_per_window": total["messages"] / windows,
             "bytes_per_window": 8.0 * total["floats"] / windows,
             "regroupings": self.groups.regroupings,
-        }
+            "rehomings": self.groups.rehomings,
+        } | {f"seconds_{phase}": spent for phase, spent in self.seconds.items()}
 
 
 def reason_of(status):

@@ -34,10 +34,11 @@ from hpcchain.sector.layout import (
     TICK,
     TIE_GAP,
     TIE_TIME,
+    UNMADE,
     UPPER_WALL,
     WALLS,
 )
-from hpcchain.sector.renew import new_segment
+from hpcchain.sector.renew import complete_one, new_segment
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
@@ -53,6 +54,7 @@ def learn_pace(pace, m, realised):
 @kernel
 def _bring(s, o, m, ticks, rest):
     """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
+    complete_one(s, m)
     first = s.mol[m, MOL_FIRST]
     dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt)
@@ -163,14 +165,26 @@ def _near(s, work, p, j, distance, ticks, rest):
     dt = time_span(ticks, rest, s.line[j, 6], s.line[j, 7], s.par[TICK])
     if dt < 0.0:
         return False
+    far = distance * (1.0 + s.par[TIE_GAP])
+    if s.seg[j, 5] == UNMADE:
+        bend = 0.5 * s.span[j, 0] * dt * dt
+        if not _within(s, work, p, far + bend, s.line[j, 0] + s.line[j, 3] * dt, s.line[j, 1] + s.line[j, 4] * dt,
+                       s.line[j, 2] + s.line[j, 5] * dt):  # fmt: skip
+            return False
+        complete_one(s, s.seg[j, 3])
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
+    return _within(s, work, p, far, x, y, z)
+
+
+@kernel
+def _within(s, work, p, far, x, y, z):
+    """Whether a point is within a distance of the bead at place p."""
     dx = work[p + COEF] - x
     dy = work[p + COEF + 8] - y
     dz = work[p + COEF + 16] - z
     dx -= s.par[SIZE] * np.rint(dx * s.par[INVERSE])
     dy -= s.par[SIZE + 1] * np.rint(dy * s.par[INVERSE + 1])
     dz -= s.par[SIZE + 2] * np.rint(dz * s.par[INVERSE + 2])
-    far = distance * (1.0 + s.par[TIE_GAP])
     return dx * dx + dy * dy + dz * dz < far * far
 
 

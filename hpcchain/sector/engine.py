@@ -72,14 +72,19 @@ class Engine:
         )
         self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
         self._require_finite()
+        self._prepare()
         loop.start(self.sector)
         self._enlist()
+
+    def _prepare(self):
+        """Do what a kind of engine needs before its first segments are made."""
 
     def _enlist(self):
         while status := loop.enlist(self.sector):
             if status == CELL_FULL:
                 self.crowding *= 2.0
-                cells = cell_arrays(self.sector.cells, len(self.ids), self.crowding)
+                entries = len(self.sector.found) // max(len(self.ids), 1)
+                cells = cell_arrays(self.sector.cells, len(self.ids), self.crowding, max(entries, 1))
                 self.sector = self.sector._replace(**cells)
                 continue
             need = self.sector.row[:, 1].astype(np.int64)

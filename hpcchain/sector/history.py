@@ -1,7 +1,8 @@
 """The segments of a window: closed ones are kept, so that what was done on a wrong guess can be withdrawn.
 
 A closed segment is kept in rows behind those of the present ones (`layout`), like a molecule that moves no more:
-everything that reads a bead's segment by its row can read it too. The rows of one molecule's closed segments form a
+everything that reads a bead's segment by its row can read it too. Its series is not kept but made again when something
+comes near (`complete`), which is seldom. The rows of one molecule's closed segments form a
 chain, MOL_PREVIOUS, from its present segment back to the one that was open when the window began.
 
 A withdrawal sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
@@ -10,6 +11,7 @@ took part in it, and so on; contacts of undone events are struck from the log.
 
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.layout import (
+    BALLISTIC,
     BOOK_LOW,
     BOOK_TOUCHED,
     BOOK_WINDOWED,
@@ -24,20 +26,21 @@ from hpcchain.sector.layout import (
     MOL_FIRST,
     MOL_GHOST,
     MOL_HIGHER,
-    MOL_IMAGE,
     MOL_LOWER,
     MOL_MATCH,
     MOL_NUMBER,
-    MOL_ORDER,
+    MOL_OF_SEGMENT,
     MOL_PREVIOUS,
     MOL_REOPENED,
     MOL_SENT,
     MOL_SERIES,
+    MOL_SOLVER,
     MOL_TARGET,
     MOST_MEMBERS,
     NOW,
     OWNED,
     SEGMENT_END,
+    UNMADE,
 )
 
 STANDS = 6
@@ -45,16 +48,12 @@ STANDS = 6
 
 @kernel
 def remember(s, m):
-    """Keep molecule m's present segment as a closed one; the caller writes the next one over it.
-
-    The two change places in `series`, so that no coefficient is copied.
-    """
+    """Keep molecule m's present segment as a closed one; the caller writes the next one over it."""
     if s.book[BOOK_WINDOWED] == 0:
         return
     h = _take_row(s, s.mol[m, MOL_CLASS])
     _copy_segment(s, m, h)
     s.mol[h, MOL_PREVIOUS] = s.mol[m, MOL_PREVIOUS]
-    _swap_series(s, m, h)
     s.mol[m, MOL_PREVIOUS] = h
     s.mol[m, MOL_NUMBER] += 1
     s.mol[m, MOL_EVENT] = 0
@@ -85,13 +84,18 @@ def _release_row(s, h):
 @inlined
 def _copy_segment(s, a, b):
     """Copy all that belongs to the segment of molecule row a, but its place in the chain, to row b."""
-    for c in (MOL_ORDER, MOL_IMAGE, MOL_IMAGE + 1, MOL_IMAGE + 2, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER,
-              MOL_MATCH, MOL_REOPENED):  # fmt: skip
-        s.mol[b, c] = s.mol[a, c]
+    first = s.mol[b, MOL_FIRST]
+    series = s.mol[b, MOL_SERIES]
+    for c in range(MOL_OF_SEGMENT):
+        if c != MOL_PREVIOUS:
+            s.mol[b, c] = s.mol[a, c]
+    s.mol[b, MOL_FIRST] = first
+    s.mol[b, MOL_SERIES] = series
     for c in range(5):
         s.pace[b, c] = s.pace[a, c]
     i = s.mol[a, MOL_FIRST]
     j = s.mol[b, MOL_FIRST]
+    order = UNMADE if s.mol[a, MOL_SOLVER] != BALLISTIC else 1
     for _ in range(s.mol[a, MOL_BEADS]):
         for c in range(8):
             s.line[j, c] = s.line[i, c]
@@ -99,19 +103,9 @@ def _copy_segment(s, a, b):
             s.span[j, c] = s.span[i, c]
         for c in range(3):
             s.seg[j, c] = s.seg[i, c]
-        s.seg[j, 5] = s.seg[i, 5]
+        s.seg[j, 5] = order
         i += 1
         j += 1
-
-
-@inlined
-def _swap_series(s, a, b):
-    """Exchange the blocks of coefficients of two molecule rows of one size."""
-    s.mol[a, MOL_SERIES], s.mol[b, MOL_SERIES] = s.mol[b, MOL_SERIES], s.mol[a, MOL_SERIES]
-    i = s.mol[a, MOL_FIRST]
-    j = s.mol[b, MOL_FIRST]
-    for k in range(s.mol[a, MOL_BEADS]):
-        s.seg[i + k, 4], s.seg[j + k, 4] = s.seg[j + k, 4], s.seg[i + k, 4]
 
 
 @kernel
@@ -122,7 +116,6 @@ def reopen(s, m):
     s.pace[m, 6] = s.line[s.mol[m, MOL_FIRST], 7]
     _copy_segment(s, h, m)
     s.mol[m, MOL_PREVIOUS] = s.mol[h, MOL_PREVIOUS]
-    _swap_series(s, m, h)
     _release_row(s, h)
     s.mol[m, MOL_SENT] = min(s.mol[m, MOL_SENT], s.mol[m, MOL_NUMBER])
     s.mol[m, MOL_CHANGED] = 1

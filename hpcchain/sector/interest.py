@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import inlined, kernel
 
 FINEST = 0.5
 MOST_CELLS = 2**20
@@ -22,7 +22,7 @@ def grid_of(box, contact):
 
 
 @kernel
-def mark(grid, cells, origin, inverse, periodic, position, radius):
+def mark(grid, cells, origin, inverse, periodic, position, radius, fresh):
     """Set the cells of `grid` (flat uint8) that boxes of half width radius[i] about position[i] reach.
 
     Parameters
@@ -35,31 +35,81 @@ def mark(grid, cells, origin, inverse, periodic, position, radius):
         Axes along which cells wrap; along others what lies outside counts as being in the outermost cells.
     position : (n, 3), radius : (n,) float64 arrays
         [length]
+    fresh : (k,) int64 array
+        Receives the cells that were not set before, as many as fit.
+
+    Returns
+    -------
+    int
+        How many were not set before.
     """
+    count = 0
     for i in range(len(position)):
         x0, x1 = _range(cells, origin, inverse, periodic, position, radius, i, 0)
         y0, y1 = _range(cells, origin, inverse, periodic, position, radius, i, 1)
         z0, z1 = _range(cells, origin, inverse, periodic, position, radius, i, 2)
         for x in range(x0, x1 + 1):
             for y in range(y0, y1 + 1):
+                line = ((x % cells[0]) * cells[1] + y % cells[1]) * cells[2]
                 for z in range(z0, z1 + 1):
-                    grid[((x % cells[0]) * cells[1] + y % cells[1]) * cells[2] + z % cells[2]] = 1
+                    cell = line + z % cells[2]
+                    if grid[cell] == 0:
+                        grid[cell] = 1
+                        if count < len(fresh):
+                            fresh[count] = cell
+                        count += 1
+    return count
 
 
 @kernel
-def reaches(grid, cells, origin, inverse, periodic, position, radius, group, hit):
-    """Set hit[group[i]] where the box about position[i] reaches a set cell; arguments as for `mark`."""
+def project(grid, cells, sums):
+    """Count, along each axis, the layers below each that hold set cells: sums (3, longest + 1) int64."""
+    sums[:, :] = 0
+    for x in range(cells[0]):
+        for y in range(cells[1]):
+            line = (x * cells[1] + y) * cells[2]
+            for z in range(cells[2]):
+                if grid[line + z] != 0:
+                    sums[0, x + 1] = 1
+                    sums[1, y + 1] = 1
+                    sums[2, z + 1] = 1
+    for c in range(3):
+        for k in range(cells[c]):
+            sums[c, k + 1] += sums[c, k]
+
+
+@inlined
+def _layers(sums, cells, c, low, high):
+    """Return how many layers from low to high (which may wrap) hold set cells."""
+    n = cells[c]
+    first = low % n
+    last = first + high - low
+    if last < n:
+        return sums[c, last + 1] - sums[c, first]
+    return sums[c, n] - sums[c, first] + sums[c, last - n + 1]
+
+
+@kernel
+def reaches(grid, cells, origin, inverse, periodic, position, radius, group, sums, hit):
+    """Set hit[group[i]] where the box about position[i] reaches a set cell; `sums` from `project`, others as for `mark`."""
     for i in range(len(position)):
         if hit[group[i]] != 0:
             continue
         x0, x1 = _range(cells, origin, inverse, periodic, position, radius, i, 0)
+        if _layers(sums, cells, 0, x0, x1) == 0:
+            continue
         y0, y1 = _range(cells, origin, inverse, periodic, position, radius, i, 1)
+        if _layers(sums, cells, 1, y0, y1) == 0:
+            continue
         z0, z1 = _range(cells, origin, inverse, periodic, position, radius, i, 2)
+        if _layers(sums, cells, 2, z0, z1) == 0:
+            continue
         found = np.uint8(0)
         for x in range(x0, x1 + 1):
             for y in range(y0, y1 + 1):
+                line = ((x % cells[0]) * cells[1] + y % cells[1]) * cells[2]
                 for z in range(z0, z1 + 1):
-                    found |= grid[((x % cells[0]) * cells[1] + y % cells[1]) * cells[2] + z % cells[2]]
+                    found |= grid[line + z % cells[2]]
         if found != 0:
             hit[group[i]] = 1
 

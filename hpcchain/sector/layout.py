@@ -16,7 +16,8 @@ what      5 int64     that event's partner bead or code (below), partner's seria
                       whether another event of the bead follows within TIE_TIME (0, 1)
 centre    4 float64   position about which the bead's neighbour list was made, and how long after the segment's
                       start that was; -1 if before it
-row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; OWNED, GHOST or FULL_GHOST
+row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; OWNED, GHOST, FULL_GHOST
+                      or VACANT: a row that a ghost may be put in
 place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `fill`, `where`: the cells' entries
 mol       32 int64    per molecule: columns MOL_… below
 pace      8 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length;
@@ -58,9 +59,11 @@ MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPE
 # number up to which others know its segments, whether they changed since, and where a withdrawal sets it back to.
 MOL_CLASS, MOL_ID, MOL_GHOST, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET = range(21, 28)
 MOL_COLUMNS = 32
+MOL_OF_SEGMENT = 21  # what is a segment's, and goes with it when it is closed: the columns before this one
 BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
-OWNED, GHOST, FULL_GHOST = range(3)
+OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_SCRIPT = -1, -2
+UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
 (BOOK_MOLECULES, BOOK_BEADS, BOOK_WINDOWED, BOOK_SERIAL, BOOK_EVENT, BOOK_LOW, BOOK_TOUCHED, BOOK_SCRIPT, BOOK_RENEWED,
  BOOK_STALE, BOOK_VIRIAL, BOOK_WITHDRAWN, BOOK_REFUSED) = range(13)
 BOOKS = 16
@@ -101,6 +104,8 @@ class Blueprint:
     ----------
     kind : (M,) int64 array
         Class of each molecule: those of one class share beads, bonds, masses and lengths.
+    examples : (classes,) int64 array
+        A molecule of each class.
     rows : (classes, MOL_COLUMNS) int64 array
         What `mol` has in common for a class.
     table, graph : arrays
@@ -114,6 +119,7 @@ class Blueprint:
     def __init__(self, system):
         topology, physics = system.topology, system.physics
         self.kind, examples = molecule_kinds(topology)
+        self.examples = np.array(examples, dtype=np.int64)
         self.rows = np.zeros((len(examples), MOL_COLUMNS), dtype=np.int64)
         tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
         self.sizes = np.unique(np.diff(topology.first_bead))
@@ -287,14 +293,12 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
     beads = np.diff(topology.first_bead)[order]
     ids = bead_order(topology, order)
     n, m = len(ids), len(order)
-    local = np.empty(topology.beads, dtype=np.int64)
-    local[ids] = np.arange(n)
     offsets, partners = blueprint.offsets, blueprint.partners
     counts = np.diff(offsets)[ids]
     bond_row = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(counts, out=bond_row[1:])
     spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][ids] - bond_row[:-1], counts)
-    bonded = local[partners[spread]]
+    bonded = np.repeat(np.arange(n) - ids, counts) + partners[spread]
     mol, size = molecule_rows(blueprint, system, order)
     seg = np.zeros((n, 6), dtype=np.int64)
     seg[:, 1] = state.depth[ids]
@@ -323,7 +327,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
         first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
         series=np.zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
-        work=np.zeros(MOST_MEMBERS * int(mol[:, MOL_ROOM].max(initial=0))), kicks=np.zeros(kick_size(longest)),
+        work=np.zeros((MOST_MEMBERS + 1) * int(mol[:, MOL_ROOM].max(initial=0))), kicks=np.zeros(kick_size(longest)),
         count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), LOG_COLUMNS)),
         group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
         contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),

@@ -26,6 +26,7 @@ from hpcchain.sector.layout import (
     SHELL,
     SMALL_BOX,
     UNEQUAL,
+    VACANT,
     WIDEST,
 )
 from hpcchain.sector.search import joined
@@ -262,10 +263,13 @@ def build_lists(
     book[BOOK_RENEWED] = 0
     for i in range(len(centre)):
         place[i, 3] = -1
-        if place_centre(par, cells, place, room, fill, where, i, centre[i, 0], centre[i, 1], centre[i, 2],
+        if row[i, 3] != VACANT and place_centre(par, cells, place, room, fill, where, i, centre[i, 0], centre[i, 1], centre[i, 2],
                         stale, book):  # fmt: skip
             return CELL_FULL
     for i in range(len(centre)):
+        if row[i, 3] == VACANT:
+            row[i, 1] = 0
+            continue
         count = near_beads(par, cells, place, room, fill, reach_of(par, span, i), i, found)
         if count < 0:
             return CELL_FULL

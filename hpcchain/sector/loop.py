@@ -24,7 +24,6 @@ from hpcchain.sector.layout import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_GHOST,
-    MOL_MATCH,
     MOL_NUMBER,
     MOL_REOPENED,
     MOL_ROOM,
@@ -39,12 +38,13 @@ from hpcchain.sector.layout import (
     SIZE,
     TICK,
     TIE_TIME,
+    VACANT,
 )
 from hpcchain.sector.lists import build_lists
 from hpcchain.sector.message import compare, follow_script
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
-from hpcchain.sector.renew import new_segment, relist_at, renew_lists, search_range, settle
+from hpcchain.sector.renew import complete_one, new_segment, relist_at, renew_lists, search_range, settle
 from hpcchain.sector.search import list_expiry, stands
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL = range(7)
@@ -66,13 +66,55 @@ def begin(s, m):
 
 
 @kernel
+def admit(s, m, ticks, rest, base):
+    """List and search a ghost whose start state has been put into a vacant row, between windows; 0 or an error.
+
+    Parameters
+    ----------
+    s : Sector
+    m : int
+        Its molecule row.
+    ticks, rest : float
+        The present time.
+    base : float
+        Ticks that queue keys are relative to.
+    """
+    begin(s, m)
+    for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
+        dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
+        x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+        status = relist_at(s, i, x, y, z, dt)
+        if status:
+            return status
+    s.par[NOW] = ticks
+    s.par[NOW + 1] = rest
+    _search_molecule(s, m)
+    _settle(s, m, base)
+    return 0
+
+
+@kernel
+def locate(s, rows, ticks, rest, home):
+    """Write where the beads of these molecule rows are at a time to their rows of `home`."""
+    for k in range(len(rows)):
+        m = rows[k]
+        for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
+            dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
+            x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+            home[i, 0] = x
+            home[i, 1] = y
+            home[i, 2] = z
+
+
+@kernel
 def start(s):
     """Make first segments of all molecules from their start states in `line`.
 
     A segment is a function of its start state, so a restart makes the very segments that were interrupted.
     """
     for m in range(s.book[BOOK_MOLECULES]):
-        begin(s, m)
+        if s.mol[m, MOL_GHOST] != VACANT:
+            begin(s, m)
 
 
 @kernel
@@ -93,7 +135,8 @@ def search_all(s, base):
     """Search every bead and build the queue."""
     s.par[NOW] = -np.inf
     for m in range(s.book[BOOK_MOLECULES]):
-        _search_molecule(s, m)
+        if s.mol[m, MOL_GHOST] != VACANT:
+            _search_molecule(s, m)
         _settle(s, m, base)
     queue_build(s.key, s.winner, s.first, s.tag, s.book[BOOK_MOLECULES], base, s.par[TICK])
 
@@ -131,6 +174,7 @@ def _end_segment(s, m, ticks, rest):
         fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, s.book[BOOK_SERIAL], 0, 0)
         aim(s.par, s.line, s.span, s.pace, first, m)
         return
+    complete_one(s, m)
     o = np.int64(0)
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3])
     prepare(s.work, o, s.mol, m, s.graph)
@@ -147,6 +191,7 @@ def _end_segment(s, m, ticks, rest):
 @inlined
 def _renew_list(s, i, ticks, rest):
     """Make a bead's list anew where it is now; no segment changes."""
+    complete_one(s, s.seg[i, 3])
     dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
     s.count[4] += 1
@@ -249,6 +294,7 @@ def refresh_touched(s, base):
             s.centre[i, 3] = -1.0
             dt = max(time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK]), 0.0)
             if status == 0 and _strayed(s, i, dt):
+                complete_one(s, m)
                 x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
                 s.count[4] += 1
                 status = relist_at(s, i, x, y, z, dt)
@@ -349,8 +395,6 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         if holder < 0:
             if holder == BY_SCRIPT:
                 follow_script(s, m)
-                begin(s, m)
-                s.mol[m, MOL_MATCH] = 1
             else:
                 s.count[2] += 1
                 _end_segment(s, m, ticks, rest)

@@ -5,8 +5,9 @@ A message is a row of float64 records, one per molecule that has changed since i
     global molecule number, segments that stay as sent before, segments in all, then each further segment
 
 and a segment is its start: ticks, remainder, depth, lower and higher id of the event that began it, running segment
-length, three image counts, number of the event's molecules, their global numbers (MOST_MEMBERS), and per bead position,
-velocity and whether it was struck. Series are not sent: they are a function of the start (DESIGN, "How purity is kept").
+length, three image counts, the segment's length, number of the event's molecules, their global numbers (MOST_MEMBERS),
+and per bead position, velocity, whether it was struck, and the bounds of its acceleration and speed. Series are not
+sent: they are a function of the start (DESIGN, "How purity is kept"), and made when something comes near enough.
 
 The receiver keeps the segments as the ghost's *script*. A ghost whose segments so far are those of its script does next
 what the script says, unless something here hits it before; then it goes its own way, until its owner has answered.
@@ -17,12 +18,15 @@ import math
 import numpy as np
 
 from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.clockmath import after
 from hpcchain.sector.history import aim_back, remember
 from hpcchain.sector.layout import (
+    BALLISTIC,
     BOOK_MOLECULES,
     BOOK_SCRIPT,
-    GHOST,
+    BOOK_SERIAL,
     EVENT_MEMBERS,
+    GHOST,
     MOL_BEADS,
     MOL_CHANGED,
     MOL_EVENT,
@@ -37,15 +41,18 @@ from hpcchain.sector.layout import (
     MOL_PREVIOUS,
     MOL_SCRIPT,
     MOL_SENT,
+    MOL_SOLVER,
     MOST_MEMBERS,
     OWNED,
+    TICK,
+    UNMADE,
 )
 from hpcchain.sector.renew import settle
 
 HEAD = 3
-STEP, IMAGE, MEMBERS = 5, 6, 9
+STEP, IMAGE, LENGTH, MEMBERS = 5, 6, 9, 10
 BEADS = MEMBERS + 1 + MOST_MEMBERS
-PER_BEAD = 7
+PER_BEAD = 9
 FROM_SCRIPT = -1
 
 
@@ -98,6 +105,7 @@ def _write(s, h, out, at):
     out[at + STEP] = s.pace[h, 0]
     for c in range(3):
         out[at + IMAGE + c] = s.mol[h, MOL_IMAGE + c]
+    out[at + LENGTH] = s.pace[h, 3]
     event = s.mol[h, MOL_EVENT]
     members = s.event[event, 0] if event > 0 else 0
     out[at + MEMBERS] = members
@@ -108,6 +116,8 @@ def _write(s, h, out, at):
         for c in range(6):
             out[at + c] = s.line[i, c]
         out[at + 6] = s.seg[i, 2]
+        out[at + 7] = s.span[i, 0]
+        out[at + 8] = s.span[i, 1]
         at += PER_BEAD
 
 
@@ -264,9 +274,10 @@ def compare(s, m):
 
 @kernel
 def follow_script(s, m):
-    """Write the start of the next segment of ghost m's script over its present one, which is kept."""
+    """Write the next segment of ghost m's script, as yet without a series, over its present one, which is kept."""
     place = s.script_at[m, s.mol[m, MOL_NUMBER] + 1]
     remember(s, m)
+    s.book[BOOK_SERIAL] += 1
     s.mol[m, MOL_EVENT] = FROM_SCRIPT
     s.mol[m, MOL_LOWER] = np.int64(s.script[place + 3])
     s.mol[m, MOL_HIGHER] = np.int64(s.script[place + 4])
@@ -280,9 +291,17 @@ def follow_script(s, m):
             s.line[i, c] = s.script[at + c]
         s.line[i, 6] = s.script[place]
         s.line[i, 7] = s.script[place + 1]
+        s.seg[i, 0] = s.book[BOOK_SERIAL]
         s.seg[i, 1] = np.int64(s.script[place + 2])
         s.seg[i, 2] = np.int64(s.script[at + 6])
+        s.seg[i, 5] = UNMADE if s.mol[m, MOL_SOLVER] != BALLISTIC else 1
+        s.span[i, 0] = s.script[at + 7]
+        s.span[i, 1] = s.script[at + 8]
+        s.span[i, 3] = s.script[place + LENGTH]
         at += PER_BEAD
+    s.pace[m, 1], s.pace[m, 2] = after(s.script[place], s.script[place + 1], s.script[place + LENGTH], s.par[TICK])
+    s.pace[m, 3] = s.script[place + LENGTH]
+    s.mol[m, MOL_MATCH] = 1
 
 
 @kernel

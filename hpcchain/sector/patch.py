@@ -16,12 +16,14 @@ from hpcchain.sector.layout import (
     BOOK_WINDOWED,
     BOOK_WITHDRAWN,
     EVENT_COLUMNS,
+    FULL_GHOST,
     GHOST,
     LOG_COLUMNS,
     MOL_BEADS,
     MOL_CLASS,
     MOL_FIRST,
     MOL_GHOST,
+    MOL_ID,
     MOL_IMAGE,
     MOL_PREVIOUS,
     MOL_SERIES,
@@ -29,6 +31,7 @@ from hpcchain.sector.layout import (
     MOST_MEMBERS,
     MOST_TIES,
     OWNED,
+    VACANT,
     C,
     cell_arrays,
 )
@@ -41,6 +44,8 @@ EVENTS = 1024
 BATCH = 20000
 WANTED = 1024
 ENTRIES = 4
+VACANCY = 8
+LEAST_VACANT = 8
 
 
 class WindowBroken(Exception):
@@ -85,18 +90,19 @@ class Patch(Engine):
         self.log_rows = EVENTS
         self.rows = []
         self.crowding = crowding
-        self.order = space_order(system, np.flatnonzero(sorts >= 0))
-        self.sorts = sorts[self.order].astype(np.int64)
+        here = space_order(system, np.flatnonzero(sorts >= 0))
+        kinds = blueprint.kind[here]
+        counts = np.bincount(kinds, minlength=len(blueprint.rows))
+        spare = np.repeat(np.arange(len(counts)), np.where(sorts.min(initial=0) < 0, counts // VACANCY + LEAST_VACANT, 0))
+        self.order = np.concatenate([here, blueprint.examples[spare]])
+        self.sorts = np.concatenate([sorts[here], np.full(len(spare), VACANT)]).astype(np.int64)
+        self.vacant = {k: list(len(here) + np.flatnonzero(spare == k)) for k in range(len(counts))}
         self.row_of = np.full(system.topology.molecules, -1, dtype=np.int64)
-        self.row_of[self.order] = np.arange(len(self.order))
+        self.row_of[here] = np.arange(len(here))
         self._build(system)
 
-    def _build(self, system):
-        super()._build(system)
-        s = self.sector
-        cells = cell_arrays(s.cells, len(self.ids), self.crowding, ENTRIES * max(1, int(self.crowding)))
-        s = self.sector = s._replace(**cells)
-        self._enlist()
+    def _prepare(self):
+        """Tell the kernels who is a ghost, and give cells and windows their room."""
         s = self.sector
         beads = s.mol[:, MOL_BEADS]
         s.mol[:, MOL_GHOST] = self.sorts
@@ -105,12 +111,47 @@ class Patch(Engine):
         self.owned = np.flatnonzero(self.sorts == OWNED)
         self.owned_beads = np.flatnonzero(np.repeat(self.sorts, beads) == OWNED)
         self.sector = s._replace(
+            **cell_arrays(s.cells, len(self.ids), self.crowding, ENTRIES * max(1, int(self.crowding))),
             event=np.zeros((EVENTS, EVENT_COLUMNS), dtype=np.int64),
             script=np.zeros(4096),
             script_at=np.zeros((len(self.order), 8), dtype=np.int64),
         )
-        self._more_rows(np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare)) + 2 * MOST_MEMBERS)
-        loop.search_all(self.sector, self.base)
+        self._more_rows(np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare)) // 2 + 2 * MOST_MEMBERS)
+
+    def admit(self, molecules, rows, now):
+        """Take in further ghosts between windows; False if there is no room for them.
+
+        Parameters
+        ----------
+        molecules : (k,) int64 array
+            Global numbers.
+        rows : (N, 8 + 6) float64 array
+            Beads' position, velocity, image counts, ticks, remainder, depth, struck, running segment length.
+        now : (float, float)
+            Ticks and remainder of the present time.
+        """
+        s, at = self.sector, 0
+        first = self.system.topology.first_bead
+        for name in molecules:
+            vacant = self.vacant[int(self.blueprint.kind[name])]
+            if not vacant:
+                return False
+            m = int(vacant.pop())
+            i = s.mol[m, MOL_FIRST]
+            n = s.mol[m, MOL_BEADS]
+            own = rows[at : at + n]
+            at += n
+            s.line[i : i + n, 0:6], s.line[i : i + n, 6:8] = own[:, 0:6], own[:, 9:11]
+            s.seg[i : i + n, 1], s.seg[i : i + n, 2] = own[:, 11], own[:, 12]
+            s.mol[m, MOL_IMAGE : MOL_IMAGE + 3] = own[0, 6:9]
+            s.pace[m, 0] = own[0, 13]
+            s.mol[m, MOL_ID], s.mol[m, MOL_GHOST] = name, GHOST
+            s.row[i : i + n, 3] = GHOST
+            self.ids[i : i + n] = s.what[i : i + n, 3] = np.arange(first[name], first[name + 1])
+            self.order[m], self.sorts[m], self.row_of[name] = name, GHOST, m
+            if loop.admit(s, m, *now, self.base):
+                return False
+        return True
 
     def run(self, until):
         """Carry out all events up to and including a time (ticks, remainder).
@@ -167,9 +208,10 @@ class Patch(Engine):
         seg[:, 3] = len(s.mol) + row
         inside = np.arange(len(seg)) - np.repeat(np.cumsum(beads) - beads, beads)
         seg[:, 4] = mol[row, MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
-        for k in range(len(kinds)):
-            mol[k, MOL_PREVIOUS] = s.spare[kinds[k], 0]
-            s.spare[kinds[k], 0] = len(s.mol) + k
+        mol[:, MOL_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
+        last = np.cumsum(more) - 1
+        mol[(last - more + 1)[more > 0], MOL_PREVIOUS] = s.spare[more > 0, 0]
+        s.spare[more > 0, 0] = len(s.mol) + last[more > 0]
         s.spare[:, 1] += more
         s.book[BOOK_LOW] = 0
         self.sector = s._replace(
@@ -260,6 +302,11 @@ class Patch(Engine):
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
         return tuple(a[self.owned_beads] for a in self.places(ticks, rest))
 
+    @property
+    def ghosts(self):
+        """How many beads here are ghosts'."""
+        return int(np.count_nonzero((self.sector.row[:, 3] == GHOST) | (self.sector.row[:, 3] == FULL_GHOST)))
+
     def places(self, ticks, rest):
         """Return the same of all beads here, in the order of `ids`."""
         n = len(self.ids)
@@ -272,9 +319,18 @@ class Patch(Engine):
         """(n,) int64 global ids of owned beads."""
         return self.ids[self.owned_beads]
 
-    def state(self):
-        """Return the State of owned beads: the starts of their present segments."""
-        s, i = self.sector, self.owned_beads
+    def beads_of(self, rows):
+        """Return the bead rows of the molecules in these rows, one after the other."""
+        first, count = self.sector.mol[rows, MOL_FIRST], self.sector.mol[rows, MOL_BEADS]
+        return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
+
+    def locate(self, rows, now, home):
+        """Write where the beads of the molecules in these rows are at a time to their rows of `home`."""
+        loop.locate(self.sector, rows, *now, home)
+
+    def state(self, beads=None):
+        """Return the State of owned beads, or of those in these rows: the starts of their present segments."""
+        s, i = self.sector, self.owned_beads if beads is None else beads
         m = s.seg[i, 3]
         return State(
             position=s.line[i, 0:3],

@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.kernel import kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
-from hpcchain.propagators.molecule import acceleration_bound, expand, refresh, series_error, store
+from hpcchain.propagators.molecule import acceleration_bound, expand, load_start, refresh, series_error, store
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     AT_END,
@@ -15,14 +15,17 @@ from hpcchain.sector.layout import (
     CAP,
     COLLOCATION,
     FIRST_STEP,
+    GHOST,
     MAX_STEP,
     MOL_BEADS,
     MOL_FIRST,
+    MOL_GHOST,
     MOL_IMAGE,
     MOL_MATCH,
     MOL_NUMBER,
     MOL_SCRIPT,
     MOL_SOLVER,
+    MOST_MEMBERS,
     NO_EVENT,
     ORIGIN,
     RESOLVE,
@@ -30,6 +33,8 @@ from hpcchain.sector.layout import (
     SIZE,
     TICK,
     TOLERANCE,
+    UNMADE,
+    VACANT,
 )
 from hpcchain.sector.lists import relist
 from hpcchain.sector.queue import queue_update
@@ -123,6 +128,32 @@ def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, 
 
 
 @kernel
+def complete(par, line, span, seg, series, count, make, h):
+    """Make the series of the segment in molecule row h, which so far has only its start and bounds.
+
+    `make` is (mol, table, graph, work, pace) of the sector; the last room of the workspace is used, which no member of
+    an event's group has.
+    """
+    mol, table, graph, work, pace = make
+    o = np.int64(len(work) // (MOST_MEMBERS + 1) * MOST_MEMBERS)
+    first = mol[h, MOL_FIRST]
+    load_start(work, o, mol, h, table, graph, line)
+    refresh(work, o, mol, h, graph)
+    new_segment(
+        par, line, span, seg, mol, pace, graph, series, count, work, o, h, line[first, 6], line[first, 7],
+        seg[first, 0], seg[first, 1],
+    )  # fmt: skip
+
+
+@kernel
+def complete_one(s, h):
+    """Make the series of the segment in molecule row h if it has none."""
+    if s.seg[s.mol[h, MOL_FIRST], 5] == UNMADE:
+        make = (s.mol, s.table, s.graph, s.work, s.pace)
+        complete(s.par, s.line, s.span, s.seg, s.series, s.count, make, h)
+
+
+@kernel
 def renew_lists(s, m):
     """Make new lists for those beads of a new segment that would leave their shell during it; 0 or an error."""
     first = s.mol[m, MOL_FIRST]
@@ -149,7 +180,8 @@ def relist_at(s, i, x, y, z, t):
 def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, script, script_at, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
-    The end of a ghost that has followed its script so far is what the script has next. Of a contact and a script with
+    The end of a ghost that has followed its script so far is what the script has next; where it ends the ghost waits
+    for its owner. Of a contact and a script with
     one key the contact is first (`tie_less`): it moves both molecules.
     """
     start = mol[m, MOL_FIRST]
@@ -162,8 +194,9 @@ def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, scrip
         higher = np.int64(script[place + 4])
         holder = BY_SCRIPT
     else:
-        ticks = pace[m, 1]
-        rest = pace[m, 2]
+        waits = mol[m, MOL_GHOST] == GHOST or mol[m, MOL_GHOST] == VACANT
+        ticks = np.inf if waits else pace[m, 1]
+        rest = np.inf if waits else pace[m, 2]
         depth = np.int64(0)
         lower = what[start, 3]
         higher = np.int64(SEGMENT_END)
@@ -199,17 +232,22 @@ def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, scrip
 
 
 @kernel
-def search_range(par, line, span, seg, when, what, centre, row, neighbour, series, count, bonded, bond_row, solve,
+def search_range(par, line, span, seg, when, what, centre, row, neighbour, series, count, bonded, bond_row, make,
                  first, n):  # fmt: skip
-    """Search every bead of a range; `solve` is (mol, table, graph, work, pace) of the sector."""
-    mol = solve[0]
-    if par[RESOLVE] != 0.0:
-        for i in range(first, first + n):
-            search_bead(
-                par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i, solve
-            )
-        return
+    """Search every bead of a range; `make` is (mol, table, graph, work, pace) of the sector."""
+    mol = make[0]
     for i in range(first, first + n):
-        search_bead(
-            par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i, None
-        )
+        lacking = np.int64(0)
+        while lacking >= 0:
+            if par[RESOLVE] != 0.0:
+                lacking = search_bead(
+                    par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i,
+                    make,
+                )  # fmt: skip
+            else:
+                lacking = search_bead(
+                    par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i,
+                    None,
+                )  # fmt: skip
+            if lacking >= 0:
+                complete(par, line, span, seg, series, count, make, lacking)

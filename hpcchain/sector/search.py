@@ -30,6 +30,7 @@ from hpcchain.sector.layout import (
     SMALL_BOX,
     TICK,
     TIE_TIME,
+    UNMADE,
     UPPER_WALL,
     WALLS,
 )
@@ -38,6 +39,7 @@ from hpcchain.sector.refine import exact_contact
 SLACK = 1.0 + 1e-9
 EARLY = 2.0**-6
 MOST_REOPENED = 4
+LACKING = -1.0
 
 
 @kernel
@@ -52,6 +54,9 @@ def search_bead(
     `solve` is None, or the tuple that `exact_contact` needs where molecules are moved by collocation. Candidates may
     then change places when their times are made exact: all on the common span are followed, and the list is renewed a
     little before it ends.
+
+    Returns the row of a molecule that comes near and lacks its series, which the caller is to make (`complete`) before
+    searching again; -1 when nothing is lacking.
     """
     tick = par[TICK]
     ticks = line[i, 6]
@@ -80,6 +85,8 @@ def search_bead(
         newer = np.int64(-1)
         while r >= 0:
             s, lag = _meeting(par, line, span, seg, series, count, mol, bonded, bond_row, i, r, newer, limit, solve)
+            if s == LACKING:
+                return seg[i, 3] if seg[i, 5] == UNMADE else seg[r, 3]
             if s < np.inf:
                 if lag >= 0.0:
                     t, q = after(ticks, rest, s, tick)
@@ -108,6 +115,8 @@ def search_bead(
     if par[WALLS] != 0.0:
         for axis in range(3):
             for side in range(2):
+                if seg[i, 5] == UNMADE:
+                    return seg[i, 3]
                 if solve is not None:
                     s = _exact_wall(par, line, span, seg, series, i, axis, side, limit, solve)
                 else:
@@ -140,6 +149,7 @@ def search_bead(
     what[i, 2] = best_depth
     what[i, 4] = tied
     count[6] += 1
+    return np.int64(-1)
 
 
 @inlined
@@ -147,7 +157,7 @@ def _meeting(par, line, span, seg, series, count, mol, bonded, bond_row, i, r, n
     """Return when bead i's segment and that in row r touch, from where both exist, or inf; and r's lag behind i's start.
 
     They are first tried on straight lines with a bound of how far the paths can bend away from them (NUMERICS 9.2);
-    only those that could touch are followed along their curves. `newer` is the row of the segment that closed r, -1
+    only those that could touch are followed along their curves, LACKING if there is none. `newer` is the row of the segment that closed r, -1
     for an open one: what comes later than that by more than TIE_TIME is of no interest.
     """
     tick = par[TICK]
@@ -217,6 +227,8 @@ def _meeting(par, line, span, seg, series, count, mol, bonded, bond_row, i, r, n
     if bend == 0.0:
         s = straight_contact(rx, ry, rz, ux, uy, uz, d, growth, same)
         return (s if s <= horizon else np.inf), lag
+    if seg[i, 5] == UNMADE or seg[r, 5] == UNMADE:
+        return LACKING, lag
     count[5] += 1
     if solve is not None:
         s = exact_contact(solve, line, seg, series, i, r, ti, tj, sx, sy, sz, d, growth, bend, until, same)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from hpcchain.contact.pair import curve
 from hpcchain.kernel import kernel
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.history import forget, reopen
@@ -99,12 +98,10 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
 
 @kernel
 def _distance(s, r, dt, home, i):
-    """Return how far the bead in row r is from its home a time dt after its segment's start."""
-    x, y, z, u, v, w = curve(s.line, s.seg, s.series, r, dt)
-    x -= home[i, 0]
-    y -= home[i, 1]
-    z -= home[i, 2]
-    x -= s.par[SIZE] * np.rint(x * s.par[INVERSE])
-    y -= s.par[SIZE + 1] * np.rint(y * s.par[INVERSE + 1])
-    z -= s.par[SIZE + 2] * np.rint(z * s.par[INVERSE + 2])
-    return np.sqrt(x * x + y * y + z * z)
+    """Return how far the bead in row r may at most be from its home a time dt after its segment's start."""
+    total = 0.0
+    for c in range(3):
+        d = s.line[r, c] + s.line[r, 3 + c] * dt - home[i, c]
+        d -= s.par[SIZE + c] * np.rint(d * s.par[INVERSE + c])
+        total += d * d
+    return np.sqrt(total) + 0.5 * s.span[r, 0] * dt * dt
