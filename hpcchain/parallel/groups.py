@@ -215,6 +215,8 @@ class Groups:
 
     def _choose(self, everything):
         """Choose ghosts, fetch them, and build the patch."""
+        self.grid = np.zeros(int(np.prod(self.cells)), dtype=np.uint8)
+        self.fresh = np.zeros_like(self.grid)
         if everything:
             wanted_by = {rank: self.owned for rank in range(self.comm.size)}
             received = self._send(wanted_by)
@@ -248,8 +250,6 @@ class Groups:
         self.room = np.zeros(len(self.patch.order))
         self.room[self.patch.owned] = self._rooms(self.patch.owned)
         self.ghosts_at_first = self.patch.ghosts
-        self.grid = np.zeros(int(np.prod(self.cells)), dtype=np.uint8)
-        self.fresh = np.zeros_like(self.grid)
 
     def _build(self, sorts):
         self.patch = Patch(self.blueprint, self.system, sorts, self.shell, self.cell, self.growth, self.capacity,

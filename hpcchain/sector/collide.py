@@ -188,6 +188,12 @@ def _within(s, work, p, far, x, y, z):
     return dx * dx + dy * dy + dz * dz < far * far
 
 
+@inlined
+def _closing(par, gap, rate):
+    """Whether a gap closes within half of TIE_TIME."""
+    return rate < 0.0 and gap < -0.5 * par[TIE_TIME] * rate
+
+
 @kernel
 def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, count):
     if count == MOST_TIES:
@@ -197,7 +203,8 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals
         g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
     r = separation(s.par, s.work, p, q, n)
     growths[count] = sigma * s.par[GROWTH_RATE]
-    if r - sigma * scale > s.par[TIE_GAP] * sigma or approach(s.work, p, q, n) - growths[count] >= 0.0:
+    gap = r - sigma * scale
+    if gap > s.par[TIE_GAP] * sigma or not _closing(s.par, gap, approach(s.work, p, q, n) - growths[count]):
         return count
     contacts[count, 0] = g
     contacts[count, 1] = b
@@ -206,12 +213,6 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals
     beads[count, 0] = i
     beads[count, 1] = j
     return count + 1
-
-
-@inlined
-def _closing(par, gap, rate):
-    """Whether a gap closes within half of TIE_TIME."""
-    return rate < 0.0 and gap < -0.5 * par[TIE_TIME] * rate
 
 
 @kernel

@@ -12,6 +12,7 @@ from hpcchain.sector.free import aim, bounce, fly, rebound
 from hpcchain.sector.history import aim_back, closed_with_serial, remember, sign_event, withdraw
 from hpcchain.sector.layout import (
     BALLISTIC,
+    BOOK_BACKS,
     BOOK_BEADS,
     BOOK_EVENT,
     BOOK_LOW,
@@ -45,10 +46,11 @@ from hpcchain.sector.message import compare, follow_script
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import complete_one, new_segment, relist_at, renew_lists, search_range, settle
-from hpcchain.sector.search import list_expiry, stands
+from hpcchain.sector.search import list_expiry, precedes, stands
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL = range(7)
 MOST_DEPTH = 100000
+MOST_BACKS = 10000
 
 
 @kernel
@@ -225,6 +227,9 @@ def _crowded(s, i, partner, m, other, ticks, rest, base):
         return True
     if s.what[i, 4] != 0 or (partner >= 0 and s.what[partner, 4] != 0):
         return True
+    if partner >= 0 and s.what[partner, 0] != i:  # an event of its own, found before this one
+        if abs(time_span(s.when[partner, 0], s.when[partner, 1], ticks, rest, s.par[TICK])) < s.par[TIE_TIME]:
+            return True
     for k in (m, other):
         if k >= 0 and s.mol[k, MOL_BEADS] > 1:
             if others_due(s.par, s.when, s.mol[k, MOL_FIRST], s.mol[k, MOL_BEADS], ticks, rest, i, partner):
@@ -338,10 +343,13 @@ def _go_back(s, holder, partner, ticks, rest, depth, base):
     after_r = s.mol[newer, MOL_FIRST] + b
     if not stands(s.par, s.line, s.seg, s.mol, r, after_r, ticks, rest, depth, s.what[holder, 3], s.what[partner, 3]):
         return -1
-    late = earlier(s.line[after_r, 6], s.line[after_r, 7], ticks, rest)
+    a = s.what[holder, 3]
+    b = s.what[partner, 3]
+    tied = not precedes(s.par, s.line, s.seg, s.mol, after_r, ticks, rest, depth, a, b)
+    s.book[BOOK_BACKS] += 1
     aim_back(s, m, s.mol[h, MOL_NUMBER])
     withdraw(s)
-    if late:
+    if tied:
         s.mol[m, MOL_REOPENED] += 1
     return refresh_touched(s, base)
 
@@ -387,6 +395,8 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             return REACHED if ticks == np.inf else NOT_A_NUMBER
         if earlier(until_ticks, until_rest, ticks, rest):
             return REACHED
+        if s.book[BOOK_BACKS] > MOST_BACKS + s.book[BOOK_MOLECULES]:
+            return STUCK
         if windowed and (s.book[BOOK_LOW] != 0 or s.book[BOOK_EVENT] + 1 >= len(s.event)):
             return HISTORY_FULL
         s.par[NOW] = ticks

@@ -253,20 +253,24 @@ def stands(par, line, seg, mol, r, newer, ticks, rest, depth, a, b):
     a, b : int
         Its beads' global ids.
     """
+    if precedes(par, line, seg, mol, newer, ticks, rest, depth, a, b):
+        return True
+    apart = (ticks - line[newer, 6]) * par[TICK] + (rest - line[newer, 7])
+    contact = mol[seg[newer, 3], MOL_HIGHER] != SEGMENT_END
+    return contact and apart < par[TIE_TIME] and mol[seg[r, 3], MOL_REOPENED] < MOST_REOPENED
+
+
+@kernel
+def precedes(par, line, seg, mol, newer, ticks, rest, depth, a, b):
+    """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `stands`."""
     h = seg[newer, 3]
     apart = (ticks - line[newer, 6]) * par[TICK] + (rest - line[newer, 7])
     if apart != 0.0:
-        if apart < 0.0:
-            return True
-    elif depth != seg[newer, 1]:
-        if depth < seg[newer, 1]:
-            return True
-    else:
-        lower = min(a, b)
-        if lower < mol[h, MOL_LOWER] or (lower == mol[h, MOL_LOWER] and max(a, b) <= mol[h, MOL_HIGHER]):
-            return True
-    contact = mol[h, MOL_HIGHER] != SEGMENT_END
-    return contact and apart < par[TIE_TIME] and mol[seg[r, 3], MOL_REOPENED] < MOST_REOPENED
+        return apart < 0.0
+    if depth != seg[newer, 1]:
+        return depth < seg[newer, 1]
+    lower = min(a, b)
+    return lower < mol[h, MOL_LOWER] or (lower == mol[h, MOL_LOWER] and max(a, b) <= mol[h, MOL_HIGHER])
 
 
 @inlined

@@ -6,6 +6,7 @@ from hpcchain.kernel import kernel
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.history import forget, reopen
 from hpcchain.sector.layout import (
+    BOOK_BACKS,
     BOOK_EVENT,
     BOOK_LOW,
     BOOK_MOLECULES,
@@ -41,6 +42,7 @@ def finish_window(s):
     s.book[BOOK_SCRIPT] = 0
     s.book[BOOK_TOUCHED] = 0
     s.book[BOOK_LOW] = 0
+    s.book[BOOK_BACKS] = 0
     s.count[12] = 0
 
 
