@@ -1,0 +1,254 @@
+"""Systems made to be hard for windows and ghosts: on threads as ranks they end with the bits of one rank.
+
+Each test also checks that what it is about did happen.
+"""
+
+import numpy as np
+import pytest
+from identity import DRAWS, in_stages, parallel, require_same, serial
+from unit.kernel_tools import chain_bonds, make_system
+
+from hpcchain.model.system import OPEN, PERIODIC, WALL
+
+NO_BONDS = np.empty((0, 2), dtype=np.int64)
+EIGHT = (2, 2, 2)
+
+
+def bead(x, v, mass=1.0):
+    """Return one molecule of one bead."""
+    return NO_BONDS, np.array([x], float), np.array([v], float), np.array([float(mass)])
+
+
+def rod(x, axis, beads, v, mass=1.0, pitch=1.0):
+    """Return a straight chain along an axis that moves without turning."""
+    places = np.array(x, float) + pitch * np.arange(beads)[:, None] * np.eye(3)[axis]
+    masses = np.full(beads, float(mass))
+    return chain_bonds(beads), places, np.broadcast_to(np.array(v, float), (beads, 3)).copy(), masses
+
+
+def boxed(molecules, size, boundary=PERIODIC, **physics):
+    """Return the System of molecules in a box whose lower corner is the origin."""
+    return make_system(molecules, size, np.broadcast_to(boundary, 3), origin=(0.0, 0.0, 0.0), **physics)
+
+
+def everywhere(system, end, least, ranks=(2, 3, 5, 8), windows=(None,), **options):
+    """Require the bits of one rank on other numbers of them and for several windows; return one rank's Outcome."""
+    one = serial(system, end, **{name: options[name] for name in ("growth",) if name in options})
+    assert len(one.events) >= least, f"only {len(one.events)} contacts"
+    for window in windows:
+        for size in ranks:
+            other = parallel(system, end, size, window=window, **options)
+            require_same(one, other, f"{size} ranks, window {window}, {options}")
+    return one
+
+
+def in_a_corner(spread):
+    """Return monomers and dimers in one corner of a large box."""
+    rng = np.random.default_rng(5)
+    places = np.array(list(np.ndindex(4, 4, 4))) * 1.3 + 0.7
+    molecules = []
+    for k, place in enumerate(places):
+        if k % 4 == 0:
+            molecules.append(rod(place, 2, 2, rng.normal(size=3) * spread))
+        elif k % 4 != 1:
+            molecules.append(bead(place, rng.normal(size=3) * spread, rng.uniform(0.5, 2.0)))
+    return [m for k, m in enumerate(molecules) if k % 16 != 15]
+
+
+@pytest.mark.parametrize("boundary", [PERIODIC, WALL, OPEN])
+def test_everything_in_one_corner(boundary):
+    """Most sectors are empty, and stay so for a while."""
+    molecules = in_a_corner(0.6)
+    system = boxed(molecules, (24.0, 24.0, 24.0), boundary)
+    everywhere(system, 4.0, 20, (2, 8), (0.4, None), sectors=None)
+    everywhere(system, 4.0, 20, (8,), (0.4,), sectors=EIGHT)
+
+
+def test_a_chain_as_long_as_the_box():
+    """It lies across all sectors, and its ends are near one another through the boundary."""
+    rng = np.random.default_rng(6)
+    chain = rod((0.25, 2.0, 2.0), 0, 15, (0.0, 0.0, 0.0), pitch=1.05)
+    chain[2][:, 1:] = rng.normal(size=(15, 2))
+    places = [(1.3 * x + 0.6, y, z) for x in range(12) for y, z in ((0.5, 0.5), (3.6, 0.6), (3.5, 3.4), (0.6, 3.5))]
+    gas = [bead(place, rng.normal(size=3)) for place in places]
+    system = boxed([chain, *gas], (16.0, 4.8, 4.8))
+    for sectors, ranks in (((8, 1, 1), 8), ((4, 1, 1), 4), ((1, 2, 1), 2)):
+        one = everywhere(system, 2.0, 60, (ranks,), (0.05, 0.4), sectors=sectors)
+    assert np.sum(one.events["bead"] < 15) > 20
+    everywhere(system, 2.0, 60, (3, 7))
+
+
+def test_many_contacts_of_two_molecules_across_a_boundary():
+    """A light bead between two heavy ones that close in on it, where three sectors meet."""
+    molecules = [
+        bead((2.0, 5.0, 5.0), (0.5, 0.01, 0.0), 400.0),
+        bead((5.0, 5.0, 5.0), (0.3, 0.0, 0.0), 0.1),
+        bead((8.0, 5.0, 5.0), (-0.5, 0.0, 0.02), 400.0),
+        rod((5.0, 2.0, 5.0), 1, 2, (0.0, 0.0, 0.0)),
+    ]
+    system = boxed(molecules, (10.0, 10.0, 10.0))
+    one = everywhere(system, 8.0, 30, (2, 4, 8), (0.1, 2.0, 8.0))
+    busiest = np.unique(one.events["bead"], axis=0, return_counts=True)[1].max()
+    assert busiest > 10
+    everywhere(system, 8.0, 30, (3,), (8.0,), sectors=(3, 1, 1))
+
+
+def test_a_fast_bead_through_many_sectors_in_one_window():
+    rng = np.random.default_rng(8)
+    slow = [bead((2.0 * x + 1.0, 2.0 * y + 1.0, 2.0 * z + 1.0), 0.2 * rng.normal(size=3), 3.0)
+            for x in range(8) for y in range(2) for z in range(2)]
+    fast = bead((2.0, 2.0, 2.0), (60.0, 1.0, 0.3), 0.05)
+    system = boxed([*slow, fast, rod((6.0, 2.0, 2.0), 2, 2, (0.0, 0.0, 0.0))], (16.0, 4.0, 4.0))
+    for window in (0.02, 0.5, 1.0):
+        everywhere(system, 1.0, 30, (8,), (window,), sectors=(8, 1, 1))
+    everywhere(system, 1.0, 30, (2, 5))
+
+
+@pytest.mark.parametrize("ranks", [3, 5, 8])
+def test_more_ranks_than_molecules(ranks):
+    molecules = [bead((1.0, 1.0, 1.0), (1.0, 0.0, 0.1)), rod((4.0, 1.0, 1.0), 1, 3, (-1.0, 0.2, 0.0))]
+    system = boxed(molecules, (6.0, 6.0, 6.0))
+    everywhere(system, 20.0, 3, (ranks,), (0.3, None))
+
+
+def test_a_single_molecule_alone():
+    system = boxed([rod((1.0, 1.0, 1.0), 0, 4, (0.3, 2.0, 0.1))], (6.0, 6.0, 6.0), (WALL, PERIODIC, WALL))
+    everywhere(system, 20.0, 3, (2, 4), (None, 5.0))
+
+
+@pytest.mark.parametrize("boundary", [PERIODIC, (PERIODIC, WALL, OPEN)])
+def test_a_box_only_just_wide_enough(boundary):
+    """Three contact distances: a ghost may touch from two sides."""
+    rng = np.random.default_rng(9)
+    places = [p for p in np.ndindex(2, 2, 2)]
+    molecules = [bead(np.array(p) * 1.5 + 0.5, rng.normal(size=3), rng.uniform(0.5, 2.0)) for p in places[:5]]
+    molecules += [rod(np.array(p) * 1.5 + 0.5, 2, 2, rng.normal(size=3), pitch=1.2) for p in ()]
+    system = boxed(molecules, (3.0, 3.0, 3.0), boundary)
+    everywhere(system, 6.0, 10, (2, 3, 8), (0.05, None))
+    mixed = [rod((0.5, 0.5, 0.5), 2, 2, (0.3, 0.1, 0.0)), *molecules[2:5]]
+    everywhere(boxed(mixed, (3.2, 3.2, 3.2), boundary), 6.0, 10, (2, 5), (0.05, None))
+
+
+@pytest.mark.parametrize("restitution", [0.5, 0.95])
+@pytest.mark.parametrize("boundary", [PERIODIC, WALL])
+def test_contacts_that_take_energy(restitution, boundary):
+    rng = np.random.default_rng(10)
+    molecules = []
+    for k, p in enumerate(np.ndindex(3, 3, 3)):
+        place = np.array(p) * 2.2 + 0.6
+        molecules.append(rod(place, k % 3, 2, rng.normal(size=3)) if k % 3 else bead(place, 2.0 * rng.normal(size=3)))
+    system = boxed(molecules, (7.0, 7.0, 7.0), boundary, restitution=restitution)
+    everywhere(system, 4.0, 60, (2, 8), (0.1, None))
+
+
+@pytest.mark.parametrize("boundary", [PERIODIC, WALL])
+def test_while_contact_distances_grow(boundary):
+    rng = np.random.default_rng(11)
+    molecules = []
+    for k, p in enumerate(np.ndindex(3, 3, 3)):
+        place = np.array(p) * 2.2 + 0.6
+        molecules.append(rod(place, k % 3, 3, rng.normal(size=3), pitch=0.7) if k % 2 else
+                         bead(place, rng.normal(size=3)))
+    system = boxed(molecules, (7.0, 7.0, 7.0), boundary)
+    everywhere(system, 1.5, 40, (2, 3, 8), (0.05, None), growth=(0.3, 0.4))
+
+
+def storm(seed):
+    """Return beads and rods on a lattice with speeds 0 and 1 along the axes: many contacts at every instant.
+
+    All numbers are short in binary, so that what is symmetric is so to the bit.
+    """
+    rng = np.random.default_rng([20263, seed])
+    pitch = float(rng.choice([1.0, 1.25, 1.5, 2.0]))
+    cells = rng.integers(3, 5, 3)
+    free = np.ones(cells, dtype=bool)
+    molecules = []
+    for p in np.ndindex(*cells):
+        if not free[p] or rng.random() < 0.45:
+            continue
+        v = rng.integers(-1, 2, 3).astype(float)
+        place = (np.array(p) + 0.5) * pitch
+        axis = int(rng.integers(3))
+        along = [tuple(np.array(p) + k * np.eye(3, dtype=int)[axis]) for k in range(int(rng.integers(1, 4)))]
+        along = [q for q in along if q[axis] < cells[axis]]
+        if len(along) > 1 and all(free[q] for q in along):
+            molecules.append(rod(place, axis, len(along), v, pitch=pitch))
+            for q in along:
+                free[q] = False
+        else:
+            molecules.append(bead(place, v, float(rng.choice([1.0, 1.0, 2.0]))))
+            free[p] = False
+    boundary = [int(b) for b in rng.choice([PERIODIC, PERIODIC, WALL], 3)]
+    restitution = float(rng.choice([1.0, 1.0, 0.5]))
+    return boxed(molecules, np.maximum(cells * pitch, 3.0), boundary, restitution=restitution)
+
+
+@pytest.mark.parametrize("seed", range(DRAWS))
+def test_a_storm_of_ties(seed):
+    """Windows that end at the very instants of the ties too."""
+    system = storm(seed)
+    rng = np.random.default_rng(seed)
+    one = serial(system, 2.0)
+    for window in (0.125, None, float(rng.uniform(0.02, 1.0))):
+        ranks = int(rng.integers(2, 9))
+        require_same(one, parallel(system, 2.0, ranks, window=window), f"storm {seed}, {ranks} ranks, window {window}")
+    stops = [(0.25, 3, {}), (0.5, 0, {}), (1.0, 2, {"window": 0.25}), (2.0, 4, {})]
+    require_same(one, in_stages(system, stops), f"storm {seed} in stages")
+
+
+def ties(one):
+    """Return how many contacts of a run share their instant with another."""
+    return len(one.events) - len(np.unique(one.events["time"]))
+
+
+def test_the_storms_have_ties():
+    assert all(ties(serial(storm(seed), 2.0)) > 3 for seed in range(3))
+
+
+def test_a_lattice_that_collides_all_at_once():
+    """Every bead meets three others at one instant, again and again, across all boundaries."""
+    molecules = [bead(np.array(p) * 2.0 + 1.0, (np.array(p) % 2 - 0.5) * -2.0) for p in np.ndindex(4, 4, 4)]
+    one = everywhere(boxed(molecules, (8.0, 8.0, 8.0)), 3.0, 200, (2, 8), (0.25, 0.3, None))
+    assert ties(one) > 150
+    everywhere(boxed(molecules, (8.0, 8.0, 8.0)), 3.0, 200, (8,), (0.5,), sectors=(8, 1, 1))
+
+
+@pytest.mark.parametrize("gap", [0.0, 2.0**-30, 1e-11])
+def test_a_cradle_across_sectors(gap):
+    """A row of beads that touch, or nearly, struck from one end and from both."""
+    for speeds in ((1.0, 0.0), (1.0, -1.0), (1.0, -0.5)):
+        row = [bead((4.0 + k * (1.0 + gap), 2.0, 2.0), (0.0, 0.0, 0.0)) for k in range(8)]
+        left = bead((2.0, 2.0, 2.0), (speeds[0], 0.0, 0.0))
+        right = bead((14.0, 2.0, 2.0), (speeds[1], 0.0, 0.0))
+        system = boxed([left, *row, right], (16.0, 4.0, 4.0), (WALL, PERIODIC, PERIODIC))
+        everywhere(system, 6.0, 8, (8,), (0.25, 6.0), sectors=(8, 1, 1))
+        everywhere(system, 6.0, 8, (2, 3))
+
+
+def test_rods_that_touch_across_sectors():
+    """A row of dimers end to end, side by side with another, struck at one end: third molecules touch."""
+    rows = [rod((3.0 + 2.0 * k, 2.0 + y, 2.0), 0, 2, (0.0, 0.0, 0.0)) for k in range(4) for y in (0.0, 1.0)]
+    strikers = [bead((1.0, 2.0, 2.0), (1.0, 0.0, 0.0)), bead((5.5, 5.0, 2.0), (0.0, -1.0, 0.0), 2.0)]
+    system = boxed([*rows, *strikers], (12.0, 7.0, 4.0))
+    for sectors, ranks in (((6, 1, 1), 6), ((2, 2, 2), 8), ((3, 1, 1), 3)):
+        everywhere(system, 6.0, 8, (ranks,), (0.1, 1.0, 3.0), sectors=sectors)
+
+
+def test_a_bead_that_lands_between_others_of_other_ranks():
+    """Three at rest that touch one another; a fourth lands on all three at once, where eight sectors meet."""
+    three = [bead((4.0, 4.0 - 0.5, 4.0), (0, 0, 0)), bead((4.0, 4.0 + 0.5, 4.0), (0, 0, 0)),
+             bead((4.0 + np.sqrt(0.75), 4.0, 4.0), (0, 0, 0))]
+    falling = bead((4.0 + np.sqrt(1.0 / 12.0), 4.0, 7.0), (0.0, 0.0, -1.0))
+    system = boxed([*three, falling], (8.0, 8.0, 8.0), (PERIODIC, WALL, PERIODIC))
+    one = everywhere(system, 9.0, 3, (2, 3, 8), (0.3, 4.0, None))
+    assert ties(one) > 0
+
+
+def test_rods_that_land_flat_together():
+    """On walls at both ends of a sector's boundary, mirror images of one another."""
+    rods = [rod((2.0 + 4.0 * k, 2.0, 4.0), 0, 3, (0.0, 0.0, sign)) for k in range(3) for sign in (1.0,)]
+    mirror = [rod((2.0 + 4.0 * k, 2.0, 2.0), 0, 3, (0.0, 0.0, -1.0)) for k in range(3)]
+    system = boxed([*rods, *mirror], (13.0, 4.0, 6.0), (PERIODIC, PERIODIC, WALL))
+    one = everywhere(system, 7.0, 12, (2, 6), (0.25, 2.0, None))
+    assert ties(one) > 8
+    everywhere(system, 7.0, 12, (2, 4), (1.5,), sectors=None)

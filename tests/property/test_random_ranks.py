@@ -1,0 +1,67 @@
+"""Small random systems on ranks: any number of them, any windows and sectors, stopped and gone on with on others.
+
+HPCCHAIN_DRAWS draws are made (a few hundred are the long form); ranks are threads, the engine is the real one.
+"""
+
+import numpy as np
+import pytest
+from identity import DRAWS, in_stages, parallel, require_same, serial
+from mixtures import random_input
+from run_folders import write_input
+
+from hpcchain.config import load_config
+from hpcchain.run.growth import grown_system
+
+SPAN = 4.0
+"""Length of a run in units of unit length over thermal speed."""
+MOST_BEADS = 130
+LEAST_CONTACTS = 20
+
+
+def start_of(seed, folder):
+    """Return the start of a random system and the time to run it for."""
+    tables = random_input(seed)
+    path = write_input(folder / f"{seed}.toml", tables | {"run": {"end_time": 1.0}})
+    return grown_system(load_config(path)), SPAN / np.sqrt(tables["initial"]["temperature"])
+
+
+def options(rng, ranks, system, contact_time):
+    """Return random settings of the engine of several ranks, none of which may leave a trace."""
+    largest = float(system.topology.diameter.max())
+    grids = grids_of(ranks)
+    return {
+        "window": None if rng.random() < 0.3 else float(contact_time * 10.0 ** rng.uniform(-1.5, 0.4)),
+        "sectors": None if rng.random() < 0.5 else grids[int(rng.integers(len(grids)))],
+        "shell": None if rng.random() < 0.5 else rng.uniform(0.05, 0.6) * largest,
+        "cell": None if rng.random() < 0.5 else rng.uniform(0.0, 3.0) * largest,
+    }
+
+
+def grids_of(ranks):
+    """Return all divisions of the box into as many equal sectors as there are ranks."""
+    divisors = [n for n in range(1, ranks + 1) if ranks % n == 0]
+    return [(a, b, ranks // a // b) for a in divisors for b in divisors if ranks % (a * b) == 0]
+
+
+def stages_of(rng, system, end, contacts):
+    """Return random stages of a run: three stops, each part on ranks of its own, with frames in between."""
+    contact_time = end / max(contacts, 1) * system.topology.molecules
+    begin, stages = 0.0, []
+    for until in [*sorted(rng.uniform(0.0, end, 3)), end]:
+        ranks = int(rng.integers(1, 9))
+        chosen = options(rng, ranks, system, contact_time) | {"times": sorted(rng.uniform(begin, until, 2))}
+        stages.append((float(until), ranks, chosen))
+        begin = until
+    return stages
+
+
+@pytest.mark.parametrize("seed", range(DRAWS))
+def test_ranks_leave_no_trace(tmp_path, seed):
+    rng = np.random.default_rng([20262, seed])
+    system, end = start_of(seed, tmp_path)
+    one = serial(system, end)
+    ranks = 2 + seed % 7
+    chosen = options(rng, ranks, system, end / max(len(one.events), 1) * system.topology.molecules)
+    require_same(one, parallel(system, end, ranks, **chosen), f"seed {seed} on {ranks} ranks with {chosen}")
+    stages = stages_of(rng, system, end, len(one.events))
+    require_same(one, in_stages(system, stages), f"seed {seed} in stages {stages}")
