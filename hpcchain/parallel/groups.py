@@ -115,6 +115,8 @@ class Groups:
 
         Returns False, on every rank, when `regroup` has to be called instead.
         """
+        if self.everything:
+            return False
         self.rehomings += 1
         self.window = window
         rows = np.flatnonzero(self.excess(now, until) > 0.0)
@@ -215,6 +217,7 @@ class Groups:
 
     def _choose(self, everything):
         """Choose ghosts, fetch them, and build the patch."""
+        self.everything = everything
         self.grid = np.zeros(int(np.prod(self.cells)), dtype=np.uint8)
         self.fresh = np.zeros_like(self.grid)
         if everything:

@@ -26,7 +26,7 @@ MOST_PASSES = 40
 PATIENCE = 8
 CONTACTS_PER_WINDOW = 0.25
 GROW = 1.5
-AHEAD = 4.0
+AHEAD = 8.0
 LEAST_WINDOW = 2.0**-24
 PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
 WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, REASON = range(8)
@@ -61,8 +61,8 @@ class WindowedEngine:
         last = np.lexsort((state.remainder, state.ticks))[-1]
         self.now = (float(state.ticks[last]), float(state.remainder[last]))
         self.begun = False
-        self.fixed = window is not None
-        self.window = float(window) if self.fixed else 2.0**-4 * self.tick
+        self.asked = window
+        self.window = 2.0**-4 * self.tick if window is None else float(window)
         self.log_events = log_events
         self.quantum = virial_quantum(system)
         self.virial = 0
@@ -171,8 +171,10 @@ class WindowedEngine:
         flags[PAUSE] = float(pause is not None and bool(pause()))
         flags[EXCESS] = flags[NEXT_EXCESS] = -np.inf
         if wrong == 0 and broken == 0:
-            flags[EXCESS] = self.groups.excess(self.now, end).max(initial=-np.inf)
-            flags[NEXT_EXCESS] = self.groups.excess(self.now, self._later(end, GROW * self.window)).max(initial=-np.inf)
+            next_end = self._later(end, GROW * self.window)
+            flags[EXCESS] = flags[NEXT_EXCESS] = self.groups.excess(self.now, next_end).max(initial=-np.inf)
+            if flags[EXCESS] > 0.0:
+                flags[EXCESS] = self.groups.excess(self.now, end).max(initial=-np.inf)
         flags[CONTACTS] = self.last_contacts
         return flags
 
@@ -229,7 +231,9 @@ class WindowedEngine:
 
     def _adapt(self, flags):
         """Choose the next window's length, and new ghosts if a molecule may get out of its room in it."""
-        if not self.fixed:
+        if self.asked is not None:
+            self.window = min(float(self.asked), GROW * self.window)  # it may have been shortened
+        else:
             factor = CONTACTS_PER_WINDOW / flags[CONTACTS] if flags[CONTACTS] > 0.0 else GROW
             self.window *= min(max(float(factor), 0.5), GROW)
         if flags[NEXT_EXCESS] > 0.0:

@@ -158,7 +158,7 @@ def take(s, message, row_of, wanted, base):
         Local row of each global molecule, -1 for those not here.
     wanted : (k,) int64 array
         Receives global numbers of molecules that must be here, and be searched like owned ones, because an event that
-        an owned molecule took part in depends on them.
+        an owned molecule, or one searched like these, took part in depends on them.
     base : float
         Ticks that queue keys are relative to.
 
@@ -198,7 +198,7 @@ def _want(s, place, row_of, wanted, count):
     seen = True
     for k in range(members):
         m = row_of[np.int64(s.script[place + MEMBERS + 1 + k])]
-        ours = ours or (m >= 0 and s.mol[m, MOL_GHOST] == OWNED)
+        ours = ours or (m >= 0 and s.mol[m, MOL_GHOST] != GHOST)
         seen = seen and m >= 0 and s.mol[m, MOL_GHOST] != GHOST
     if not ours or seen or members < 3:
         return count

@@ -162,7 +162,10 @@ class Patch(Engine):
         """
         budget = 10 + len(self.order)  # batches; far more than any sound window takes
         while True:
-            status = loop.advance(self.sector, float(until[0]), float(until[1]), self.base, BATCH, self.log_rows)
+            try:
+                status = loop.advance(self.sector, float(until[0]), float(until[1]), self.base, BATCH, self.log_rows)
+            except ZeroDivisionError:  # two beads in one place: ghosts that were carried onto each other
+                status = loop.NOT_A_NUMBER
             if status == loop.REACHED:
                 return
             if status == loop.LOG_FULL:
