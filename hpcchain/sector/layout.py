@@ -49,6 +49,7 @@ BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
 PARAMETERS = 37
 
 MOST_TIES, MOST_MEMBERS = 16, 8
+CACHE_LINE = 8  # floats
 
 Sector = namedtuple(
     "Sector",
@@ -223,8 +224,9 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
     seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
     what = np.full((n, 5), NO_EVENT, dtype=np.int64)
     what[:, 3] = ids
-    line = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
-    span = np.zeros((n, 4))
+    line = aligned_zeros((n, 8))
+    line[:] = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
+    span = aligned_zeros((n, 4))
     span[:, 2] = 0.5 * topology.diameter[ids]
     row = np.zeros((n, 3), dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(capacity[ids])])
@@ -234,15 +236,15 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
     longest = int(tiles(beads.max()))
     leaves = queue_size(m)
     sector = Sector(
-        par=par, line=np.ascontiguousarray(line), span=span, seg=seg,
+        par=par, line=line, span=span, seg=seg,
         when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
         neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
         mark=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
         first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
-        series=np.zeros(size), table=table, graph=graph, bonded=bonded, bond_row=bond_row,
-        work=np.zeros(MOST_MEMBERS * int(mol[:, MOL_ROOM].max())), kicks=np.zeros(kick_size(longest)),
+        series=aligned_zeros(size), table=table, graph=graph, bonded=bonded, bond_row=bond_row,
+        work=aligned_zeros(MOST_MEMBERS * int(mol[:, MOL_ROOM].max())), kicks=np.zeros(kick_size(longest)),
         count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), 6)), total=np.zeros(8),
         group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
         contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),
@@ -250,6 +252,14 @@ def build_sector(system, shell, cell, order, capacity, log_rows):
         sizes=np.zeros(MOST_TIES),
     )  # fmt: skip
     return sector, ids
+
+
+def aligned_zeros(shape):
+    """Return zeros that begin on a cache line, so that rows of eight floats do not lie across two."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + CACHE_LINE)
+    start = -(room.ctypes.data // room.itemsize) % CACHE_LINE
+    return room[start : start + size].reshape(shape)
 
 
 def cell_arrays(cells, beads, crowding):
@@ -319,7 +329,7 @@ def molecule_rows(system, order, beads):
     mol[:, MOL_SERIES] = np.cumsum(block) - block
     mol[:, MOL_TABLE] = np.array(table_at)[kind]
     mol[:, MOL_GRAPH] = np.array(graph_at)[kind]
-    mol[:, MOL_ROOM] = np.array(rooms)[kind]
+    mol[:, MOL_ROOM] = (np.array(rooms) + LANES - 1)[kind] // LANES * LANES
     mol[:, MOL_SELF] = topology.self_contact[order]
     mol[:, MOL_IMAGE : MOL_IMAGE + 3] = system.state.image[topology.first_bead[order]]
     graph = np.concatenate(graphs) if graphs else np.zeros(1, dtype=np.int64)
