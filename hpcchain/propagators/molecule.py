@@ -32,7 +32,8 @@ from hpcchain.sector.layout import (
 )
 
 # `chain_series` judges what a series leaves out, the other two its last terms, which must be smaller for the same.
-LAST_TERM = 1e-2
+LAST_TERM = 1e-1
+LAST_TURN = 1e-2
 
 
 @kernel
@@ -185,7 +186,7 @@ def expand(work, o, mol, m, graph, h, tolerance):
     if solver == BALLISTIC:
         return 1, h
     if solver == ROTOR:
-        return rotor_series(work, o, h, LAST_TERM * tolerance)
+        return rotor_series(work, o, h, LAST_TURN * tolerance)
     if solver == COLLOCATION:
         return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
     if solver == GRAPH:
