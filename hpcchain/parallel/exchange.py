@@ -1,4 +1,4 @@
-"""What the windowed engine asks of the ranks' communicator: few calls, on float64 arrays, nothing pickled in the loop."""
+"""What the windowed engine asks of the ranks' communicator: few calls, on arrays, nothing pickled in a window."""
 
 import numpy as np
 from mpi4py import MPI

@@ -146,7 +146,7 @@ class Groups:
         return np.flatnonzero(hit)
 
     def _lend(self, wanted, now):
-        """Send the molecules in these rows, rank -> rows, as further ghosts; False if some of those that came have no room."""
+        """Send molecules, rank -> rows, as further ghosts; False if there was no room for one that came here."""
         self._save_rows(np.concatenate(list(wanted.values())))
         received = self._send({rank: self.patch.order[rows] for rank, rows in wanted.items()})
         for rank, rows in wanted.items():

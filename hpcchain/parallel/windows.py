@@ -208,7 +208,8 @@ class WindowedEngine:
             self.groups.widen(self.groups.excess(self.now, end))
         self.patch.undo()
         status = int(flags[BROKEN]) - 1
-        if status in (loop.STUCK, loop.NOT_A_NUMBER) or (flags[WRONG] > 0.0 and not flags[BROKEN] and not flags[WANTED]):
+        lost = flags[WRONG] > 0.0 and not flags[BROKEN] and not flags[WANTED]
+        if lost or status in (loop.STUCK, loop.NOT_A_NUMBER):
             self.window *= 0.25
             if self.window < LEAST_WINDOW * self.tick:
                 raise EngineError(reason_of(status))

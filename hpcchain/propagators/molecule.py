@@ -11,6 +11,9 @@ from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, ch
 from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN2, MASK, ROW, TABLE, TILE
 from hpcchain.propagators.rotor import rotor_series
 from hpcchain.propagators.stages import stages_load, stages_move, stages_project, stages_series
+from hpcchain.propagators.vectors import fma, splat
+from hpcchain.propagators.vectors import load as load_vector
+from hpcchain.propagators.vectors import store as store_vector
 from hpcchain.propagators.web import web_kick, web_load, web_prepare, web_refresh, web_series
 from hpcchain.sector.layout import (
     BALLISTIC,
@@ -29,7 +32,8 @@ from hpcchain.sector.layout import (
 )
 
 # `chain_series` judges what a series leaves out, the other two its last terms, which must be smaller for the same.
-LAST_TERM = 1e-2
+LAST_TERM = 1e-1
+LAST_TURN = 1e-2
 
 
 @kernel
@@ -98,17 +102,24 @@ def _load_straight(work, o, line, i, dt):
 
 @kernel
 def _horner(work, at, series, place, order, dt):
-    x = work[at : at + ROW]
-    v = work[at + ROW : at + 2 * ROW]
-    top = series[place + ROW * order : place + ROW * (order + 1)]
-    for i in range(ROW):
-        x[i] = top[i]
-        v[i] = 0.0
-    for k in range(order - 1, -1, -1):
-        row = series[place + ROW * k : place + ROW * (k + 1)]
-        for i in range(ROW):
-            v[i] = v[i] * dt + x[i]
-            x[i] = x[i] * dt + row[i]
+    """Evaluate a tile's polynomials and their derivatives at dt, to position and velocity rows at `at`."""
+    t = splat(dt)
+    zero = splat(0.0)
+    p = place + ROW * order
+    x, y, z = load_vector(series, p), load_vector(series, p + 8), load_vector(series, p + 16)
+    u, v, w = zero, zero, zero
+    for _ in range(order):
+        p -= ROW
+        u, v, w = fma(u, t, x), fma(v, t, y), fma(w, t, z)
+        x = fma(x, t, load_vector(series, p))
+        y = fma(y, t, load_vector(series, p + 8))
+        z = fma(z, t, load_vector(series, p + 16))
+    store_vector(work, at, x)
+    store_vector(work, at + 8, y)
+    store_vector(work, at + 16, z)
+    store_vector(work, at + ROW, u)
+    store_vector(work, at + ROW + 8, v)
+    store_vector(work, at + ROW + 16, w)
 
 
 @kernel
@@ -135,7 +146,7 @@ def project(work, o, mol, m, graph):
     if solver == GRAPH:
         web_prepare(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return 0.0
-    chain_prepare(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS])
+    chain_prepare(work, o, mol[m, MOL_TILES])
     return 0.0
 
 
@@ -148,7 +159,7 @@ def refresh(work, o, mol, m, graph):
         web_refresh(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return
     chain_bonds(work, o, mol[m, MOL_TILES], COEF, HIST)
-    chain_factor(work, o, mol[m, MOL_BONDS])
+    chain_factor(work, o, mol[m, MOL_TILES])
 
 
 @kernel
@@ -175,12 +186,12 @@ def expand(work, o, mol, m, graph, h, tolerance):
     if solver == BALLISTIC:
         return 1, h
     if solver == ROTOR:
-        return rotor_series(work, o, h, LAST_TERM * tolerance)
+        return rotor_series(work, o, h, LAST_TURN * tolerance)
     if solver == COLLOCATION:
         return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
     if solver == GRAPH:
         return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, LAST_TERM * tolerance)
-    return chain_series(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], h, tolerance)
+    return chain_series(work, o, mol[m, MOL_TILES], h, tolerance)
 
 
 @kernel

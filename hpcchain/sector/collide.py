@@ -280,18 +280,18 @@ def _direct_bond(par, work, p, q, bonded, bond_row, i, j):
 
 
 @kernel
-def record(s, log_rows, time, gid_a, gid_b, size, moment):
+def record(par, book, count, log, log_rows, time, gid_a, gid_b, size, moment):
     """Count a contact and its virial `moment`, and log it: time, kind, ids (lower first; wall: bead, code), impulse.
 
     In a window contacts are counted when it is final.
     """
-    quanta = np.rint(moment / s.par[QUANTUM])
-    if s.book[BOOK_WINDOWED] == 0:
-        s.count[0 if gid_b >= 0 else 1] += 1
-        s.book[BOOK_VIRIAL] += np.int64(quanta)
+    quanta = np.rint(moment / par[QUANTUM])
+    if book[BOOK_WINDOWED] == 0:
+        count[0 if gid_b >= 0 else 1] += 1
+        book[BOOK_VIRIAL] += np.int64(quanta)
     if log_rows == 0:
         return
-    row = s.log[s.count[12]]
+    row = log[count[12]]
     row[0] = time
     row[1] = 0.0 if gid_b >= 0 else 1.0
     row[2] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
@@ -299,7 +299,7 @@ def record(s, log_rows, time, gid_a, gid_b, size, moment):
     row[4] = size
     row[5] = quanta
     row[6] = 1.0
-    s.count[12] += 1
+    count[12] += 1
 
 
 @kernel
@@ -344,7 +344,8 @@ def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
         r = separation(s.par, s.work, p, q, n)
         s.seg[other, 2] = 1
         moment = virial(s.par, s.work, oa, ob, s.mol, s.seg[i, 3], s.seg[other, 3], p, q, n, r, size)
-    record(s, log_rows, time, s.what[i, 3], s.what[other, 3] if other >= 0 else other, size, moment)
+    gid = s.what[other, 3] if other >= 0 else other
+    record(s.par, s.book, s.count, s.log, log_rows, time, s.what[i, 3], gid, size, moment)
 
 
 @kernel

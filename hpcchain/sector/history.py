@@ -27,7 +27,6 @@ from hpcchain.sector.layout import (
     MOL_GHOST,
     MOL_HIGHER,
     MOL_LOWER,
-    MOL_MATCH,
     MOL_NUMBER,
     MOL_OF_SEGMENT,
     MOL_PREVIOUS,
@@ -46,30 +45,34 @@ from hpcchain.sector.layout import (
 STANDS = 6
 
 
-@kernel
+@inlined
 def remember(s, m):
-    """Keep molecule m's present segment as a closed one; the caller writes the next one over it."""
-    if s.book[BOOK_WINDOWED] == 0:
-        return
-    h = _take_row(s, s.mol[m, MOL_CLASS])
-    _copy_segment(s, m, h)
-    s.mol[h, MOL_PREVIOUS] = s.mol[m, MOL_PREVIOUS]
-    s.mol[m, MOL_PREVIOUS] = h
-    s.mol[m, MOL_NUMBER] += 1
-    s.mol[m, MOL_EVENT] = 0
-    s.mol[m, MOL_LOWER] = s.what[s.mol[m, MOL_FIRST], 3]
-    s.mol[m, MOL_HIGHER] = SEGMENT_END
-    s.mol[m, MOL_REOPENED] = 0
-    s.mol[m, MOL_CHANGED] = 1
+    """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
+    if s.book[BOOK_WINDOWED] != 0:
+        _remember(s.mol, s.pace, s.line, s.span, s.seg, s.what, s.spare, s.book, m)
 
 
 @kernel
-def _take_row(s, size):
-    h = s.spare[size, 0]
-    s.spare[size, 0] = s.mol[h, MOL_PREVIOUS]
-    s.spare[size, 1] -= 1
-    if s.spare[size, 1] < MOST_MEMBERS:
-        s.book[BOOK_LOW] = 1
+def _remember(mol, pace, line, span, seg, what, spare, book, m):
+    h = _take_row(mol, spare, book, mol[m, MOL_CLASS])
+    _copy_segment(mol, pace, line, span, seg, m, h)
+    mol[h, MOL_PREVIOUS] = mol[m, MOL_PREVIOUS]
+    mol[m, MOL_PREVIOUS] = h
+    mol[m, MOL_NUMBER] += 1
+    mol[m, MOL_EVENT] = 0
+    mol[m, MOL_LOWER] = what[mol[m, MOL_FIRST], 3]
+    mol[m, MOL_HIGHER] = SEGMENT_END
+    mol[m, MOL_REOPENED] = 0
+    mol[m, MOL_CHANGED] = 1
+
+
+@inlined
+def _take_row(mol, spare, book, size):
+    h = spare[size, 0]
+    spare[size, 0] = mol[h, MOL_PREVIOUS]
+    spare[size, 1] -= 1
+    if spare[size, 1] < MOST_MEMBERS:
+        book[BOOK_LOW] = 1
     return h
 
 
@@ -82,28 +85,28 @@ def _release_row(s, h):
 
 
 @inlined
-def _copy_segment(s, a, b):
+def _copy_segment(mol, pace, line, span, seg, a, b):
     """Copy all that belongs to the segment of molecule row a, but its place in the chain, to row b."""
-    first = s.mol[b, MOL_FIRST]
-    series = s.mol[b, MOL_SERIES]
+    first = mol[b, MOL_FIRST]
+    series = mol[b, MOL_SERIES]
     for c in range(MOL_OF_SEGMENT):
         if c != MOL_PREVIOUS:
-            s.mol[b, c] = s.mol[a, c]
-    s.mol[b, MOL_FIRST] = first
-    s.mol[b, MOL_SERIES] = series
+            mol[b, c] = mol[a, c]
+    mol[b, MOL_FIRST] = first
+    mol[b, MOL_SERIES] = series
     for c in range(5):
-        s.pace[b, c] = s.pace[a, c]
-    i = s.mol[a, MOL_FIRST]
-    j = s.mol[b, MOL_FIRST]
-    order = UNMADE if s.mol[a, MOL_SOLVER] != BALLISTIC else 1
-    for _ in range(s.mol[a, MOL_BEADS]):
+        pace[b, c] = pace[a, c]
+    i = mol[a, MOL_FIRST]
+    j = mol[b, MOL_FIRST]
+    order = UNMADE if mol[a, MOL_SOLVER] != BALLISTIC else 1
+    for _ in range(mol[a, MOL_BEADS]):
         for c in range(8):
-            s.line[j, c] = s.line[i, c]
+            line[j, c] = line[i, c]
         for c in range(4):
-            s.span[j, c] = s.span[i, c]
+            span[j, c] = span[i, c]
         for c in range(3):
-            s.seg[j, c] = s.seg[i, c]
-        s.seg[j, 5] = order
+            seg[j, c] = seg[i, c]
+        seg[j, 5] = order
         i += 1
         j += 1
 
@@ -114,7 +117,7 @@ def reopen(s, m):
     h = s.mol[m, MOL_PREVIOUS]
     s.pace[m, 5] = s.line[s.mol[m, MOL_FIRST], 6]
     s.pace[m, 6] = s.line[s.mol[m, MOL_FIRST], 7]
-    _copy_segment(s, h, m)
+    _copy_segment(s.mol, s.pace, s.line, s.span, s.seg, h, m)
     s.mol[m, MOL_PREVIOUS] = s.mol[h, MOL_PREVIOUS]
     _release_row(s, h)
     s.mol[m, MOL_SENT] = min(s.mol[m, MOL_SENT], s.mol[m, MOL_NUMBER])
@@ -123,7 +126,7 @@ def reopen(s, m):
 
 
 @kernel
-def sign_event(s, event, members, lower, higher, log):
+def sign_event(event_table, mol, group, count, event, members, lower, higher, log):
     """Write down who took part in an event and which contacts it logged, and mark their new segments with it.
 
     Parameters
@@ -137,20 +140,20 @@ def sign_event(s, event, members, lower, higher, log):
     log : int
         First of its rows in the log; they end where the log now ends.
     """
-    row = s.event[event]
-    count = 0
+    row = event_table[event]
+    number = 0
     for k in range(members):
-        m = s.group[k]
+        m = group[k]
         if m < 0:
             continue
-        row[EVENT_MEMBERS + count] = m
-        count += 1
-        s.mol[m, MOL_EVENT] = event
-        s.mol[m, MOL_LOWER] = lower
-        s.mol[m, MOL_HIGHER] = higher
-    row[0] = count
+        row[EVENT_MEMBERS + number] = m
+        number += 1
+        mol[m, MOL_EVENT] = event
+        mol[m, MOL_LOWER] = lower
+        mol[m, MOL_HIGHER] = higher
+    row[0] = number
     row[EVENT_LOG] = log
-    row[EVENT_LOGS] = s.count[12] - log
+    row[EVENT_LOGS] = count[12] - log
 
 
 @kernel

@@ -91,7 +91,7 @@ def _layers(sums, cells, c, low, high):
 
 @kernel
 def reaches(grid, cells, origin, inverse, periodic, position, radius, group, sums, hit):
-    """Set hit[group[i]] where the box about position[i] reaches a set cell; `sums` from `project`, others as for `mark`."""
+    """Set hit[group[i]] where the box about position[i] reaches a set cell; `sums` is from `project`, see `mark`."""
     for i in range(len(position)):
         if hit[group[i]] != 0:
             continue

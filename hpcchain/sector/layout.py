@@ -78,6 +78,7 @@ PARAMETERS = 40
 MOST_TIES, MOST_MEMBERS = 16, 8
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
 EVENT_COLUMNS = 11
+CACHE_LINE = 8  # floats
 
 Sector = namedtuple(
     "Sector",
@@ -140,6 +141,7 @@ class Blueprint:
                 table = np.concatenate([table, stage_table(physics.stages, 1e-3 * physics.tolerance)])
                 row[MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages)
             tables.append(table)
+        self.rows[:, MOL_ROOM] = -(-self.rows[:, MOL_ROOM] // LANES) * LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, self.partners = bonded_pairs(topology)
 
@@ -213,7 +215,7 @@ def parameters(system, shell, cell):
     if not np.isfinite(par[CAP]):
         par[CAP] = float(np.max(box.size))
     par[CAP] *= 1.0 - 1e-9
-    par[TOLERANCE] = max(physics.tolerance * 1e-2, 1e-17)
+    par[TOLERANCE] = max(physics.tolerance * 1e-3, 1e-18)
     par[RESTITUTION] = physics.restitution
     par[MAX_STEP] = physics.step if physics.step > 0.0 else np.inf
     par[TIE_TIME] = physics.tick * 2.0**-20
@@ -308,8 +310,9 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
     seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
     what = np.full((n, 5), NO_EVENT, dtype=np.int64)
     what[:, 3] = ids
-    line = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
-    span = np.zeros((n, 4))
+    line = aligned_zeros((n, 8))
+    line[:] = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
+    span = aligned_zeros((n, 4))
     span[:, 2] = 0.5 * topology.diameter[ids]
     row = np.zeros((n, 4), dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(capacity[ids])])
@@ -319,15 +322,16 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
     longest = int(tiles(beads.max(initial=1)))
     leaves = queue_size(m)
     sector = Sector(
-        par=par, line=np.ascontiguousarray(line), span=span, seg=seg,
+        par=par, line=line, span=span, seg=seg,
         when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
         neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
         mark=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
         first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
-        series=np.zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
-        work=np.zeros((MOST_MEMBERS + 1) * int(mol[:, MOL_ROOM].max(initial=0))), kicks=np.zeros(kick_size(longest)),
+        series=aligned_zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
+        work=aligned_zeros((MOST_MEMBERS + 1) * int(mol[:, MOL_ROOM].max(initial=0))),
+        kicks=np.zeros(kick_size(longest)),
         count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), LOG_COLUMNS)),
         group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
         contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),
@@ -351,6 +355,14 @@ def window_arrays(beads, molecules, sizes):
         "renewed": np.zeros(beads, dtype=np.int64),
         "stale": np.zeros(max(beads, 1), dtype=np.int64),
     }
+
+
+def aligned_zeros(shape):
+    """Return zeros that begin on a cache line, so that rows of eight floats do not lie across two."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + CACHE_LINE)
+    start = -(room.ctypes.data // room.itemsize) % CACHE_LINE
+    return room[start : start + size].reshape(shape)
 
 
 def cell_arrays(cells, beads, crowding, entries=1):

@@ -263,8 +263,9 @@ def build_lists(
     book[BOOK_RENEWED] = 0
     for i in range(len(centre)):
         place[i, 3] = -1
-        if row[i, 3] != VACANT and place_centre(par, cells, place, room, fill, where, i, centre[i, 0], centre[i, 1], centre[i, 2],
-                        stale, book):  # fmt: skip
+        if row[i, 3] == VACANT:
+            continue
+        if place_centre(par, cells, place, room, fill, where, i, centre[i, 0], centre[i, 1], centre[i, 2], stale, book):
             return CELL_FULL
     for i in range(len(centre)):
         if row[i, 3] == VACANT:

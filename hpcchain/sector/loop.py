@@ -267,7 +267,8 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
     if size == 0.0:
         s.count[7] += 1
         return
-    record(s, log_rows, time, s.what[i, 3], s.what[partner, 3] if partner >= 0 else partner, size, moment)
+    gid = s.what[partner, 3] if partner >= 0 else partner
+    record(s.par, s.book, s.count, s.log, log_rows, time, s.what[i, 3], gid, size, moment)
 
 
 @inlined
@@ -408,7 +409,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             else:
                 s.count[2] += 1
                 _end_segment(s, m, ticks, rest)
-                if windowed:
+                if s.mol[m, MOL_GHOST] != OWNED:
                     compare(s, m)
             if _refresh(s, m, base):
                 return LIST_FULL
@@ -454,9 +455,9 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             members = 1 if other < 0 else 2
         if windowed:
             s.book[BOOK_EVENT] += 1
-            sign_event(s, s.book[BOOK_EVENT], members, lower, higher, logged)
+            sign_event(s.event, s.mol, s.group, s.count, s.book[BOOK_EVENT], members, lower, higher, logged)
             for k in range(members):
-                if s.group[k] >= 0:
+                if s.group[k] >= 0 and s.mol[s.group[k], MOL_GHOST] != OWNED:
                     compare(s, s.group[k])
         if free:
             _search_one(s, holder)
@@ -468,7 +469,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             for k in range(members):
                 if s.group[k] >= 0 and _refresh(s, s.group[k], base):
                     return LIST_FULL
-        if windowed and refresh_touched(s, base):
+        if s.book[BOOK_TOUCHED] != 0 and refresh_touched(s, base):
             return LIST_FULL
     return PAUSED
 

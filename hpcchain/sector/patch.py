@@ -7,6 +7,7 @@ right by what their owners say. It knows nothing of ranks: messages come and go 
 import numpy as np
 
 from hpcchain.model.system import State
+from hpcchain.propagators.lanes import BLOCK, LANES
 from hpcchain.sector import loop, message
 from hpcchain.sector.engine import EVENT_ROW, Engine
 from hpcchain.sector.layout import (
@@ -33,12 +34,12 @@ from hpcchain.sector.layout import (
     OWNED,
     VACANT,
     C,
+    aligned_zeros,
     cell_arrays,
 )
 from hpcchain.sector.lists import clean_lists
-from hpcchain.sector.window import finish_window, strayed, undo_window
-from hpcchain.propagators.lanes import BLOCK, LANES
 from hpcchain.sector.order import space_order
+from hpcchain.sector.window import finish_window, strayed, undo_window
 
 EVENTS = 1024
 BATCH = 20000
@@ -60,6 +61,13 @@ class WindowBroken(Exception):
     def __init__(self, status):
         super().__init__(status)
         self.status = status
+
+
+def extended(array, more):
+    """Return an array with `more` rows of zeros behind its own."""
+    larger = aligned_zeros((len(array) + more, *array.shape[1:]))
+    larger[: len(array)] = array
+    return larger
 
 
 class Patch(Engine):
@@ -93,7 +101,8 @@ class Patch(Engine):
         here = space_order(system, np.flatnonzero(sorts >= 0))
         kinds = blueprint.kind[here]
         counts = np.bincount(kinds, minlength=len(blueprint.rows))
-        spare = np.repeat(np.arange(len(counts)), np.where(sorts.min(initial=0) < 0, counts // VACANCY + LEAST_VACANT, 0))
+        vacant = counts // VACANCY + LEAST_VACANT if len(here) < len(sorts) else 0 * counts
+        spare = np.repeat(np.arange(len(counts)), vacant)
         self.order = np.concatenate([here, blueprint.examples[spare]])
         self.sorts = np.concatenate([sorts[here], np.full(len(spare), VACANT)]).astype(np.int64)
         self.vacant = {k: list(len(here) + np.flatnonzero(spare == k)) for k in range(len(counts))}
@@ -220,14 +229,14 @@ class Patch(Engine):
         self.sector = s._replace(
             mol=np.concatenate([s.mol, mol]),
             seg=np.concatenate([s.seg, seg]),
-            line=np.concatenate([s.line, np.zeros((len(seg), s.line.shape[1]))]),
-            span=np.concatenate([s.span, np.zeros((len(seg), s.span.shape[1]))]),
+            line=extended(s.line, len(seg)),
+            span=extended(s.span, len(seg)),
             pace=np.concatenate([s.pace, np.zeros((len(kinds), s.pace.shape[1]))]),
-            series=np.concatenate([s.series, np.zeros(int(block.sum()))]),
+            series=extended(s.series, int(block.sum())),
         )
 
     def pack(self, rows):
-        """Return the message, a float64 array, about those of these molecule rows that have changed since it was sent."""
+        """Return the message, a float64 array, about those of these molecule rows that have changed since the last."""
         out = np.empty(int(message.message_size(self.sector, rows)))
         message.pack(self.sector, rows, out)
         return out

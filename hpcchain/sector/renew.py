@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
 from hpcchain.propagators.molecule import acceleration_bound, expand, load_start, refresh, series_error, store
 from hpcchain.sector.clockmath import after, earlier
@@ -67,12 +67,14 @@ def rebase(par, work, o, mol, m, graph):
 
 
 @kernel
-def new_segment(par, line, span, seg, mol, pace, graph, series, count, work, o, m, ticks, rest,
-                serial, depth):  # fmt: skip
+def new_segment(
+    par, line, span, seg, mol, pace, graph, series, count, work, o, m, ticks, rest, serial, depth
+):
     """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
 
-    `serial` is a number that no other segment has. Struck beads must be marked in `seg` by the caller beforehand. The length asked for follows the molecule's own
-    running mean of realised lengths (NUMERICS 9), so it is a function of its history alone.
+    `serial` is a number that no other segment has. Struck beads must be marked in `seg` by the caller beforehand. The
+    length asked for follows the molecule's own running mean of realised lengths (NUMERICS 9), so it is a function of
+    its history alone.
     """
     rebase(par, work, o, mol, m, graph)
     first = mol[m, MOL_FIRST]
@@ -145,7 +147,7 @@ def complete(par, line, span, seg, series, count, make, h):
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def complete_one(s, h):
     """Make the series of the segment in molecule row h if it has none."""
     if s.seg[s.mol[h, MOL_FIRST], 5] == UNMADE:

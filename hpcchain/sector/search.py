@@ -154,11 +154,12 @@ def search_bead(
 
 @inlined
 def _meeting(par, line, span, seg, series, count, mol, bonded, bond_row, i, r, newer, limit, solve):
-    """Return when bead i's segment and that in row r touch, from where both exist, or inf; and r's lag behind i's start.
+    """Return when bead i's segment and that in row r touch, from where both exist on, and r's lag behind i's start.
 
-    They are first tried on straight lines with a bound of how far the paths can bend away from them (NUMERICS 9.2);
-    only those that could touch are followed along their curves, LACKING if there is none. `newer` is the row of the segment that closed r, -1
-    for an open one: what comes later than that by more than TIE_TIME is of no interest.
+    The time is inf when they do not. They are first tried on straight lines with a bound of how far the paths can bend
+    away from them (NUMERICS 9.2); only those that could touch are followed along their curves, or LACKING is returned
+    where there is none. `newer` is the row of the segment that closed r, -1 for an open one: what comes later than that
+    by more than TIE_TIME is of no interest.
     """
     tick = par[TICK]
     ui = line[i, 3]

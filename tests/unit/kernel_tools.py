@@ -147,7 +147,7 @@ class Bench:
         place = o + np.arange(nt * 8) // 8 * TILE + np.arange(nt * 8) % 8 + RHS
         self.work[place] = 0.0
         self.work[place[:nb]] = rhs
-        chain_kernels.chain_solve(self.work, o, nb)
+        chain_kernels.chain_solve(self.work, o, nt)
         return self.work[place[:nb]].copy()
 
     def solver(self, m=0):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hpcchain.propagators.lanes import KMAX
 from tests.unit import twins
 from tests.unit.kernel_tools import Bench, chain_bonds, random_chain
 
@@ -113,9 +114,9 @@ def test_series_is_the_dense_expansion(n):
 def test_series_to_the_highest_order(n):
     bonds, x, v, mass = random_chain(n, 7)
     series, h, _ = Bench((bonds, x, v, mass)).expand(5.0, 1e-15)
-    assert len(series) == 17
-    twin = twins.taylor(bonds, x, v, mass, 16)
-    for k in range(17):
+    assert len(series) == KMAX + 1
+    twin = twins.taylor(bonds, x, v, mass, KMAX)
+    for k in range(KMAX + 1):
         np.testing.assert_allclose(series[k], twin[k], rtol=0, atol=1e-9 * np.abs(twin[k]).max(), err_msg=f"order {k}")
 
 
@@ -177,7 +178,7 @@ def test_truncation_is_as_asked_whether_or_not_the_segment_was_shortened(n, tole
     cut = 0
     for asked in (0.01, 0.1, 10.0):
         series, h, _ = Bench((bonds, x, v, mass)).expand(asked, tolerance)
-        assert h <= asked and (h == asked or len(series) == 17)
+        assert h <= asked and (h == asked or len(series) == KMAX + 1)
         cut += h < asked
         xt, vt = twins.evaluate(series, h)
         exact_x, exact_v = reference(bonds, x, v, mass, h)
@@ -193,7 +194,7 @@ def test_a_shortened_segment_is_not_shorter_than_the_tolerance_asks(n):
     rate = np.linalg.norm(np.diff(v, axis=0), axis=1).max()
     for tolerance in (1e-7, 1e-9):
         series, h, _ = Bench((bonds, x, v, mass)).expand(1.0, tolerance)
-        assert len(series) == 17 and h < 1.0
+        assert len(series) == KMAX + 1 and h < 1.0
         error = np.abs(twins.evaluate(series, h)[1] - reference(bonds, x, v, mass, h)[1]).max()
         assert error > 1e-3 * tolerance * rate
 
@@ -201,7 +202,7 @@ def test_a_shortened_segment_is_not_shorter_than_the_tolerance_asks(n):
 def test_a_looser_tolerance_needs_fewer_orders():
     molecule = random_chain(12, 12)
     orders = [len(Bench(molecule).expand(0.01, tolerance)[0]) for tolerance in (1e-4, 1e-8, 1e-12)]
-    assert orders[0] < orders[1] < orders[2] <= 17
+    assert orders[0] < orders[1] < orders[2] <= KMAX + 1
 
 
 @pytest.mark.parametrize("n", SIZES)
