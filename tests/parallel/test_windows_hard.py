@@ -60,7 +60,7 @@ def test_everything_in_one_corner(boundary):
     """Most sectors are empty, and stay so for a while."""
     molecules = in_a_corner(0.6)
     system = boxed(molecules, (24.0, 24.0, 24.0), boundary)
-    everywhere(system, 4.0, 20, (2, 8), (0.4, None), sectors=None)
+    everywhere(system, 4.0, 20, (2, 8), (0.4, None))
     everywhere(system, 4.0, 20, (8,), (0.4,), sectors=EIGHT)
 
 
@@ -81,16 +81,16 @@ def test_a_chain_as_long_as_the_box():
 def test_many_contacts_of_two_molecules_across_a_boundary():
     """A light bead between two heavy ones that close in on it, where three sectors meet."""
     molecules = [
-        bead((2.0, 5.0, 5.0), (0.5, 0.01, 0.0), 400.0),
-        bead((5.0, 5.0, 5.0), (0.3, 0.0, 0.0), 0.1),
-        bead((8.0, 5.0, 5.0), (-0.5, 0.0, 0.02), 400.0),
-        rod((5.0, 2.0, 5.0), 1, 2, (0.0, 0.0, 0.0)),
+        bead((2.5, 4.0, 4.0), (0.5, 0.0, 0.0), 400.0),
+        bead((4.0, 4.0, 4.0), (1.0, 0.0, 0.0), 0.1),
+        bead((5.5, 4.0, 4.0), (-0.5, 0.0, 0.0), 400.0),
+        rod((4.0, 1.0, 4.0), 1, 2, (0.0, 0.1, 0.0)),
     ]
-    system = boxed(molecules, (10.0, 10.0, 10.0))
-    one = everywhere(system, 8.0, 30, (2, 4, 8), (0.1, 2.0, 8.0))
+    system = boxed(molecules, (8.0, 8.0, 8.0))
+    one = everywhere(system, 4.0, 30, (2, 4, 8), (0.1, 1.0, 4.0))
     busiest = np.unique(one.events["bead"], axis=0, return_counts=True)[1].max()
     assert busiest > 10
-    everywhere(system, 8.0, 30, (3,), (8.0,), sectors=(3, 1, 1))
+    everywhere(system, 4.0, 30, (3,), (4.0,), sectors=(3, 1, 1))
 
 
 def test_a_fast_bead_through_many_sectors_in_one_window():
@@ -100,15 +100,15 @@ def test_a_fast_bead_through_many_sectors_in_one_window():
     fast = bead((2.0, 2.0, 2.0), (60.0, 1.0, 0.3), 0.05)
     system = boxed([*slow, fast, rod((6.0, 2.0, 2.0), 2, 2, (0.0, 0.0, 0.0))], (16.0, 4.0, 4.0))
     for window in (0.02, 0.5, 1.0):
-        everywhere(system, 1.0, 30, (8,), (window,), sectors=(8, 1, 1))
-    everywhere(system, 1.0, 30, (2, 5))
+        everywhere(system, 1.0, 20, (8,), (window,), sectors=(8, 1, 1))
+    everywhere(system, 1.0, 20, (2, 5))
 
 
 @pytest.mark.parametrize("ranks", [3, 5, 8])
 def test_more_ranks_than_molecules(ranks):
-    molecules = [bead((1.0, 1.0, 1.0), (1.0, 0.0, 0.1)), rod((4.0, 1.0, 1.0), 1, 3, (-1.0, 0.2, 0.0))]
-    system = boxed(molecules, (6.0, 6.0, 6.0))
-    everywhere(system, 20.0, 3, (ranks,), (0.3, None))
+    molecules = [bead((1.0, 1.0, 1.0), (1.0, 0.0, 0.1)), rod((4.0, 0.6, 1.0), 1, 3, (-1.0, 0.2, 0.0))]
+    system = boxed(molecules, (6.0, 4.0, 3.5), (WALL, PERIODIC, PERIODIC))
+    everywhere(system, 20.0, 10, (ranks,), (0.3, None))
 
 
 def test_a_single_molecule_alone():
@@ -120,9 +120,8 @@ def test_a_single_molecule_alone():
 def test_a_box_only_just_wide_enough(boundary):
     """Three contact distances: a ghost may touch from two sides."""
     rng = np.random.default_rng(9)
-    places = [p for p in np.ndindex(2, 2, 2)]
-    molecules = [bead(np.array(p) * 1.5 + 0.5, rng.normal(size=3), rng.uniform(0.5, 2.0)) for p in places[:5]]
-    molecules += [rod(np.array(p) * 1.5 + 0.5, 2, 2, rng.normal(size=3), pitch=1.2) for p in ()]
+    places = [np.array(p) * 1.5 + 0.5 for p in np.ndindex(2, 2, 2)]
+    molecules = [bead(place, rng.normal(size=3), rng.uniform(0.5, 2.0)) for place in places[:5]]
     system = boxed(molecules, (3.0, 3.0, 3.0), boundary)
     everywhere(system, 6.0, 10, (2, 3, 8), (0.05, None))
     mixed = [rod((0.5, 0.5, 0.5), 2, 2, (0.3, 0.1, 0.0)), *molecules[2:5]]
@@ -138,7 +137,7 @@ def test_contacts_that_take_energy(restitution, boundary):
         place = np.array(p) * 2.2 + 0.6
         molecules.append(rod(place, k % 3, 2, rng.normal(size=3)) if k % 3 else bead(place, 2.0 * rng.normal(size=3)))
     system = boxed(molecules, (7.0, 7.0, 7.0), boundary, restitution=restitution)
-    everywhere(system, 4.0, 60, (2, 8), (0.1, None))
+    everywhere(system, 4.0, 40, (2, 8), (0.1, None))
 
 
 @pytest.mark.parametrize("boundary", [PERIODIC, WALL])
@@ -150,7 +149,7 @@ def test_while_contact_distances_grow(boundary):
         molecules.append(rod(place, k % 3, 3, rng.normal(size=3), pitch=0.7) if k % 2 else
                          bead(place, rng.normal(size=3)))
     system = boxed(molecules, (7.0, 7.0, 7.0), boundary)
-    everywhere(system, 1.5, 40, (2, 3, 8), (0.05, None), growth=(0.3, 0.4))
+    everywhere(system, 2.0, 20, (2, 3, 8), (0.05, None), growth=(0.4, 0.3))
 
 
 def storm(seed):
@@ -179,7 +178,7 @@ def storm(seed):
             molecules.append(bead(place, v, float(rng.choice([1.0, 1.0, 2.0]))))
             free[p] = False
     boundary = [int(b) for b in rng.choice([PERIODIC, PERIODIC, WALL], 3)]
-    restitution = float(rng.choice([1.0, 1.0, 0.5]))
+    restitution = 0.5 if pitch > 1.25 and rng.random() < 0.3 else 1.0
     return boxed(molecules, np.maximum(cells * pitch, 3.0), boundary, restitution=restitution)
 
 
@@ -246,9 +245,8 @@ def test_a_bead_that_lands_between_others_of_other_ranks():
 
 def test_rods_that_land_flat_together():
     """On walls at both ends of a sector's boundary, mirror images of one another."""
-    rods = [rod((2.0 + 4.0 * k, 2.0, 4.0), 0, 3, (0.0, 0.0, sign)) for k in range(3) for sign in (1.0,)]
+    rods = [rod((2.0 + 4.0 * k, 2.0, 4.0), 0, 3, (0.0, 0.0, 1.0)) for k in range(3)]
     mirror = [rod((2.0 + 4.0 * k, 2.0, 2.0), 0, 3, (0.0, 0.0, -1.0)) for k in range(3)]
     system = boxed([*rods, *mirror], (13.0, 4.0, 6.0), (PERIODIC, PERIODIC, WALL))
     one = everywhere(system, 7.0, 12, (2, 6), (0.25, 2.0, None))
     assert ties(one) > 8
-    everywhere(system, 7.0, 12, (2, 4), (1.5,), sectors=None)
