@@ -47,6 +47,7 @@ end_time = 0.2
 [output]
 events = true
 """
+WARMUP_ON_RANKS = 0.4
 
 
 def run(path, output=None, until=None, overrides=(), resume=None, comm=None):
@@ -125,13 +126,24 @@ def build(path, out, overrides=(), comm=None):
 
 
 def warmup():
-    """Compile every kernel by a run that uses them all."""
+    """Compile every kernel by a run that uses them all, then by one on two ranks in this process."""
     from hpcchain.parallel.comm import Single
+    from hpcchain.parallel.threads import on_ranks
+    from hpcchain.parallel.windows import WindowedEngine
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "warmup.toml"
         path.write_text(WARMUP, encoding="utf-8")
         run(path, output=Path(folder) / "out", comm=Single())
+        system = read_checkpoint(newest(Path(folder) / "out", None)).system
+
+    def on_rank(exchange):
+        engine = WindowedEngine(system, exchange)
+        engine.advance(WARMUP_ON_RANKS)
+        engine.groups.rehome(engine.now, engine.now, engine.window)
+        engine.frame(WARMUP_ON_RANKS)
+
+    on_ranks(2, on_rank)
 
 
 def read_input(path, overrides, mpi):

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, replace
 
 import numpy as np
-from ranks_as_threads import on_ranks
+from hpcchain.parallel.threads import on_ranks
 from whole import frame_of, state_of
 
 from hpcchain.io.events import order

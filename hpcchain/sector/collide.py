@@ -115,7 +115,7 @@ def gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals
             i = start + b
             p = lane(offset[g], b)
             for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
-                j = s.neighbour[e]
+                j = np.int64(s.neighbour[e])
                 sigma = s.span[i, 2] + s.span[j, 2]
                 mj = s.seg[j, 3]
                 inner = mj == group[0] or (core > 1 and mj == group[1])
@@ -146,7 +146,7 @@ def rewind_touching(s, group, offset, members, ticks, rest):
         for b in range(s.mol[group[g], MOL_BEADS]):
             i = start + b
             for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
-                j = s.neighbour[e]
+                j = np.int64(s.neighbour[e])
                 m = s.seg[j, 3]
                 h = m
                 while h >= 0 and earlier(ticks, rest, s.line[s.mol[h, MOL_FIRST], 6], s.line[s.mol[h, MOL_FIRST], 7]):
@@ -168,23 +168,25 @@ def _near(s, work, p, j, distance, ticks, rest):
     far = distance * (1.0 + s.par[TIE_GAP])
     if s.seg[j, 5] == UNMADE:
         bend = 0.5 * s.span[j, 0] * dt * dt
-        if not _within(s, work, p, far + bend, s.line[j, 0] + s.line[j, 3] * dt, s.line[j, 1] + s.line[j, 4] * dt,
-                       s.line[j, 2] + s.line[j, 5] * dt):  # fmt: skip
+        x = s.line[j, 0] + s.line[j, 3] * dt
+        y = s.line[j, 1] + s.line[j, 4] * dt
+        z = s.line[j, 2] + s.line[j, 5] * dt
+        if not _within(s.par, work, p, far + bend, x, y, z):
             return False
         complete_one(s, s.seg[j, 3])
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
-    return _within(s, work, p, far, x, y, z)
+    return _within(s.par, work, p, far, x, y, z)
 
 
 @kernel
-def _within(s, work, p, far, x, y, z):
+def _within(par, work, p, far, x, y, z):
     """Whether a point is within a distance of the bead at place p."""
     dx = work[p + COEF] - x
     dy = work[p + COEF + 8] - y
     dz = work[p + COEF + 16] - z
-    dx -= s.par[SIZE] * np.rint(dx * s.par[INVERSE])
-    dy -= s.par[SIZE + 1] * np.rint(dy * s.par[INVERSE + 1])
-    dz -= s.par[SIZE + 2] * np.rint(dz * s.par[INVERSE + 2])
+    dx -= par[SIZE] * np.rint(dx * par[INVERSE])
+    dy -= par[SIZE + 1] * np.rint(dy * par[INVERSE + 1])
+    dz -= par[SIZE + 2] * np.rint(dz * par[INVERSE + 2])
     return dx * dx + dy * dy + dz * dz < far * far
 
 
@@ -378,7 +380,7 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         i, partner = partner, i
     ma = s.seg[i, 3]
     mb = s.seg[partner, 3] if partner >= 0 else -1
-    _, members, lost = _join(s, group, offset, 0, ma, ticks, rest)
+    _, members, lost = _join(s, group, offset, np.int64(0), ma, ticks, rest)
     if mb >= 0:
         _, members, more = _join(s, group, offset, members, mb, ticks, rest)
         lost += more

@@ -1,4 +1,7 @@
-"""Many ranks in one process: the windowed engine's exchange between threads, to test it on any number of ranks."""
+"""Many ranks in one process: the windowed engine's exchange between threads.
+
+For tests on any number of ranks, and to compile what several ranks need; kernels do not run side by side.
+"""
 
 import threading
 
@@ -15,7 +18,7 @@ class Hub:
 
 
 class ThreadExchange:
-    """One thread's side of `Exchange`."""
+    """One thread's side of what `exchange.Exchange` is between processes; the same methods."""
 
     def __init__(self, hub, rank):
         self.hub, self.rank, self.size = hub, rank, hub.size
