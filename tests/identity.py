@@ -4,11 +4,11 @@ import os
 from dataclasses import dataclass, replace
 
 import numpy as np
-from hpcchain.parallel.threads import on_ranks
 from whole import frame_of, state_of
 
 from hpcchain.io.events import order
 from hpcchain.model.system import State
+from hpcchain.parallel.threads import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.engine import Engine
 

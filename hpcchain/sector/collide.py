@@ -97,12 +97,13 @@ def _join(s, group, offset, members, m, ticks, rest):
 
 
 @kernel
-def gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals, growths):
+def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts, beads, normals, growths, closing):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
-    What touches within TIE_GAP and would do so within half of TIE_TIME counts: what that is depends on the molecules
-    alone, and is due for everyone who asks. A third molecule in contact with either joins the group; its own further
-    contacts do not. Returns the numbers of contacts and of members.
+    Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
+    further contacts do not. Returns the numbers of contacts and of members, and whether any contact but the event's own
+    (i_main, j_main) closes within half of TIE_TIME: that depends on the molecules alone, and such a contact is due for
+    everyone who looks, so it, and not who happened to look, decides whether contacts are resolved together.
     """
     par, span, mol = s.par, s.span, s.mol
     scale = par[GROWTH] + par[GROWTH_RATE] * (ticks * par[TICK] + rest)
@@ -130,11 +131,17 @@ def gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals
                 if _direct_bond(par, s.work, p, q, s.bonded, s.bond_row, i, j):
                     continue
                 count = _pair_tie(s, p, q, g, b, h, j - mol[mj, MOL_FIRST], i, j, sigma, scale, contacts, beads,
-                                  normals, growths, count)  # fmt: skip
+                                  normals, growths, closing, count)  # fmt: skip
             if par[WALLS] != 0.0:
-                count = _wall_ties(par, s.work, span, p, g, b, i, scale, contacts, beads, normals, growths, count)
+                count = _wall_ties(
+                    par, s.work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count
+                )
+    others = False
+    for k in range(count):
+        main = (beads[k, 0] == i_main and beads[k, 1] == j_main) or (beads[k, 1] == i_main and beads[k, 0] == j_main)
+        others = others or (closing[k] != 0.0 and not main)
     _sort_ties(s.what, contacts, beads, normals, growths, count)
-    return count, members
+    return count, members, others
 
 
 @kernel
@@ -192,12 +199,12 @@ def _within(par, work, p, far, x, y, z):
 
 @inlined
 def _closing(par, gap, rate):
-    """Whether a gap closes within half of TIE_TIME."""
-    return rate < 0.0 and gap < -0.5 * par[TIE_TIME] * rate
+    """Return 1 where a gap closes within half of TIE_TIME, else 0."""
+    return 1.0 if gap < -0.5 * par[TIE_TIME] * rate else 0.0
 
 
 @kernel
-def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, count):
+def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, closing, count):
     if count == MOST_TIES:
         return count
     n = normals[count]
@@ -206,8 +213,10 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals
     r = separation(s.par, s.work, p, q, n)
     growths[count] = sigma * s.par[GROWTH_RATE]
     gap = r - sigma * scale
-    if gap > s.par[TIE_GAP] * sigma or not _closing(s.par, gap, approach(s.work, p, q, n) - growths[count]):
+    rate = approach(s.work, p, q, n) - growths[count]
+    if gap > s.par[TIE_GAP] * sigma or rate >= 0.0:
         return count
+    closing[count] = _closing(s.par, gap, rate)
     contacts[count, 0] = g
     contacts[count, 1] = b
     contacts[count, 2] = h
@@ -218,7 +227,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals
 
 
 @kernel
-def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, count):
+def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
     for axis in range(3):
         for wall in range(2):
             place = par[LOWER_WALL + axis] if wall == 0 else par[UPPER_WALL + axis]
@@ -228,8 +237,9 @@ def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, gro
             growth = span[i, 2] * par[GROWTH_RATE]
             gap = sign * (work[p + COEF + 8 * axis] - place) - span[i, 2] * scale
             rate = sign * work[p + COEF + ROW + 8 * axis] - growth
-            if gap > par[TIE_GAP] * span[i, 2] or not _closing(par, gap, rate):
+            if gap > par[TIE_GAP] * span[i, 2] or rate >= 0.0:
                 continue
+            closing[count] = _closing(par, gap, rate)
             normals[count, :] = 0.0
             normals[count, axis] = sign
             growths[count] = growth
@@ -386,12 +396,15 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         lost += more
     time = ticks * par[TICK] + rest
     found = 0
+    others = False
     if crowded:
         if s.book[BOOK_WINDOWED] != 0:
             rewind_touching(s, group, offset, members, ticks, rest)
             withdraw(s)
-        found, members = gather_ties(s, group, offset, members, ticks, rest, contacts, beads, normals, growths)
-    if found > 1 and tied_impulses(
+        found, members, others = gather_ties(
+            s, i, partner, group, offset, members, ticks, rest, contacts, beads, normals, growths, sizes
+        )
+    if found > 1 and others and tied_impulses(
         s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found, par[RESTITUTION], s.kicks,
         matrix, sizes,
     ) == 0:  # fmt: skip
