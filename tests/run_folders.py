@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from launching import clean_environment, run_hpcchain
+from launching import clean_environment, mpirun, run_hpcchain
 from mixtures import to_toml
 
 from hpcchain import simulation
@@ -21,9 +21,9 @@ PATIENCE = 600.0
 """Wall seconds for one run: the first after a change of the kernels compiles them."""
 
 
-def command(args, folder, code=0):
+def command(args, folder, code=0, ranks=1, patience=PATIENCE):
     """Run `hpcchain ARGS` in a folder, require its exit code and no traceback, and return what it said on stderr."""
-    done = run_hpcchain(args, Path(folder), timeout=PATIENCE)
+    done = run_hpcchain(args, Path(folder), ranks, timeout=patience)
     assert done.returncode == code, f"exit code {done.returncode} of {args}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
     return done.stderr
@@ -40,9 +40,9 @@ def resume_here(source, until=None, output=None):
     assert simulation.resume(source, until=until, output=output, comm=Single()) == 0
 
 
-def start(args, folder, **options):
-    """Start `hpcchain ARGS` in a folder and return the process; its stderr is a pipe."""
-    words = [sys.executable, "-m", "hpcchain", *map(str, args)]
+def start(args, folder, ranks=1, **options):
+    """Start `hpcchain ARGS` in a folder and return the process, or its launcher; its stderr is a pipe."""
+    words = [*(mpirun(ranks) if ranks > 1 else []), sys.executable, "-m", "hpcchain", *map(str, args)]
     return subprocess.Popen(words, cwd=folder, env=clean_environment(), stdin=subprocess.DEVNULL,
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
 

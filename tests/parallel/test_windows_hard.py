@@ -6,29 +6,11 @@ Each test also checks that what it is about did happen.
 import numpy as np
 import pytest
 from identity import DRAWS, in_stages, parallel, require_same, serial
-from unit.kernel_tools import chain_bonds, make_system
+from shapes import bead, boxed, rod
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 
-NO_BONDS = np.empty((0, 2), dtype=np.int64)
 EIGHT = (2, 2, 2)
-
-
-def bead(x, v, mass=1.0):
-    """Return one molecule of one bead."""
-    return NO_BONDS, np.array([x], float), np.array([v], float), np.array([float(mass)])
-
-
-def rod(x, axis, beads, v, mass=1.0, pitch=1.0):
-    """Return a straight chain along an axis that moves without turning."""
-    places = np.array(x, float) + pitch * np.arange(beads)[:, None] * np.eye(3)[axis]
-    masses = np.full(beads, float(mass))
-    return chain_bonds(beads), places, np.broadcast_to(np.array(v, float), (beads, 3)).copy(), masses
-
-
-def boxed(molecules, size, boundary=PERIODIC, **physics):
-    """Return the System of molecules in a box whose lower corner is the origin."""
-    return make_system(molecules, size, np.broadcast_to(boundary, 3), origin=(0.0, 0.0, 0.0), **physics)
 
 
 def everywhere(system, end, least, ranks=(2, 3, 5, 8), windows=(None,), **options):

@@ -1,0 +1,269 @@
+"""The windowed engine with one leak at a time put back, in plain Python: does the identity check notice?
+
+A program, because kernels are taken apart: with NUMBA_DISABLE_JIT=1 they are Python functions that can be exchanged.
+It prints a JSON object, leak -> what was noticed or null. "none" is the engine as it is.
+
+    NUMBA_DISABLE_JIT=1 python leaks.py [LEAK ...]
+"""
+
+import json
+import multiprocessing
+import sys
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from identity import first_difference, parallel, serial
+from shapes import bead, boxed, rod
+
+from hpcchain.parallel import groups, windows
+from hpcchain.sector import collide, history, lists, loop, message, patch, search
+from hpcchain.sector.layout import (
+    MOL_GHOST,
+    MOL_MATCH,
+    MOL_NUMBER,
+    MOL_SCRIPT,
+    OWNED,
+)
+
+MODULES = (groups, windows, collide, history, lists, loop, message, patch, search)
+LEAKS = {}
+PATIENCE = 12.0
+"""Wall seconds for one leak; the engine as it is takes less than two."""
+
+
+class NotConverged(Exception):
+    """The ranks did not agree on a window."""
+
+
+def leak(name, *systems):
+    """Note a leak: a function that puts it back by `put(owner, name, new)`, shown on some of SYSTEMS."""
+
+    def note(function):
+        LEAKS[name] = function, systems
+        return function
+
+    return note
+
+
+class Put:
+    """Exchanges functions in all modules that know them, and puts them back."""
+
+    def __init__(self):
+        self.old = []
+
+    def __call__(self, owner, name, new):
+        """Put `new` where `name` of `owner` is, there and where it was imported; `new` gets the old one first."""
+        old = getattr(owner, name)
+        for place in {owner, *MODULES}:
+            if getattr(place, name, None) is old:
+                self.old.append((place, name, old))
+                setattr(place, name, lambda *args: new(old, *args))
+
+    def back(self):
+        for place, name, old in reversed(self.old):
+            setattr(place, name, old)
+
+
+def gas(seed=1, fast=1.0, cells=3, pitch=1.55):
+    """Return a dense box of beads and rods with random velocities."""
+    rng = np.random.default_rng(seed)
+    molecules = []
+    for p in np.ndindex(cells, cells, cells):
+        place = (np.array(p) + 0.5) * pitch
+        if p[2] == 0 and sum(p) % 2:
+            molecules.append(rod(place, 2, 2, rng.normal(size=3)))
+        elif p[2] != 1 or not sum((p[0], p[1], 0)) % 2:
+            molecules.append(bead(place, fast * rng.normal(size=3), rng.uniform(0.5, 2.0)))
+    return boxed(molecules, (cells * pitch,) * 3)
+
+
+def cradle():
+    """Return a row of touching beads that is struck at one end."""
+    row = [bead((4.0 + k, 2.0, 2.0), (0.0, 0.0, 0.0)) for k in range(5)]
+    return boxed([bead((2.0, 2.0, 2.0), (1.0, 0.0, 0.0)), *row], (12.0, 4.0, 4.0))
+
+
+def sticky():
+    """Return beads and rods that do not bounce."""
+    return replace(gas(), physics=replace(gas().physics, restitution=0.0))
+
+
+def wide():
+    """Return few beads and rods in a long box, that get far."""
+    rng = np.random.default_rng(2)
+    places = [(0.7 + 1.5 * k, 0.6 + y, 0.6 + z) for k in range(8) for y, z in ((0.0, 0.0), (1.6, 1.6))]
+    molecules = [bead(place, 2.0 * rng.normal(size=3)) for place in places]
+    molecules[3] = rod(places[3], 1, 2, rng.normal(size=3))
+    return boxed(molecules, (12.2, 3.6, 3.6))
+
+
+SYSTEMS = {
+    "gas": (gas, 0.7, {"ranks": 3, "window": 0.35}),
+    "sticky": (sticky, 0.5, {"ranks": 2, "window": 0.1}),
+    "wide": (wide, 3.0, {"ranks": 3, "window": 0.1, "sectors": (3, 1, 1)}),
+    "cradle": (cradle, 3.0, {"ranks": 3, "window": 0.5, "sectors": (3, 1, 1)}),
+}
+
+
+@leak("none", *SYSTEMS)
+def as_it_is(put):
+    """Nothing is changed."""
+
+
+@leak("a pair that has just collided may collide again", "sticky")
+def recollide(put):
+    put(search, "straight_contact", lambda old, *args: old(*args[:-1], False))
+    put(search, "curved_contact", lambda old, *args: old(*args[:-1], False))
+
+
+@leak("contacts at one instant are not ordered by depth", "cradle")
+def no_depth(put):
+    put(search, "_depth", lambda old, *args: 0)
+
+
+@leak("segments begin anew at a window's end", "gas")
+def anchor(put):
+    def run(old, self, until):
+        self.until = until
+        return old(self, until)
+
+    def finish(old, self):
+        for m in range(len(self.order)):
+            loop._end_segment(self.sector, m, *self.until)
+            loop._refresh(self.sector, m, self.base)
+        return old(self)
+
+    put(patch.Patch, "run", run)
+    put(patch.Patch, "finish", finish)
+
+
+@leak("closed segments are not searched", "gas")
+def open_only(put):
+    put(search, "earlier", lambda old, *args: False)
+
+
+@leak("nobody checks that molecules stay in their room", "wide")
+def no_room(put):
+    put(groups.Groups, "excess", lambda old, self, *args: np.full(len(self.patch.order), -1.0))
+
+
+@leak("ghosts are not set back", "gas")
+def ghosts_stay(put):
+    put(message, "_check", lambda old, *args: None)
+
+
+@leak("ghosts do not take part in contacts", "gas")
+def fixed_ghosts(put):
+    def sign_event(old, s, event, members, *args):
+        old(s, event, members, *args)
+        for k in range(members):
+            m = s.group[k]
+            if m >= 0 and s.mol[m, MOL_GHOST] != OWNED:
+                history.reopen(s, m)
+
+    put(history, "sign_event", sign_event)
+
+
+@leak("molecules are put back into the box when they are sent", "wide")
+def wrap(put):
+    def store(old, self, rows):
+        molecules = old(self, rows)
+        box, state, first = self.system.box, self.system.state, self.system.topology.first_bead
+        for m in molecules:
+            beads = slice(first[m], first[m + 1])
+            whole = np.floor((state.position[first[m]] - box.origin) / box.size)
+            state.position[beads] -= whole * box.size
+            state.image[beads] += whole.astype(np.int64)
+        return molecules
+
+    put(groups.Groups, "_store", store)
+
+
+@leak("a window ends when ghosts do not contradict their owners", "gas")
+def no_contradiction(put):
+    def unlike(old, s):
+        ghosts = s.mol[s.mol[:, MOL_GHOST] != OWNED]
+        return int(np.sum((ghosts[:, MOL_MATCH] == 0) & (ghosts[:, MOL_NUMBER] <= ghosts[:, MOL_SCRIPT])))
+
+    put(message, "unlike", unlike)
+
+
+@leak("a withdrawal does not go on to those met", "gas")
+def alone(put):
+    def undo(old, s, event):
+        row = s.event[event]
+        for e in range(row[history.EVENT_LOG], row[history.EVENT_LOG] + row[history.EVENT_LOGS]):
+            s.log[e, history.STANDS] = 0.0
+
+    put(history, "_undo", undo)
+
+
+@leak("withdrawn contacts stay in the log", "gas")
+def kept_logs(put):
+    def undo(old, s, event):
+        old(s, event)
+        row = s.event[event]
+        s.log[row[history.EVENT_LOG] : row[history.EVENT_LOG] + row[history.EVENT_LOGS], history.STANDS] = 1.0
+
+    put(history, "_undo", undo)
+
+
+@leak("a ghost's own segments are taken for its script's", "gas")
+def no_comparison(put):
+    put(message, "compare", lambda old, *args: None)
+    put(message, "unlike", lambda old, s: int(np.sum(s.mol[: s.book[loop.BOOK_MOLECULES], MOL_MATCH] == 0)))
+
+
+def shown(name):
+    """Return what the identity check notices of a leak on the first of its systems that shows it, else None."""
+    function, systems = LEAKS[name]
+    for system in systems:
+        make, end, options = SYSTEMS[system]
+        one = serial(make(), end)
+        assert len(one.events) > 4
+        found = noticed(function, make(), end, options, one)
+        if found is not None:
+            return f"{system}: {found}"
+    return None
+
+
+def noticed(function, system, end, options, one):
+    """Return what is noticed of a leak on a system, None if its run ends with the bits of one rank."""
+    put = Put()
+    put(windows.WindowedEngine, "_take_back", converging)
+    function(put)
+    try:
+        return first_difference(one, parallel(system, end, **options))
+    except Exception as reason:  # noqa: BLE001  # whatever a leak breaks is noticed
+        return f"{type(reason).__name__}: {reason}"
+    finally:
+        put.back()
+
+
+def converging(old, self, flags, end):
+    """Give up where the engine would take shorter windows."""
+    full = int(flags[windows.BROKEN]) - 1 == loop.LIST_FULL
+    if flags[windows.WRONG] > 0.0 and not flags[windows.WANTED] and not full:
+        raise NotConverged(f"{flags[windows.WRONG]:.0f} wrong ghosts")
+    return old(self, flags, end)
+
+
+def in_time(name):
+    """Return `shown` of a process of its own, which may go round for ever."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: theirs.send(shown(name)), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        return ours.recv() if ours.poll(PATIENCE) else "it does not end"
+    finally:
+        process.kill()
+        process.join()
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    windows.MOST_PASSES = 15
+    print(json.dumps({name: in_time(name) for name in sys.argv[1:] or LEAKS}))

@@ -1,0 +1,25 @@
+"""Single beads and straight rods put where a test wants them, and a box around them."""
+
+import numpy as np
+from unit.kernel_tools import chain_bonds, make_system
+
+from hpcchain.model.system import PERIODIC
+
+NO_BONDS = np.empty((0, 2), dtype=np.int64)
+
+
+def bead(x, v, mass=1.0):
+    """Return one molecule of one bead."""
+    return NO_BONDS, np.array([x], float), np.array([v], float), np.array([float(mass)])
+
+
+def rod(x, axis, beads, v, mass=1.0, pitch=1.0):
+    """Return a straight chain along an axis that moves without turning."""
+    places = np.array(x, float) + pitch * np.arange(beads)[:, None] * np.eye(3)[axis]
+    masses = np.full(beads, float(mass))
+    return chain_bonds(beads), places, np.broadcast_to(np.array(v, float), (beads, 3)).copy(), masses
+
+
+def boxed(molecules, size, boundary=PERIODIC, **physics):
+    """Return the System of molecules in a box whose lower corner is the origin."""
+    return make_system(molecules, size, np.broadcast_to(boundary, 3), origin=(0.0, 0.0, 0.0), **physics)
