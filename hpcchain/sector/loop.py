@@ -370,7 +370,8 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
     ----------
     s : Sector
     until_ticks, until_rest : float
-        The time up to which (inclusive) events are carried out.
+        The time up to which (inclusive) events are carried out: all that have that time in the log, where it is one
+        rounded number, so that events at one such instant stay together.
     base : float
         Ticks that queue keys are relative to.
     most : int
@@ -386,6 +387,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         events are needed).
     """
     windowed = s.book[BOOK_WINDOWED] != 0
+    until = until_ticks * s.par[TICK] + until_rest
     for _ in range(most):
         m = s.winner[1]
         if m < 0:
@@ -394,7 +396,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         rest = s.first[m, 1]
         if not ticks < np.inf:
             return REACHED if ticks == np.inf else NOT_A_NUMBER
-        if earlier(until_ticks, until_rest, ticks, rest):
+        if earlier(until_ticks, until_rest, ticks, rest) and ticks * s.par[TICK] + rest > until:
             return REACHED
         if s.book[BOOK_BACKS] > MOST_BACKS + s.book[BOOK_MOLECULES]:
             return STUCK
