@@ -71,6 +71,7 @@ class WindowedEngine:
         self.kernel_counts = np.zeros(len(COUNTERS), dtype=np.int64)
         self.last_contacts = 0.0
         self.setbacks = 0
+        self.trouble = self.now
         self.groups = Groups(
             self.system,
             comm,
@@ -158,7 +159,8 @@ class WindowedEngine:
             if flags[WRONG] == 0.0 or flags[BROKEN] > 0.0 or (flags[WANTED] > 0.0 and number > PATIENCE):
                 break
         if flags[WRONG] == flags[BROKEN] == 0.0 and flags[EXCESS] <= 0.0:
-            self.setbacks = 0
+            if end >= self.trouble:
+                self.setbacks = 0
             return flags
         if flags[WANTED] > 0.0:
             self.groups.demand(sorted(wanted))
@@ -204,6 +206,7 @@ class WindowedEngine:
         """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""
         self.statistics["undone"] += 1
         self.setbacks += 1
+        self.trouble = max(self.trouble, end)
         if flags[EXCESS] > 0.0 and flags[WRONG] == 0.0:
             self.groups.widen(self.groups.excess(self.now, end))
         self.patch.undo()

@@ -200,7 +200,8 @@ def _want(s, place, row_of, wanted, count):
         m = row_of[np.int64(s.script[place + MEMBERS + 1 + k])]
         ours = ours or (m >= 0 and s.mol[m, MOL_GHOST] != GHOST)
         seen = seen and m >= 0 and s.mol[m, MOL_GHOST] != GHOST
-    if not ours or seen or members < 3:
+    core = 2 if s.script[place + 4] >= 0.0 else 1  # of a contact with a wall one molecule
+    if not ours or seen or members <= core:
         return count
     for k in range(members):
         name = np.int64(s.script[place + MEMBERS + 1 + k])
