@@ -99,8 +99,9 @@ def in_stages(system, stages):
     for until, ranks, options in stages:
         parts.append(parallel(system, until, ranks, **options) if ranks else serial(system, until, **options))
         system = replace(system, state=parts[-1].state)
+    events = np.concatenate([part.events for part in parts])
     return Outcome(
-        np.concatenate([part.events for part in parts]), parts[-1].frame, parts[-1].state,
+        events[order(events)], parts[-1].frame, parts[-1].state,
         sum(part.virial for part in parts), [report for part in parts for report in part.reports],
     )  # fmt: skip
 

