@@ -16,9 +16,11 @@ import numpy as np
 from identity import first_difference, parallel, serial
 from shapes import bead, boxed, rod
 
+from hpcchain.errors import HpcchainError
 from hpcchain.parallel import groups, windows
 from hpcchain.sector import collide, history, lists, loop, message, patch, search
 from hpcchain.sector.layout import (
+    MOL_EVENT,
     MOL_GHOST,
     MOL_MATCH,
     MOL_NUMBER,
@@ -155,14 +157,12 @@ def ghosts_stay(put):
 
 @leak("ghosts do not take part in contacts", "gas")
 def fixed_ghosts(put):
-    def sign_event(old, s, event, members, *args):
-        old(s, event, members, *args)
-        for k in range(members):
-            m = s.group[k]
-            if m >= 0 and s.mol[m, MOL_GHOST] != OWNED:
-                history.reopen(s, m)
+    def compare(old, s, m):
+        old(s, m)
+        if s.mol[m, MOL_EVENT] > 0:
+            history.reopen(s, m)
 
-    put(history, "sign_event", sign_event)
+    put(message, "compare", compare)
 
 
 @leak("molecules are put back into the box when they are sent", "wide")
@@ -236,7 +236,7 @@ def noticed(function, system, end, options, one):
     function(put)
     try:
         return first_difference(one, parallel(system, end, **options))
-    except Exception as reason:  # noqa: BLE001  # whatever a leak breaks is noticed
+    except (NotConverged, HpcchainError, ArithmeticError) as reason:
         return f"{type(reason).__name__}: {reason}"
     finally:
         put.back()
