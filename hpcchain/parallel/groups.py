@@ -14,7 +14,7 @@ import numpy as np
 from hpcchain.model.system import PERIODIC, State
 from hpcchain.parallel.sectors import Bisection, reference_points, sectors_for
 from hpcchain.sector.interest import grid_of, mark, project, reaches
-from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, OWNED, bead_order
+from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, OWNED, C, bead_order
 from hpcchain.sector.patch import Patch
 
 ROOM = 0.25
@@ -193,13 +193,14 @@ class Groups:
         """Return the kernels' counts so far, (len(COUNTERS),) int64."""
         return self.past_counts + self.patch.sector.count
 
-    def withdrawn(self):
-        """Return how many segments of owned molecules were withdrawn so far."""
-        return self.past_withdrawn + self.patch.withdrawn
-
-    def ghosts_per_owned(self):
-        """Return beads of ghosts per owned bead."""
-        return self.patch.ghosts / max(len(self.patch.owned_beads), 1)
+    def sizes(self):
+        """Return counts for reports: segments made and withdrawn here so far, beads owned and ghosts' beads."""
+        return {
+            "segments": int(self.counts()[C["segments"]]),
+            "withdrawn": self.past_withdrawn + self.patch.withdrawn,
+            "owned": len(self.patch.owned_beads),
+            "ghosts": self.patch.ghosts,
+        }
 
     def demand(self, wanted):
         """Have these molecules as full ghosts at the next choice; collective, every rank says what it wants."""

@@ -19,7 +19,7 @@ from hpcchain.model.system import State
 from hpcchain.parallel.groups import Groups
 from hpcchain.sector import loop
 from hpcchain.sector.engine import EVENT_ROW, default_shell
-from hpcchain.sector.layout import COUNTERS, Blueprint, C, list_capacity, virial_quantum
+from hpcchain.sector.layout import COUNTERS, Blueprint, list_capacity, virial_quantum
 from hpcchain.sector.patch import WindowBroken
 
 MOST_PASSES = 40
@@ -277,20 +277,24 @@ class WindowedEngine:
         return {name: int(counts[i]) for i, name in enumerate(COUNTERS)} | self.finished
 
     def window_report(self):
-        """Return what windows have cost so far, for reports: name -> number."""
-        total = self.statistics
-        windows = max(total["windows"], 1)
+        """Return what windows have cost so far, over all ranks, for reports: name -> number; collective."""
+        own = self.statistics | self.groups.sizes() | self.seconds
+        every = self.comm.allgather(own)
+        total = {name: sum(one[name] for one in every) for name in own}
+        ranks, windows = len(every), max(self.statistics["windows"], 1)
+        longest = max(one["computing"] for one in every)
         return {
             "window": self.window,
-            "passes_per_window": total["passes"] / windows,
-            "windows_undone": total["undone"],
-            "redone": self.groups.withdrawn() / max(int(self.groups.counts()[C["segments"]]), 1),
-            "ghosts_per_owned": self.groups.ghosts_per_owned(),
-            "messages_per_window": total["messages"] / windows,
-            "bytes_per_window": 8.0 * total["floats"] / windows,
+            "passes_per_window": self.statistics["passes"] / windows,
+            "windows_undone": self.statistics["undone"],
+            "redone": total["withdrawn"] / max(total["segments"], 1),
+            "ghosts_per_owned": total["ghosts"] / total["owned"],
+            "messages_per_window": total["messages"] / windows / ranks,
+            "bytes_per_window": 8.0 * total["floats"] / windows / ranks,
+            "imbalance": longest * ranks / total["computing"] if total["computing"] > 0.0 else 1.0,
             "regroupings": self.groups.regroupings,
             "rehomings": self.groups.rehomings,
-        } | {f"seconds_{phase}": spent for phase, spent in self.seconds.items()}
+        } | {f"seconds_{phase}": total[phase] / ranks for phase in PHASES}
 
 
 def reason_of(status):
