@@ -129,11 +129,16 @@ def search_bead(
                     tied = 1
                 elif apart < 0.0:
                     tied = 0
-                if t < best_ticks or (t == best_ticks and q < best_rest):
+                depth = seg[i, 1] + 1 if t == ticks and q == rest else 0
+                code = -1 - axis - 3 * side
+                sooner = t < best_ticks or (t == best_ticks and q < best_rest)
+                if t == best_ticks and q == best_rest:
+                    sooner = depth < best_depth or (depth == best_depth and _wall_before(gid, code, best, what))
+                if sooner:
                     best_ticks = t
                     best_rest = q
-                    best_depth = seg[i, 1] + 1 if t == ticks and q == rest else 0
-                    best = -1 - axis - 3 * side
+                    best_depth = depth
+                    best = code
                     serial = 0
     if solve is not None and leave < length and best != NO_EVENT:
         t, q = after(ticks, rest, leave, tick)
@@ -305,6 +310,14 @@ def _pair_before(gid, new, old):
     lower_new = min(gid, new)
     lower_old = min(gid, old)
     return lower_new < lower_old or (lower_new == lower_old and max(gid, new) < max(gid, old))
+
+
+@inlined
+def _wall_before(gid, code, best, what):
+    """Whether bead gid's contact with a wall orders before its contact with `best`, a bead or another wall."""
+    lower = min(gid, what[best, 3]) if best >= 0 else gid
+    higher = max(gid, what[best, 3]) if best >= 0 else best
+    return gid < lower or (gid == lower and code < higher)
 
 
 @kernel
