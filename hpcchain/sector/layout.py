@@ -50,16 +50,18 @@ from hpcchain.sector.queue import queue_size
 
 NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
 
-(MOL_FIRST, MOL_BEADS, MOL_SOLVER, MOL_BONDS, MOL_SERIES, MOL_TILES, MOL_TABLE, MOL_GRAPH, MOL_ORDER, MOL_SELF,
+# The first eight, a cache line, are all that single beads need.
+(MOL_FIRST, MOL_BEADS, MOL_SOLVER, MOL_BONDS, MOL_SERIES, MOL_TILES, MOL_TABLE, MOL_GHOST, MOL_ORDER, MOL_SELF,
  MOL_IMAGE, MOL_ROOM) = (*range(11), 13)
 # Where a segment stands in the window: the closed one before it (-1: none), its number in the window, the event that
 # began it and that event's ids, whether it is the one its ghost's script has, and how often a tie reopened it.
 MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPENED = range(14, 21)
-# What belongs to the molecule and not to its segment: size class, global number, ghost or not, length of its script,
-# number up to which others know its segments, whether they changed since, and where a withdrawal sets it back to.
-MOL_CLASS, MOL_ID, MOL_GHOST, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET = range(21, 28)
+MOL_GRAPH = 21
+# What belongs to the molecule and not to its segment: size class, global number, length of its script, number up to
+# which others know its segments, whether they changed since, and where a withdrawal sets it back to.
+MOL_CLASS, MOL_ID, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET = range(22, 28)
 MOL_COLUMNS = 32
-MOL_OF_SEGMENT = 21  # what is a segment's, and goes with it when it is closed: the columns before this one
+MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
 BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
 OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_SCRIPT = -1, -2
@@ -397,7 +399,8 @@ def bead_order(topology, order):
 
 def molecule_rows(blueprint, system, order):
     """Return the `mol` table of molecules `order`, and the size of the series' array."""
-    mol = blueprint.rows[blueprint.kind[order]]
+    mol = aligned_zeros((len(order), MOL_COLUMNS)).view(np.int64)
+    mol[:] = blueprint.rows[blueprint.kind[order]]
     beads = mol[:, MOL_BEADS]
     mol[:, MOL_FIRST] = np.cumsum(beads) - beads
     block = np.where(beads > 1, mol[:, MOL_TILES] * BLOCK, 0)

@@ -227,13 +227,14 @@ class Patch(Engine):
         s.spare[:, 1] += more
         s.book[BOOK_LOW] = 0
         self.sector = s._replace(
-            mol=np.concatenate([s.mol, mol]),
+            mol=extended(s.mol.view(np.float64), len(mol)).view(np.int64),
             seg=np.concatenate([s.seg, seg]),
             line=extended(s.line, len(seg)),
             span=extended(s.span, len(seg)),
             pace=np.concatenate([s.pace, np.zeros((len(kinds), s.pace.shape[1]))]),
             series=extended(s.series, int(block.sum())),
         )
+        self.sector.mol[len(s.mol) :] = mol
 
     def pack(self, rows):
         """Return the message, a float64 array, about those of these molecule rows that have changed since the last."""

@@ -28,6 +28,7 @@ from hpcchain.sector.layout import (
     MOST_MEMBERS,
     NO_EVENT,
     ORIGIN,
+    OWNED,
     RESOLVE,
     SEGMENT_END,
     SIZE,
@@ -187,7 +188,8 @@ def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, scrip
     one key the contact is first (`tie_less`): it moves both molecules.
     """
     start = mol[m, MOL_FIRST]
-    if mol[m, MOL_MATCH] == 1 and mol[m, MOL_NUMBER] < mol[m, MOL_SCRIPT]:
+    sort = mol[m, MOL_GHOST]
+    if sort != OWNED and mol[m, MOL_MATCH] == 1 and mol[m, MOL_NUMBER] < mol[m, MOL_SCRIPT]:
         place = script_at[m, mol[m, MOL_NUMBER] + 1]
         ticks = script[place]
         rest = script[place + 1]
@@ -196,7 +198,7 @@ def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, scrip
         higher = np.int64(script[place + 4])
         holder = BY_SCRIPT
     else:
-        waits = mol[m, MOL_GHOST] == GHOST or mol[m, MOL_GHOST] == VACANT
+        waits = sort == GHOST or sort == VACANT
         ticks = np.inf if waits else pace[m, 1]
         rest = np.inf if waits else pace[m, 2]
         depth = np.int64(0)
