@@ -17,13 +17,14 @@ from hpcchain.sector.interest import grid_of, mark, project, reaches
 from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, OWNED, C, bead_order
 from hpcchain.sector.patch import Patch
 
-ROOM = 0.25
-FAST = 2.0
-WINDOWS = 4.0
-UNEVEN = 1.25
-CROWD = 1.3
+ROOM = 0.25  # least room, in contact distances
+FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
+WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
+UNEVEN = 1.25  # beads of a rank over its share at which the box is cut anew
+CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 MOST_FRESH = 1 << 16
+NOBODY = np.zeros(0, dtype=np.int64)
 COLUMNS = {"position": 3, "velocity": 3, "image": 3, "ticks": 1, "remainder": 1, "depth": 1, "struck": 1, "step": 1}
 WIDTH = 1 + sum(COLUMNS.values()) + 3
 
@@ -75,12 +76,20 @@ class Groups:
         points = reference_points(box, topology, system.state.position, everyone)
         self.sectors = sectors_for(box, sectors, points, self.beads.astype(float), comm.size)
         self.movable = sectors is None
-        owner = self.sectors.owner(points)
-        self.owned = np.flatnonzero(owner == comm.rank)
-        self.here = np.full((topology.beads, 3), np.nan)
-        self._build(np.where(owner == comm.rank, OWNED, -1))
-        self._locate(now)
+        self.owned = np.flatnonzero(self.sectors.owner(points) == comm.rank)
+        self.here = system.state.position.copy()
+        self.room_of = np.zeros(topology.molecules)
+        self._locate_at_start(now)
         self._choose(False)
+
+    def _locate_at_start(self, now):
+        """Note where owned beads are; segments that began earlier have to be made for that."""
+        state, ids = self.system.state, bead_order(self.system.topology, self.owned)
+        if np.any(state.ticks[ids] != now[0]) or np.any(state.remainder[ids] != now[1]):
+            sorts = np.full(self.system.topology.molecules, -1, dtype=np.int8)
+            sorts[self.owned] = OWNED
+            self._build(sorts)
+            self._locate(now)
 
     def regroup(self, now, window, everything=False, more_room=False):
         """Hand molecules over to the ranks whose sectors they are in, and choose all ghosts anew; collective.
@@ -120,38 +129,41 @@ class Groups:
         self.rehomings += 1
         self.window = window
         rows = np.flatnonzero(self.excess(now, until) > 0.0)
+        moved = self.patch.order[rows]
+        beads = self.patch.beads_of(rows)
         self.patch.locate(rows, now, self.home)
-        self.room[rows] = self._rooms(rows)
-        fresh = self._mark(rows)
-        news = self.comm.allgather(fresh)
+        self.here[self.patch.ids[beads]] = self.home[beads]
+        self.room_of[moved] = self.room[rows] = self._rooms(moved, self.patch.sector.line[beads, 3:6])
+        news = self.comm.allgather(self._mark(moved))
         if any(cells is None for cells in news):
             return False
-        wanted = {rank: self._newly_wanted(rank, rows, cells) for rank, cells in enumerate(news)}
+        wanted = {rank: self._newly_wanted(rank, moved, cells) for rank, cells in enumerate(news)}
         failed = not self._lend(wanted, now)
         crowd = self.patch.ghosts > CROWD * self.ghosts_at_first + 64
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
     def _newly_wanted(self, rank, moved, cells):
-        """Return owned rows that a rank needs from now on: `moved` ones, and those near cells that it has come to."""
+        """Return owned molecules that a rank needs from now on: of `moved`, or near cells that it has come to."""
         if rank == self.comm.rank:
             return np.zeros(0, dtype=np.int64)
-        hit = np.zeros(len(self.patch.order), dtype=np.uint8)
+        hit = np.zeros(self.system.topology.molecules, dtype=np.uint8)
         if len(cells):
             self.theirs[rank][cells] = 1
             self.fresh[cells] = 1
-            self._reach(self.fresh, self.patch.owned, hit)
+            self._reach(self.fresh, self.owned, hit)
             self.fresh[cells] = 0
         self._reach(self.theirs[rank], moved, hit)
-        hit[self.holders.get(rank, [])] = 0
+        hit[self.patch.order[self.holders.get(rank, NOBODY)]] = 0
         return np.flatnonzero(hit)
 
     def _lend(self, wanted, now):
-        """Send molecules, rank -> rows, as further ghosts; False if there was no room for one that came here."""
-        self._save_rows(np.concatenate(list(wanted.values())))
-        received = self._send({rank: self.patch.order[rows] for rank, rows in wanted.items()})
-        for rank, rows in wanted.items():
-            if len(rows):
-                self.holders[rank] = np.concatenate([self.holders.get(rank, np.zeros(0, dtype=np.int64)), rows])
+        """Send molecules, rank -> numbers, as further ghosts; False if there was no room for one that came here."""
+        row_of = self.patch.row_of
+        self._save_rows(row_of[np.concatenate(list(wanted.values()))])
+        received = self._send(wanted)
+        for rank, names in wanted.items():
+            if len(names):
+                self.holders[rank] = np.concatenate([self.holders.get(rank, NOBODY), row_of[names]])
         good = True
         for rank, names in received.items():
             if rank == self.comm.rank or not len(names):
@@ -202,6 +214,10 @@ class Groups:
             "ghosts": self.patch.ghosts,
         }
 
+    def forget_demands(self):
+        """Nobody needs full ghosts any more."""
+        self.demanded.clear()
+
     def demand(self, wanted):
         """Have these molecules as full ghosts at the next choice; collective, every rank says what it wants."""
         for rank, names in enumerate(self.comm.allgather([int(m) for m in wanted])):
@@ -221,29 +237,23 @@ class Groups:
         self.everything = everything
         self.grid = np.zeros(int(np.prod(self.cells)), dtype=np.uint8)
         self.fresh = np.zeros_like(self.grid)
-        if everything:
-            wanted_by = {rank: self.owned for rank in range(self.comm.size)}
-            received = self._send(wanted_by)
-            self._settle_in(wanted_by, received, FULL_GHOST)
-            self._mark(self.patch.owned)
-            return
-        self._settle_in({}, {}, GHOST)
-        self._mark(self.patch.owned)
+        velocity = self.system.state.velocity[bead_order(self.system.topology, self.owned)]
+        self.typical = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1)))) if len(velocity) else 0.0
+        self.room_of[self.owned] = self._rooms(self.owned, velocity)
+        self._mark(self.owned)
         packed = self.comm.allgather(np.packbits(self.grid))
         self.theirs = {rank: np.unpackbits(bits, count=len(self.grid)) for rank, bits in enumerate(packed)}
-        wanted_by = {rank: self._wanted(rank) for rank in range(self.comm.size) if rank != self.comm.rank}
-        wanted_by[self.comm.rank] = np.zeros(0, dtype=np.int64)
-        received = self._send(wanted_by)
-        self._settle_in(wanted_by, received, GHOST)
+        wanted_by = {rank: self.owned if everything else self._wanted(rank) for rank in range(self.comm.size)}
+        self._settle_in(wanted_by, self._send(wanted_by), FULL_GHOST if everything else GHOST)
 
     def _settle_in(self, wanted_by, received, sort):
-        """Build the patch from owned molecules and the ghosts received, and give all their homes and rooms."""
+        """Build the patch from owned molecules and the ghosts received."""
         sorts = np.full(self.system.topology.molecules, -1, dtype=np.int8)
         for rank, names in received.items():
             if rank != self.comm.rank:
                 sorts[names] = sort
         for m, rank in self.demanded:
-            if rank == self.comm.rank and received:
+            if rank == self.comm.rank:
                 sorts[m] = FULL_GHOST
         sorts[self.owned] = OWNED
         self._build(sorts)
@@ -251,54 +261,49 @@ class Groups:
         self.holders = {r: row_of[m] for r, m in wanted_by.items() if r != self.comm.rank and len(m)}
         self.sources = sorted(r for r, m in received.items() if r != self.comm.rank and len(m))
         self.home = self.here[self.patch.ids]
-        self.room = np.zeros(len(self.patch.order))
-        self.room[self.patch.owned] = self._rooms(self.patch.owned)
+        self.room = self.room_of[self.patch.order]
         self.ghosts_at_first = self.patch.ghosts
 
     def _build(self, sorts):
         self.patch = Patch(self.blueprint, self.system, sorts, self.shell, self.cell, self.growth, self.capacity,
                            self.base, self.crowding)  # fmt: skip
 
-    def _rooms(self, rows):
-        """Return the room of the molecules in these rows: more for fast ones, and for long windows [length]."""
-        beads = self.patch.beads_of(rows)
-        speed = np.sqrt(np.einsum("ik,ik->i", *2 * (self.patch.sector.line[beads, 3:6],)))
-        fastest = np.zeros(len(rows))
-        np.maximum.at(fastest, np.repeat(np.arange(len(rows)), self.beads[self.patch.order[rows]]), speed)
-        if len(rows) == len(self.patch.owned):
-            self.typical = float(np.sqrt(np.mean(speed**2))) if len(speed) else 0.0
-        least = self.least_room[self.patch.order[rows]]
+    def _rooms(self, molecules, velocity):
+        """Return the room of molecules whose beads have these velocities: more for fast ones, and for long windows."""
+        fastest = np.zeros(len(molecules))
+        speed = np.sqrt(np.sum(velocity**2, axis=1))
+        np.maximum.at(fastest, np.repeat(np.arange(len(molecules)), self.beads[molecules]), speed)
         life = ROOM * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
-        return np.maximum(least, fastest * max(life, WINDOWS * self.window))
+        return np.maximum(self.least_room[molecules], fastest * max(life, WINDOWS * self.window))
 
-    def _balls(self, rows):
-        """Return positions, radii and molecule rows of where the beads of these molecules may come to."""
-        beads = self.patch.beads_of(rows)
-        group = np.repeat(rows, self.beads[self.patch.order[rows]])
-        radius = self.patch.sector.span[beads, 2] * (1.0 + ROUNDING) + self.room[group]
-        return self.home[beads], radius, group
+    def _balls(self, molecules):
+        """Return positions, radii and molecules of where the beads of these molecules may come to."""
+        ids = bead_order(self.system.topology, molecules)
+        group = np.repeat(molecules, self.beads[molecules])
+        radius = 0.5 * self.system.topology.diameter[ids] * (1.0 + ROUNDING) + self.room_of[group]
+        return self.here[ids], radius, group
 
-    def _mark(self, rows):
+    def _mark(self, molecules):
         """Set the cells that these molecules may come to; return those that were not set before, None if too many."""
-        position, radius, _ = self._balls(rows)
+        position, radius, _ = self._balls(molecules)
         fresh = np.empty(MOST_FRESH, dtype=np.int64)
         count = mark(self.grid, *self.place, position, radius, fresh)
         return fresh[:count] if count <= MOST_FRESH else None
 
-    def _reach(self, grid, rows, hit):
+    def _reach(self, grid, molecules, hit):
         """Set `hit` for those of these molecules that may come to the set cells of a grid."""
-        position, radius, group = self._balls(rows)
+        position, radius, group = self._balls(molecules)
         sums = np.zeros((3, int(self.cells.max()) + 1), dtype=np.int64)
         project(grid, self.cells, sums)
         reaches(grid, *self.place, position, radius, group, sums, hit)
 
     def _wanted(self, rank):
-        """Return global numbers of owned molecules that may touch molecules of a rank, or that it has asked for."""
-        hit = np.zeros(len(self.patch.order), dtype=np.uint8)
-        self._reach(self.theirs[rank], self.patch.owned, hit)
-        asked = [self.patch.row_of[m] for m, r in self.demanded if r == rank]
-        hit[[row for row in asked if row >= 0]] = 1
-        return self.patch.order[np.flatnonzero(hit)]
+        """Return the owned molecules that may touch molecules of another rank, or that it has asked for."""
+        hit = np.zeros(self.system.topology.molecules, dtype=np.uint8)
+        if rank != self.comm.rank:
+            self._reach(self.theirs[rank], self.owned, hit)
+            hit[np.intersect1d(self.owned, [m for m, asker in self.demanded if asker == rank]).astype(np.int64)] = 1
+        return np.flatnonzero(hit)
 
     def _send(self, molecules):
         """Send molecules' states, rank -> global numbers; return rank -> numbers received from it.

@@ -23,13 +23,14 @@ from hpcchain.sector.layout import COUNTERS, Blueprint, list_capacity, virial_qu
 from hpcchain.sector.patch import WindowBroken
 
 MOST_PASSES = 40
-PATIENCE = 8
-CONTACTS_PER_WINDOW = 0.25
-GROW = 1.5
-AHEAD = 8.0
-LEAST_WINDOW = 2.0**-24
+PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
+CONTACTS_PER_WINDOW = 0.25  # per molecule
+GROW = 1.5  # most that a window is longer than the one before
+AHEAD = 8.0  # windows for which molecules get new homes beforehand
+LEAST_WINDOW = 2.0**-24  # ticks
+DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
 PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
-WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, REASON = range(8)
+WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS = range(7)
 
 
 class WindowedEngine:
@@ -68,18 +69,18 @@ class WindowedEngine:
         self.virial = 0
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0}
-        self.kernel_counts = np.zeros(len(COUNTERS), dtype=np.int64)
         self.last_contacts = 0.0
         self.setbacks = 0
         self.trouble = self.now
+        shell = default_shell(system) if shell is None else shell
         self.groups = Groups(
             self.system,
             comm,
             Blueprint(system),
-            default_shell(system) if shell is None else shell,
+            shell,
             0.0 if cell is None else cell,
             growth,
-            list_capacity(system.topology, default_shell(system) if shell is None else shell),
+            list_capacity(system.topology, shell),
             sectors,
             self.now,
             self.window,
@@ -168,14 +169,17 @@ class WindowedEngine:
         return None
 
     def _flags(self, end, wrong, broken, wanted, pause):
-        flags = np.zeros(8)
+        """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
+        flags = np.zeros(7)
         flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
         flags[PAUSE] = float(pause is not None and bool(pause()))
         flags[EXCESS] = flags[NEXT_EXCESS] = -np.inf
         if wrong == 0 and broken == 0:
             next_end = self._later(end, GROW * self.window)
             flags[EXCESS] = flags[NEXT_EXCESS] = self.groups.excess(self.now, next_end).max(initial=-np.inf)
-            if flags[EXCESS] > 0.0:
+            if np.isnan(flags[EXCESS]):
+                flags[BROKEN], flags[EXCESS], flags[NEXT_EXCESS] = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
+            elif flags[EXCESS] > 0.0:
                 flags[EXCESS] = self.groups.excess(self.now, end).max(initial=-np.inf)
         flags[CONTACTS] = self.last_contacts
         return flags
@@ -216,7 +220,7 @@ class WindowedEngine:
             self.window *= 0.25
             if self.window < LEAST_WINDOW * self.tick:
                 raise EngineError(reason_of(status))
-        self._regroup(everything=self.setbacks > 6, more_room=status == loop.LIST_FULL)
+        self._regroup(everything=self.setbacks > DESPERATE, more_room=status == loop.LIST_FULL)
 
     def _finish(self, end):
         """What was done up to the end of the window is final."""
@@ -244,6 +248,7 @@ class WindowedEngine:
             with self._spent("regrouping"):
                 fits = self.groups.rehome(self.now, self._later(self.now, AHEAD * self.window), self.window)
             if not fits:
+                self.groups.forget_demands()
                 self._regroup()
 
     @property

@@ -478,10 +478,12 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
 
 @kernel
 def frame(s, ticks, rest, position, velocity, image):
-    """Write all beads' positions, velocities and image counts at one time, in local order."""
+    """Write owned beads' positions, velocities and image counts at one time, in local order."""
     solve = (s.mol, s.table, s.graph, s.work, s.pace)
     for i in range(s.book[BOOK_BEADS]):
         m = s.seg[i, 3]
+        if s.mol[m, MOL_GHOST] != OWNED:
+            continue
         dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
         o = s.mol[m, MOL_ROOM]
         if i == s.mol[m, MOL_FIRST]:

@@ -247,12 +247,7 @@ class Patch(Engine):
         message.sent(self.sector, self.owned)
 
     def take(self, received):
-        """Set ghosts right by a message from their owner; return global molecules that are needed to go on.
-
-        Raises
-        ------
-        WindowBroken
-        """
+        """Put a message from its owner into ghosts' scripts; return global molecules that are needed to go on."""
         s = self.sector
         most, floats = message.longest_script(s, received, self.row_of)
         if most >= s.script_at.shape[1]:
@@ -272,7 +267,11 @@ class Patch(Engine):
         ------
         WindowBroken
         """
-        if loop.set_back(self.sector, self.base):
+        try:
+            full = loop.set_back(self.sector, self.base)
+        except ZeroDivisionError as reason:
+            raise WindowBroken(loop.NOT_A_NUMBER) from reason
+        if full:
             raise WindowBroken(loop.LIST_FULL)
         return int(message.unlike(self.sector))
 
@@ -281,8 +280,8 @@ class Patch(Engine):
 
         Returns
         -------
-        int
-            Contacts of owned molecules.
+        (n,) structured array, int
+            Contacts whose lower bead is owned (`Engine.drain_events`), and the sum of their virials in quanta.
         """
         s = self.sector
         log = s.log[: s.count[C["logged"]]]
@@ -313,19 +312,15 @@ class Patch(Engine):
 
     def frame(self, ticks, rest):
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
-        return tuple(a[self.owned_beads] for a in self.places(ticks, rest))
+        n = len(self.ids)
+        position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
+        loop.frame(self.sector, float(ticks), float(rest), position, velocity, image)
+        return tuple(a[self.owned_beads] for a in (position, velocity, image))
 
     @property
     def ghosts(self):
         """How many beads here are ghosts'."""
         return int(np.count_nonzero((self.sector.row[:, 3] == GHOST) | (self.sector.row[:, 3] == FULL_GHOST)))
-
-    def places(self, ticks, rest):
-        """Return the same of all beads here, in the order of `ids`."""
-        n = len(self.ids)
-        position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
-        loop.frame(self.sector, float(ticks), float(rest), position, velocity, image)
-        return position, velocity, image
 
     @property
     def owned_ids(self):

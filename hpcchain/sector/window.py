@@ -57,7 +57,7 @@ def undo_window(s):
 
 @kernel
 def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, excess):
-    """Return the most by which an owned molecule's beads may leave their room between two times.
+    """Find how far owned molecules' beads may leave their room between two times.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
     from_ticks, from_rest, until_ticks, until_rest : float
         The times; present segments count up to the later.
     excess : (M,) float64 array
-        Receives how far beyond its room each molecule gets, negative inside it [length].
+        Receives how far beyond its room each molecule gets, negative inside it, not a number if a place is not
+        [length].
     """
-    worst = -np.inf
     for m in range(s.book[BOOK_MOLECULES]):
         excess[m] = -np.inf
         if s.mol[m, MOL_GHOST] != OWNED:
@@ -89,13 +89,13 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
             if dt >= 0.0:
                 for b in range(s.mol[m, MOL_BEADS]):
                     here = _distance(s, first + b, lag, home, s.mol[m, MOL_FIRST] + b) + s.pace[h, 4]
-                    far = max(far, here + s.span[first + b, 1] * dt)
+                    here += s.span[first + b, 1] * dt
+                    if not here <= far:  # so that what is not a number stays
+                        far = here
                 end_ticks = ticks
                 end_rest = rest
             h = s.mol[h, MOL_PREVIOUS]
         excess[m] = far - room[m]
-        worst = max(worst, excess[m])
-    return worst
 
 
 @kernel
