@@ -111,6 +111,7 @@ def curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend,
     """
     s = 0.0
     big = 0.0
+    last = 0.0
     touching = (JUST_HIT if just_hit else TOUCHING) * d * d
     for step in range(MOST_STEPS):
         xi, yi, zi, ui, vi, wi = curve(line, seg, series, i, ti + s)
@@ -134,7 +135,9 @@ def curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend,
         elif f <= touching and slope >= 0.0:
             f = max(f, 0.0)
         if f <= (touching if step == 0 else TOUCHING * d * d) and slope < 0.0:
-            return max(s - f / slope, 0.0) if step else 0.0
+            root = s - f / slope
+            return root if step and root > last else s  # inside a widened distance, a pair that parts and turns back
+        last = s
         f = max(f, 0.0)
         if big <= 0.0:
             return np.inf

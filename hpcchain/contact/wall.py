@@ -28,6 +28,7 @@ def wall_contact(line, seg, series, i, t, axis, side, wall, radius, growth, bend
         The segment began with a contact of this bead; a rate of approach above NOISE of its speed is then another.
     """
     s = 0.0
+    last = 0.0
     for step in range(MOST_STEPS):
         x, y, z, u, v, w = curve(line, seg, series, i, t + s)
         speed = math.sqrt(u * u + v * v + w * w)
@@ -44,7 +45,9 @@ def wall_contact(line, seg, series, i, t, axis, side, wall, radius, growth, bend
             gap = 0.0
         touching = TOUCHING * (radius + 0.1 * abs(wall))
         if gap <= touching and slope < 0.0:
-            return max(s - gap / slope, 0.0) if step else 0.0
+            root = s - gap / slope
+            return root if step and root > last else s  # inside a widened distance, a bead that leaves and turns back
+        last = s
         gap = max(gap, 0.0)
         if bend <= 0.0:
             return s - gap / slope if slope < 0.0 and s - gap / slope <= limit else np.inf

@@ -64,13 +64,15 @@ def _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
 
 
 @kernel
-def _seen_gap(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
-    """Return the same of the polynomials."""
+def _nearing(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
+    """Whether the polynomials' gap falls at a time s, as `curved_contact` and `wall_contact` see it."""
     x, y, z, u, v, w = curve(line, seg, series, i, ti + s)
     if j < 0:
-        return _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
+        gap, rate = _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
+        return rate < 0.0
     xj, yj, zj, uj, vj, wj = curve(line, seg, series, j, tj + s)
-    return _pair_gap((x - xj) + sx, (y - yj) + sy, (z - zj) + sz, u - uj, v - vj, w - wj, d + growth * s, growth)
+    x, y, z = (x - xj) + sx, (y - yj) + sy, (z - zj) + sz
+    return x * (u - uj) + y * (v - vj) + z * (w - wj) - (d + growth * s) * growth < 0.0
 
 
 @kernel
@@ -96,8 +98,7 @@ def _turn(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s):
     high = s
     step = until * 2.0**-12
     for _ in range(MOST_HALVINGS):
-        gap, rate = _seen_gap(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, high)
-        if not rate < 0.0:
+        if not _nearing(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, high):
             break
         if high >= until:
             return until
@@ -106,8 +107,7 @@ def _turn(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s):
         step *= 2.0
     for _ in range(MOST_HALVINGS):
         middle = 0.5 * (low + high)
-        gap, rate = _seen_gap(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, middle)
-        if rate < 0.0:
+        if _nearing(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, middle):
             low = middle
         else:
             high = middle
@@ -141,9 +141,9 @@ def _dip(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, low, hig
 
 
 @kernel
-def _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s):
+def _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s):
     """Return the contact near s by bisection, or inf, and when the gap begins to rise again."""
-    turn = _turn(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s)
+    turn = _turn(line, seg, series, i, j, ti, tj, sx, sy, sz, d + wrong, growth, until, s)
     gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, turn)
     low = turn
     if gap > 0.0:
@@ -171,7 +171,7 @@ def _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unt
 
 
 @kernel
-def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s):
+def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s):
     """Return the contact near s by Newton steps, else by bisection, and when the gap begins to rise again."""
     last = np.inf
     time = s
@@ -184,7 +184,7 @@ def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
             break
         last = size
         time = max(time - gap / rate, 0.0)
-    return _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s)
+    return _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s)
 
 
 @kernel
@@ -224,7 +224,7 @@ def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth,
             return np.inf
         if wrong == 0.0:
             return s + more
-        time, turn = _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s + more)
+        time, turn = _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s + more)
         if time < np.inf:
             return time
         just_hit = turn < until

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mixtures import random_input, to_toml
 from reference import cases, tables
 from reference.contacts import Geometry
 from reference.program import run
@@ -9,8 +10,10 @@ from reference.systems import Molecule, System, place, thermal, toml
 from whole import frame_of, state_of
 
 from hpcchain.config import load_config
+from hpcchain.model.overlap import bead_overlap
 from hpcchain.model.start import build_system
 from hpcchain.model.system import System as Start
+from hpcchain.run.growth import grown_system
 from hpcchain.sector.engine import Engine
 
 
@@ -54,6 +57,14 @@ def tumbling(kind, **keys):
 
 RING = {"kind": "ring", "beads": 6, "mass": [1.0, 2.0, 1.0, 0.5, 1.0, 3.0]}
 STAR = {"kind": "star", "beads": 7, "arms": 3, "diameter": 0.9, "mass": [3.0, *[1.0] * 6]}
+
+
+def test_a_pair_held_within_the_polynomials_error_meets_once(tmp_path):
+    """Growth used to find the same graze for ever in this system: bonded to one bead, a pair parts, but hardly."""
+    source = tmp_path / "in.toml"
+    source.write_text(to_toml(random_input(169) | {"run": {"end_time": 1.0}}))
+    system = grown_system(load_config(source))
+    assert bead_overlap(system.box, system.topology, system.state.position) is None
 
 
 @pytest.mark.parametrize("name", tables.SYSTEMS)

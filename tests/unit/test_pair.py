@@ -274,6 +274,12 @@ def test_touching_and_overlapping_pairs():
     assert parabola(0.0, 1.0, 0.1).pair(0, 1, 1.0, UNTIL) == np.inf
 
 
+@pytest.mark.parametrize("just_hit", [False, True])
+def test_an_overlapping_pair_that_parts_but_turns_back_meets_where_it_turns(just_hit):
+    """As within a distance that was widened by what the paths may be wrong: not at the root of a line drawn backwards."""
+    assert parabola(-0.5, 0.1, 1.0).pair(0, 1, 1.0, UNTIL, just_hit=just_hit) == pytest.approx(0.2, abs=0.1)
+
+
 def test_a_struck_touching_pair_pressed_together_meets_at_once():
     """Both beads were struck at one instant, but by others: being pressed together is a contact, not a memory."""
     assert straight_contact(1.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, True) == 0.0

@@ -109,6 +109,12 @@ def test_touching_and_overlapping_beads():
         assert height([0.5 + off, 1.0]).wall(0, 2, 1, 0.0, 0.5, LIMIT) == np.inf
 
 
+@pytest.mark.parametrize("just_hit", [False, True])
+def test_an_overlapping_bead_that_leaves_but_turns_back_meets_the_wall_where_it_turns(just_hit):
+    path = height([0.25, 0.1, -0.5])
+    assert path.wall(0, 2, 1, 0.0, 0.5, LIMIT, just_hit=just_hit) == pytest.approx(0.2, abs=0.1)
+
+
 def test_a_struck_bead_pressed_into_the_wall_it_touches_meets_it_at_once():
     """The bead was struck by another one: touching the wall and moving into it is a contact, not a memory."""
     assert height([0.5, -1.0]).wall(0, 2, 1, 0.0, 0.5, LIMIT, just_hit=True) == 0.0
