@@ -2,7 +2,8 @@
 
 Kernels are cached, never use fastmath, and work on arrays that their callers own. They neither make nor keep arrays,
 so numba's reference counting is switched off: its atomic operations, a pair for each view of an array, cost more than
-the arithmetic on small molecules. The few that make arrays are `owning`.
+the arithmetic on small molecules. The few that make arrays are `owning`. Division is as the processor does it: what
+has no value becomes infinite or not a number, which the engine looks for where it matters.
 """
 
 import numba
@@ -13,6 +14,6 @@ from hpcchain import compilecache
 numba.config.SLP_VECTORIZE = True
 numba.config.CACHE_DIR = str(compilecache.folder())
 
-kernel = numba.njit(cache=True, _nrt=False)
-inlined = numba.njit(cache=True, _nrt=False, inline="always")
+kernel = numba.njit(cache=True, error_model="numpy", _nrt=False)
+inlined = numba.njit(cache=True, error_model="numpy", _nrt=False, inline="always")
 owning = numba.njit(cache=True)

@@ -47,6 +47,7 @@ end_time = 0.2
 [output]
 events = true
 """
+WARMUP_PROPAGATORS = ("", '[propagator]\nname = "collocation"\nstep = 0.05\n')  # kernels differ: `sector.handle`
 WARMUP_ON_RANKS = 0.4
 
 
@@ -126,14 +127,20 @@ def build(path, out, overrides=(), comm=None):
 
 
 def warmup():
-    """Compile every kernel by a run that uses them all, then by one on two ranks in this process."""
+    """Compile every kernel by runs that use them all, each also on two ranks in this process."""
+    for propagator in WARMUP_PROPAGATORS:
+        warm_up(WARMUP + propagator)
+
+
+def warm_up(text):
+    """Compile what the run of an input needs, on one rank and on several."""
     from hpcchain.parallel.comm import Single
     from hpcchain.parallel.threads import on_ranks
     from hpcchain.parallel.windows import WindowedEngine
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "warmup.toml"
-        path.write_text(WARMUP, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
         run(path, output=Path(folder) / "out", comm=Single())
         system = read_checkpoint(newest(Path(folder) / "out", None)).system
 

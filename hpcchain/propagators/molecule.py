@@ -2,6 +2,9 @@
 
 The state in the workspace is COEF rows 0 and 1 (positions, velocities). `prepare` makes bond vectors and factors and
 puts the state on the bonds; `kick` and `expand` need them.
+
+`stepper` is None in a sector in which no molecule is moved by a method that solves for its steps (collocation): then
+the code of these is not compiled at all.
 """
 
 import math
@@ -37,24 +40,25 @@ LAST_TURN = 1e-2
 
 
 @kernel
-def load(work, o, mol, m, table, graph, series, line, dt):
+def load(work, o, mol, m, table, graph, series, line, dt, stepper):
     """Bring molecule m to the workspace at offset o, a time dt after its segment's start."""
     nt = mol[m, MOL_TILES]
-    _load_table(work, o, mol, m, table, graph)
+    _load_table(work, o, mol, m, table, graph, stepper)
     if mol[m, MOL_SOLVER] == BALLISTIC:
         _load_straight(work, o, line, mol[m, MOL_FIRST], dt)
         return
-    if mol[m, MOL_SOLVER] == COLLOCATION:
-        _load_line(work, o, mol, m, line)
-        if stages_move(work, o, nt, graph, mol[m, MOL_GRAPH], dt) == 0:
-            return
+    if stepper is not None:
+        if mol[m, MOL_SOLVER] == COLLOCATION:
+            _load_line(work, o, mol, m, line)
+            if stages_move(work, o, nt, graph, mol[m, MOL_GRAPH], dt) == 0:
+                return
     order = mol[m, MOL_ORDER]
     for t in range(nt):
         _horner(work, o + t * TILE + COEF, series, mol[m, MOL_SERIES] + t * BLOCK, order, dt)
 
 
 @kernel
-def _load_table(work, o, mol, m, table, graph):
+def _load_table(work, o, mol, m, table, graph, stepper):
     nt = mol[m, MOL_TILES]
     at = mol[m, MOL_TABLE]
     for t in range(nt):
@@ -67,14 +71,15 @@ def _load_table(work, o, mol, m, table, graph):
         at += TABLE
     if mol[m, MOL_SOLVER] >= GRAPH:
         web_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
-    if mol[m, MOL_SOLVER] == COLLOCATION:
-        stages_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
+    if stepper is not None:
+        if mol[m, MOL_SOLVER] == COLLOCATION:
+            stages_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
 
 
 @kernel
-def load_start(work, o, mol, m, table, graph, line):
+def load_start(work, o, mol, m, table, graph, line, stepper):
     """Bring molecule m's start state, bit for bit, to the workspace at offset o."""
-    _load_table(work, o, mol, m, table, graph)
+    _load_table(work, o, mol, m, table, graph, stepper)
     _load_line(work, o, mol, m, line)
 
 
@@ -123,17 +128,17 @@ def _horner(work, at, series, place, order, dt):
 
 
 @kernel
-def prepare(work, o, mol, m, graph):
+def prepare(work, o, mol, m, graph, stepper):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds.
 
     A molecule moved by collocation flies on as it is (see `stages`); it is put on its bonds by `project`.
     """
     if mol[m, MOL_SOLVER] != COLLOCATION:
-        project(work, o, mol, m, graph)
+        project(work, o, mol, m, graph, stepper)
 
 
 @kernel
-def project(work, o, mol, m, graph):
+def project(work, o, mol, m, graph, stepper):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds, for a contact.
 
     Returns the kinetic energy that this took [mass length^2 / time^2]; not round-off for collocation alone, else 0.
@@ -141,8 +146,9 @@ def project(work, o, mol, m, graph):
     solver = mol[m, MOL_SOLVER]
     if solver == BALLISTIC:
         return 0.0
-    if solver == COLLOCATION:
-        return stages_project(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
+    if stepper is not None:
+        if solver == COLLOCATION:
+            return stages_project(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
     if solver == GRAPH:
         web_prepare(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return 0.0
@@ -180,15 +186,16 @@ def push(work, o, nt, p):
 
 
 @kernel
-def expand(work, o, mol, m, graph, h, tolerance):
+def expand(work, o, mol, m, graph, h, tolerance, stepper):
     """Expand the free motion of the state in the workspace; return order and length of the segment (0: ballistic)."""
     solver = mol[m, MOL_SOLVER]
     if solver == BALLISTIC:
         return 1, h
     if solver == ROTOR:
         return rotor_series(work, o, h, LAST_TURN * tolerance)
-    if solver == COLLOCATION:
-        return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
+    if stepper is not None:
+        if solver == COLLOCATION:
+            return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
     if solver == GRAPH:
         return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, LAST_TERM * tolerance)
     return chain_series(work, o, mol[m, MOL_TILES], h, tolerance)

@@ -57,8 +57,8 @@ def _bring(s, o, m, ticks, rest):
     complete_one(s, m)
     first = s.mol[m, MOL_FIRST]
     dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
-    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt)
-    return project(s.work, o, s.mol, m, s.graph)
+    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)
+    return project(s.work, o, s.mol, m, s.graph, s.stepper)
 
 
 @kernel
@@ -292,18 +292,18 @@ def _direct_bond(par, work, p, q, bonded, bond_row, i, j):
 
 
 @kernel
-def record(par, book, count, log, log_rows, time, gid_a, gid_b, size, moment):
+def record(s, log_rows, time, gid_a, gid_b, size, moment):
     """Count a contact and its virial `moment`, and log it: time, kind, ids (lower first; wall: bead, code), impulse.
 
     In a window contacts are counted when it is final.
     """
-    quanta = np.rint(moment / par[QUANTUM])
-    if book[BOOK_WINDOWED] == 0:
-        count[0 if gid_b >= 0 else 1] += 1
-        book[BOOK_VIRIAL] += np.int64(quanta)
+    quanta = np.rint(moment / s.par[QUANTUM])
+    if s.book[BOOK_WINDOWED] == 0:
+        s.count[0 if gid_b >= 0 else 1] += 1
+        s.book[BOOK_VIRIAL] += np.int64(quanta)
     if log_rows == 0:
         return
-    row = log[count[12]]
+    row = s.log[s.count[12]]
     row[0] = time
     row[1] = 0.0 if gid_b >= 0 else 1.0
     row[2] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
@@ -311,7 +311,7 @@ def record(par, book, count, log, log_rows, time, gid_a, gid_b, size, moment):
     row[4] = size
     row[5] = quanta
     row[6] = 1.0
-    count[12] += 1
+    s.count[12] += 1
 
 
 @kernel
@@ -357,7 +357,7 @@ def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
         s.seg[other, 2] = 1
         moment = virial(s.par, s.work, oa, ob, s.mol, s.seg[i, 3], s.seg[other, 3], p, q, n, r, size)
     gid = s.what[other, 3] if other >= 0 else other
-    record(s.par, s.book, s.count, s.log, log_rows, time, s.what[i, 3], gid, size, moment)
+    record(s, log_rows, time, s.what[i, 3], gid, size, moment)
 
 
 @kernel
@@ -430,10 +430,7 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         if group[k] < 0:
             continue
         s.book[BOOK_SERIAL] += 1
-        new_segment(
-            par, s.line, s.span, s.seg, mol, s.pace, s.graph, s.series, s.count, s.work, offset[k], group[k], ticks,
-            rest, s.book[BOOK_SERIAL], depth,
-        )  # fmt: skip
+        new_segment(s, offset[k], group[k], ticks, rest, s.book[BOOK_SERIAL], depth)
     return members
 
 

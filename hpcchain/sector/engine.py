@@ -219,4 +219,4 @@ def default_shell(system):
     """Return a half width of the neighbour lists' shell that suits the density [length]."""
     diameter = system.topology.diameter
     fraction = float(np.sum(diameter**3)) * np.pi / 6.0 / system.box.volume
-    return float(diameter.mean()) * float(np.clip(0.12 + 0.02 / max(fraction, 0.02), 0.15, 0.5))
+    return float(diameter.mean()) * float(np.clip(0.2 + 0.03 / max(fraction, 0.03), 0.2, 0.6))

@@ -41,6 +41,7 @@ from hpcchain.sector.layout import (
     SEGMENT_END,
     UNMADE,
 )
+from hpcchain.sector.swept import sweep
 
 STANDS = 6
 
@@ -118,6 +119,8 @@ def reopen(s, m):
     s.pace[m, 5] = s.line[s.mol[m, MOL_FIRST], 6]
     s.pace[m, 6] = s.line[s.mol[m, MOL_FIRST], 7]
     _copy_segment(s.mol, s.pace, s.line, s.span, s.seg, h, m)
+    if s.mol[m, MOL_SOLVER] != BALLISTIC:
+        sweep(s, m)
     s.mol[m, MOL_PREVIOUS] = s.mol[h, MOL_PREVIOUS]
     _release_row(s, h)
     s.mol[m, MOL_SENT] = min(s.mol[m, MOL_SENT], s.mol[m, MOL_NUMBER])

@@ -8,7 +8,7 @@ like a molecule that moves no more.
 array     columns     meaning
 ========  ==========  ======================================================================================
 line      8 float64   start position, start velocity, start ticks, start remainder of the bead's segment
-span      4 float64   bound of acceleration, bound of speed, radius, segment length
+span      4 float64   bound of acceleration, bound of speed, radius, segment length; beside `line` in memory
 seg       6 int64     segment serial number, depth of its start event, struck in it (0, 1), molecule, place of the
                       bead's coefficients in `series`, order of the polynomial
 when      2 float64   ticks and remainder of the bead's earliest event
@@ -16,6 +16,7 @@ what      5 int64     that event's partner bead or code (below), partner's seria
                       whether another event of the bead follows within TIE_TIME (0, 1)
 centre    4 float64   position about which the bead's neighbour list was made, and how long after the segment's
                       start that was; -1 if before it
+swept     4 int32     where the bead may be during its segment: see `swept`
 row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; OWNED, GHOST, FULL_GHOST
                       or VACANT: a row that a ghost may be put in
 place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `fill`, `where`: the cells' entries
@@ -33,10 +34,9 @@ log       7 float64   per contact: time, kind (0 pair, 1 wall), lower id, higher
 script    flat        owners' records of ghosts' segments (`message`); `script_at`: where, by ghost and segment
 touched   int64       molecules that a withdrawal has set back
 renewed   int64       beads whose lists were made anew in this window; `stale`: cells that hold places they had before
+stepper               None, or True where molecules are moved by a method that solves for its steps
 ========  ==========  ======================================================================================
 """
-
-from collections import namedtuple
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from hpcchain.propagators.stages import stage_table, stages_room
 from hpcchain.propagators.structure import LANES as STRIDE_LANES
 from hpcchain.propagators.structure import build_structure
 from hpcchain.propagators.web import web_room
+from hpcchain.sector.handle import handed
 from hpcchain.sector.queue import queue_size
 
 NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
@@ -72,23 +73,29 @@ BOOKS = 16
 LOG_COLUMNS = 7
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, TOLERANCE, RESTITUTION, MAX_STEP,
- TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, RESOLVE, UNEQUAL,
- NOW, QUANTUM) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 35, 36, 37, 39)
-PARAMETERS = 40
+ TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, UNEQUAL,
+ NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43)
+PARAMETERS = 44
 
 MOST_TIES, MOST_MEMBERS = 16, 8
+UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
 EVENT_COLUMNS = 11
-CACHE_LINE = 8  # floats
+RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
 
-Sector = namedtuple(
-    "Sector",
-    "par line span seg when what centre row neighbour cells place room fill where mark found mol pace first tag key "
-    "winner series table graph bonded bond_row work kicks count log "
-    "group offset contacts tied normals growths matrix sizes "
-    "book spare event script script_at touched renewed stale",
-)
+FIELDS = {
+    "par": "f8", "line": "f8 8/16", "span": "f8 4/16", "seg": "i8 6", "when": "f8 2", "what": "i8 5",
+    "centre": "f8 4", "swept": "i4 4", "row": "i4 4", "neighbour": "i4", "cells": "i8", "place": "i4 4",
+    "room": "i4 4", "fill": "i4", "where": "i4", "mark": "i1", "found": "i8", "mol": f"i8 {MOL_COLUMNS}",
+    "pace": "f8 8", "first": "f8 2", "tag": "i8 4", "key": "f8", "winner": "i8", "series": "f8", "table": "f8",
+    "graph": "i8", "bonded": "i8", "bond_row": "i8", "work": "f8", "kicks": "f8", "count": "i8",
+    "log": f"f8 {LOG_COLUMNS}", "group": "i8", "offset": "i8", "contacts": "i8 4", "tied": "i8 2", "normals": "f8 3",
+    "growths": "f8", "matrix": f"f8 {MOST_TIES}", "sizes": "f8", "book": "i8", "spare": "i8 2",
+    "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "touched": "i8", "renewed": "i8",
+    "stale": "i8",
+}  # fmt: skip
+Sector = handed("Sector", FIELDS, ("stepper",))
 
 COUNTERS = ("contacts", "wall_contacts", "segment_ends", "rescans", "relists", "roots", "searches", "grazes", "ties",
             "orders", "segments", "failed_bead", "logged", "bead_segments", "withdrawn")
@@ -224,7 +231,6 @@ def parameters(system, shell, cell):
     par[TIE_GAP] = 1e-10
     par[FIRST_STEP] = physics.tick
     par[ORIGIN : ORIGIN + 3] = box.origin
-    par[RESOLVE] = physics.propagator == "collocation"
     reach = contact + 2.0 * shell
     width = max(reach * (1.0 + 1e-6), cell)
     counts = np.maximum(1, np.floor(box.size / width)).astype(np.int64)
@@ -233,7 +239,9 @@ def parameters(system, shell, cell):
     par[INVERSE_PERIOD : INVERSE_PERIOD + 3] = 1.0 / box.size
     par[WIDEST] = contact
     par[UNEQUAL] = float(topology.diameter.min() != contact)
-    par[NOW : NOW + 2] = -np.inf
+    par[NOW : NOW + 2] = par[LATEST : LATEST + 2] = -np.inf
+    par[REACH_UNIT] = 2.0**-20 * contact
+    par[REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[REACH_UNIT]
     par[QUANTUM] = virial_quantum(system)
     par[WALLS] = float(wall.any())
     longest = float(topology.bond_length.max(initial=0.0))
@@ -312,9 +320,8 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
     seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
     what = np.full((n, 5), NO_EVENT, dtype=np.int64)
     what[:, 3] = ids
-    line = aligned_zeros((n, 8))
+    line, span = records(n)
     line[:] = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
-    span = aligned_zeros((n, 4))
     span[:, 2] = 0.5 * topology.diameter[ids]
     row = np.zeros((n, 4), dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(capacity[ids])])
@@ -326,6 +333,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
     sector = Sector(
         par=par, line=line, span=span, seg=seg,
         when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
+        swept=np.full((n, 4), UNBOUNDED, dtype=np.int32),
         neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
         mark=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
@@ -338,7 +346,8 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
         group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
         contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),
         normals=np.zeros((MOST_TIES + 1, 3)), growths=np.zeros(MOST_TIES), matrix=np.zeros((MOST_TIES, MOST_TIES)),
-        sizes=np.zeros(MOST_TIES), **window_arrays(n, m, len(blueprint.sizes)),
+        sizes=np.zeros(MOST_TIES), stepper=True if (blueprint.rows[:, MOL_SOLVER] == COLLOCATION).any() else None,
+        **window_arrays(n, m, len(blueprint.sizes)),
     )  # fmt: skip
     return sector, ids
 
@@ -359,11 +368,17 @@ def window_arrays(beads, molecules, sizes):
     }
 
 
+def records(beads):
+    """Return `line` and `span` of that many beads: columns of one table, for what is read together to lie together."""
+    table = aligned_zeros((beads, RECORD))
+    return table[:, :8], table[:, 8:12]
+
+
 def aligned_zeros(shape):
-    """Return zeros that begin on a cache line, so that rows of eight floats do not lie across two."""
+    """Return zeros that begin on a pair of cache lines, so that rows of sixteen floats lie on one."""
     size = int(np.prod(shape))
-    room = np.zeros(size + CACHE_LINE)
-    start = -(room.ctypes.data // room.itemsize) % CACHE_LINE
+    room = np.zeros(size + CACHE_LINES)
+    start = -(room.ctypes.data // room.itemsize) % CACHE_LINES
     return room[start : start + size].reshape(shape)
 
 

@@ -20,8 +20,6 @@ from hpcchain.sector.layout import (
     BOOK_RENEWED,
     BOOK_STALE,
     BOOK_WINDOWED,
-    INVERSE_PERIOD,
-    ORIGIN,
     PERIOD,
     SHELL,
     SMALL_BOX,
@@ -30,60 +28,51 @@ from hpcchain.sector.layout import (
     WIDEST,
 )
 from hpcchain.sector.search import joined
+from hpcchain.sector.swept import HALF_TURN, TURN, fraction
 
 FULL, CELL_FULL = 1, 2
-TURN = 4294967296.0
-HALF_TURN = 2147483648
 ROUNDING = 1e-8
 
 
-@inlined
-def fraction(par, k, x):
-    """Return the place of a coordinate in its period, in [0, 1)."""
-    u = (x - par[ORIGIN + k]) * par[INVERSE_PERIOD + k]
-    u -= np.floor(u)
-    return u if u < 1.0 else 0.0
-
-
 @kernel
-def place_centre(par, cells, place, room, fill, where, i, x, y, z, stale, book):
+def place_centre(s, i, x, y, z):
     """Put bead i's centre into its cell; returns 0 or CELL_FULL. In a window its old entry stays.
 
     `place` (N, 4) int32 holds the centre's fractions and cell, `room` the cells' entries (x, y, z, bead) of
     `where.shape[0]`-independent fixed capacity, `fill` their numbers, `where` each bead's entry.
     """
-    fx = fraction(par, 0, x)
-    fy = fraction(par, 1, y)
-    fz = fraction(par, 2, z)
-    cell = (np.int64(fx * cells[0]) * cells[1] + np.int64(fy * cells[1])) * cells[2] + np.int64(fz * cells[2])
-    capacity = cells[3]
-    old = np.int64(place[i, 3])
-    place[i, 0] = np.int64(fx * TURN) - HALF_TURN
-    place[i, 1] = np.int64(fy * TURN) - HALF_TURN
-    place[i, 2] = np.int64(fz * TURN) - HALF_TURN
-    windowed = book[BOOK_WINDOWED] != 0
+    fx = fraction(s.par, 0, x)
+    fy = fraction(s.par, 1, y)
+    fz = fraction(s.par, 2, z)
+    cell = (np.int64(fx * s.cells[0]) * s.cells[1] + np.int64(fy * s.cells[1])) * s.cells[2] + np.int64(fz * s.cells[2])
+    capacity = s.cells[3]
+    old = np.int64(s.place[i, 3])
+    s.place[i, 0] = np.int64(fx * TURN) - HALF_TURN
+    s.place[i, 1] = np.int64(fy * TURN) - HALF_TURN
+    s.place[i, 2] = np.int64(fz * TURN) - HALF_TURN
+    windowed = s.book[BOOK_WINDOWED] != 0
     if windowed and old >= 0:
-        _append(stale, book, BOOK_STALE, old)
+        _append(s.stale, s.book, BOOK_STALE, old)
     if old != cell or windowed:
         if old >= 0 and not windowed:
-            last = old * capacity + fill[old] - 1
-            at = np.int64(where[i])
+            last = old * capacity + s.fill[old] - 1
+            at = np.int64(s.where[i])
             if at != last:
                 for k in range(4):
-                    room[at, k] = room[last, k]
-                where[room[at, 3]] = at
-            fill[old] -= 1
-            place[i, 3] = -1
-        if fill[cell] == capacity:
+                    s.room[at, k] = s.room[last, k]
+                s.where[s.room[at, 3]] = at
+            s.fill[old] -= 1
+            s.place[i, 3] = -1
+        if s.fill[cell] == capacity:
             return CELL_FULL
-        where[i] = cell * capacity + fill[cell]
-        fill[cell] += 1
-        place[i, 3] = cell
-    at = np.int64(where[i])
-    room[at, 0] = place[i, 0]
-    room[at, 1] = place[i, 1]
-    room[at, 2] = place[i, 2]
-    room[at, 3] = i
+        s.where[i] = cell * capacity + s.fill[cell]
+        s.fill[cell] += 1
+        s.place[i, 3] = cell
+    at = np.int64(s.where[i])
+    s.room[at, 0] = s.place[i, 0]
+    s.room[at, 1] = s.place[i, 1]
+    s.room[at, 2] = s.place[i, 2]
+    s.room[at, 3] = i
     return 0
 
 
@@ -99,22 +88,22 @@ def _append(table, book, count, value):
 
 
 @kernel
-def near_beads(par, cells, place, room, fill, reach, i, found):
+def near_beads(s, reach, i):
     """Write to `found` the beads whose centres are within `reach` of bead i's (and i itself); return how many."""
-    capacity = cells[3]
-    nx = cells[0]
-    ny = cells[1]
-    nz = cells[2]
-    home = np.int64(place[i, 3])
+    capacity = s.cells[3]
+    nx = s.cells[0]
+    ny = s.cells[1]
+    nz = s.cells[2]
+    home = np.int64(s.place[i, 3])
     cz = home % nz
     cy = (home // nz) % ny
     cx = home // (nz * ny)
-    px = np.int64(place[i, 0])
-    py = np.int64(place[i, 1])
-    pz = np.int64(place[i, 2])
-    sx = par[PERIOD] / TURN
-    sy = par[PERIOD + 1] / TURN
-    sz = par[PERIOD + 2] / TURN
+    px = np.int64(s.place[i, 0])
+    py = np.int64(s.place[i, 1])
+    pz = np.int64(s.place[i, 2])
+    sx = s.par[PERIOD] / TURN
+    sy = s.par[PERIOD + 1] / TURN
+    sz = s.par[PERIOD + 2] / TURN
     limit = reach * reach
     count = 0
     for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
@@ -128,128 +117,123 @@ def near_beads(par, cells, place, room, fill, reach, i, found):
                 bz = bz + nz if bz < 0 else (bz - nz if bz >= nz else bz)
                 cell = (bx * ny + by) * nz + bz
                 start = cell * capacity
-                for e in range(start, start + fill[cell]):
-                    dx = sx * np.int32(px - room[e, 0])
-                    dy = sy * np.int32(py - room[e, 1])
-                    dz = sz * np.int32(pz - room[e, 2])
-                    found[count] = room[e, 3]
+                for e in range(start, start + s.fill[cell]):
+                    dx = sx * np.int32(px - s.room[e, 0])
+                    dy = sy * np.int32(py - s.room[e, 1])
+                    dz = sz * np.int32(pz - s.room[e, 2])
+                    s.found[count] = s.room[e, 3]
                     count += 1 if dx * dx + dy * dy + dz * dz < limit else 0
-                if count + capacity > len(found):
+                if count + capacity > len(s.found):
                     return -1
     return count
 
 
 @kernel
-def excluded(par, seg, mol, bonded, bond_row, i, j):
+def excluded(s, i, j):
     """Whether two beads of one molecule never collide: bonded ones, or any without self-contact.
 
     In a box shorter than twice a bond a bonded bead's image may collide; then the search tells the images apart.
     """
-    return par[SMALL_BOX] == 0.0 and joined(seg, mol, bonded, bond_row, i, j)
+    return s.par[SMALL_BOX] == 0.0 and joined(s, i, j)
 
 
 @inlined
-def far_apart(par, place, span, i, j):
+def far_apart(s, i, j):
     """Whether two beads' centres are too far apart to be listed, radii considered."""
-    dx = np.int32(np.int64(place[i, 0]) - place[j, 0]) * (par[PERIOD] / TURN)
-    dy = np.int32(np.int64(place[i, 1]) - place[j, 1]) * (par[PERIOD + 1] / TURN)
-    dz = np.int32(np.int64(place[i, 2]) - place[j, 2]) * (par[PERIOD + 2] / TURN)
-    far = span[i, 2] + span[j, 2] + 2.0 * par[SHELL] * (1.0 + ROUNDING) + ROUNDING * par[WIDEST]
+    dx = np.int32(np.int64(s.place[i, 0]) - s.place[j, 0]) * (s.par[PERIOD] / TURN)
+    dy = np.int32(np.int64(s.place[i, 1]) - s.place[j, 1]) * (s.par[PERIOD + 1] / TURN)
+    dz = np.int32(np.int64(s.place[i, 2]) - s.place[j, 2]) * (s.par[PERIOD + 2] / TURN)
+    far = s.span[i, 2] + s.span[j, 2] + 2.0 * s.par[SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[WIDEST]
     return dx * dx + dy * dy + dz * dz >= far * far
 
 
 @kernel
-def reach_of(par, span, i):
+def reach_of(s, i):
     """Return how far from bead i's centre the largest bead's centre may be to be listed [length]."""
-    return span[i, 2] + 0.5 * par[WIDEST] + 2.0 * par[SHELL] * (1.0 + ROUNDING) + ROUNDING * par[WIDEST]
+    return s.span[i, 2] + 0.5 * s.par[WIDEST] + 2.0 * s.par[SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[WIDEST]
 
 
 @kernel
-def relist(
-    par, span, seg, centre, row, neighbour, cells, place, room, fill, where, mark, found, mol, bonded, bond_row, i, x,
-    y, z, t, renewed, stale, book,
-):  # fmt: skip
+def relist(s, i, x, y, z, t):
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
     there is no room; lists are then incomplete and must be built anew.
     """
-    windowed = book[BOOK_WINDOWED] != 0
+    windowed = s.book[BOOK_WINDOWED] != 0
     if windowed:
-        _append(renewed, book, BOOK_RENEWED, i)
-    centre[i, 0] = x
-    centre[i, 1] = y
-    centre[i, 2] = z
-    centre[i, 3] = t
-    if place_centre(par, cells, place, room, fill, where, i, x, y, z, stale, book):
+        _append(s.renewed, s.book, BOOK_RENEWED, i)
+    s.centre[i, 0] = x
+    s.centre[i, 1] = y
+    s.centre[i, 2] = z
+    s.centre[i, 3] = t
+    if place_centre(s, i, x, y, z):
         return CELL_FULL
-    count = near_beads(par, cells, place, room, fill, reach_of(par, span, i), i, found)
+    count = near_beads(s, reach_of(s, i), i)
     if count < 0:
         return CELL_FULL
-    first = np.int64(row[i, 0])
-    old = np.int64(row[i, 1])
+    first = np.int64(s.row[i, 0])
+    old = np.int64(s.row[i, 1])
     for e in range(first, first + old):
-        mark[neighbour[e]] = 1
-    several = par[UNEQUAL] != 0.0 and not windowed
+        s.mark[s.neighbour[e]] = 1
+    several = s.par[UNEQUAL] != 0.0 and not windowed
     kept = 0
     for e in range(count):
-        j = found[e]
-        if j == i or mark[j] > 1 or (several and far_apart(par, place, span, i, j)):
+        j = s.found[e]
+        if j == i or s.mark[j] > 1 or (several and far_apart(s, i, j)):
             continue
-        if mark[j] == 0:
-            if excluded(par, seg, mol, bonded, bond_row, i, j):
+        if s.mark[j] == 0:
+            if excluded(s, i, j):
                 continue
-            if row[j, 1] == row[j, 2]:
-                return _unmark(mark, neighbour, first, old, found, kept)
-            neighbour[np.int64(row[j, 0]) + row[j, 1]] = i
-            row[j, 1] += 1
-        mark[j] = 2
-        found[kept] = j
+            if s.row[j, 1] == s.row[j, 2]:
+                return _unmark(s, first, old, kept)
+            s.neighbour[np.int64(s.row[j, 0]) + s.row[j, 1]] = i
+            s.row[j, 1] += 1
+        s.mark[j] = 2
+        s.found[kept] = j
         kept += 1
     for e in range(first, first + old):
-        j = neighbour[e]
-        if mark[j] == 1:
+        j = s.neighbour[e]
+        if s.mark[j] == 1:
             if windowed:
-                found[kept] = j
+                s.found[kept] = j
                 kept += 1
             else:
-                drop(row, neighbour, j, i)
-        mark[j] = 0
+                drop(s, j, i)
+        s.mark[j] = 0
     for e in range(kept):
-        mark[found[e]] = 0
-    if kept > row[i, 2]:
+        s.mark[s.found[e]] = 0
+    if kept > s.row[i, 2]:
         return FULL
     for e in range(kept):
-        neighbour[first + e] = found[e]
-    row[i, 1] = kept
+        s.neighbour[first + e] = s.found[e]
+    s.row[i, 1] = kept
     return 0
 
 
 @kernel
-def _unmark(mark, neighbour, first, old, found, kept):
+def _unmark(s, first, old, kept):
     for e in range(first, first + old):
-        mark[neighbour[e]] = 0
+        s.mark[s.neighbour[e]] = 0
     for e in range(kept):
-        mark[found[e]] = 0
+        s.mark[s.found[e]] = 0
     return FULL
 
 
 @inlined
-def drop(row, neighbour, j, i):
+def drop(s, j, i):
     """Take bead i out of bead j's list."""
-    start = np.int64(row[j, 0])
-    last = start + row[j, 1] - 1
+    start = np.int64(s.row[j, 0])
+    last = start + s.row[j, 1] - 1
     for g in range(start, last + 1):
-        if neighbour[g] == i:
-            neighbour[g] = neighbour[last]
+        if s.neighbour[g] == i:
+            s.neighbour[g] = s.neighbour[last]
             break
-    row[j, 1] -= 1
+    s.row[j, 1] -= 1
 
 
 @kernel
-def build_lists(
-    par, span, seg, centre, row, neighbour, cells, place, room, fill, where, found, mol, bonded, bond_row, stale, book
-):
+def build_lists(s):
     """Make all lists anew about the present centres.
 
     Returns
@@ -258,33 +242,33 @@ def build_lists(
         0; CELL_FULL: cells need more room; FULL: lists do, and row[:, 1] holds the lengths that they would have.
     """
     status = 0
-    fill[:] = 0
-    book[BOOK_STALE] = 0
-    book[BOOK_RENEWED] = 0
-    for i in range(len(centre)):
-        place[i, 3] = -1
-        if row[i, 3] == VACANT:
+    s.fill[:] = 0
+    s.book[BOOK_STALE] = 0
+    s.book[BOOK_RENEWED] = 0
+    for i in range(len(s.centre)):
+        s.place[i, 3] = -1
+        if s.row[i, 3] == VACANT:
             continue
-        if place_centre(par, cells, place, room, fill, where, i, centre[i, 0], centre[i, 1], centre[i, 2], stale, book):
+        if place_centre(s, i, s.centre[i, 0], s.centre[i, 1], s.centre[i, 2]):
             return CELL_FULL
-    for i in range(len(centre)):
-        if row[i, 3] == VACANT:
-            row[i, 1] = 0
+    for i in range(len(s.centre)):
+        if s.row[i, 3] == VACANT:
+            s.row[i, 1] = 0
             continue
-        count = near_beads(par, cells, place, room, fill, reach_of(par, span, i), i, found)
+        count = near_beads(s, reach_of(s, i), i)
         if count < 0:
             return CELL_FULL
         kept = 0
-        first = np.int64(row[i, 0])
+        first = np.int64(s.row[i, 0])
         for e in range(count):
-            j = found[e]
-            if j == i or far_apart(par, place, span, i, j) or excluded(par, seg, mol, bonded, bond_row, i, j):
+            j = s.found[e]
+            if j == i or far_apart(s, i, j) or excluded(s, i, j):
                 continue
-            if kept < row[i, 2]:
-                neighbour[first + kept] = j
+            if kept < s.row[i, 2]:
+                s.neighbour[first + kept] = j
             kept += 1
-        row[i, 1] = kept
-        if kept > row[i, 2]:
+        s.row[i, 1] = kept
+        if kept > s.row[i, 2]:
             status = FULL
     return status
 
@@ -299,9 +283,9 @@ def clean_lists(s):
         e = np.int64(s.row[i, 0])
         while e < np.int64(s.row[i, 0]) + s.row[i, 1]:
             j = s.neighbour[e]
-            if far_apart(s.par, s.place, s.span, i, j):
-                drop(s.row, s.neighbour, j, i)
-                drop(s.row, s.neighbour, i, j)
+            if far_apart(s, i, j):
+                drop(s, j, i)
+                drop(s, i, j)
             else:
                 e += 1
     s.book[BOOK_STALE] = 0

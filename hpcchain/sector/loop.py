@@ -22,9 +22,11 @@ from hpcchain.sector.layout import (
     BOOK_WINDOWED,
     BY_SCRIPT,
     INVERSE,
+    LATEST,
     MOL_BEADS,
     MOL_FIRST,
     MOL_GHOST,
+    MOL_IMAGE,
     MOL_NUMBER,
     MOL_REOPENED,
     MOL_ROOM,
@@ -41,11 +43,12 @@ from hpcchain.sector.layout import (
     TIE_TIME,
     VACANT,
 )
-from hpcchain.sector.lists import build_lists
+from hpcchain.sector.lists import build_lists, relist
 from hpcchain.sector.message import compare, follow_script
+from hpcchain.sector.prefetch import prefetch
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
-from hpcchain.sector.renew import complete_one, new_segment, relist_at, renew_lists, search_range, settle
+from hpcchain.sector.renew import complete_one, new_segment, renew_lists, search_range, settle
 from hpcchain.sector.search import list_expiry, precedes, stands
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL = range(7)
@@ -58,13 +61,10 @@ def begin(s, m):
     """Make molecule m's segment from its start state in `line`."""
     o = np.int64(0)  # a literal would have every kernel compiled for it once more
     first = s.mol[m, MOL_FIRST]
-    load_start(s.work, o, s.mol, m, s.table, s.graph, s.line)
+    load_start(s.work, o, s.mol, m, s.table, s.graph, s.line, s.stepper)
     refresh(s.work, o, s.mol, m, s.graph)
     s.book[BOOK_SERIAL] += 1
-    new_segment(
-        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, o, m, s.line[first, 6],
-        s.line[first, 7], s.book[BOOK_SERIAL], s.seg[first, 1],
-    )  # fmt: skip
+    new_segment(s, o, m, s.line[first, 6], s.line[first, 7], s.book[BOOK_SERIAL], s.seg[first, 1])
 
 
 @kernel
@@ -85,13 +85,13 @@ def admit(s, m, ticks, rest, base):
     for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
         dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
         x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
-        status = relist_at(s, i, x, y, z, dt)
+        status = relist(s, i, x, y, z, dt)
         if status:
             return status
     s.par[NOW] = ticks
     s.par[NOW + 1] = rest
     _search_molecule(s, m)
-    _settle(s, m, base)
+    settle(s, m, base)
     return 0
 
 
@@ -126,10 +126,7 @@ def enlist(s):
         for c in range(3):
             s.centre[i, c] = s.line[i, c]
         s.centre[i, 3] = 0.0
-    return build_lists(
-        s.par, s.span, s.seg, s.centre, s.row, s.neighbour, s.cells, s.place, s.room, s.fill, s.where, s.found,
-        s.mol, s.bonded, s.bond_row, s.stale, s.book,
-    )  # fmt: skip
+    return build_lists(s)
 
 
 @kernel
@@ -139,31 +136,18 @@ def search_all(s, base):
     for m in range(s.book[BOOK_MOLECULES]):
         if s.mol[m, MOL_GHOST] != VACANT:
             _search_molecule(s, m)
-        _settle(s, m, base)
+        settle(s, m, base)
     queue_build(s.key, s.winner, s.first, s.tag, s.book[BOOK_MOLECULES], base, s.par[TICK])
 
 
 @inlined
 def _search_molecule(s, m):
-    search_range(
-        s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count, s.bonded,
-        s.bond_row, (s.mol, s.table, s.graph, s.work, s.pace), s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS],
-    )  # fmt: skip
-
-
-@inlined
-def _settle(s, m, base):
-    settle(
-        s.par, s.seg, s.when, s.what, s.mol, s.pace, s.first, s.tag, s.key, s.winner, s.script, s.script_at, m, base
-    )  # fmt: skip
+    search_range(s, s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS])
 
 
 @inlined
 def _search_one(s, i):
-    search_range(
-        s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count, s.bonded,
-        s.bond_row, (s.mol, s.table, s.graph, s.work, s.pace), i, np.int64(1),
-    )  # fmt: skip
+    search_range(s, i, np.int64(1))
 
 
 @inlined
@@ -178,16 +162,13 @@ def _end_segment(s, m, ticks, rest):
         return
     complete_one(s, m)
     o = np.int64(0)
-    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3])
-    prepare(s.work, o, s.mol, m, s.graph)
+    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3], s.stepper)
+    prepare(s.work, o, s.mol, m, s.graph, s.stepper)
     remember(s, m)
     learn_pace(s.pace, m, s.pace[m, 3])
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         s.seg[i, 2] = 0
-    new_segment(
-        s.par, s.line, s.span, s.seg, s.mol, s.pace, s.graph, s.series, s.count, s.work, o, m, ticks, rest,
-        s.book[BOOK_SERIAL], o,
-    )  # fmt: skip
+    new_segment(s, o, m, ticks, rest, s.book[BOOK_SERIAL], o)
 
 
 @inlined
@@ -197,7 +178,7 @@ def _renew_list(s, i, ticks, rest):
     dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
     s.count[4] += 1
-    return relist_at(s, i, x, y, z, dt)
+    return relist(s, i, x, y, z, dt)
 
 
 @kernel
@@ -268,7 +249,15 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
         s.count[7] += 1
         return
     gid = s.what[partner, 3] if partner >= 0 else partner
-    record(s.par, s.book, s.count, s.log, log_rows, time, s.what[i, 3], gid, size, moment)
+    record(s, log_rows, time, s.what[i, 3], gid, size, moment)
+
+
+@inlined
+def _ask_for_neighbours(s, i):
+    """Have bead i's neighbours brought to the cache, where its search will want them."""
+    first = np.int64(s.row[i, 0])
+    for e in range(first, first + s.row[i, 1]):
+        prefetch(s.line, np.int64(s.neighbour[e]))
 
 
 @inlined
@@ -277,7 +266,7 @@ def _refresh(s, m, base):
     status = renew_lists(s, m) if s.mol[m, MOL_SOLVER] != BALLISTIC else 0
     if status == 0:
         _search_molecule(s, m)
-        _settle(s, m, base)
+        settle(s, m, base)
     return status
 
 
@@ -303,10 +292,10 @@ def refresh_touched(s, base):
                 complete_one(s, m)
                 x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
                 s.count[4] += 1
-                status = relist_at(s, i, x, y, z, dt)
+                status = relist(s, i, x, y, z, dt)
         if status == 0:
             _search_molecule(s, m)
-            _settle(s, m, base)
+            settle(s, m, base)
     s.book[BOOK_TOUCHED] = 0
     return status
 
@@ -322,7 +311,7 @@ def set_back(s, base):
 def _strayed(s, i, dt):
     """Whether bead i may be out of its list's shell a time dt after its segment's start."""
     if s.span[i, 0] != 0.0:
-        return list_expiry(s.par, s.line, s.span, s.centre, i) <= dt
+        return list_expiry(s, i) <= dt
     far = 0.0
     for c in range(3):
         d = s.line[i, c] + s.line[i, 3 + c] * dt - s.centre[i, c]
@@ -342,11 +331,11 @@ def _go_back(s, holder, partner, ticks, rest, depth, base):
         return -1
     r = s.mol[h, MOL_FIRST] + b
     after_r = s.mol[newer, MOL_FIRST] + b
-    if not stands(s.par, s.line, s.seg, s.mol, r, after_r, ticks, rest, depth, s.what[holder, 3], s.what[partner, 3]):
+    if not stands(s, r, after_r, ticks, rest, depth, s.what[holder, 3], s.what[partner, 3]):
         return -1
     a = s.what[holder, 3]
     b = s.what[partner, 3]
-    tied = not precedes(s.par, s.line, s.seg, s.mol, after_r, ticks, rest, depth, a, b)
+    tied = not precedes(s, after_r, ticks, rest, depth, a, b)
     s.book[BOOK_BACKS] += 1
     aim_back(s, m, s.mol[h, MOL_NUMBER])
     withdraw(s)
@@ -404,6 +393,9 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             return HISTORY_FULL
         s.par[NOW] = ticks
         s.par[NOW + 1] = rest
+        if windowed and earlier(s.par[LATEST], s.par[LATEST + 1], ticks, rest):
+            s.par[LATEST] = ticks
+            s.par[LATEST + 1] = rest
         holder = s.tag[m, 3]
         if holder < 0:
             if holder == BY_SCRIPT:
@@ -421,9 +413,11 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             if _renew_list(s, holder, ticks, rest):
                 return LIST_FULL
             _search_one(s, holder)
-            _settle(s, m, base)
+            settle(s, m, base)
             continue
         depth = s.what[holder, 2]
+        if partner >= 0:
+            prefetch(s.line, partner)
         if partner >= 0 and s.seg[partner, 0] != s.what[holder, 1]:
             s.count[3] += 1
             status = _go_back(s, holder, partner, ticks, rest, depth, base) if windowed else -1
@@ -431,7 +425,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
                 return LIST_FULL
             if status < 0:
                 _search_one(s, holder)
-                _settle(s, m, base)
+                settle(s, m, base)
             continue
         if log_rows > 0 and s.count[12] + MOST_TIES > log_rows:
             return LOG_FULL
@@ -445,6 +439,10 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         crowded = _crowded(s, holder, partner, m, other, ticks, rest, base)
         crowded = crowded or s.mol[m, MOL_GHOST] != OWNED or (other >= 0 and s.mol[other, MOL_GHOST] != OWNED)
         free = s.mol[m, MOL_SOLVER] == BALLISTIC and (other < 0 or s.mol[other, MOL_SOLVER] == BALLISTIC)
+        if free:
+            _ask_for_neighbours(s, holder)
+            if partner >= 0:
+                _ask_for_neighbours(s, partner)
         members = 0
         if crowded or not free:
             members = collide(
@@ -463,10 +461,10 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
                     compare(s, s.group[k])
         if free:
             _search_one(s, holder)
-            _settle(s, m, base)
+            settle(s, m, base)
             if other >= 0:
                 _search_one(s, partner)
-                _settle(s, other, base)
+                settle(s, other, base)
         else:
             for k in range(members):
                 if s.group[k] >= 0 and _refresh(s, s.group[k], base):
@@ -479,16 +477,24 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
 @kernel
 def frame(s, ticks, rest, position, velocity, image):
     """Write owned beads' positions, velocities and image counts at one time, in local order."""
-    solve = (s.mol, s.table, s.graph, s.work, s.pace)
-    for i in range(s.book[BOOK_BEADS]):
-        m = s.seg[i, 3]
-        if s.mol[m, MOL_GHOST] != OWNED:
-            continue
-        dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
-        o = s.mol[m, MOL_ROOM]
-        if i == s.mol[m, MOL_FIRST]:
-            bring(solve, s.line, s.seg, s.series, i, dt, o)
-        x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, o)
+    for m in range(s.book[BOOK_MOLECULES]):
+        if s.mol[m, MOL_GHOST] == OWNED:
+            _read_off(s, m, ticks, rest, position, velocity, image, s.stepper)
+
+
+@kernel
+def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
+    first = s.mol[m, MOL_FIRST]
+    dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
+    o = s.mol[m, MOL_ROOM]
+    if stepper is not None:
+        solve = (s.mol, s.table, s.graph, s.work, s.pace)
+        bring(solve, s.line, s.seg, s.series, first, dt, o)
+    for i in range(first, first + s.mol[m, MOL_BEADS]):
+        if stepper is not None:
+            x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, o)
+        else:
+            x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
         position[i, 0] = x
         position[i, 1] = y
         position[i, 2] = z
@@ -496,4 +502,4 @@ def frame(s, ticks, rest, position, velocity, image):
         velocity[i, 1] = v
         velocity[i, 2] = w
         for c in range(3):
-            image[i, c] = s.mol[m, 10 + c]
+            image[i, c] = s.mol[m, MOL_IMAGE + c]

@@ -48,9 +48,10 @@ from hpcchain.sector.layout import (
     UNMADE,
 )
 from hpcchain.sector.renew import settle
+from hpcchain.sector.swept import sweep
 
 HEAD = 3
-STEP, IMAGE, LENGTH, MEMBERS = 5, 6, 9, 10
+STEP, IMAGE, LENGTH, WRONG, MEMBERS = 5, 6, 9, 10, 11
 BEADS = MEMBERS + 1 + MOST_MEMBERS
 PER_BEAD = 9
 FROM_SCRIPT = -1
@@ -106,6 +107,7 @@ def _write(s, h, out, at):
     for c in range(3):
         out[at + IMAGE + c] = s.mol[h, MOL_IMAGE + c]
     out[at + LENGTH] = s.pace[h, 3]
+    out[at + WRONG] = s.pace[h, 4]
     event = s.mol[h, MOL_EVENT]
     members = s.event[event, 0] if event > 0 else 0
     out[at + MEMBERS] = members
@@ -185,9 +187,7 @@ def take(s, message, row_of, wanted, base):
             count = _want(s, place, row_of, wanted, count)
         s.mol[m, MOL_SCRIPT] = total
         _check(s, m)
-        settle(
-            s.par, s.seg, s.when, s.what, s.mol, s.pace, s.first, s.tag, s.key, s.winner, s.script, s.script_at, m, base
-        )
+        settle(s, m, base)
     return count
 
 
@@ -302,6 +302,9 @@ def follow_script(s, m):
         at += PER_BEAD
     s.pace[m, 1], s.pace[m, 2] = after(s.script[place], s.script[place + 1], s.script[place + LENGTH], s.par[TICK])
     s.pace[m, 3] = s.script[place + LENGTH]
+    s.pace[m, 4] = s.script[place + WRONG]
+    if s.mol[m, MOL_SOLVER] != BALLISTIC:
+        sweep(s, m)
     s.mol[m, MOL_MATCH] = 1
 
 

@@ -36,6 +36,7 @@ from hpcchain.sector.layout import (
     C,
     aligned_zeros,
     cell_arrays,
+    records,
 )
 from hpcchain.sector.lists import clean_lists
 from hpcchain.sector.order import space_order
@@ -226,11 +227,13 @@ class Patch(Engine):
         s.spare[more > 0, 0] = len(s.mol) + last[more > 0]
         s.spare[:, 1] += more
         s.book[BOOK_LOW] = 0
+        line, span = records(len(s.line) + len(seg))
+        line[: len(s.line)], span[: len(s.line)] = s.line, s.span
         self.sector = s._replace(
             mol=extended(s.mol.view(np.float64), len(mol)).view(np.int64),
             seg=np.concatenate([s.seg, seg]),
-            line=extended(s.line, len(seg)),
-            span=extended(s.span, len(seg)),
+            line=line,
+            span=span,
             pace=np.concatenate([s.pace, np.zeros((len(kinds), s.pace.shape[1]))]),
             series=extended(s.series, int(block.sum())),
         )

@@ -31,7 +31,7 @@ def bring(solve, line, seg, series, i, t, o):
     mol, table, graph, work, pace = solve
     m = seg[i, 3]
     if mol[m, MOL_SOLVER] == COLLOCATION:
-        load(work, o, mol, m, table, graph, series, line, t)
+        load(work, o, mol, m, table, graph, series, line, t, True)
 
 
 @kernel

@@ -11,6 +11,7 @@ from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     AT_END,
     BALLISTIC,
+    BOOK_BEADS,
     BY_SCRIPT,
     CAP,
     COLLOCATION,
@@ -29,7 +30,6 @@ from hpcchain.sector.layout import (
     NO_EVENT,
     ORIGIN,
     OWNED,
-    RESOLVE,
     SEGMENT_END,
     SIZE,
     TICK,
@@ -40,218 +40,196 @@ from hpcchain.sector.layout import (
 from hpcchain.sector.lists import relist
 from hpcchain.sector.queue import queue_update
 from hpcchain.sector.search import list_expiry, search_bead
+from hpcchain.sector.swept import sweep
 
 LONGEST = 2.0**20
 REBASE = 0.25
+SOON = 0.5
 
 
 @kernel
-def rebase(par, work, o, mol, m, graph):
+def rebase(s, o, m):
     """Shift a molecule by whole box lengths when its first bead has left the box by a quarter of it.
 
     Shifting rounds the coordinates, so the bond vectors are made anew: a restart finds only the shifted ones.
     """
     moved = False
     for c in range(3):
-        size = par[SIZE + c]
+        size = s.par[SIZE + c]
         if size == 0.0:
             continue
-        away = (work[o + COEF + 8 * c] - par[ORIGIN + c]) / size
+        away = (s.work[o + COEF + 8 * c] - s.par[ORIGIN + c]) / size
         if away < -REBASE or away >= 1.0 + REBASE:
             whole = math.floor(away)
-            mol[m, MOL_IMAGE + c] += np.int64(whole)
+            s.mol[m, MOL_IMAGE + c] += np.int64(whole)
             moved = True
-            for b in range(mol[m, MOL_BEADS]):
-                work[o + (b >> 3) * TILE + (b & 7) + COEF + 8 * c] -= whole * size
+            for b in range(s.mol[m, MOL_BEADS]):
+                s.work[o + (b >> 3) * TILE + (b & 7) + COEF + 8 * c] -= whole * size
     if moved:
-        refresh(work, o, mol, m, graph)
+        refresh(s.work, o, s.mol, m, s.graph)
 
 
 @kernel
-def new_segment(
-    par, line, span, seg, mol, pace, graph, series, count, work, o, m, ticks, rest, serial, depth
-):
+def new_segment(s, o, m, ticks, rest, serial, depth):
     """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
 
     `serial` is a number that no other segment has. Struck beads must be marked in `seg` by the caller beforehand. The
     length asked for follows the molecule's own running mean of realised lengths (NUMERICS 9), so it is a function of
     its history alone.
     """
-    rebase(par, work, o, mol, m, graph)
-    first = mol[m, MOL_FIRST]
-    n = mol[m, MOL_BEADS]
-    solver = mol[m, MOL_SOLVER]
+    rebase(s, o, m)
+    first = s.mol[m, MOL_FIRST]
+    n = s.mol[m, MOL_BEADS]
+    solver = s.mol[m, MOL_SOLVER]
     if solver == BALLISTIC:
-        h = LONGEST * par[TICK]
+        h = LONGEST * s.par[TICK]
     elif solver == COLLOCATION:
-        h = par[MAX_STEP]
+        h = s.par[MAX_STEP]
     else:
-        h = pace[m, 0]
+        h = s.pace[m, 0]
         if h <= 0.0:
-            h = par[FIRST_STEP]
-        h = min(h, par[MAX_STEP])
-    order, h = expand(work, o, mol, m, graph, h, par[TOLERANCE])
+            h = s.par[FIRST_STEP]
+        h = min(h, s.par[MAX_STEP])
+    order, h = expand(s.work, o, s.mol, m, s.graph, h, s.par[TOLERANCE], s.stepper)
     if solver != BALLISTIC:
-        store(work, o, mol, m, series, order)
-    pace[m, 4] = series_error(work, o, n, order, h) if solver == COLLOCATION else 0.0
+        store(s.work, o, s.mol, m, s.series, order)
+    s.pace[m, 4] = series_error(s.work, o, n, order, h) if solver == COLLOCATION else 0.0
     fastest = 0.0
     for b in range(n):
         p = o + (b >> 3) * TILE + (b & 7) + COEF
         i = first + b
-        line[i, 0] = work[p]
-        line[i, 1] = work[p + 8]
-        line[i, 2] = work[p + 16]
-        u = work[p + ROW]
-        v = work[p + ROW + 8]
-        w = work[p + ROW + 16]
-        line[i, 3] = u
-        line[i, 4] = v
-        line[i, 5] = w
-        line[i, 6] = ticks
-        line[i, 7] = rest
-        bend = acceleration_bound(work, o, b) if solver != BALLISTIC else 0.0
+        s.line[i, 0] = s.work[p]
+        s.line[i, 1] = s.work[p + 8]
+        s.line[i, 2] = s.work[p + 16]
+        u = s.work[p + ROW]
+        v = s.work[p + ROW + 8]
+        w = s.work[p + ROW + 16]
+        s.line[i, 3] = u
+        s.line[i, 4] = v
+        s.line[i, 5] = w
+        s.line[i, 6] = ticks
+        s.line[i, 7] = rest
+        bend = acceleration_bound(s.work, o, b) if solver != BALLISTIC else 0.0
         speed = math.sqrt(u * u + v * v + w * w) + bend * h
-        span[i, 0] = bend
-        span[i, 1] = speed
+        s.span[i, 0] = bend
+        s.span[i, 1] = speed
         fastest = max(fastest, speed)
-        seg[i, 0] = serial
-        seg[i, 1] = depth
-        seg[i, 5] = order
-    if fastest * h > par[CAP]:
-        h = par[CAP] / fastest
+        s.seg[i, 0] = serial
+        s.seg[i, 1] = depth
+        s.seg[i, 5] = order
+    if fastest * h > s.par[CAP]:
+        h = s.par[CAP] / fastest
     for i in range(first, first + n):
-        span[i, 3] = h
-    end_ticks, end_rest = after(ticks, rest, h, par[TICK])
-    pace[m, 1] = end_ticks
-    pace[m, 2] = end_rest
-    pace[m, 3] = h
-    count[9] += order
-    count[10] += 1
-    count[13] += n
+        s.span[i, 3] = h
+    end_ticks, end_rest = after(ticks, rest, h, s.par[TICK])
+    s.pace[m, 1] = end_ticks
+    s.pace[m, 2] = end_rest
+    s.pace[m, 3] = h
+    if solver != BALLISTIC and first < s.book[BOOK_BEADS]:
+        sweep(s, m)
+    s.count[9] += order
+    s.count[10] += 1
+    s.count[13] += n
 
 
 @kernel
-def complete(par, line, span, seg, series, count, make, h):
+def complete(s, h):
     """Make the series of the segment in molecule row h, which so far has only its start and bounds.
 
-    `make` is (mol, table, graph, work, pace) of the sector; the last room of the workspace is used, which no member of
-    an event's group has.
+    The last room of the workspace is used, which no member of an event's group has.
     """
-    mol, table, graph, work, pace = make
-    o = np.int64(len(work) // (MOST_MEMBERS + 1) * MOST_MEMBERS)
-    first = mol[h, MOL_FIRST]
-    load_start(work, o, mol, h, table, graph, line)
-    refresh(work, o, mol, h, graph)
-    new_segment(
-        par, line, span, seg, mol, pace, graph, series, count, work, o, h, line[first, 6], line[first, 7],
-        seg[first, 0], seg[first, 1],
-    )  # fmt: skip
+    o = np.int64(len(s.work) // (MOST_MEMBERS + 1) * MOST_MEMBERS)
+    first = s.mol[h, MOL_FIRST]
+    load_start(s.work, o, s.mol, h, s.table, s.graph, s.line, s.stepper)
+    refresh(s.work, o, s.mol, h, s.graph)
+    new_segment(s, o, h, s.line[first, 6], s.line[first, 7], s.seg[first, 0], s.seg[first, 1])
 
 
 @inlined
 def complete_one(s, h):
     """Make the series of the segment in molecule row h if it has none."""
     if s.seg[s.mol[h, MOL_FIRST], 5] == UNMADE:
-        make = (s.mol, s.table, s.graph, s.work, s.pace)
-        complete(s.par, s.line, s.span, s.seg, s.series, s.count, make, h)
+        complete(s, h)
 
 
 @kernel
 def renew_lists(s, m):
-    """Make new lists for those beads of a new segment that would leave their shell during it; 0 or an error."""
+    """Make new lists for those beads of a new segment that would soon leave their shell; 0 or an error.
+
+    Segments last half as long as asked for (`learn_pace`): later than that a list is renewed when it comes to it.
+    """
     first = s.mol[m, MOL_FIRST]
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         s.centre[i, 3] = -1.0
-        if s.span[i, 0] != 0.0 and list_expiry(s.par, s.line, s.span, s.centre, i) < s.span[i, 3]:
+        if s.span[i, 0] != 0.0 and list_expiry(s, i) < SOON * s.span[i, 3]:
             s.count[4] += 1
-            status = relist_at(s, i, s.line[i, 0], s.line[i, 1], s.line[i, 2], 0.0)
+            status = relist(s, i, s.line[i, 0], s.line[i, 1], s.line[i, 2], 0.0)
             if status:
                 return status
     return 0
 
 
 @kernel
-def relist_at(s, i, x, y, z, t):
-    """Make bead i's list anew about (x, y, z); see `relist`."""
-    return relist(
-        s.par, s.span, s.seg, s.centre, s.row, s.neighbour, s.cells, s.place, s.room, s.fill, s.where, s.mark,
-        s.found, s.mol, s.bonded, s.bond_row, i, x, y, z, t, s.renewed, s.stale, s.book,
-    )  # fmt: skip
-
-
-@kernel
-def settle(par, seg, when, what, mol, pace, first_event, tag, key, winner, script, script_at, m, base):
+def settle(s, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
     The end of a ghost that has followed its script so far is what the script has next; where it ends the ghost waits
-    for its owner. Of a contact and a script with
-    one key the contact is first (`tie_less`): it moves both molecules.
+    for its owner. Of a contact and a script with one key the contact is first (`tie_less`): it moves both molecules.
     """
-    start = mol[m, MOL_FIRST]
-    sort = mol[m, MOL_GHOST]
-    if sort != OWNED and mol[m, MOL_MATCH] == 1 and mol[m, MOL_NUMBER] < mol[m, MOL_SCRIPT]:
-        place = script_at[m, mol[m, MOL_NUMBER] + 1]
-        ticks = script[place]
-        rest = script[place + 1]
-        depth = np.int64(script[place + 2])
-        lower = np.int64(script[place + 3])
-        higher = np.int64(script[place + 4])
+    start = s.mol[m, MOL_FIRST]
+    sort = s.mol[m, MOL_GHOST]
+    if sort != OWNED and s.mol[m, MOL_MATCH] == 1 and s.mol[m, MOL_NUMBER] < s.mol[m, MOL_SCRIPT]:
+        place = s.script_at[m, s.mol[m, MOL_NUMBER] + 1]
+        ticks = s.script[place]
+        rest = s.script[place + 1]
+        depth = np.int64(s.script[place + 2])
+        lower = np.int64(s.script[place + 3])
+        higher = np.int64(s.script[place + 4])
         holder = BY_SCRIPT
     else:
         waits = sort == GHOST or sort == VACANT
-        ticks = np.inf if waits else pace[m, 1]
-        rest = np.inf if waits else pace[m, 2]
+        ticks = np.inf if waits else s.pace[m, 1]
+        rest = np.inf if waits else s.pace[m, 2]
         depth = np.int64(0)
-        lower = what[start, 3]
+        lower = s.what[start, 3]
         higher = np.int64(SEGMENT_END)
         holder = AT_END
-    for i in range(start, start + mol[m, MOL_BEADS]):
-        if earlier(ticks, rest, when[i, 0], when[i, 1]):
+    for i in range(start, start + s.mol[m, MOL_BEADS]):
+        if earlier(ticks, rest, s.when[i, 0], s.when[i, 1]):
             continue
-        partner = what[i, 0]
+        partner = s.what[i, 0]
         if partner == NO_EVENT:
             continue
-        a = what[i, 3]
-        b = what[partner, 3] if partner >= 0 else partner
+        a = s.what[i, 3]
+        b = s.what[partner, 3] if partner >= 0 else partner
         lo = min(a, b) if partner >= 0 else a
         hi = max(a, b) if partner >= 0 else b
-        d = what[i, 2]
-        if ticks == when[i, 0] and rest == when[i, 1]:
+        d = s.what[i, 2]
+        if ticks == s.when[i, 0] and rest == s.when[i, 1]:
             same = holder != BY_SCRIPT and hi == higher
             if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
                 continue
-        ticks = when[i, 0]
-        rest = when[i, 1]
+        ticks = s.when[i, 0]
+        rest = s.when[i, 1]
         depth = d
         lower = lo
         higher = hi
         holder = i
-    first_event[m, 0] = ticks
-    first_event[m, 1] = rest
-    tag[m, 0] = depth
-    tag[m, 1] = lower
-    tag[m, 2] = higher
-    tag[m, 3] = holder
-    queue_update(key, winner, first_event, tag, m, (ticks - base) * par[TICK] + rest)
+    s.first[m, 0] = ticks
+    s.first[m, 1] = rest
+    s.tag[m, 0] = depth
+    s.tag[m, 1] = lower
+    s.tag[m, 2] = higher
+    s.tag[m, 3] = holder
+    queue_update(s.key, s.winner, s.first, s.tag, m, (ticks - base) * s.par[TICK] + rest)
 
 
 @kernel
-def search_range(par, line, span, seg, when, what, centre, row, neighbour, series, count, bonded, bond_row, make,
-                 first, n):  # fmt: skip
-    """Search every bead of a range; `make` is (mol, table, graph, work, pace) of the sector."""
-    mol = make[0]
+def search_range(s, first, n):
+    """Search every bead of a range for its earliest event."""
     for i in range(first, first + n):
         lacking = np.int64(0)
         while lacking >= 0:
-            if par[RESOLVE] != 0.0:
-                lacking = search_bead(
-                    par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i,
-                    make,
-                )  # fmt: skip
-            else:
-                lacking = search_bead(
-                    par, line, span, seg, when, what, centre, row, neighbour, series, count, mol, bonded, bond_row, i,
-                    None,
-                )  # fmt: skip
+            lacking = search_bead(s, i, s.stepper)
             if lacking >= 0:
-                complete(par, line, span, seg, series, count, make, lacking)
+                complete(s, lacking)

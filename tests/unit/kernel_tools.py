@@ -9,7 +9,7 @@ from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import chain as chain_kernels
 from hpcchain.propagators import molecule as molecule_kernels
 from hpcchain.propagators.lanes import BLOCK, COEF, HIST, KICK, RHS, ROW, TILE
-from hpcchain.sector import lists, loop, renew, search
+from hpcchain.sector import lists, loop, search, swept
 from hpcchain.sector.layout import (
     GROWTH,
     GROWTH_RATE,
@@ -113,7 +113,7 @@ class Bench:
     def load(self):
         """Bring all start states to the workspace, with bonds and factors."""
         for m in range(len(self.molecules)):
-            molecule_kernels.load_start(*self.args(m), self.s.table, self.s.graph, self.s.line)
+            molecule_kernels.load_start(*self.args(m), self.s.table, self.s.graph, self.s.line, self.s.stepper)
             molecule_kernels.refresh(*self.args(m), self.s.graph)
 
     def rows(self, at, m=0):
@@ -156,7 +156,7 @@ class Bench:
 
     def prepare(self, m=0):
         """Put the state on the bonds."""
-        molecule_kernels.prepare(*self.args(m), self.s.graph)
+        molecule_kernels.prepare(*self.args(m), self.s.graph, self.s.stepper)
 
     def kick(self, bead, n, m=0):
         """Return the (n, 3) velocity change per unit impulse on a bead, and the inverse effective mass."""
@@ -165,7 +165,7 @@ class Bench:
 
     def expand(self, h, tolerance, m=0):
         """Return (order + 1, n, 3) coefficients, segment length and (n,) acceleration bounds."""
-        order, h = molecule_kernels.expand(*self.args(m), self.s.graph, h, tolerance)
+        order, h = molecule_kernels.expand(*self.args(m), self.s.graph, h, tolerance, self.s.stepper)
         series = np.array([self.rows(COEF + ROW * k, m) for k in range(order + 1)])
         bound = [molecule_kernels.acceleration_bound(self.work, self.offset[m], b) for b in range(series.shape[1])]
         return series, h, np.array(bound)
@@ -244,16 +244,18 @@ class Paths:
 
 def search_one(s, i):
     """Search bead i and return (time, partner or code)."""
-    search.search_bead(
-        s.par, s.line, s.span, s.seg, s.when, s.what, s.centre, s.row, s.neighbour, s.series, s.count, s.mol,
-        s.bonded, s.bond_row, i, None,
-    )  # fmt: skip
+    search.search_bead(s, i, s.stepper)
     return s.when[i, 0] * s.par[0] + s.when[i, 1], int(s.what[i, 0])
+
+
+def first_look(s, i):
+    """Return the beads of bead i's list that it is not too far from to meet."""
+    return s.found[: swept.within_reach(s, i)].tolist()
 
 
 def relist_one(s, i, point):
     """Make bead i's list about a point; return the status."""
-    return renew.relist_at(s, i, *point, 0.0)
+    return lists.relist(s, i, *point, 0.0)
 
 
 def enlist(s):
@@ -264,10 +266,7 @@ def enlist(s):
 def set_centres(s, points):
     """Place all list centres and build all lists about them; return the status."""
     s.centre[:, 0:3] = points
-    return lists.build_lists(
-        s.par, s.span, s.seg, s.centre, s.row, s.neighbour, s.cells, s.place, s.room, s.fill, s.where, s.found, s.mol,
-        s.bonded, s.bond_row, s.stale, s.book,
-    )  # fmt: skip
+    return lists.build_lists(s)
 
 
 def cell_counts(s):
@@ -316,5 +315,5 @@ def start(s):
 
 def list_ends(s):
     """Return the times until which the beads' lists are valid."""
-    stay = np.array([search.list_expiry(s.par, s.line, s.span, s.centre, i) for i in range(len(s.line))])
+    stay = np.array([search.list_expiry(s, i) for i in range(len(s.line))])
     return s.line[:, 6] * s.par[0] + s.line[:, 7] + stay

@@ -276,7 +276,7 @@ def test_touching_and_overlapping_pairs():
 
 @pytest.mark.parametrize("just_hit", [False, True])
 def test_an_overlapping_pair_that_parts_but_turns_back_meets_where_it_turns(just_hit):
-    """As within a distance that was widened by what the paths may be wrong: not at the root of a line drawn backwards."""
+    """As within a distance that was widened by what the paths may be wrong: not at a root drawn backwards."""
     assert parabola(-0.5, 0.1, 1.0).pair(0, 1, 1.0, UNTIL, just_hit=just_hit) == pytest.approx(0.2, abs=0.1)
 
 

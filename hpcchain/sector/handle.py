@@ -1,0 +1,162 @@
+"""How kernels are given a sector: by one pointer to a table that says where each of its arrays lies.
+
+Numba hands a tuple of arrays over by value, several words for each array at each call that is not inlined: with some
+fifty arrays such calls cost more than what they do, and most of the time of compiling goes into them. In kernels an
+attribute of a sector is the array itself, taken from the table where it is used. The table is never changed while
+kernels run, and the compiler is told so: it may keep what it has read from it.
+"""
+
+from collections import namedtuple
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+from numba.np.arrayobj import make_array, populate_array
+
+WORDS = 3  # of a field in the table: address, and the lengths of at most two axes
+ELEMENTS = {"f8": types.float64, "i8": types.int64, "i4": types.int32, "i1": types.int8}
+INT64 = ir.IntType(64)
+
+
+class Field:
+    """What a field is: element type and, with two axes, columns and how far apart rows are.
+
+    Parameters
+    ----------
+    text : str
+        As "f8" (one axis), "f8 4" (rows of four), "f8 4/16" (rows of four, sixteen elements apart) or "f8 :" (rows
+        whose length is read from the table).
+    """
+
+    def __init__(self, text):
+        element, _, rows = text.partition(" ")
+        columns, _, apart = rows.partition("/")
+        self.dtype = np.dtype(element)
+        self.axes = 2 if rows else 1
+        self.columns = int(columns) if columns not in ("", ":") else None
+        self.apart = int(apart) if apart else self.columns
+        self.numba = types.Array(ELEMENTS[element], self.axes, "A" if apart else "C")
+
+    def fits(self, array):
+        """Whether an array is of this kind."""
+        if array.dtype != self.dtype or array.ndim != self.axes:
+            return False
+        if self.columns is None:
+            return array.flags.c_contiguous
+        size = self.dtype.itemsize
+        return array.shape[1] == self.columns and (len(array) < 2 or array.strides == (self.apart * size, size))
+
+
+class HandedType(types.Type):
+    """The type, in kernels, of a named tuple of arrays that is handed over by one pointer.
+
+    Parameters
+    ----------
+    name : str
+    fields : dict of str -> Field
+    options : dict of str -> bool
+        Options, and whether they are taken.
+    """
+
+    def __init__(self, name, fields, options):
+        super().__init__(f"{name} {options}")
+        self.fields, self.options = fields, options
+
+
+register_model(HandedType)(models.OpaqueModel)
+
+
+def handed(name, texts, options=()):
+    """Return a named tuple class whose instances kernels take by one pointer.
+
+    Parameters
+    ----------
+    name : str
+    texts : dict of str -> str
+        Fields and what they are (`Field`).
+    options : tuple of str
+        Further fields, None or True. Kernels are compiled anew for each choice of them, without the branches on
+        `option is not None` of a function that is given one which is None.
+    """
+    fields = {field: Field(text) for field, text in texts.items()}
+    kinds = {
+        taken: HandedType(name, fields, dict(zip(options, taken, strict=True)))
+        for taken in product((False, True), repeat=len(options))
+    }
+
+    class Arrays(namedtuple(name, [*fields, *options])):
+        """Arrays by name."""
+
+        @cached_property
+        def whereabouts(self):
+            """(fields, WORDS) int64 array: addresses and lengths of arrays that are what kernels take them for."""
+            found = np.zeros((len(fields), WORDS), dtype=np.int64)
+            for row, (field, what), array in zip(found, fields.items(), self[: len(fields)], strict=True):
+                if not what.fits(array):
+                    raise TypeError(f"{name}.{field}: {array.dtype} {array.shape}, strides {array.strides}, is not "
+                                    f"'{texts[field]}'")
+                row[0] = array.ctypes.data
+                row[1 : 1 + array.ndim] = array.shape
+            return found
+
+        @cached_property
+        def address(self):
+            """Where `whereabouts` lies."""
+            return self.whereabouts.ctypes.data
+
+    Arrays.__name__ = Arrays.__qualname__ = name
+    typeof_impl.register(Arrays)(lambda value, context: kinds[tuple(getattr(value, o) is not None for o in options)])
+    return Arrays
+
+
+@unbox(HandedType)
+def _unbox(typ, value, c):
+    address = c.pyapi.object_getattr_string(value, "address")
+    pointer = cgutils.alloca_once_value(c.builder, cgutils.get_null_value(c.context.get_value_type(typ)))
+    with c.builder.if_then(cgutils.is_not_null(c.builder, address)):
+        c.builder.store(c.pyapi.long_as_voidptr(address), pointer)
+        c.pyapi.decref(address)
+    return NativeValue(c.builder.load(pointer), is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = HandedType
+
+    def generic_resolve(self, typ, attr):
+        if attr in typ.options:
+            return types.boolean if typ.options[attr] else types.none
+        return typ.fields[attr].numba if attr in typ.fields else None
+
+
+@lower_getattr_generic(HandedType)
+def _field(context, builder, typ, value, attr):
+    """Make the array out of its row of the table; what is the same for all sectors is a constant."""
+    if attr in typ.options:
+        return context.get_constant(types.boolean, True) if typ.options[attr] else context.get_dummy_value()
+    field = typ.fields[attr]
+    table = builder.bitcast(value, INT64.as_pointer())
+    first = WORDS * list(typ.fields).index(attr)
+    size = field.dtype.itemsize
+    shape = [_word(builder, table, first + 1)]
+    strides = [INT64(size)]
+    if field.axes == 2:
+        shape.append(_word(builder, table, first + 2) if field.columns is None else INT64(field.columns))
+        strides.insert(0, builder.mul(shape[1], INT64(size)) if field.columns is None else INT64(field.apart * size))
+    array = make_array(field.numba)(context, builder)
+    pointer = builder.inttoptr(_word(builder, table, first), array.data.type)
+    populate_array(array, data=pointer, shape=shape, strides=strides, itemsize=INT64(size), meminfo=None)
+    return array._getvalue()
+
+
+def _word(builder, table, k):
+    """Read a word of the table, which nothing changes while kernels run."""
+    word = builder.load(builder.gep(table, [ir.Constant(INT64, k)], inbounds=True))
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word

@@ -1,0 +1,33 @@
+"""Ask the processor for memory that is wanted soon: it changes nothing but when data arrive."""
+
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+BYTE = ir.IntType(8).as_pointer()
+INT32 = ir.IntType(32)
+
+
+@intrinsic
+def prefetch(typing, array, row):
+    """Ask for the two cache lines that begin with a row of a float64 array with two axes."""
+
+    def generate(context, builder, signature, args):
+        kind = signature.args[0]
+        data = make_array(kind)(context, builder, args[0])
+        stride = builder.extract_value(data.strides, 0)
+        start = builder.gep(builder.bitcast(data.data, BYTE), [builder.mul(args[1], stride)])
+        kind_of_call = ir.FunctionType(ir.VoidType(), [BYTE, INT32, INT32, INT32])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [BYTE], fnty=kind_of_call)
+        for line in (0, 64):
+            builder.call(call, [builder.gep(start, [INT32(line)]), INT32(0), INT32(3), INT32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+if config.DISABLE_JIT:
+
+    def prefetch(array, row):
+        """Do nothing."""

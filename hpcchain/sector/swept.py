@@ -1,0 +1,84 @@
+"""A first look at a bead's neighbours: sixteen bytes tell where each may be during its segment (NUMERICS 9, item 3).
+
+They are the place of the segment's start in 32-bit fractions of the box, whose differences wrap by themselves to the
+nearest image, and how far the bead's surface may reach from there until the segment ends. Whoever is too far by this is
+too far; all others are looked at exactly, so this leaves no trace.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.layout import (
+    GROWTH,
+    GROWTH_RATE,
+    INVERSE_PERIOD,
+    MOL_BEADS,
+    MOL_FIRST,
+    ORIGIN,
+    PERIOD,
+    REACH_MARGIN,
+    REACH_UNIT,
+    TICK,
+    UNBOUNDED,
+)
+
+TURN = 4294967296.0
+HALF_TURN = 2147483648
+
+
+@inlined
+def fraction(par, k, x):
+    """Return the place of a coordinate in its period, in [0, 1)."""
+    u = (x - par[ORIGIN + k]) * par[INVERSE_PERIOD + k]
+    u -= np.floor(u)
+    return u if u < 1.0 else 0.0
+
+
+@kernel
+def sweep(s, m):
+    """Write down where the beads of molecule m may be during its segment; not for single beads, which fly far."""
+    first = s.mol[m, MOL_FIRST]
+    end = s.line[first, 6] * s.par[TICK] + s.line[first, 7] + s.span[first, 3]
+    scale = s.par[GROWTH] + s.par[GROWTH_RATE] * end if s.par[GROWTH_RATE] != 0.0 else s.par[GROWTH]
+    for i in range(first, first + s.mol[m, MOL_BEADS]):
+        for c in range(3):
+            s.swept[i, c] = np.int64(fraction(s.par, c, s.line[i, c]) * TURN) - HALF_TURN
+        reach = (s.span[i, 2] * scale + s.span[i, 1] * s.span[i, 3] + s.pace[m, 4]) / s.par[REACH_UNIT]
+        reach = math.ceil(reach + s.par[REACH_MARGIN]) if reach < UNBOUNDED else UNBOUNDED
+        s.swept[i, 3] = np.int64(min(reach, UNBOUNDED))
+
+
+@inlined
+def within_reach(s, i):
+    """Write those of bead i's list to `found` that it may meet during their segments; return how many."""
+    px = np.int64(s.swept[i, 0])
+    py = np.int64(s.swept[i, 1])
+    pz = np.int64(s.swept[i, 2])
+    own = s.swept[i, 3]
+    sx = s.par[PERIOD] / TURN
+    sy = s.par[PERIOD + 1] / TURN
+    sz = s.par[PERIOD + 2] / TURN
+    unit = s.par[REACH_UNIT]
+    count = 0
+    first = np.int64(s.row[i, 0])
+    for e in range(first, first + s.row[i, 1]):
+        j = np.int64(s.neighbour[e])
+        dx = sx * np.int32(px - s.swept[j, 0])
+        dy = sy * np.int32(py - s.swept[j, 1])
+        dz = sz * np.int32(pz - s.swept[j, 2])
+        far = unit * (np.int64(own) + np.int64(s.swept[j, 3]))
+        s.found[count] = j
+        count += 1 if dx * dx + dy * dy + dz * dz <= far * far or s.swept[j, 3] == UNBOUNDED else 0
+    return count
+
+
+@inlined
+def all_listed(s, i):
+    """Write bead i's whole list to `found`; return how many."""
+    first = np.int64(s.row[i, 0])
+    count = np.int64(s.row[i, 1])
+    for e in range(count):
+        s.found[e] = s.neighbour[first + e]
+    return count
