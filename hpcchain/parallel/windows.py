@@ -299,7 +299,13 @@ class WindowedEngine:
             "imbalance": longest * ranks / total["computing"] if total["computing"] > 0.0 else 1.0,
             "regroupings": self.groups.regroupings,
             "rehomings": self.groups.rehomings,
-        } | {f"seconds_{phase}": total[phase] / ranks for phase in PHASES}
+            "seconds": {phase: spread([one[phase] for one in every]) for phase in PHASES},
+        }
+
+
+def spread(values):
+    """Return least, mean and greatest of the ranks' numbers."""
+    return [min(values), sum(values) / len(values), max(values)]
 
 
 def reason_of(status):
