@@ -12,5 +12,7 @@ if [ -d "$source_cache/$name" ] && [ ! -d "$node_cache/$name" ]; then
     cp -R "$source_cache/$name" "$node_cache/.$name.new"
     mv "$node_cache/.$name.new" "$node_cache/$name"
 fi
+if [ -e "$node_cache/$name/.warm" ]; then exit 0; fi
 unset "${!SLURM_STEP@}" "${!PMI@}" # one process for itself on each node, not a run of several
 echo "$(hostname): $(NUMBA_CACHE_DIR=$node_cache "$@" warmup)"
+touch "$node_cache/$name/.warm"
