@@ -21,6 +21,7 @@ from hpcchain.run.growth import grown_system
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.signals import Signals
+from hpcchain.run.watchdog import Watchdog
 
 LOG = logging.getLogger("hpcchain.simulation")
 PHYSICS = ("box", "molecules", "initial", "propagator", "contact")
@@ -53,7 +54,7 @@ WARMUP_PROPAGATORS = ("", '[propagator]\nname = "collocation"\nstep = 0.05\n')  
 WARMUP_ON_RANKS = 0.4
 
 
-def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wall_limit=None):
+def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wall_limit=None, silence=0.0):
     """Run an input file; return the exit code.
 
     Parameters
@@ -71,12 +72,14 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
     comm : Single or World
     wall_limit : float, optional
         Stop with a checkpoint before this is used up [wall seconds].
+    silence : float
+        After so long without a step each rank writes what it is doing; 0: never [wall seconds].
     """
     limit = WallLimit(wall_limit)
     mpi = mpi_of(comm)
     config = with_end(read_input(path, overrides, mpi), until)
     folder = Path(output if output is not None else config.output.directory)
-    with Signals() as signals, FolderLock(folder, mpi), CompilingNotice():
+    with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         found = newest(folder, mpi) if resume == "auto" else None
         if found is not None:
             checkpoint = timed_read(found, mpi, limit)
@@ -89,7 +92,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
         return Run(comm, config, system, folder, signals, limit=limit).go()
 
 
-def resume(source, until=None, output=None, comm=None, wall_limit=None):
+def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=0.0):
     """Continue a run from its directory or one of its checkpoints; return the exit code.
 
     Parameters
@@ -103,6 +106,8 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None):
     comm : Single or World
     wall_limit : float, optional
         Stop with a checkpoint before this is used up [wall seconds].
+    silence : float
+        After so long without a step each rank writes what it is doing; 0: never [wall seconds].
     """
     limit = WallLimit(wall_limit)
     source, mpi = Path(source), mpi_of(comm)
@@ -113,7 +118,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None):
         raise UsageError(f"{source}: stands in no run's folder checkpoints; say with --output where to write")
     folder = Path(output) if output is not None else home
     copying = home is None or folder.resolve() != home.resolve()
-    with Signals() as signals, FolderLock(folder, mpi), CompilingNotice():
+    with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         path = newest(source, mpi, required=True) if is_run else source
         checkpoint = timed_read(path, mpi, limit)
         config = with_end(config_of(checkpoint, path), until)
@@ -249,6 +254,11 @@ def require_time_left(config, checkpoint, path):
     if config.run.end_time < checkpoint.time:
         raise UsageError(f"{path}: is at time {checkpoint.time}, past the end time {config.run.end_time}; give a later "
                          "--until, or resume an older checkpoint")
+
+
+def watchdog(comm, folder, silence):
+    """Return the watchdog of a run in a folder."""
+    return Watchdog(comm.activity, folder, comm.rank, comm.size, silence)
 
 
 def timed_read(path, mpi, limit):

@@ -8,6 +8,9 @@ from hpcchain.errors import UsageError
 
 WALL_TIME = re.compile(r"(?:(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,12}(?:\.\d*)?)")
 
+SILENCE = 900.0
+"""Wall seconds; compiling on a slow machine is silent, too."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises its complaints, so that one rank prints them; options are never abbreviated."""
@@ -73,11 +76,14 @@ def wall_seconds(text):
     return total
 
 
-def add_wall_limit(parser):
-    """Add --wall-limit to a parser."""
+def add_limits(parser):
+    """Add --wall-limit and --silence to a parser."""
     parser.add_argument("--wall-limit", type=wall_seconds, metavar="TIME",
                         help="stop with a checkpoint and exit code 75 before this wall time is used up (seconds or "
                              "[D-]HH:MM:SS); the end of a Slurm job (SLURM_JOB_END_TIME) is heeded without it")
+    parser.add_argument("--silence", type=finite_time, default=SILENCE, metavar="SECONDS",
+                        help="when nothing has moved for so long, say which rank waits for whom, details in "
+                             f"OUTPUT/stuck; 0: never (default {SILENCE:.0f})")
 
 
 def add_until(parser):

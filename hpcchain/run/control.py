@@ -131,6 +131,7 @@ class Run:
         return map(any, zip(*self.comm.allgather(own), strict=True))
 
     def _interrupted(self):
+        self.comm.activity.step()
         return self.signals.stop or self.signals.save or self._wall_due() or self.limit.near()
 
     def _wall_due(self):

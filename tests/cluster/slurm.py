@@ -107,8 +107,8 @@ class Slurm:
     def _daemon(self, name, *words):
         """Start a program that puts itself into the background."""
         with (self.folder / f"{name}.out").open("w") as out:
-            done = subprocess.run([name, *words], env=os.environ | self.environment, stdin=subprocess.DEVNULL, stdout=out,
-                                  stderr=out, timeout=SOON, check=False)  # fmt: skip
+            done = subprocess.run([name, *words], env=os.environ | self.environment, stdin=subprocess.DEVNULL,
+                                  stdout=out, stderr=out, timeout=SOON, check=False)  # fmt: skip
         if done.returncode:
             raise CannotStart(f"{name} ended with {done.returncode}\n{self.logs()}")
 

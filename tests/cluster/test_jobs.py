@@ -1,7 +1,7 @@
 """The job scripts under a real Slurm: stopped before their time limit, requeued, resumed, to the same bits.
 
-All jobs are submitted at once; each test waits for its own. Skipped, and why is said, where Slurm cannot be started, unless
-HPCCHAIN_NEEDS_SLURM is set.
+All jobs are submitted at once; each test waits for its own. Where Slurm cannot be started they are skipped and say why,
+unless HPCCHAIN_NEEDS_SLURM is set.
 """
 
 import csv
@@ -62,9 +62,9 @@ class Job:
 
     def __init__(self, slurm, folder, *words, **environment):
         self.slurm, self.folder = slurm, folder
-        environment = clean_environment(
-            HPCCHAIN_HOME=str(ROOT), HPCCHAIN_VENV=sys.prefix, HPCCHAIN_SCRATCH=str(slurm.folder / "scratch"), **environment
-        )  # fmt: skip
+        environment |= {"HPCCHAIN_HOME": str(ROOT), "HPCCHAIN_VENV": sys.prefix,
+                        "HPCCHAIN_SCRATCH": str(slurm.folder / "scratch")}  # fmt: skip
+        environment = clean_environment(**environment)
         said = slurm.ask("env", "-i", *(f"{name}={value}" for name, value in (environment | slurm.environment).items()),
                          "sbatch", "--parsable", f"--chdir={folder}", *words)
         assert said.strip().isdigit(), f"{said}\n{slurm.logs()}"
@@ -175,7 +175,9 @@ def test_scaling(jobs, name):
 
 def test_ranks_that_do_not_find_each_other(jobs):
     job = jobs["alone"]
-    assert job.finish()[0] != 0
+    assert job.finish() == [2]
+    said = [line for line in job.log().splitlines() if line.startswith("hpcchain: ")]
+    assert len(said) == 1 and "2 separate runs" in said[0] and "--mpi=" in said[0], job.log()
     assert not (job.folder / "out").exists(), "each rank made a run of its own"
 
 
