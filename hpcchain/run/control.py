@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT
+from hpcchain.io.atomic import make_folder
 from hpcchain.io.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, prune
 from hpcchain.io.collective import together
@@ -174,6 +175,7 @@ class Run:
             self.recorder.close()
             state = System(self.system.box, self.system.topology, self.engine.state(), self.system.physics)
             path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
+            make_folder(path.parent, self.mpi)  # someone may have tidied up
             write_checkpoint(path, self.mpi, state, self.time, self._counters(), self.config.to_toml(),
                              self._perf(), self.engine.ids, self.provenance)
             prune(self.folder / CHECKPOINTS, self.config.output.keep_checkpoints, self.mpi)
