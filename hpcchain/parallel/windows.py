@@ -32,6 +32,7 @@ DESPERATE = 6  # windows taken back in a row before every rank gets all molecule
 SETTLING = 4  # windows that say nothing of what molecules cost: kernels are loaded, and lists grow
 FIRST_LOOK, LAST_LOOK = 8, 256  # windows between two looks at the balance: more and more of them while it is good
 PROGRESS = 0.98  # else moving sectors does not help, and is done less and less often
+URGENT, URGENT_LOOK = 1.15, 32  # an imbalance with which it is tried again at least so often
 WORK = ("computing", "packing", "setting_right", "finishing")
 PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
 WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS = range(7)
@@ -237,7 +238,8 @@ class WindowedEngine:
         found = imbalance(np.array(self.comm.allgather(self.cost(self) - self.weighed)))
         uneven = found > UNEVEN
         helps, self.imbalance = uneven and found < PROGRESS * self.imbalance, found
-        self.between = FIRST_LOOK if helps else min(2 * self.between, LAST_LOOK)
+        most = URGENT_LOOK if found > URGENT else LAST_LOOK
+        self.between = FIRST_LOOK if helps else min(2 * self.between, most)
         self.look = windows + self.between
         if uneven:
             self._regroup()

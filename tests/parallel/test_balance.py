@@ -13,7 +13,7 @@ from hpcchain.parallel.threads import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.layout import C
 
-RANKS, EVEN = 8, (2, 2, 2)
+RANKS, EVEN = 8, (2, 1, 4)
 
 
 def counted(engine):
@@ -23,61 +23,75 @@ def counted(engine):
 
 def places(low, counts, pitch):
     """Return the points of a lattice."""
-    return np.array(list(np.ndindex(*counts))) * pitch + np.array(low)
+    return np.array(list(np.ndindex(*map(int, counts)))) * pitch + np.array(low)
 
 
-def slab():
-    """Monomers: a dense slab at one wall of the box's long side, and a thin gas."""
+def slab(n):
+    """Monomers: a dense slab at one end of the box's long side, and a thin gas."""
     rng = np.random.default_rng(1)
-    dense = places((0.6, 0.6, 0.6), (9, 9, 4), 1.15)
-    thin = places((1.0, 1.0, 7.0), (4, 4, 5), np.array([2.6, 2.6, 3.2]))
-    return boxed([bead(x, rng.normal(size=3)) for x in np.concatenate([dense, thin])], (10.4, 10.4, 23.0))
+    dense = places((0.6, 0.6, 0.6), (2 * n, 2 * n, n), 1.15)
+    edge, thick = 2.3 * n, 1.15 * n
+    thin = places((1.0, 1.0, thick + 2.0), (edge // 3.5, edge // 3.5, 0.7 * n), 3.5)
+    box = (edge, edge, thick + 3.5 * (0.7 * n) + 4.0)
+    return boxed([bead(x, rng.normal(size=3)) for x in np.concatenate([dense, thin])], box)
 
 
-def droplet():
+def droplet(n):
     """Monomers: a dense ball off the middle of the box, and a thin gas."""
     rng = np.random.default_rng(2)
-    centre = np.array([6.0, 6.0, 6.0])
-    dense = places((0.5, 0.5, 0.5), (11, 11, 11), 1.15)
-    thin = places((0.5, 0.5, 0.5), (6, 6, 6), 3.6)
+    radius = 1.15 * n
+    centre, edge = np.full(3, radius + 1.0), 4.4 * radius
+    dense = places((0.5, 0.5, 0.5), (2 * n + 2,) * 3, 1.15)
+    thin = places((0.5, 0.5, 0.5), (edge // 4.0,) * 3, 4.0)
     distance = [np.linalg.norm(x - centre, axis=1) for x in (dense, thin)]
-    points = np.concatenate([dense[distance[0] < 4.7], thin[distance[1] > 5.9]])
-    return boxed([bead(x, rng.normal(size=3)) for x in points], (21.6, 21.6, 21.6))
+    points = np.concatenate([dense[distance[0] < radius], thin[distance[1] > radius + 1.2]])
+    return boxed([bead(x, rng.normal(size=3)) for x in points], (edge,) * 3)
 
 
-def lengths():
+def lengths(n):
     """Chains of 12 and of 3, and monomers, each sort in a part of the box of its own."""
     rng = np.random.default_rng(3)
-    molecules = [rod(x, 0, 12, rng.normal(size=3)) for x in places((0.5, 0.6, 0.6), (1, 7, 4), 1.2)]
-    molecules += [rod(x, 0, 3, rng.normal(size=3)) for x in places((0.5, 0.6, 7.0), (3, 4, 2), np.array([4.0, 2.2, 2.2]))]
-    molecules += [bead(x, rng.normal(size=3)) for x in places((1.0, 1.0, 13.0), (5, 4, 4), np.array([2.4, 2.2, 2.5]))]
-    return boxed(molecules, (13.0, 9.0, 24.0))
-
-
-SYSTEMS = {"slab": (slab, 1.2), "droplet": (droplet, 1.2), "lengths": (lengths, 1.2)}
+    edge, thick = 2.5 * n, 1.25 * n
+    pitch = np.array([12.6, 1.25, 1.25])
+    molecules = [rod(x, 0, 12, rng.normal(size=3)) for x in places((0.5, 0.6, 0.6), (2, 2 * n, n), pitch)]
+    pitch = np.array([4.0, 2.5, 2.2])
+    molecules += [rod(x, 0, 3, rng.normal(size=3)) for x in places((0.5, 0.6, thick + 1.0), (6, n, n // 2), pitch)]
+    pitch = np.array([2.8, 2.8, 2.8])
+    start = (1.0, 1.0, 2.0 * thick + 2.0)
+    molecules += [bead(x, rng.normal(size=3)) for x in places(start, (9, edge // 2.8, n), pitch)]
+    return boxed(molecules, (25.4, edge, 2.0 * thick + 2.8 * n + 4.0))
 
 
 def imbalances(system, end, **options):
-    """Return (imbalance since the look before, times that all ghosts were chosen anew) at six times of a run."""
+    """Return the imbalance over the first and over the second half of a run, and how often sectors were looked at."""
 
     def body(exchange):
         engine, found = WindowedEngine(system, exchange, cost=counted, **options), []
-        for time in np.linspace(0.0, end, 7)[1:]:
-            engine.advance(float(time))
-            report = engine.window_report()
-            found.append((report["imbalance"], report["regroupings"]))
-        return found
+        for time in (0.5 * end, end):
+            engine.advance(time)
+            found.append(engine.window_report()["imbalance"])
+        return [*found, engine.groups.regroupings]
 
     return on_ranks(RANKS, body)[0]
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_sectors_follow_the_cost(name):
-    make, end = SYSTEMS[name]
-    system = make()
-    even = imbalances(system, end, sectors=EVEN)
-    moved = imbalances(system, end)
-    assert min(value for value, _ in even) > 2.0, even
-    assert min(value for value, _ in moved[3:]) < 1.15 and np.mean([value for value, _ in moved[3:]]) < 1.2, moved
-    require_same(serial(system, end), parallel(system, end, RANKS, cost=counted), f"{name}, sectors moved")
-    assert moved[-1][1] >= 3, moved
+def followed(system, end):
+    """Return the imbalances of the even split and of sectors that move; these must leave the bits of one rank."""
+    even, moved = imbalances(system, end, sectors=EVEN), imbalances(system, end)
+    require_same(serial(system, end), parallel(system, end, RANKS, cost=counted), "sectors moved")
+    assert moved[2] >= 3, f"sectors were moved only {moved[2]} times"
+    return even, moved
+
+
+def test_sectors_follow_the_cost():
+    """Few beads: their number of contacts in a few windows is mostly chance, and a rank's cannot be told to a tenth."""
+    even, moved = followed(slab(7), 1.2)
+    assert even[1] > 2.0 and moved[1] < 0.5 * even[1] and moved[1] < 1.4, f"even {even}, moved {moved}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("system", "end"), [(slab(14), 1.6), (droplet(11), 1.6), (lengths(14), 0.8)],
+                         ids=["slab", "droplet", "lengths"])  # fmt: skip
+def test_costs_become_equal(system, end):
+    even, moved = followed(system, end)
+    assert min(even[:2]) > 2.0 and moved[1] < 1.15, f"even {even}, moved {moved}"
