@@ -77,6 +77,10 @@ until_done() {
         fi
         scontrol requeue "$SLURM_JOB_ID" && sleep 60 # requeueing ends this script
     fi
+    if [ "$code" = 0 ] && [ -z "$(newest "$folder")" ]; then # srun may end so when it could not start the ranks
+        echo "the launcher says that all is well, but nothing has run" >&2
+        exit 70
+    fi
     exit "$code"
 }
 

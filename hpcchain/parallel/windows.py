@@ -94,12 +94,12 @@ class WindowedEngine:
             self.window,
         )
         self.seconds = dict.fromkeys(PHASES, 0.0)
+        self.statistics = dict.fromkeys(("windows", "passes", "undone", "messages", "floats"), 0)
         self.processor = 0.0
         self.cost = cost or processor_seconds
         self.weighed = self.reported = self.cost(self)
         self.imbalance = math.inf
         self.window_weighed, self.look, self.between = 0, SETTLING + FIRST_LOOK, FIRST_LOOK
-        self.statistics = dict.fromkeys(("windows", "passes", "undone", "messages", "floats"), 0)
 
     @property
     def patch(self):

@@ -1,8 +1,10 @@
 """A Slurm of one node in a folder of its own: own munge, ports and configuration, no systemd, no cgroups."""
 
+import contextlib
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -43,6 +45,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0,sched_min_interval=0
 ReturnToService=2
 KillWait=5
+MessageTimeout=60
 InactiveLimit=0
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 \
 RealMemory=1000 State=UNKNOWN
@@ -113,22 +116,46 @@ class Slurm:
             raise CannotStart(f"{name} ended with {done.returncode}\n{self.logs()}")
 
     def ask(self, *words, **environment):
-        """Run one of Slurm's commands and return what it says."""
+        """Run one of Slurm's commands and return what it says, its complaints only when it fails."""
         done = subprocess.run(list(map(str, words)), env=os.environ | environment | self.environment, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)  # fmt: skip
-        return done.stdout
+        return done.stdout if done.returncode == 0 else done.stdout + done.stderr
 
     def logs(self):
         """Return the last lines of the daemons' logs."""
         files = [*self.folder.glob("*.log"), *self.folder.glob("*.out")]
         return "\n".join(f"{path.name}: {path.read_text(errors='replace')[-500:]}" for path in sorted(files))
 
+    def cancel_all(self):
+        """Cancel all jobs and wait until none is left, for a while."""
+        self.ask("scancel", "--full", f"--user={os.geteuid()}")
+        limit = time.monotonic() + SOON
+        while self.ask("squeue", "--noheader").strip() and time.monotonic() < limit:
+            time.sleep(0.1)
+
+    def children(self):
+        """Return the process numbers of what belongs to this Slurm, by the configuration that it was started with."""
+        mark, found = f"SLURM_CONF={self.environment['SLURM_CONF']}".encode(), []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                if mark in path.read_bytes().split(b"\0") and int(path.parent.name) != os.getpid():
+                    found.append(int(path.parent.name))
+        return found
+
     def stop(self):
-        """End what was started, the daemons' children first."""
+        """End what was started: the daemons, then what they have left behind."""
         for name in ("slurmd", "slurmctld", "munged"):
             path = self.folder / f"{name}.pid"
             if path.exists() and path.read_text().strip().isdigit():
-                subprocess.run(["kill", path.read_text().strip()], check=False, stderr=subprocess.DEVNULL)
+                end(int(path.read_text()), signal.SIGTERM)
+        for number in self.children():
+            end(number, signal.SIGKILL)
+
+
+def end(number, how):
+    """Send a signal to a process that may be gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(number, how)
 
 
 def free_ports(count):
