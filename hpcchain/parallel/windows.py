@@ -218,11 +218,13 @@ class WindowedEngine:
             self.processor += thread_time() - processor
 
     def _regroup(self, **options):
-        if self.statistics["windows"] - self.window_weighed >= FIRST_LOOK:
+        long_enough = self.statistics["windows"] - self.window_weighed >= FIRST_LOOK
+        if long_enough:
             options["cost"] = self.cost(self) - self.weighed
         with self._spent("regrouping"):
             self.groups.regroup(self.now, self.window, **options)
-        self._weigh()
+        if long_enough:
+            self._weigh()
 
     def _weigh(self):
         """Begin to measure anew what molecules cost."""
