@@ -2,6 +2,7 @@
 
 import logging
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.control import Run
 from hpcchain.run.from_file import system_from_file
 from hpcchain.run.growth import grown_system
+from hpcchain.run.limit import WallLimit
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.signals import Signals
+from hpcchain.run.watchdog import Watchdog
 
 LOG = logging.getLogger("hpcchain.simulation")
 PHYSICS = ("box", "molecules", "initial", "propagator", "contact")
@@ -51,7 +54,7 @@ WARMUP_PROPAGATORS = ("", '[propagator]\nname = "collocation"\nstep = 0.05\n')  
 WARMUP_ON_RANKS = 0.4
 
 
-def run(path, output=None, until=None, overrides=(), resume=None, comm=None):
+def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wall_limit=None, silence=0.0):
     """Run an input file; return the exit code.
 
     Parameters
@@ -67,24 +70,29 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None):
     resume : str, optional
         "auto": go on from the newest whole checkpoint of the output directory, if there is one.
     comm : Single or World
+    wall_limit : float, optional
+        Stop with a checkpoint before this is used up [wall seconds].
+    silence : float
+        After so long without a step each rank writes what it is doing; 0: never [wall seconds].
     """
+    limit = WallLimit(wall_limit)
     mpi = mpi_of(comm)
     config = with_end(read_input(path, overrides, mpi), until)
     folder = Path(output if output is not None else config.output.directory)
-    with Signals() as signals, FolderLock(folder, mpi), CompilingNotice():
+    with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         found = newest(folder, mpi) if resume == "auto" else None
         if found is not None:
-            checkpoint = read_checkpoint(found, mpi)
+            checkpoint = timed_read(found, mpi, limit)
             require_same_physics(config, checkpoint, found)
-            return continued(checkpoint, found, config, folder, signals, comm)
+            return continued(checkpoint, found, config, folder, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
-        system = start_system(config, signals, comm)
+        system = start_system(config, signals, comm, limit)
         folders.open_folder(folder, config, mpi)
         folders.cut_back(folder, 0.0, 0, 0, mpi)
-        return Run(comm, config, system, folder, signals).go()
+        return Run(comm, config, system, folder, signals, limit=limit).go()
 
 
-def resume(source, until=None, output=None, comm=None):
+def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=0.0):
     """Continue a run from its directory or one of its checkpoints; return the exit code.
 
     Parameters
@@ -96,7 +104,12 @@ def resume(source, until=None, output=None, comm=None):
     output : path, optional
         Another directory to write to; the output that the checkpoint counts is brought along.
     comm : Single or World
+    wall_limit : float, optional
+        Stop with a checkpoint before this is used up [wall seconds].
+    silence : float
+        After so long without a step each rank writes what it is doing; 0: never [wall seconds].
     """
+    limit = WallLimit(wall_limit)
     source, mpi = Path(source), mpi_of(comm)
     require_exists(source, mpi)
     is_run = root_does(mpi, source, "looking at it", source.is_dir)
@@ -105,15 +118,15 @@ def resume(source, until=None, output=None, comm=None):
         raise UsageError(f"{source}: stands in no run's folder checkpoints; say with --output where to write")
     folder = Path(output) if output is not None else home
     copying = home is None or folder.resolve() != home.resolve()
-    with Signals() as signals, FolderLock(folder, mpi), CompilingNotice():
+    with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         path = newest(source, mpi, required=True) if is_run else source
-        checkpoint = read_checkpoint(path, mpi)
+        checkpoint = timed_read(path, mpi, limit)
         config = with_end(config_of(checkpoint, path), until)
         require_time_left(config, checkpoint, path)
         if copying:
             folders.refuse_occupied(folder, mpi)
             path = folders.bring_along(home, path, checkpoint.counters.get("part", 0), folder, mpi)
-        return continued(checkpoint, path, config, folder, signals, comm)
+        return continued(checkpoint, path, config, folder, signals, comm, limit)
 
 
 def build(path, out, overrides=(), comm=None):
@@ -175,7 +188,7 @@ def with_end(config, until):
     return config if until is None else replace(config, run=replace(config.run, end_time=float(until)))
 
 
-def start_system(config, signals, comm=None):
+def start_system(config, signals, comm=None, limit=None):
     """Return the System that an input starts from, the whole on every rank; collective."""
     method = config.initial.method
     if method == "explicit":
@@ -183,7 +196,8 @@ def start_system(config, signals, comm=None):
     if method == "file":
         return system_from_file(config, comm)
     LOG.info("growing the initial configuration")
-    return grown_system(config, lambda part: LOG.debug("grown to %.3f of full size", part), lambda: signals.stop, comm)
+    return grown_system(config, lambda part: LOG.debug("grown to %.3f of full size", part),
+                        lambda: signals.stop or (limit is not None and limit.near()), comm)
 
 
 def config_of(checkpoint, path):
@@ -242,7 +256,20 @@ def require_time_left(config, checkpoint, path):
                          "--until, or resume an older checkpoint")
 
 
-def continued(checkpoint, path, config, folder, signals, comm):
+def watchdog(comm, folder, silence):
+    """Return the watchdog of a run in a folder."""
+    return Watchdog(comm.activity, folder, comm.rank, comm.size, silence)
+
+
+def timed_read(path, mpi, limit):
+    """Return the checkpoint of a path; how long that takes is a first guess of how long writing one will take."""
+    begin = time.monotonic()
+    checkpoint = read_checkpoint(path, mpi)
+    limit.saved(time.monotonic() - begin)
+    return checkpoint
+
+
+def continued(checkpoint, path, config, folder, signals, comm, limit):
     """Continue a run from a checkpoint in its directory; return the exit code."""
     mpi = mpi_of(comm)
     require_time_left(config, checkpoint, path)
@@ -253,4 +280,4 @@ def continued(checkpoint, path, config, folder, signals, comm):
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
     folders.open_folder(folder, config, mpi)
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
-    return Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters).go()
+    return Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit).go()

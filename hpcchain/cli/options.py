@@ -2,8 +2,14 @@
 
 import argparse
 import math
+import re
 
 from hpcchain.errors import UsageError
+
+WALL_TIME = re.compile(r"(?:(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,12}(?:\.\d*)?)")
+
+SILENCE = 900.0
+"""Wall seconds; compiling on a slow machine is silent, too."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,6 +58,32 @@ def finite_time(text):
     if not (math.isfinite(value) and value >= 0.0):
         raise argparse.ArgumentTypeError(f"{text!r} is not a simulated time: give a finite number that is not negative")
     return value
+
+
+def wall_seconds(text):
+    """Return the seconds of a wall time: a number of them, MM:SS, HH:MM:SS, or D-HH:MM:SS as Slurm writes it.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        When the text is none of these, or no time is left by it.
+    """
+    found = WALL_TIME.fullmatch(text)
+    days, hours, minutes, seconds = found.groups(default="0") if found else ("0",) * 4
+    total = 86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
+    if not total > 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a wall time: give seconds, MM:SS, HH:MM:SS or D-HH:MM:SS")
+    return total
+
+
+def add_limits(parser):
+    """Add --wall-limit and --silence to a parser."""
+    parser.add_argument("--wall-limit", type=wall_seconds, metavar="TIME",
+                        help="stop with a checkpoint and exit code 75 before this wall time is used up (seconds or "
+                             "[D-]HH:MM:SS); the end of a Slurm job (SLURM_JOB_END_TIME) is heeded without it")
+    parser.add_argument("--silence", type=finite_time, default=SILENCE, metavar="SECONDS",
+                        help="when nothing has moved for so long, say which rank waits for whom, details in "
+                             f"OUTPUT/stuck; 0: never (default {SILENCE:.0f})")
 
 
 def add_until(parser):

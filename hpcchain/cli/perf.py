@@ -5,6 +5,7 @@ from pathlib import Path
 from hpcchain.cli.options import add_command
 from hpcchain.cli.table import aligned
 from hpcchain.errors import DataError
+from hpcchain.observe.timers import WITHIN
 
 HEADER = ("phase", "min [s]", "avg [s]", "max [s]", "share", "max/avg")
 TOTAL = "total"
@@ -57,15 +58,25 @@ def table(phases):
     Parameters
     ----------
     phases : dict of str -> (min, avg, max)
-        Wall seconds over ranks; a "total" is the whole run's, and without one the phases' sum is.
+        Wall seconds over ranks; a "total" is the whole run's, and without one the phases' sum is. A part of a phase,
+        "phase: part", stands below it and is not counted again.
     """
-    parts = {name: times for name, times in phases.items() if name != TOTAL}
-    counted = sum(average for _, average, _ in parts.values())
+    whole = {name: times for name, times in phases.items() if name != TOTAL and WITHIN not in name}
+    counted = sum(average for _, average, _ in whole.values())
     total = phases[TOTAL][1] if TOTAL in phases else counted
-    rows = [line(name, times, total) for name, times in sorted(parts.items(), key=lambda item: -item[1][1])]
+    rows = []
+    for name, times in by_average(whole):
+        rows.append(line(name, times, total))
+        within = {part: times for part, times in phases.items() if part.startswith(name + WITHIN)}
+        rows += [line("  " + part.removeprefix(name + WITHIN), times, total) for part, times in by_average(within)]
     rest = ("rest", "", f"{total - counted:.3f}", "", share(total - counted, total), "")
     last = [rest, line(TOTAL, phases[TOTAL], total)] if TOTAL in phases else []
     return aligned([HEADER, *rows, *last])
+
+
+def by_average(phases):
+    """Return the (name, times) of phases, those that took longest on average first."""
+    return sorted(phases.items(), key=lambda item: -item[1][1])
 
 
 def line(name, times, total):

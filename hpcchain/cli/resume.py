@@ -1,6 +1,6 @@
 """`hpcchain resume`: continue a run from a checkpoint, to the bits of one that was never stopped."""
 
-from hpcchain.cli.options import add_command, add_until
+from hpcchain.cli.options import add_command, add_limits, add_until
 
 
 def add_parser(sub):
@@ -9,6 +9,7 @@ def add_parser(sub):
     parser.add_argument("source", metavar="DIR|CHECKPOINT.h5",
                         help="a run's directory (its newest whole checkpoint is taken) or one checkpoint")
     add_until(parser)
+    add_limits(parser)
     parser.add_argument("--output", metavar="DIR", help="write there instead of the run's own directory")
 
 
@@ -16,4 +17,5 @@ def execute(args):
     """Continue the run on all ranks; return the exit code."""
     from hpcchain import simulation
 
-    return simulation.resume(args.source, until=args.until, output=args.output, comm=args.comm)
+    return simulation.resume(args.source, until=args.until, output=args.output, comm=args.comm,
+                             wall_limit=args.wall_limit, silence=args.silence)

@@ -1,6 +1,6 @@
 """`hpcchain run`: from an input file to trajectories and checkpoints."""
 
-from hpcchain.cli.options import add_command, add_set, add_until
+from hpcchain.cli.options import add_command, add_limits, add_set, add_until
 
 
 def add_parser(sub):
@@ -12,6 +12,7 @@ def add_parser(sub):
     add_set(parser)
     parser.add_argument("--resume", choices=["auto"],
                         help="auto: continue from the newest whole checkpoint in the output directory if there is one")
+    add_limits(parser)
 
 
 def execute(args):
@@ -19,4 +20,4 @@ def execute(args):
     from hpcchain import simulation
 
     return simulation.run(args.input, output=args.output, until=args.until, overrides=args.overrides,
-                          resume=args.resume, comm=args.comm)
+                          resume=args.resume, comm=args.comm, wall_limit=args.wall_limit, silence=args.silence)

@@ -3,6 +3,9 @@
 import time
 from contextlib import contextmanager
 
+WITHIN = ": "
+"""What stands between a phase and a part of it in the part's name."""
+
 
 class Timers:
     """Named stop watches.
@@ -32,9 +35,16 @@ class Timers:
         """Wall seconds since the start."""
         return time.perf_counter() - self.begin
 
-    def table(self, comm):
-        """Return dict of phase -> (min, avg, max) wall seconds over ranks; collective."""
-        own = dict(self.seconds, total=self.wall)
+    def table(self, comm, parts=None):
+        """Return dict of phase -> (min, avg, max) wall seconds over ranks; collective.
+
+        Parameters
+        ----------
+        comm : Single or World
+        parts : dict of str -> float, optional
+            This rank's wall seconds in parts of phases, named "phase: part".
+        """
+        own = dict(self.seconds, total=self.wall, **(parts or {}))
         every = comm.allgather(own)
         names = {name for rank in every for name in rank}
         columns = {name: [rank.get(name, 0.0) for rank in every] for name in names}

@@ -10,7 +10,8 @@ from array import array
 from functools import cached_property
 
 from hpcchain.errors import UsageError
-from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.activity import Activity
+from hpcchain.parallel.launcher import joined_by_nobody, launched
 
 POLL_SECONDS = 0.002
 OPS = {"sum": "add", "min": "minimum", "max": "maximum"}
@@ -25,11 +26,16 @@ class Single:
         0 and 1.
     mpi : None
         What h5py's parallel driver takes; there is none.
+    activity : Activity
+        Says whom this rank waits for.
     """
 
     rank = 0
     size = 1
     mpi = None
+
+    def __init__(self):
+        self.activity = Activity()
 
     def barrier(self):
         """Wait until every rank is here."""
@@ -85,6 +91,7 @@ class World(Single):
     """
 
     def __init__(self, mpi):
+        super().__init__()
         self.mpi = mpi
         self.rank = mpi.Get_rank()
         self.size = mpi.Get_size()
@@ -95,25 +102,29 @@ class World(Single):
         """What the windowed engine talks through, on a communicator of its own; the first use is collective."""
         from hpcchain.parallel.exchange import Exchange  # needs numpy, which a --help does not
 
-        return Exchange(self.mpi)
+        return Exchange(self.mpi, self.activity)
 
     def barrier(self):
-        self.mpi.Barrier()
+        with self.activity.waiting():
+            self.mpi.Barrier()
 
     def bcast(self, value, root=0):
-        return self.mpi.bcast(value, root=root)
+        with self.activity.waiting(root):
+            return self.mpi.bcast(value, root=root)
 
     def gather(self, value, root=0):
-        return self.mpi.gather(value, root=root)
+        with self.activity.waiting():
+            return self.mpi.gather(value, root=root)
 
     def allgather(self, value):
-        return self.mpi.allgather(value)
+        with self.activity.waiting():
+            return self.mpi.allgather(value)
 
     def allreduce(self, value, op="sum"):
-        return combine(self.mpi.allgather(value), op)
+        return combine(self.allgather(value), op)
 
     def any(self, flag):
-        return any(self.mpi.allgather(bool(flag)))
+        return any(self.allgather(bool(flag)))
 
     def agree(self, outcome, patience=None):
         mine = array("q", outcome)
@@ -162,6 +173,8 @@ def world():
         When the launcher started several processes that MPI does not join to one run.
     """
     announced, _ = launched()
+    if joined_by_nobody():
+        raise UsageError(singletons(announced, "srun without a process manager interface"))
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -189,5 +202,5 @@ def singletons(announced, library):
     return (
         f"the launcher started {announced} ranks, but each finds itself alone under {library}: they would be "
         f"{announced} separate runs. Use the launcher of that MPI (its own mpirun; under Slurm a fitting "
-        "srun --mpi=...), or load the MPI that the launcher belongs to"
+        "srun --mpi=..., for example --mpi=pmix), or load the MPI that the launcher belongs to"
     )

@@ -3,6 +3,8 @@
 import numpy as np
 from mpi4py import MPI
 
+from hpcchain.parallel.activity import Activity
+
 TAG = 7
 
 
@@ -13,24 +15,29 @@ class Exchange:
     ----------
     mpi : mpi4py.MPI.Comm
         Copied, so that no message of the engine's is taken for another.
+    activity : Activity, optional
+        Told whom this rank waits for.
 
     Attributes
     ----------
     rank, size : int
     """
 
-    def __init__(self, mpi):
+    def __init__(self, mpi, activity=None):
         self._mpi = mpi.Dup()
         self.rank, self.size = mpi.Get_rank(), mpi.Get_size()
+        self._activity = activity or Activity()
 
     def allgather(self, value):
         """Return the list of every rank's object, in rank order; between windows only."""
-        return self._mpi.allgather(value)
+        with self._activity.waiting():
+            return self._mpi.allgather(value)
 
     def maximum(self, values):
         """Return the element-wise maximum over ranks of a float64 array."""
         result = np.empty_like(values)
-        self._mpi.Allreduce(values, result, op=MPI.MAX)
+        with self._activity.waiting():
+            self._mpi.Allreduce(values, result, op=MPI.MAX)
         return result
 
     def trade(self, outgoing, sources):
@@ -50,7 +57,8 @@ class Exchange:
         received = {}
         for rank in sources:
             status = MPI.Status()
-            message = self._mpi.Mprobe(rank, TAG, status)
+            with self._activity.waiting(rank):
+                message = self._mpi.Mprobe(rank, TAG, status)
             received[rank] = np.empty(status.Get_count(MPI.DOUBLE))
             message.Recv([received[rank], MPI.DOUBLE])
         MPI.Request.Waitall(requests)
@@ -60,7 +68,8 @@ class Exchange:
         """Return what every rank has for this one, from a list of flat float64 arrays, one for each rank."""
         counts = np.array([len(rows) for rows in arrays], dtype=np.int64)
         theirs = np.empty_like(counts)
-        self._mpi.Alltoall(counts, theirs)
-        flat = np.empty(int(theirs.sum()))
-        self._mpi.Alltoallv([np.concatenate(arrays), counts, MPI.DOUBLE], [flat, theirs, MPI.DOUBLE])
+        with self._activity.waiting():
+            self._mpi.Alltoall(counts, theirs)
+            flat = np.empty(int(theirs.sum()))
+            self._mpi.Alltoallv([np.concatenate(arrays), counts, MPI.DOUBLE], [flat, theirs, MPI.DOUBLE])
         return np.split(flat, np.cumsum(theirs)[:-1])

@@ -12,7 +12,7 @@ Where a rank's molecules may come to is known to all as a set of cells (`sector.
 import numpy as np
 
 from hpcchain.model.system import PERIODIC, State
-from hpcchain.parallel.sectors import Bisection, reference_points, sectors_for
+from hpcchain.parallel.sectors import reference_points, sectors_for
 from hpcchain.sector.interest import grid_of, mark, project, reaches
 from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, OWNED, C, bead_order
 from hpcchain.sector.patch import Patch
@@ -20,7 +20,8 @@ from hpcchain.sector.patch import Patch
 ROOM = 0.25  # least room, in contact distances
 FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
 WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
-UNEVEN = 1.25  # beads of a rank over its share at which the box is cut anew
+UNEVEN = 1.08  # cost of a rank over the mean at which sectors are changed
+SIDESTEP = 0.1  # how far a sector's side may then move, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 MOST_FRESH = 1 << 16
@@ -91,7 +92,7 @@ class Groups:
             self._build(sorts)
             self._locate(now)
 
-    def regroup(self, now, window, everything=False, more_room=False):
+    def regroup(self, now, window, everything=False, more_room=False, cost=None):
         """Hand molecules over to the ranks whose sectors they are in, and choose all ghosts anew; collective.
 
         Parameters
@@ -104,6 +105,8 @@ class Groups:
             Every rank gets all molecules as full ghosts: what cannot fail.
         more_room : bool
             Make neighbour lists longer.
+        cost : float, optional
+            What this rank's molecules have cost lately, in any unit; given on all ranks or on none.
         """
         self.regroupings += 1
         self.window = window
@@ -113,7 +116,8 @@ class Groups:
             self.capacity += self.capacity // 2 + 8
             self.crowding *= 2.0
         points = reference_points(self.system.box, self.system.topology, self.here, self.owned)
-        self._balance(points)
+        if cost is not None and self.movable:
+            self._balance(points, cost)
         owner = self.sectors.owner(points)
         received = self._send({rank: self.owned[owner == rank] for rank in range(self.comm.size)})
         self.owned = np.sort(np.concatenate([received[rank] for rank in range(self.comm.size)]))
@@ -172,17 +176,23 @@ class Groups:
             good = good and self.patch.admit(names, self._packed(names)[:, 1:-3], now)
         return good
 
-    def _balance(self, points):
-        """Cut the box anew when some rank owns much more than its share."""
-        if not self.movable:
+    def _balance(self, points, cost):
+        """Move sectors a little so that all ranks' molecules cost the same; what one costs goes by its beads.
+
+        Parameters
+        ----------
+        points : (n, 3) float64 array
+            Of owned molecules.
+        cost : float
+        """
+        costs = np.array(self.comm.allgather(float(cost)))
+        if imbalance(costs) <= UNEVEN:
             return
-        counts = self.comm.allgather(int(self.beads[self.owned].sum()))
-        if max(counts) * len(counts) <= UNEVEN * sum(counts) + len(counts) * int(self.beads.max()):
-            return
-        every = self.comm.allgather((points, self.beads[self.owned].astype(float)))
+        beads = self.beads[self.owned].astype(float)
+        every = self.comm.allgather((points, beads * (cost / beads.sum()) if len(beads) else beads))
         points = np.concatenate([p for p, _ in every])
         weights = np.concatenate([w for _, w in every])
-        self.sectors = Bisection(self.system.box, points, weights, self.comm.size)
+        self.sectors = self.sectors.moved(points, weights, SIDESTEP)
 
     def _save(self):
         """Bring the state of owned molecules from the patch."""
@@ -342,3 +352,8 @@ class Groups:
         first = self.system.topology.first_bead
         molecules = np.searchsorted(first, ids, side="right") - 1
         return molecules[first[molecules] == ids]
+
+
+def imbalance(costs):
+    """Return greatest over mean of the ranks' costs (at least 1), 1 where there are none."""
+    return float(costs.max() * len(costs) / costs.sum()) if costs.sum() > 0.0 else 1.0

@@ -27,3 +27,18 @@ def launched(environment=None):
             rank = environment.get(rank_name, "")
             return int(size), int(rank) if rank.isdigit() else 0
     return 1, 0
+
+
+def joined_by_nobody(environment=None):
+    """Return whether srun started several processes without any of the interfaces through which an MPI joins them.
+
+    MPI's own complaint about that is long and comes from every process.
+
+    Parameters
+    ----------
+    environment : mapping, optional
+        Stands in for the process's environment variables.
+    """
+    environment = os.environ if environment is None else environment
+    several = environment.get(VARIABLES[-1][0], "1") not in ("", "0", "1")
+    return several and not any(name.startswith(("PMI", "OMPI_COMM_WORLD")) for name in environment)

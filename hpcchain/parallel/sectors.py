@@ -37,29 +37,59 @@ class Bisection:
     """
 
     def __init__(self, box, points, weights, ranks):
+        self.box, self.ranks = box, ranks
         self.cuts = []
-        self._divide(np.asarray(box.size, dtype=np.float64), points, weights, 0, ranks)
+        self._divide(*self._whole(), points, weights, 0, ranks, None, 0, 0.0)
 
-    def _divide(self, size, points, weights, first, ranks):
-        """Append the node for ranks first ... first + ranks - 1 and those below it; return its number."""
+    def moved(self, points, weights, most):
+        """Return the same boxes with their sides moved towards equal weights.
+
+        Parameters
+        ----------
+        points, weights :
+            Of the present work.
+        most : float
+            How far a side may move, as a part of the edge that it divides: those who own what lies between change, so
+            steps are small, and a wrong guess of the weights does little harm.
+        """
+        other = object.__new__(Bisection)
+        other.box, other.ranks, other.cuts = self.box, self.ranks, []
+        other._divide(*self._whole(), points, weights, 0, self.ranks, self.cuts, 0, most)
+        return other
+
+    def _whole(self):
+        origin = np.asarray(self.box.origin, dtype=np.float64)
+        return origin, origin + self.box.size
+
+    def _divide(self, low, high, points, weights, first, ranks, earlier, at, most):
+        """Append the node for ranks first ... first + ranks - 1 and those below it; return its number.
+
+        Parameters
+        ----------
+        low, high : (3,) float64 array
+            Corners of the node's box [length].
+        earlier : list or None
+            Nodes of the division to begin from, `at` the place of this one there, and `most` how far from it to go.
+        """
         node = len(self.cuts)
         self.cuts.append(None)
         if ranks == 1:
             self.cuts[node] = (-1, 0.0, first, first)
             return node
-        axis = int(np.argmax(size))
         left = ranks // 2
-        order = np.argsort(points[:, axis], kind="stable")
-        total = np.cumsum(weights[order])
-        at = int(np.searchsorted(total, total[-1] * left / ranks)) if len(order) else 0
-        cut = float(points[order[min(at, len(order) - 1)], axis]) if len(order) else 0.0
+        axis, before, a, b = (int(np.argmax(high - low)), None, 0, 0) if earlier is None else earlier[at]
+        cut = balanced_cut(points[:, axis], weights, left / ranks)
+        if before is not None:
+            reach = most * (high[axis] - low[axis])
+            cut = before if cut is None else float(np.clip(cut, before - reach, before + reach))
+        elif cut is None:
+            cut = float(low[axis] + (high[axis] - low[axis]) * left / ranks)
         below = points[:, axis] < cut
-        part = size.copy()
-        part[axis] *= left / ranks
-        rest = size.copy()
-        rest[axis] -= part[axis]
-        a = self._divide(part, points[below], weights[below], first, left)
-        b = self._divide(rest, points[~below], weights[~below], first + left, ranks - left)
+        middle = float(np.clip(cut, low[axis], high[axis]))
+        split_high, split_low = high.copy(), low.copy()
+        split_high[axis] = split_low[axis] = middle
+        a = self._divide(low, split_high, points[below], weights[below], first, left, earlier, a, most)
+        b = self._divide(split_low, high, points[~below], weights[~below], first + left, ranks - left, earlier, b, most)
         self.cuts[node] = (axis, cut, a, b)
         return node
 
@@ -77,6 +107,22 @@ class Bisection:
         below = points[which, axis] < cut
         self._assign(a, points, which[below], owner)
         self._assign(b, points, which[~below], owner)
+
+
+def balanced_cut(places, weights, share):
+    """Return where to cut a line so that a share of the weights lies below, None where nothing lies.
+
+    Parameters
+    ----------
+    places, weights : (n,) float64 array
+    share : float
+    """
+    if not len(places):
+        return None
+    order = np.argsort(places, kind="stable")
+    total = np.cumsum(weights[order])
+    at = int(np.searchsorted(total, total[-1] * share))
+    return float(places[order[min(at, len(order) - 1)]])
 
 
 def sectors_for(box, counts, points, weights, ranks):

@@ -9,14 +9,14 @@ and the window is what one rank would have made of it.
 import math
 from contextlib import contextmanager
 from dataclasses import replace
-from time import perf_counter
+from time import perf_counter, thread_time
 
 import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
 from hpcchain.model.system import State
-from hpcchain.parallel.groups import Groups
+from hpcchain.parallel.groups import UNEVEN, Groups, imbalance
 from hpcchain.sector import loop
 from hpcchain.sector.engine import EVENT_ROW, default_shell
 from hpcchain.sector.layout import COUNTERS, Blueprint, list_capacity, virial_quantum
@@ -29,6 +29,11 @@ GROW = 1.5  # most that a window is longer than the one before
 AHEAD = 8.0  # windows for which molecules get new homes beforehand
 LEAST_WINDOW = 2.0**-24  # ticks
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
+SETTLING = 4  # windows that say nothing of what molecules cost: kernels are loaded, and lists grow
+FIRST_LOOK, LAST_LOOK = 8, 256  # windows between two looks at the balance: more and more of them while it is good
+PROGRESS = 0.98  # else moving sectors does not help, and is done less and less often
+URGENT, URGENT_LOOK = 1.15, 32  # an imbalance with which it is tried again at least so often
+WORK = ("computing", "packing", "setting_right", "finishing")
 PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
 WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS = range(7)
 
@@ -51,10 +56,13 @@ class WindowedEngine:
         Time between agreements of the ranks, else it follows the contacts; no effect on results [time].
     sectors : sequence of 3 int, optional
         Ranks along each axis; no effect on results.
+    cost : callable, optional
+        Takes the engine and returns what this rank's work has cost so far, in any unit; default: seconds of its
+        processor. Sectors follow it; no effect on results.
     """
 
     def __init__(self, system, comm, log_events=False, shell=None, cell=None, growth=(1.0, 0.0), window=None,
-                 sectors=None):  # fmt: skip
+                 sectors=None, cost=None):  # fmt: skip
         self.system = replace(system, state=State(**{n: getattr(system.state, n).copy() for n in State.ARRAYS}))
         self.comm = comm
         self.tick = system.physics.tick
@@ -87,6 +95,11 @@ class WindowedEngine:
         )
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self.statistics = dict.fromkeys(("windows", "passes", "undone", "messages", "floats"), 0)
+        self.processor = 0.0
+        self.cost = cost or processor_seconds
+        self.weighed = self.reported = self.cost(self)
+        self.imbalance = math.inf
+        self.window_weighed, self.look, self.between = 0, SETTLING + FIRST_LOOK, FIRST_LOOK
 
     @property
     def patch(self):
@@ -198,13 +211,41 @@ class WindowedEngine:
     @contextmanager
     def _spent(self, phase):
         """Add the wall time of the body to a phase."""
-        start = perf_counter()
+        start, processor = perf_counter(), thread_time()
         yield
         self.seconds[phase] += perf_counter() - start
+        if phase in WORK:
+            self.processor += thread_time() - processor
 
     def _regroup(self, **options):
+        long_enough = self.statistics["windows"] - self.window_weighed >= FIRST_LOOK
+        if long_enough:
+            options["cost"] = self.cost(self) - self.weighed
         with self._spent("regrouping"):
             self.groups.regroup(self.now, self.window, **options)
+        if long_enough:
+            self._weigh()
+
+    def _weigh(self):
+        """Begin to measure anew what molecules cost."""
+        self.weighed, self.window_weighed = self.cost(self), self.statistics["windows"]
+
+    def _look_at_balance(self):
+        """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
+        windows = self.statistics["windows"]
+        if windows == SETTLING:
+            self._weigh()
+        if not self.groups.movable or windows < max(self.look, self.window_weighed + FIRST_LOOK):
+            return False
+        found = imbalance(np.array(self.comm.allgather(self.cost(self) - self.weighed)))
+        uneven = found > UNEVEN
+        helps, self.imbalance = uneven and found < PROGRESS * self.imbalance, found
+        most = URGENT_LOOK if found > URGENT else LAST_LOOK
+        self.between = FIRST_LOOK if helps else min(2 * self.between, most)
+        self.look = windows + self.between
+        if uneven:
+            self._regroup()
+        return uneven
 
     def _take_back(self, flags, end):
         """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""
@@ -244,6 +285,8 @@ class WindowedEngine:
         else:
             factor = CONTACTS_PER_WINDOW / flags[CONTACTS] if flags[CONTACTS] > 0.0 else GROW
             self.window *= min(max(float(factor), 0.5), GROW)
+        if self._look_at_balance():
+            return
         if flags[NEXT_EXCESS] > 0.0:
             with self._spent("regrouping"):
                 fits = self.groups.rehome(self.now, self._later(self.now, AHEAD * self.window), self.window)
@@ -282,12 +325,16 @@ class WindowedEngine:
         return {name: int(counts[i]) for i, name in enumerate(COUNTERS)} | self.finished
 
     def window_report(self):
-        """Return what windows have cost so far, over all ranks, for reports: name -> number; collective."""
-        own = self.statistics | self.groups.sizes() | self.seconds
+        """Return what windows have cost so far, over all ranks, for reports: name -> number; collective.
+
+        The imbalance, greatest over mean cost, is that since the last report.
+        """
+        cost = self.cost(self)
+        own = self.statistics | self.groups.sizes() | self.seconds | {"cost": cost - self.reported}
+        self.reported = cost
         every = self.comm.allgather(own)
         total = {name: sum(one[name] for one in every) for name in own}
         ranks, windows = len(every), max(self.statistics["windows"], 1)
-        longest = max(one["computing"] for one in every)
         return {
             "window": self.window,
             "passes_per_window": self.statistics["passes"] / windows,
@@ -296,10 +343,16 @@ class WindowedEngine:
             "ghosts_per_owned": total["ghosts"] / total["owned"],
             "messages_per_window": total["messages"] / windows / ranks,
             "bytes_per_window": 8.0 * total["floats"] / windows / ranks,
-            "imbalance": longest * ranks / total["computing"] if total["computing"] > 0.0 else 1.0,
+            "imbalance": imbalance(np.array([one["cost"] for one in every])),
             "regroupings": self.groups.regroupings,
             "rehomings": self.groups.rehomings,
-        } | {f"seconds_{phase}": total[phase] / ranks for phase in PHASES}
+            "seconds": {phase: spread([one[phase] for one in every]) for phase in PHASES},
+        }
+
+
+def spread(values):
+    """Return least, mean and greatest of the ranks' numbers."""
+    return [min(values), sum(values) / len(values), max(values)]
 
 
 def reason_of(status):
@@ -309,3 +362,8 @@ def reason_of(status):
     if status == loop.STUCK:
         return f"more than {loop.MOST_DEPTH} contacts at one instant; start from positions that are not wedged"
     return "the ranks do not come to agree on a window however short; please report this with the input"
+
+
+def processor_seconds(engine):
+    """Return the processor seconds of a rank's own work in windows, whatever else its processor had to do."""
+    return engine.processor

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT
+from hpcchain.io.atomic import make_folder
 from hpcchain.io.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, prune
 from hpcchain.io.collective import together
@@ -13,8 +14,9 @@ from hpcchain.model.system import System
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
-from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.engines import brought_together, engine_for, parts_of_events
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
+from hpcchain.run.limit import WallLimit
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.tally import Tally
@@ -42,15 +44,17 @@ class Run:
         Simulated time reached so far [time].
     counters : dict, optional
         Those of the checkpoint that the run goes on from.
+    limit : WallLimit, optional
     """
 
-    def __init__(self, comm, config, system, folder, signals, time=0.0, counters=None):
+    def __init__(self, comm, config, system, folder, signals, time=0.0, counters=None, limit=None):
         counters = counters or {}
         self.comm = comm
         self.mpi = comm.mpi if comm.size > 1 else None
         self.config = config
         self.folder = Path(folder)
         self.signals = signals
+        self.limit = limit or WallLimit(environment={})
         self.time = time
         self.end = config.run.end_time
         self.timers = Timers()
@@ -73,7 +77,7 @@ class Run:
         """Run to the end time, or until asked to stop; return the exit code.
 
         1. Write the frame, report or checkpoint that is due now; at the end time, finish.
-        2. Heed signals that came to any rank: a checkpoint in passing, or a checkpoint and out.
+        2. Heed signals that came to any rank, and the wall limit: a checkpoint in passing, or a checkpoint and out.
         3. Carry the engine to the next due time, or until a signal comes.
         """
         try:
@@ -82,9 +86,9 @@ class Run:
                 self._serve()
                 if self.time >= self.end:
                     return self._finish()
-                stop, save, wall = self._asked()
-                if stop:
-                    return self._stop()
+                stop, save, wall, limit = self._asked()
+                if stop or limit:
+                    return self._stop("asked to by a signal" if stop else "the wall limit is near")
                 if save or wall:
                     self._checkpoint_in_passing(save)
                 self._advance(min(self.end, self.frames.next, self.reports.next, self.checkpoints.next))
@@ -114,6 +118,7 @@ class Run:
         Then all events before the engine's time are done and none after it, and the target is still to be reached:
         what is due there comes after all events up to it.
         """
+        self.limit.resume()
         with self.timers.phase("events"):
             reached = self.engine.advance(target, self._interrupted)
         if reached:
@@ -122,12 +127,13 @@ class Run:
             self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
 
     def _asked(self):
-        """Return whether any rank has been asked to stop, or to save, or finds a checkpoint due by its clock."""
-        own = self.signals.stop, self.signals.save, self._wall_due()
+        """Return whether any rank has been asked to stop, or to save, or finds a checkpoint due or the limit near."""
+        own = self.signals.stop, self.signals.save, self._wall_due(), self.limit.near()
         return map(any, zip(*self.comm.allgather(own), strict=True))
 
     def _interrupted(self):
-        return self.signals.stop or self.signals.save or self._wall_due()
+        self.comm.activity.step()
+        return self.signals.stop or self.signals.save or self._wall_due() or self.limit.near()
 
     def _wall_due(self):
         minutes = self.config.output.checkpoint_wall_minutes
@@ -162,16 +168,23 @@ class Run:
 
     def _checkpoint(self):
         """Close the part, then write a checkpoint that counts it."""
+        begin = self.timers.wall
         with self.timers.phase("checkpoints"):
             self._drain_events()
             self.tally.gather()
             self.recorder.close()
             state = System(self.system.box, self.system.topology, self.engine.state(), self.system.physics)
             path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
+            make_folder(path.parent, self.mpi)  # someone may have tidied up
             write_checkpoint(path, self.mpi, state, self.time, self._counters(), self.config.to_toml(),
-                             self.timers.table(self.comm), self.engine.ids, self.provenance)
+                             self._perf(), self.engine.ids, self.provenance)
             prune(self.folder / CHECKPOINTS, self.config.output.keep_checkpoints, self.mpi)
             self.wall_of_checkpoint = self.timers.wall
+        self.limit.saved(self.wall_of_checkpoint - begin)
+
+    def _perf(self):
+        """Return where the time went, over all ranks; collective."""
+        return self.timers.table(self.comm, parts_of_events(self.engine))
 
     def _counters(self):
         """Return what a run that goes on from here needs to know besides the state."""
@@ -194,11 +207,12 @@ class Run:
             LOG.info("checkpoint written at t %.6g", self.time)
             self.signals.save = self.signals.save and mine  # else it is the same signal, passed on to this rank late
 
-    def _stop(self):
+    def _stop(self, reason):
         """Leave a checkpoint and whole output files."""
         self._checkpoint()
         self._assemble()
-        LOG.info("stopped at t %.6g with a checkpoint; go on with: hpcchain resume %s", self.time, self.folder)
+        LOG.info("stopped at t %.6g with a checkpoint, %s; go on with: hpcchain resume %s", self.time, reason,
+                 self.folder)
         return EXIT_RESUBMIT
 
     def _finish(self):
@@ -215,7 +229,7 @@ class Run:
             self.recorder.close()
         self._assemble()
         LOG.info("done at t %.6g: %d contacts in this run", self.time, self.tally.contacts + self.tally.wall_contacts)
-        for line in lines(self.timers.table(self.comm)):
+        for line in lines(self._perf()):
             LOG.info(line)
         return EXIT_DONE
 

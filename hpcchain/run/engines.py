@@ -4,6 +4,7 @@ import logging
 import math
 
 from hpcchain.io import rows
+from hpcchain.observe.timers import WITHIN
 from hpcchain.sector.engine import Engine
 
 LOG = logging.getLogger("hpcchain.run")
@@ -36,6 +37,16 @@ def engine_for(system, config, comm, growth=None):
 
     sectors = fitting(chosen(run.sectors), comm.size)
     return WindowedEngine(system, comm.exchange, **options, window=chosen(run.window), sectors=sectors)
+
+
+def parts_of_events(engine):
+    """Return this rank's wall seconds in the parts of an engine's work, by name for `Timers.table`; none for one rank.
+
+    Parameters
+    ----------
+    engine : Engine or WindowedEngine
+    """
+    return {f"events{WITHIN}{part.replace('_', ' ')}": wall for part, wall in getattr(engine, "seconds", {}).items()}
 
 
 def chosen(value):

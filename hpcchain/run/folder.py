@@ -21,14 +21,20 @@ def refuse_occupied(folder, comm=None):
     What a run leaves that was killed before its first checkpoint does not count: nothing can go on from it.
     """
     folder = Path(folder)
-    if root_does(comm, folder, "looking for an earlier run", lambda: found_output(folder)):
+    found = root_does(comm, folder, "looking for an earlier run", lambda: found_output(folder))
+    if found == "checkpoints":
         raise UsageError(f"{folder}: holds a run already; continue it with 'hpcchain resume {folder}' or "
                          "'--resume auto', or choose another --output")
+    if found:
+        raise UsageError(f"{folder}: holds {found} of an earlier run but none of its checkpoints, so it cannot go on; "
+                         "choose another --output, or move these results away")
 
 
 def found_output(folder):
-    """Return whether there are checkpoints or output files."""
-    return bool(list_checkpoints(folder / CHECKPOINTS)) or any((folder / f"{kind}.h5").exists() for kind in FILES)
+    """Return "checkpoints" if there are any, else the name of an output file that is there, else None."""
+    if list_checkpoints(folder / CHECKPOINTS):
+        return "checkpoints"
+    return next((f"{kind}.h5" for kind in FILES if (folder / f"{kind}.h5").exists()), None)
 
 
 def open_folder(folder, config, comm=None):

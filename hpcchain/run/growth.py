@@ -99,7 +99,8 @@ def grow(config, box, topology, position, scale, progress, pause, comm):
         engine = engine_for(system, config, comm, growth=(scale + k * step, rate / unit))
         reached = engine.advance(length, pause)
         if not reached or comm.any(pause is not None and pause()):  # a short slice ends before the engine asks
-            raise Stopped("stopped by a signal while making the start; nothing is kept yet: run the same command again")
+            raise Stopped("stopped by a signal or the wall limit while making the start; nothing is kept yet: run the "
+                          "same command again")
         position, velocity, _ = brought_together(comm, topology, engine.ids, engine.frame(length))
         position = project_positions(topology, position)
         velocity = project_velocities(topology, position, velocity)

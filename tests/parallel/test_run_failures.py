@@ -98,6 +98,22 @@ def test_a_disk_that_is_full(tmp_path, ranks, most, words):
     assert goes_on(folder, tmp_path)
 
 
+def test_a_rank_that_does_not_come(tmp_path):
+    """The others wait in the engine's own exchange; who waits for whom is told, and the run ends as it should."""
+    write_input(tmp_path / "in.toml", TABLES)
+    script = tmp_path / "failing.py"
+    script.write_text(FAILING.format(ranks=[1], body=" " * 12 + '__import__("time").sleep(4.0)'))
+    done = run_python([script, "run", "in.toml", "--output", "out", "--until", "0.6", "--silence", "1.5"], tmp_path, 3,
+                      timeout=2 * SOON, PYTHONPATH=str(ROOT / "tests"))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stderr.splitlines() if "no step for" in line][-1]  # loading kernels may be slow, too
+    assert "ranks 0, 2 wait for all ranks" in told and "rank 1 wait for nobody (in advance, failing.py:" in told, told
+    assert done.stderr.count("goes on after") == done.stderr.count("no step for")
+    assert sorted(path.name for path in (tmp_path / "out" / "stuck").iterdir()) == [
+        f"rank-0000{rank}.txt" for rank in range(3)
+    ]  # fmt: skip
+
+
 def started(place):
     """Start a run on three ranks that does not end, wait until it is under way, and return it and its folder."""
     write_input(place / "in.toml", TABLES)

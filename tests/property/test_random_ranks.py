@@ -34,7 +34,13 @@ def options(rng, ranks, system, contact_time):
         "sectors": None if rng.random() < 0.5 else grids[int(rng.integers(len(grids)))],
         "shell": None if rng.random() < 0.5 else rng.uniform(0.05, 0.6) * largest,
         "cell": None if rng.random() < 0.5 else rng.uniform(0.0, 3.0) * largest,
+        "cost": None if rng.random() < 0.5 else erratic,
     }
+
+
+def erratic(engine):
+    """Return a cost that goes up and down from rank to rank and from look to look, so that sectors never rest."""
+    return float(sum(1 + (7 * engine.comm.rank + window // 8) % 5 for window in range(engine.statistics["windows"])))
 
 
 def grids_of(ranks):

@@ -223,6 +223,15 @@ def test_perf_table():
     assert perf.table({"idle": (0.0, 0.0, 0.0)}).splitlines()[1].split()[-2:] == ["-", "-"]
 
 
+def test_perf_table_has_the_parts_of_a_phase_below_it_and_counts_them_once():
+    table = {"events": (2.0, 2.0, 2.0), "files": (1.0, 1.0, 1.0), "events: waiting": (0.0, 0.5, 1.0),
+             "events: computing": (1.0, 1.5, 2.0), "total": (4.0, 4.0, 4.0)}
+    lines = perf.table(table).splitlines()
+    assert [line.split()[0] for line in lines] == ["phase", "events", "computing", "waiting", "files", "rest", "total"]
+    assert lines[2].startswith("  computing") and lines[3].split()[4:] == ["12.5", "%", "2.00"]
+    assert lines[5].split() == ["rest", "1.000", "25.0", "%"]
+
+
 def test_perf_table_with_the_whole_runs_time():
     lines = perf.table({"total": (4.0, 5.0, 6.0), "events": (3.0, 4.0, 5.0)}).splitlines()
     assert lines[1].split() == ["events", "3.000", "4.000", "5.000", "80.0", "%", "1.25"]

@@ -3,7 +3,7 @@
 import pytest
 
 from hpcchain.parallel.comm import Single, combine
-from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.launcher import joined_by_nobody, launched
 
 
 @pytest.mark.parametrize(("environment", "expected"), [
@@ -18,6 +18,23 @@ from hpcchain.parallel.launcher import launched
 ])
 def test_launchers_are_understood(environment, expected):
     assert launched(environment) == expected
+
+
+@pytest.mark.parametrize(("environment", "expected"), [
+    ({}, False),
+    ({"SLURM_STEP_NUM_TASKS": "1"}, False),
+    ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"}, True),
+    ({"SLURM_STEP_NUM_TASKS": "4", "PMIX_RANK": "1"}, False),
+    ({"SLURM_STEP_NUM_TASKS": "4", "PMI_FD": "9"}, False),
+    ({"SLURM_STEP_NUM_TASKS": "2", "OMPI_COMM_WORLD_SIZE": "4"}, False),
+])
+def test_srun_without_a_process_manager_is_noticed(environment, expected):
+    assert joined_by_nobody(environment) == expected
+
+
+def test_ranks_of_srun_that_nothing_joins_are_refused(run_hpcchain):
+    done = run_hpcchain(["template"], SLURM_STEP_NUM_TASKS="3", SLURM_PROCID="0")
+    assert done.returncode == 2 and "3 separate runs" in done.stderr and "--mpi=" in done.stderr
 
 
 def test_one_rank_answers_like_many():

@@ -190,6 +190,7 @@ def test_timers_table_and_its_lines():
         time.sleep(0.01)
     table = timers.table(Single())
     assert list(table)[:2] == ["total", "search"] and table["search"][0] >= 0.02 > table["inner"][2] >= 0.01
+    assert timers.table(Single(), {"search: part": 0.5})["search: part"] == (0.5, 0.5, 0.5)
     text = lines({"total": (2.0, 4.0, 6.0), "search": (1.0, 1.0, 1.0)})
     assert text[1].split() == ["total", "2.000", "4.000", "6.000", "100.0", "%"]
     assert text[2].split() == ["search", "1.000", "1.000", "1.000", "25.0", "%"]

@@ -1,0 +1,42 @@
+"""What a rank is doing right now, for a watchdog to tell when nothing moves."""
+
+import time
+from contextlib import contextmanager
+
+ALL = "all ranks"
+
+
+class Activity:
+    """A rank's present state.
+
+    Attributes
+    ----------
+    steps : int
+        Grows with every exchange between ranks and every time the run looks at its signals: while it grows, the run is
+        alive.
+    whom : int or str or None
+        The rank that this one is waiting for, `ALL`, or None when it waits for nobody.
+    since : float
+        When the present state began, on the monotonic clock [wall seconds].
+    """
+
+    def __init__(self):
+        self.steps = 0
+        self.whom = None
+        self.since = time.monotonic()
+
+    def step(self):
+        """Note that something has been done."""
+        self.steps += 1
+        self.since = time.monotonic()
+
+    @contextmanager
+    def waiting(self, whom=ALL):
+        """Note that inside this rank waits for others."""
+        self.whom = whom
+        self.step()
+        try:
+            yield
+        finally:
+            self.whom = None
+            self.step()

@@ -1,0 +1,128 @@
+"""Says which rank waits for whom when a run has not moved for a while; it ends nothing."""
+
+import contextlib
+import faulthandler
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+
+from hpcchain.parallel.activity import ALL
+
+LOG = logging.getLogger("hpcchain.run")
+FOLDER = "stuck"
+
+
+class Watchdog:
+    """Watches from a thread of its own; use as a context around a run.
+
+    After a silence each rank writes what it is doing, and where in the program, to stuck/rank-N.txt in the output
+    directory; a little later the root rank puts together who waits for whom. A rank whose thread cannot run, because a
+    kernel does not come back, writes no file: the others' tell that, and its place in the program goes to stderr.
+
+    Parameters
+    ----------
+    activity : Activity
+        This rank's.
+    folder : path
+        The output directory.
+    rank, size : int
+    silence : float
+        Wall seconds without any step; 0 watches nothing.
+    """
+
+    def __init__(self, activity, folder, rank, size, silence):
+        self.activity, self.folder = activity, Path(folder) / FOLDER
+        self.rank, self.size, self.silence = rank, size, silence
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+        self._main = threading.get_ident()
+
+    def __enter__(self):
+        if self.silence > 0.0:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *exception):
+        if self.silence > 0.0:
+            self._over.set()
+            self._thread.join()
+            faulthandler.cancel_dump_traceback_later()
+
+    def _watch(self):
+        steps, moved, told = self.activity.steps, time.monotonic(), False
+        while not self._over.wait(0.1 * self.silence):
+            arm(2.0 * self.silence)
+            if self.activity.steps != steps:
+                if told and self.rank == 0:
+                    LOG.warning("goes on after %.0f s without a step", time.monotonic() - moved)
+                steps, moved, told = self.activity.steps, time.monotonic(), False
+            elif not told and time.monotonic() - moved > self.silence:
+                told = True
+                self._tell(time.monotonic() - moved)
+
+    def _tell(self, quiet):
+        """Write this rank's file; on the root, wait for the others' and put them together."""
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.path_of(self.rank).write_text(self._state(), encoding="utf-8")
+        if self.rank == 0 and not self._over.wait(0.5 * self.silence):
+            LOG.warning("no step for %.0f s: %s; see %s", quiet, self._summary(), self.folder)
+
+    def path_of(self, rank):
+        """Return where a rank writes its state."""
+        return self.folder / f"rank-{rank:05d}.txt"
+
+    def _state(self):
+        """Return what this rank does: one line to be read by the root, then where every thread is."""
+        frames = sys._current_frames()
+        stack = traceback.extract_stack(frames[self._main]) if self._main in frames else []
+        here = f"{stack[-1].name}, {Path(stack[-1].filename).name}:{stack[-1].lineno}" if stack else "?"
+        state = {"rank": self.rank, "whom": self.activity.whom, "seconds": time.monotonic() - self.activity.since,
+                 "at": here, "host": socket.gethostname(), "pid": os.getpid(), "now": time.time()}
+        return f"{json.dumps(state)}\n\n{''.join(traceback.format_list(stack))}"
+
+    def _summary(self):
+        """Return who waits for whom, from the files of those that wrote one lately."""
+        states = [self._read(rank) for rank in range(self.size)]
+        told = {}
+        for rank, state in enumerate(states):
+            if state is None:
+                words = "say nothing (inside a kernel, or gone)"
+            elif state["whom"] is None:
+                words = f"wait for nobody (in {state['at']} on {state['host']}, process {state['pid']})"
+            else:
+                words = "wait for " + (ALL if state["whom"] == ALL else f"rank {state['whom']}")
+            told.setdefault(words, []).append(rank)
+        return "; ".join(f"{ranks_as_text(ranks)} {words}" for words, ranks in told.items())
+
+    def _read(self, rank):
+        """Return the state that a rank wrote in this silence, None when it wrote none."""
+        with contextlib.suppress(OSError, ValueError):
+            path = self.path_of(rank)
+            if time.time() - path.stat().st_mtime < 2.0 * self.silence:
+                return json.loads(path.read_text(encoding="utf-8").splitlines()[0])
+        return None
+
+
+def arm(seconds):
+    """Have the place in the program written to stderr unless this is called again in time, whatever holds Python up."""
+    with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
+        faulthandler.dump_traceback_later(seconds, file=sys.__stderr__)
+
+
+def ranks_as_text(ranks):
+    """Return rank numbers, long runs of them abbreviated."""
+    spans = []
+    for rank in ranks:
+        if spans and spans[-1][1] == rank - 1:
+            spans[-1][1] = rank
+        else:
+            spans.append([rank, rank])
+    names = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a} to {b}" for a, b in spans]
+    return ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(names)

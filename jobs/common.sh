@@ -1,0 +1,87 @@
+# Sourced by the job scripts beside it: the environment, the launcher, and what a job does about signals.
+#
+#   HPCCHAIN_HOME      the project's folder (default: the one that the job was submitted from)
+#   HPCCHAIN_LAUNCHER  srun (default) or mpirun
+#   HPCCHAIN_SRUN      further options of srun, for example --mpi=pmix_v4
+#   HPCCHAIN_SCRATCH   folder on the node's own disk for the compile cache (default SLURM_TMPDIR, TMPDIR or /tmp)
+#   HPCCHAIN_VENV, HPCCHAIN_MODULES   see tools/environment.sh
+
+home=${HPCCHAIN_HOME:-$SLURM_SUBMIT_DIR}
+if [ -n "${HPCCHAIN_MODULES:-}" ]; then
+    # shellcheck disable=SC2086  # a list of words
+    module load $HPCCHAIN_MODULES
+fi
+venv=${HPCCHAIN_VENV:-$home/.venv}
+if [ ! -x "$venv/bin/python" ]; then
+    echo "no environment in $venv: submit from the project's folder after tools/setup, or set HPCCHAIN_HOME or HPCCHAIN_VENV" >&2
+    exit 78
+fi
+export PATH=$venv/bin:$PATH
+hpcchain=("$venv/bin/python" -m hpcchain)
+
+# The ranks write their last checkpoint before the job's end; older Slurms do not say when that is.
+if [ -z "${SLURM_JOB_END_TIME:-}" ]; then
+    job_end=$(date -d "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2>/dev/null | head -n 1)" +%s 2>/dev/null || true)
+    if [ -n "$job_end" ]; then export SLURM_JOB_END_TIME=$job_end; fi
+fi
+
+# launcher N: the words that start N ranks, in the array `ranks`.
+launcher() {
+    if [ "${HPCCHAIN_LAUNCHER:-srun}" = mpirun ]; then
+        ranks=("${MPIRUN:-mpirun}" -n "$1")
+    else
+        # shellcheck disable=SC2206  # a list of words
+        ranks=(srun --ntasks="$1" ${HPCCHAIN_SRUN:-})
+    fi
+}
+
+# warm_nodes: one process on every node fills a compile cache on that node's own disk. What the user's cache holds
+# already ('hpcchain warmup' on a login node with the same processor, once) is copied instead of compiled.
+warm_nodes() {
+    local user_cache=${NUMBA_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/hpcchain}
+    local scratch=${HPCCHAIN_SCRATCH:-${SLURM_TMPDIR:-${TMPDIR:-/tmp}}}
+    export NUMBA_CACHE_DIR=$scratch/hpcchain-cache-$(id -un)
+    srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mpi=none \
+        bash "$home/jobs/warm_node.sh" "$user_cache" "$NUMBA_CACHE_DIR" "${hpcchain[@]}"
+}
+
+# attended COMMAND...: run a command and pass on to it the signals that the job gets; its exit code is in `code`.
+attended() {
+    local child told
+    "$@" &
+    child=$!
+    trap 'told=1; kill -USR1 "$child" 2>/dev/null' USR1
+    trap 'told=1; kill -USR2 "$child" 2>/dev/null' USR2
+    trap 'told=1; kill -TERM "$child" 2>/dev/null' TERM
+    told=1
+    while [ -n "$told" ]; do # a signal ends the waiting, not the command
+        told=
+        code=0
+        wait "$child" || code=$?
+    done
+    trap - USR1 USR2 TERM
+}
+
+# until_done FOLDER COMMAND...: run a command that writes to a folder; when it was stopped early with a checkpoint (75),
+# the job goes back into the queue. It does not when the checkpoint is the one that it began from: then the time limit
+# is too short for the start alone, and it would be so for ever.
+until_done() {
+    local folder=$1 before
+    shift
+    before=$(newest "$folder")
+    attended "$@"
+    if [ "$code" = 75 ]; then
+        if [ "$(newest "$folder")" = "$before" ]; then
+            echo "stopped before any step forward: give the job a longer time limit; it is not requeued" >&2
+            exit 75
+        fi
+        scontrol requeue "$SLURM_JOB_ID" && sleep 60 # requeueing ends this script
+    fi
+    if [ "$code" = 0 ] && [ -z "$(newest "$folder")" ]; then # srun may end so when it could not start the ranks
+        echo "the launcher says that all is well, but nothing has run" >&2
+        exit 70
+    fi
+    exit "$code"
+}
+
+newest() { find "$1/checkpoints" -name 'ckpt-*.h5' 2>/dev/null | sort | tail -n 1; }

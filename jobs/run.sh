@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# One run that requeues itself until it is done. From the project's folder:
+#
+#   sbatch jobs/run.sh INPUT.toml OUTPUT [further words for 'hpcchain run']
+#
+# Some minutes before the time limit Slurm sends USR1 to this script; the ranks write a checkpoint and exit with 75, and
+# the job goes back into the queue and later on from that checkpoint. Submitting it once more goes on, too.
+#SBATCH --job-name=hpcchain
+##SBATCH --account=YOUR_ACCOUNT
+##SBATCH --partition=YOUR_PARTITION
+#SBATCH --nodes=1
+#SBATCH --ntasks=32
+#SBATCH --time=04:00:00
+#SBATCH --signal=B:USR1@300
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=%x-%j.log
+set -uo pipefail
+source "${HPCCHAIN_HOME:-$SLURM_SUBMIT_DIR}/jobs/common.sh"
+input=$1 folder=$2
+shift 2
+
+warm_nodes || exit
+launcher "$SLURM_NTASKS"
+until_done "$folder" "${ranks[@]}" "${hpcchain[@]}" run "$input" --output "$folder" --resume auto "$@"

@@ -1,0 +1,207 @@
+"""The job scripts under a real Slurm: stopped before their time limit, requeued, resumed, to the same bits.
+
+All jobs are submitted at once; each test waits for its own. Where Slurm cannot be started they are skipped and say why,
+unless HPCCHAIN_NEEDS_SLURM is set.
+"""
+
+import csv
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cluster.slurm import CannotStart, Slurm
+from launching import ROOT, clean_environment
+from run_folders import checkpoint_times, difference, leftovers, log_rows, run_here, write_input
+
+PATIENCE = 240.0
+TABLES = {
+    "box": {"size": [7.0, 7.0, 7.0], "boundary": ["periodic", "wall", "periodic"]},
+    "molecule": [{"kind": "monomer", "count": 40}, {"kind": "chain", "beads": 4, "count": 12}],
+    "run": {"end_time": 1e6},
+    "output": {"frame_every": 50.0, "report_every": 1.0, "checkpoint_every": 1e5, "events": True},
+}
+SHORT = TABLES | {"run": {"end_time": 0.5}, "output": {"frame_every": 0.25, "report_every": 0.25}}
+WEAK = SHORT | {"box": {"size": [7.0, 7.0, 7.0]}}
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    """A Slurm of one node."""
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
+    try:
+        running = Slurm(folder, cpus=5)  # few enough jobs at a time for two cores that others use, too
+    except CannotStart as reason:
+        shutil.rmtree(folder, ignore_errors=True)
+        if os.environ.get("HPCCHAIN_NEEDS_SLURM"):
+            raise
+        pytest.skip(f"Slurm cannot be started here: {reason}")
+    yield running
+    running.cancel_all()
+    running.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Job:
+    """A submitted job, or an array of them.
+
+    Parameters
+    ----------
+    slurm : Slurm
+    folder : path
+        Where it is submitted and writes its log.
+    words : sequence of str
+        What follows sbatch.
+    environment : str
+        Further variables.
+    """
+
+    def __init__(self, slurm, folder, *words, **environment):
+        self.slurm, self.folder = slurm, folder
+        environment |= {"HPCCHAIN_HOME": str(ROOT), "HPCCHAIN_VENV": sys.prefix,
+                        "HPCCHAIN_SCRATCH": str(slurm.folder / "scratch")}  # fmt: skip
+        environment = clean_environment(**environment)
+        said = slurm.ask("env", "-i", *(f"{name}={value}" for name, value in (environment | slurm.environment).items()),
+                         "sbatch", "--parsable", f"--chdir={folder}", *words)
+        assert said.strip().isdigit(), f"{said}\n{slurm.logs()}"
+        self.number = said.strip()
+
+    def field(self, name):
+        """Return what Slurm says of the job (all of an array), a list."""
+        return re.findall(rf"\b{name}=(\S+)", self.slurm.ask("scontrol", "show", "job", "-o", self.number))
+
+    def restarts(self):
+        """Return how often the job has been started again."""
+        return int((self.field("Restarts") or ["0"])[0])
+
+    def wait(self, condition, what):
+        """Wait until a condition holds."""
+        limit = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < limit, f"{what}: {self.field('JobState')}\n{self.log()}\n{self.slurm.logs()}"
+            time.sleep(0.1)
+
+    def finish(self):
+        """Wait for the end; return the exit codes."""
+        over = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"}
+        self.wait(lambda: set(self.field("JobState")) <= over, "no end")
+        return [int(code.split(":")[0]) for code in self.field("ExitCode")]
+
+    def log(self):
+        """Return all that the job has said."""
+        return "".join(path.read_text() for path in sorted(self.folder.glob(f"*-{self.number}*.log")))
+
+
+@pytest.fixture(scope="module")
+def jobs(slurm, tmp_path_factory):
+    """All jobs, by name; those that are stopped first, the quick ones in the places that are left."""
+    found = {}
+
+    def submit(name, tables, *words, **environment):
+        folder = tmp_path_factory.mktemp(name)
+        write_input(folder / "in.toml", tables)
+        found[name] = Job(slurm, folder, *words, **environment)
+
+    scripts = ROOT / "jobs"
+    two = ("--ntasks=2", "--time=10")
+    submit("limit", TABLES, "--ntasks=2", "--time=1", "--signal=B:USR1@60", scripts / "run.sh", "in.toml", "out")
+    # URG is a signal that does nothing: this job has to heed SLURM_JOB_END_TIME
+    submit("deadline", TABLES, "--ntasks=1", "--time=1", "--signal=B:URG@1", scripts / "run.sh", "in.toml", "out")
+    submit("asked", TABLES, *two, scripts / "run.sh", "in.toml", "out", HPCCHAIN_LAUNCHER="mpirun")
+    submit("array", SHORT, "--array=0-1", "--ntasks=1", "--time=10", scripts / "array.sh", "in.toml", "sweep",
+           "initial.seed", "5", "6")  # fmt: skip
+    submit("strong", SHORT, *two, "--oversubscribe", scripts / "strong.sh", "in.toml", "strong", "--repeat", "1",
+           HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
+    submit("weak", WEAK, *two, "--oversubscribe", scripts / "weak.sh", "in.toml", "weak", "--repeat", "1")
+    submit("alone", SHORT, *two, "--output=alone-%j.log", "--wrap",
+           f"srun --mpi=none {sys.executable} -m hpcchain run in.toml")  # fmt: skip
+    submit("late", TABLES, *two, scripts / "run.sh", "in.toml", "out", "--wall-limit", "0.01",
+           HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
+    over = threading.Event()
+    watch = threading.Thread(target=give_ends, args=([found[name] for name in ("limit", "deadline", "asked")], over))
+    watch.start()
+    yield found
+    over.set()
+    watch.join()
+
+
+def give_ends(jobs, over):
+    """Give each job's run that is stopped, before it is started again, an end a little later, and time enough."""
+    waiting = list(jobs)
+    while waiting and not over.wait(0.5):
+        for job in [job for job in waiting if job.restarts() > 0]:
+            end = checkpoint_times(job.folder / "out")[0] + 1.0
+            write_input(job.folder / "in.toml", TABLES | {"run": {"end_time": end}})
+            job.slurm.ask("scontrol", "update", f"JobId={job.number}", "TimeLimit=10")
+            waiting.remove(job)
+
+
+def goes_on(job, reason="asked to by a signal"):
+    """Whether a job that has stopped is requeued, resumes, and ends like a run that never was stopped."""
+    job.wait(lambda: job.restarts() > 0, "was not requeued")
+    assert job.finish() == [0], job.log()
+    log = job.log()
+    assert re.findall(r"stopped at t \S+ with a checkpoint, (.*);", log) == [reason], log
+    assert "resuming from " in log and "Traceback" not in log and leftovers(job.folder / "out") == []
+    run_here(job.folder / "in.toml", job.folder / "whole")
+    assert log_rows(job.folder / "out")[-1]["time"] < 1e6
+    return difference(job.folder / "out", job.folder / "whole") is None
+
+
+def test_a_job_told_to_stop_under_mpirun(jobs):
+    job = jobs["asked"]
+    job.wait(lambda: len(log_rows(job.folder / "out")) > 3, "does not run")
+    job.slurm.ask("scancel", "--batch", "--signal=USR1", job.number)
+    assert goes_on(job)
+
+
+def test_a_job_stopped_before_its_time_limit_under_srun(jobs):
+    assert goes_on(jobs["limit"])
+
+
+def test_a_job_that_nobody_tells_stops_before_its_time_limit(jobs):
+    assert goes_on(jobs["deadline"], "the wall limit is near")
+
+
+def test_an_array_over_a_parameter(jobs):
+    job = jobs["array"]
+    assert job.finish() == [0, 0], job.log()
+    sweep = job.folder / "sweep"
+    assert sorted(path.name for path in sweep.iterdir()) == ["initial.seed=5", "initial.seed=6"]
+    assert difference(sweep / "initial.seed=5", sweep / "initial.seed=6", ("trajectory",)) is not None
+    run_here(job.folder / "in.toml", job.folder / "six", settings=["initial.seed=6"])
+    assert difference(sweep / "initial.seed=6", job.folder / "six", ("trajectory",)) is None
+
+
+@pytest.mark.parametrize("name", ["strong", "weak"])
+def test_scaling(jobs, name):
+    job = jobs[name]
+    assert job.finish() == [0], job.log()
+    with (job.folder / name / "scaling.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    beads = [int(row["beads"]) for row in rows]
+    assert [row["ranks"] for row in rows] == ["1", "2"]
+    assert beads == ([88, 88] if name == "strong" else [88, 176])
+    assert all(float(row["seconds"]) > 0.0 and int(row["contacts"]) > 0 for row in rows)
+    if name == "strong":
+        assert rows[0]["contacts"] == rows[1]["contacts"]
+    assert float(rows[1]["passes_per_window"]) >= 1.0 and "efficiency" in job.log()
+
+
+def test_ranks_that_do_not_find_each_other(jobs):
+    job = jobs["alone"]
+    assert job.finish() == [2]
+    said = [line for line in job.log().splitlines() if line.startswith("hpcchain: ")]
+    assert len(said) == 1 and "2 separate runs" in said[0] and "--mpi=" in said[0], job.log()
+    assert not (job.folder / "out").exists(), "each rank made a run of its own"
+
+
+def test_a_limit_too_short_for_any_step_is_not_requeued(jobs):
+    job = jobs["late"]
+    assert job.finish() == [75], job.log()
+    assert job.field("Restarts") == ["0"] and "is not requeued" in job.log()

@@ -1,0 +1,97 @@
+"""Inhomogeneous boxes on eight ranks: sectors follow what molecules cost, and leave no trace in the bits.
+
+Cost is counted here, segments of beads that a rank has made, for itself, for ghosts and again, so that a busy machine
+changes nothing; a run measures the seconds of its processor.
+"""
+
+import numpy as np
+import pytest
+from identity import parallel, require_same, serial
+from shapes import bead, boxed, rod
+
+from hpcchain.parallel.threads import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector.layout import C
+
+RANKS, EVEN = 8, (2, 1, 4)
+
+
+def counted(engine):
+    """Return how many beads' segments a rank has made."""
+    return float(engine.groups.counts()[C["bead_segments"]])
+
+
+def places(low, counts, pitch):
+    """Return the points of a lattice."""
+    return np.array(list(np.ndindex(*map(int, counts)))) * pitch + np.array(low)
+
+
+def slab(n):
+    """Monomers: a dense slab at one end of the box's long side, and a thin gas."""
+    rng = np.random.default_rng(1)
+    dense = places((0.6, 0.6, 0.6), (2 * n, 2 * n, n), 1.15)
+    edge, thick = 2.3 * n, 1.15 * n
+    thin = places((1.0, 1.0, thick + 2.0), (edge // 3.5, edge // 3.5, 0.7 * n), 3.5)
+    box = (edge, edge, thick + 3.5 * (0.7 * n) + 4.0)
+    return boxed([bead(x, rng.normal(size=3)) for x in np.concatenate([dense, thin])], box)
+
+
+def droplet(n):
+    """Monomers: a dense ball off the middle of the box, and a thin gas."""
+    rng = np.random.default_rng(2)
+    radius = 1.15 * n
+    centre, edge = np.full(3, radius + 1.0), 4.4 * radius
+    dense = places((0.5, 0.5, 0.5), (2 * n + 2,) * 3, 1.15)
+    thin = places((0.5, 0.5, 0.5), (edge // 4.0,) * 3, 4.0)
+    distance = [np.linalg.norm(x - centre, axis=1) for x in (dense, thin)]
+    points = np.concatenate([dense[distance[0] < radius], thin[distance[1] > radius + 1.2]])
+    return boxed([bead(x, rng.normal(size=3)) for x in points], (edge,) * 3)
+
+
+def lengths(n):
+    """Chains of 12 and of 3, and monomers, each sort in a part of the box of its own."""
+    rng = np.random.default_rng(3)
+    edge, thick = 2.5 * n, 1.25 * n
+    pitch = np.array([12.6, 1.25, 1.25])
+    molecules = [rod(x, 0, 12, rng.normal(size=3)) for x in places((0.5, 0.6, 0.6), (2, 2 * n, n), pitch)]
+    pitch = np.array([4.0, 2.5, 2.2])
+    molecules += [rod(x, 0, 3, rng.normal(size=3)) for x in places((0.5, 0.6, thick + 1.0), (6, n, n // 2), pitch)]
+    pitch = np.array([2.8, 2.8, 2.8])
+    start = (1.0, 1.0, 2.0 * thick + 2.0)
+    molecules += [bead(x, rng.normal(size=3)) for x in places(start, (9, edge // 2.8, n), pitch)]
+    return boxed(molecules, (25.4, edge, 2.0 * thick + 2.8 * n + 4.0))
+
+
+def imbalances(system, end, **options):
+    """Return the imbalance over the first and over the second half of a run, and how often sectors were looked at."""
+
+    def body(exchange):
+        engine, found = WindowedEngine(system, exchange, cost=counted, **options), []
+        for time in (0.5 * end, end):
+            engine.advance(time)
+            found.append(engine.window_report()["imbalance"])
+        return [*found, engine.groups.regroupings]
+
+    return on_ranks(RANKS, body)[0]
+
+
+def followed(system, end):
+    """Return the imbalances of the even split and of sectors that move; these must leave the bits of one rank."""
+    even, moved = imbalances(system, end, sectors=EVEN), imbalances(system, end)
+    require_same(serial(system, end), parallel(system, end, RANKS, cost=counted), "sectors moved")
+    assert moved[2] >= 3, f"sectors were moved only {moved[2]} times"
+    return even, moved
+
+
+def test_sectors_follow_the_cost():
+    """Few beads: their number of contacts in a few windows is mostly chance, and a rank's cannot be told to a tenth."""
+    even, moved = followed(slab(7), 1.2)
+    assert even[1] > 2.0 and moved[1] < 0.5 * even[1] and moved[1] < 1.4, f"even {even}, moved {moved}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("system", "end"), [(slab(14), 1.6), (droplet(11), 1.6), (lengths(14), 0.8)],
+                         ids=["slab", "droplet", "lengths"])  # fmt: skip
+def test_costs_become_equal(system, end):
+    even, moved = followed(system, end)
+    assert min(even[:2]) > 2.0 and moved[1] < 1.15, f"even {even}, moved {moved}"
