@@ -11,9 +11,10 @@ MIXED = [
     {"name": "decamer", "kind": "chain", "beads": 10, "count": 6},
     {"name": "long", "kind": "chain", "beads": 40, "count": 2},
     {"name": "ring", "kind": "ring", "beads": 6, "count": 3, "mass": [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]},
+    {"name": "rod", "kind": "rod", "beads": 5, "count": 3, "bond_length": [1.0, 1.3, 1.0, 1.1], "mass": [1, 2, 1, 1, 4]},
     {"name": "star", "kind": "star", "arms": 3, "arm_beads": 3, "count": 2, "mass": [5.0, *[1.0] * 9]},
 ]
-"""Monomers, dimers, chains of 3, 10 and 40, a ring and a star of unequal masses; all diameters 1."""
+"""Monomers, dimers, chains of 3, 10 and 40, a ring, a rod and a star of unequal masses; all diameters 1."""
 
 
 def mixed_input(times=1, fraction=0.25, **sections):
@@ -78,7 +79,7 @@ def random_input(seed):
 
 def random_molecule(rng, name):
     """Return a random [[molecule]] table."""
-    kind = rng.choice(["monomer", "dimer", "chain", "ring", "star", "graph"])
+    kind = rng.choice(["monomer", "dimer", "chain", "ring", "star", "graph", "rod", "rod"])
     table = {"name": name, "kind": "chain" if kind == "dimer" else str(kind)}
     if kind == "star":
         table |= {"arms": int(rng.integers(2, 5)), "arm_beads": int(rng.integers(1, 4))}
@@ -92,6 +93,8 @@ def random_molecule(rng, name):
     if beads > 1:
         longest = float(np.max(table["diameter"]))
         table["bond_length"] = longest * float(rng.choice([1.0, rng.uniform(1.0, 1.4)]))
+        if kind == "rod":
+            table["bond_length"] = (longest * rng.uniform(1.0, 1.3, beads - 1)).tolist()
     if kind == "graph":
         table["bonds"] = [[int(rng.integers(max(0, b - 3), b)), b] for b in range(1, beads)]
     if rng.random() < 0.15:
