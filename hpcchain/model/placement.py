@@ -22,8 +22,8 @@ def place(config, box, topology, scale):
     """Return random positions without overlaps of beads shrunk by a factor, bonds at full length.
 
     Trees of bonds grow bead by bead as self-avoiding walks; rods and molecules with closed bonds are placed as rigid
-    bodies, in conformations that have room for the full beads where possible. Every bead stays its full radius away from
-    walls, and open axes are filled up to the box's size.
+    bodies, in conformations that have room for the full beads where possible. Every bead stays its full radius away
+    from walls, and open axes are filled up to the box's size.
 
     Parameters
     ----------

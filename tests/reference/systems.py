@@ -30,7 +30,8 @@ class Molecule:
         if self.kind == "star":
             reach = (n - 1) // self.arms
             return [(0 if k == 0 else a * reach + k, a * reach + k + 1) for a in range(self.arms) for k in range(reach)]
-        return {"monomer": [], "chain": chain, "rod": chain, "ring": chain + [(0, n - 1)], "graph": list(self.bonds)}[self.kind]
+        kinds = {"monomer": [], "chain": chain, "rod": chain, "ring": chain + [(0, n - 1)], "graph": list(self.bonds)}
+        return kinds[self.kind]
 
     def keys(self):
         """Return the input-file keys of this molecule."""
