@@ -135,8 +135,8 @@ ROD = [[1.0, 1.0, 1.0], [2.0, 1.0, 1.0], [3.0, 1.0, 1.0]]
 
 
 def test_explicit_starts_are_put_on_the_rod(tmp_path):
-    near = [[1.0, 1.0, 1.0], [2.0, 1.0 + 1e-9, 1.0], [3.0, 1.0, 1.0]]
-    system = explicit(tmp_path, near, [[0.0, -1.0, 0.0], [3e-10, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    near = [[1.0, 1.0, 1.0], [2.0, 1.0, 1.0 + 1e-9], [3.0, 1.0, 1.0]]
+    system = explicit(tmp_path, near, [[0.0, -1.0, 0.0], [3e-10, 2e-10, 0.0], [0.0, 1.0, 0.0]])
     assert off_line(system.state.position, [1.0, 1.0]) < 1e-15
     assert off_line(system.state.velocity, [1.0, 1.0]) < 1e-15
     assert explicit(tmp_path, ROD, [[0.5, 0.0, 1.0]] * 3).state.position.tolist() == ROD
