@@ -11,9 +11,11 @@ MIXED = [
     {"name": "decamer", "kind": "chain", "beads": 10, "count": 6},
     {"name": "long", "kind": "chain", "beads": 40, "count": 2},
     {"name": "ring", "kind": "ring", "beads": 6, "count": 3, "mass": [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]},
+    {"name": "rod", "kind": "rod", "beads": 5, "count": 3, "bond_length": [1.0, 1.3, 1.0, 1.1],
+     "mass": [1.0, 2.0, 1.0, 1.0, 4.0]},
     {"name": "star", "kind": "star", "arms": 3, "arm_beads": 3, "count": 2, "mass": [5.0, *[1.0] * 9]},
 ]
-"""Monomers, dimers, chains of 3, 10 and 40, a ring and a star of unequal masses; all diameters 1."""
+"""Monomers, dimers, chains of 3, 10 and 40, a ring, a rod and a star of unequal masses; all diameters 1."""
 
 
 def mixed_input(times=1, fraction=0.25, **sections):
@@ -62,6 +64,8 @@ def random_input(seed):
     shape = rng.uniform(0.7, 1.4, 3)
     volume = sum(filled(kind) for kind in molecules) / rng.uniform(0.05, 0.25)
     size = np.maximum(shape * (volume / np.prod(shape)) ** (1.0 / 3.0), 3.2 * largest)
+    for kind in molecules:
+        stiffen(kind, size)
     propagator = {"name": "collocation", "stages": 4, "step": 0.05} if rng.random() < 0.2 else {"name": "taylor"}
     return {
         "box": {
@@ -97,6 +101,14 @@ def random_molecule(rng, name):
     if rng.random() < 0.15:
         table["self_contact"] = False
     return table
+
+
+def stiffen(kind, size):
+    """Make a rod of unequal distances of a chain that has room to turn; without a draw, so that others stay."""
+    beads = size_of(kind)
+    if kind["kind"] == "chain" and beads > 2 and 1.1 * beads * kind["bond_length"] < 0.9 * min(size):
+        kind["kind"] = "rod"
+        kind["bond_length"] = (kind["bond_length"] * np.linspace(1.0, 1.2, beads - 1)).tolist()
 
 
 def filled(kind):

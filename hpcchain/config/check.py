@@ -34,6 +34,8 @@ def check(config):
         check_bond_lengths(kind, place)
         if kind.kind == "ring":
             check_ring(kind, place)
+        if kind.is_line:
+            check_rod(kind, place, config.box)
     if config.molecules:
         check_box(config)
         check_packing(config)
@@ -129,6 +131,18 @@ def check_ring(kind, place):
         )
 
 
+def check_rod(kind, place, box):
+    """Check that a rod finds room between walls, lying as it may; where an axis has no walls it can lie along that."""
+    if set(box.boundary) != {"wall"}:
+        return
+    end = np.broadcast_to(kind.diameter, kind.beads)[[0, -1]]
+    room = np.sqrt(np.sum(np.maximum(np.array(box.size) - 0.5 * end.sum(), 0.0) ** 2))
+    length = float(np.sum(np.broadcast_to(kind.bond_length, kind.bond_count)))
+    if length > room:
+        raise Wrong(f"{place}.bond_length: a rod of {length} between its end beads fits nowhere between the walls, not "
+                    f"even diagonally ({room:.6g}); enlarge the box or shorten the rod")
+
+
 def check_box(config):
     """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
     largest = max(float(np.max(kind.diameter)) for kind in config.molecules)
@@ -170,8 +184,22 @@ def check_packing(config):
 
 def filled(kind):
     """Return the volume that the beads of one molecule fill at least [length^3]."""
+    if kind.is_line:
+        return np.pi / 6.0 * float(np.sum(np.power(apart_on_rod(kind), 3)))
     cubes = np.power(kind.diameter, 3)
     if not kind.self_contact:
         return np.pi / 6.0 * float(np.max(cubes))
     total = float(np.sum(cubes)) if isinstance(kind.diameter, tuple) else kind.beads * float(cubes)
     return np.pi / 6.0 * total
+
+
+def apart_on_rod(kind):
+    """Return diameters of beads of a rod of which no two overlap; beads further apart than neighbours may do that."""
+    diameter = np.broadcast_to(kind.diameter, kind.beads)
+    place = np.concatenate([[0.0], np.cumsum(np.broadcast_to(kind.bond_length, kind.bond_count))])
+    taken, end = [], -np.inf
+    for x, d in zip(place.tolist(), diameter.tolist(), strict=True):
+        if x - 0.5 * d >= end * (1.0 - ROUNDING):
+            taken.append(d)
+            end = x + 0.5 * d
+    return taken

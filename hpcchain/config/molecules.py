@@ -4,7 +4,7 @@ from hpcchain.config.schema import KIND_KEYS
 from hpcchain.config.sections import MoleculeSection
 from hpcchain.config.values import Wrong, shown
 
-LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1}
+LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod": 2}
 
 
 def read_molecules(tables, method, read_section):

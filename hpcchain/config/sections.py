@@ -37,6 +37,11 @@ class MoleculeSection:
     velocities: np.ndarray | None
 
     @property
+    def is_line(self):
+        """Whether it is a rod that more than its bonds hold straight; one of two beads is an ordinary dimer."""
+        return self.kind == "rod" and self.beads > 2
+
+    @property
     def bond_count(self):
         """Number of bonds of one molecule."""
         if self.kind == "graph":

@@ -11,7 +11,7 @@ import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.io import files, rows
-from hpcchain.io.checkpoint_layout import STATE, TOPOLOGY, check_system, check_table, stored_type
+from hpcchain.io.checkpoint_layout import OPTIONAL, STATE, TOPOLOGY, check_system, check_table, stored_type
 from hpcchain.io.collective import agree
 from hpcchain.io.provenance import collect
 from hpcchain.model.system import Box, Physics, State, System, Topology
@@ -77,6 +77,8 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
             _put_summed(file, f"state/{name}", topology.beads, part, comm)
         for name, (kind, _) in TOPOLOGY.items():
             array = np.asarray(getattr(topology, name), stored_type(kind))
+            if name in OPTIONAL and not array.any():
+                continue
             low, high = rows.slab(len(array), comm)
             _put_summed(file, f"topology/{name}", len(array), array[low:high], comm)
         for name, kind in (("size", np.float64), ("origin", np.float64), ("boundary", np.int8)):
@@ -168,6 +170,8 @@ def _get_slab(file, name, kind, columns, count, comm):
 def _read_topology(file, comm):
     tables = {}
     for name, (kind, columns) in TOPOLOGY.items():
+        if name in OPTIONAL and f"topology/{name}" not in file:
+            continue
         slab = {name: _get_slab(file, f"topology/{name}", kind, columns, None, comm)}
         tables |= rows.everywhere(comm, slab)
     return Topology(names=tuple(files.get_json(file, "names", comm)), **tables)

@@ -14,8 +14,12 @@ STATE = {
 TOPOLOGY = {
     "kind": (np.int32, 0), "first_bead": (np.int64, 0), "first_bond": (np.int64, 0), "bonds": (np.int64, 2),
     "bond_length": (np.float64, 0), "mass": (np.float64, 0), "diameter": (np.float64, 0), "self_contact": (np.bool_, 0),
+    "rod": (np.bool_, 0),
 }
 """The same for the tables of molecules, bonds and beads."""
+
+OPTIONAL = ("rod",)
+"""Tables that are there only when something in them is not 0. A program that does not know them stops at the input."""
 
 
 def stored_type(kind):
@@ -60,9 +64,9 @@ def _problem(system, time):
         "a boundary is unknown": bool(np.all((box.boundary >= PERIODIC) & (box.boundary <= OPEN))),
         "the molecules' beads do not add up": _partition(topology.first_bead, molecules, beads),
         "the molecules' bonds do not add up": _partition(topology.first_bond, molecules, bonds),
-        "there are not as many diameters, bond lengths or self-contact flags as needed":
+        "there are not as many diameters, bond lengths, self-contact flags or rod flags as needed":
             len(topology.diameter) == beads and len(topology.bond_length) == bonds
-            and len(topology.self_contact) == molecules,
+            and len(topology.self_contact) == len(topology.rod) == molecules,
         "a bond's bead does not exist": _within(topology.bonds, beads),
         "a molecule's kind has no name": _within(topology.kind, len(topology.names)),
         "a mass or diameter is not positive": bool(np.all(topology.mass > 0) and np.all(topology.diameter > 0)),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hpcchain.model.groups import groups_of
+from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.tension import DENSE, SINGULAR, along, matrix, solve, spread
 
 EPS = np.finfo(np.float64).eps
@@ -57,6 +58,8 @@ def project_positions(topology, position, sweeps=30):
 
 def project_group(group, position, sweeps=30):
     """Project the positions of a group, (C, n, 3); see `project_positions`."""
+    if group.rod:
+        return rod_positions(group, position)
     position = position.copy()
     error = bond_error(group, position)
     todo = np.arange(len(position))
@@ -121,6 +124,8 @@ def project_velocities(topology, position, velocity, sweeps=4):
 
 def project_group_velocities(group, position, velocity, sweeps=4):
     """Project the velocities of a group, (C, n, 3); see `project_velocities`."""
+    if group.rod:
+        return rod_velocities(group, position, velocity)
     velocity = velocity.copy()
     bond = bond_vectors(position, group.bonds)
     length = group.length + reach(group, position)
@@ -139,7 +144,7 @@ def project_group_velocities(group, position, velocity, sweeps=4):
 
 
 def constraint_rank(group, position):
-    """Return the number of independent bonds of one molecule.
+    """Return the number of independent conditions that bonds, or a rod, put on one molecule.
 
     Parameters
     ----------
@@ -149,6 +154,8 @@ def constraint_rank(group, position):
         The beads of one of them, bonds satisfied [length].
     """
     bonds = len(group.bonds)
+    if group.rod:
+        return 3 * len(group.mass) - 5
     if not group.has_cycles or bonds == 0:
         return bonds
     if np.array_equal(group.bonds[:-1], np.arange(bonds - 1)[:, None] + np.arange(2)) and bonds > DENSE:
@@ -158,7 +165,7 @@ def constraint_rank(group, position):
 
 
 def degrees_of_freedom(topology, position):
-    """Return 3 N minus the independent bonds minus 3 for the total momentum, as an int.
+    """Return 3 N minus the independent bonds (a rod is left 5 ways to move) minus 3 for the total momentum, as an int.
 
     Parameters
     ----------

@@ -21,6 +21,8 @@ class Group:
         Bond lengths [length].
     mass : (n,) float64 array
         Bead masses [mass].
+    rod : bool
+        Whether they are rods of more than two beads.
     """
 
     molecules: np.ndarray
@@ -28,6 +30,7 @@ class Group:
     bonds: np.ndarray
     length: np.ndarray
     mass: np.ndarray
+    rod: bool = False
 
     @property
     def is_chain(self):
@@ -65,6 +68,7 @@ def groups_of(topology):
                 bonds=topology.bonds[bond] - topology.first_bead[one],
                 length=topology.bond_length[bond],
                 mass=topology.mass[bead],
+                rod=bool(topology.rod[one]),
             )
         )
     return groups

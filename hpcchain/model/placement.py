@@ -8,6 +8,7 @@ from hpcchain.model.conformation import conformation, is_rigid
 from hpcchain.model.constraints import project_positions
 from hpcchain.model.groups import groups_of
 from hpcchain.model.random import Stream
+from hpcchain.model.rods import sites
 from hpcchain.model.system import PERIODIC, WALL
 
 # Draws that one molecule may use before it counts as having no room.
@@ -20,9 +21,9 @@ MOST_CELLS = 2**26
 def place(config, box, topology, scale):
     """Return random positions without overlaps of beads shrunk by a factor, bonds at full length.
 
-    Trees of bonds grow bead by bead as self-avoiding walks; molecules with closed bonds are placed as rigid bodies,
-    in conformations that have room for the full beads where possible. Every bead stays its full radius away from
-    walls, and open axes are filled up to the box's size.
+    Trees of bonds grow bead by bead as self-avoiding walks; rods and molecules with closed bonds are placed as rigid
+    bodies, in conformations that have room for the full beads where possible. Every bead stays its full radius away
+    from walls, and open axes are filled up to the box's size.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ def place(config, box, topology, scale):
     for group in sorted(groups_of(topology), key=difficulty):
         firsts, ids = group.beads[:, 0].copy(), group.molecules.astype(np.uint64)
         budget = DRAWS + DRAWS_PER_BEAD * len(group.mass)
-        if group.has_cycles:
-            shapes = conformations(config, topology, group, scale)
+        if group.has_cycles or group.rod:
+            shapes = straight(group) if group.rod else conformations(config, topology, group, scale)
             failed = kernel.place_rigids(grid, record, firsts, ids, shapes, seed, stream, DRAWS)
         else:
             through = not topology.self_contact[group.molecules[0]]
@@ -71,8 +72,8 @@ def no_room(config, topology, group, failed, scale):
 
 
 def difficulty(group):
-    """Sort key: bodies with closed bonds first, then large molecules before small ones."""
-    return (not group.has_cycles, -len(group.mass), int(group.molecules[0]))
+    """Sort key: rigid bodies (closed bonds, rods) first, then large molecules before small ones."""
+    return (not (group.has_cycles or group.rod), -len(group.mass), int(group.molecules[0]))
 
 
 def make_grid(box, topology, scale):
@@ -119,6 +120,11 @@ def spanning_tree(group):
                 parent.append(bead)
                 lengths.append(length)
     return np.array(order), np.array(parent), np.array(lengths)
+
+
+def straight(group):
+    """Return (1, n, 3) positions of a rod's beads about its centre of mass."""
+    return sites(group.length, group.mass)[None, :, None] * np.array([1.0, 0.0, 0.0])
 
 
 def conformations(config, topology, group, scale):

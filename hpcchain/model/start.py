@@ -5,7 +5,9 @@ import numpy as np
 from hpcchain.errors import ConfigError
 from hpcchain.model.clock import tick_for
 from hpcchain.model.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.groups import groups_of
 from hpcchain.model.overlap import bead_overlap, wall_overlap
+from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.system import Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
 
@@ -53,6 +55,7 @@ def check_start(source, box, topology, position, velocity):
     """
     _check_bonds(source, topology, position)
     _check_rates(source, topology, position, velocity)
+    _check_rods(source, topology, position, velocity)
     wall = wall_overlap(box, topology, position, TOLERANCE)
     if wall is not None:
         bead, axis, depth = wall
@@ -98,6 +101,39 @@ def _check_rates(source, topology, position, velocity):
             f"{source}: molecule.velocities: the bond of beads {i} and {j} would stretch at {rate[at]:.6g}; velocities "
             f"must not change a bond's length, to {TOLERANCE:g} of their speed"
         )
+
+
+def _check_rods(source, topology, position, velocity):
+    typical = np.einsum("ik,ik->i", velocity, velocity).mean() if len(velocity) else 0.0
+    for group in (group for group in groups_of(topology) if group.rod):
+        x, v = position[group.beads], velocity[group.beads]
+        length = group.length.sum()
+        off = np.sqrt(np.sum((x - rod_positions(group, x)) ** 2, axis=2))
+        bead = _worst(group, off / length)
+        if bead is not None:
+            raise ConfigError(
+                f"{source}: molecule.positions: bead {bead} is {_of(group, off, bead):.6g} off where the straight line "
+                f"of its rod has it; beads of a rod must lie there to {TOLERANCE:g} of its length {length:.12g}"
+            )
+        off = np.sqrt(np.sum((v - rod_velocities(group, x, v)) ** 2, axis=2))
+        speed = np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", v, v).max(axis=1), typical))[:, None]
+        bead = _worst(group, np.divide(off, speed, out=np.zeros_like(off), where=speed > 0.0))
+        if bead is not None:
+            raise ConfigError(
+                f"{source}: molecule.velocities: bead {bead} is {_of(group, off, bead):.6g} off the velocity that a "
+                f"rigid rod would give it; velocities must keep a rod straight, to {TOLERANCE:g} of their speed"
+            )
+
+
+def _worst(group, error):
+    """Return the bead with the largest relative error, or None where all are within TOLERANCE; NaN is not."""
+    if np.all(error <= TOLERANCE):
+        return None
+    return int(group.beads.ravel()[np.argmax(np.where(np.isnan(error), np.inf, error))])
+
+
+def _of(group, values, bead):
+    return float(values[group.beads == bead][0])
 
 
 def build_physics(config, topology, velocity):

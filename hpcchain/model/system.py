@@ -9,6 +9,7 @@ Topology.first_bead    (M + 1,) int64  beads of molecule m are first_bead[m]:fir
 Topology.first_bond    (M + 1,) int64  bonds of molecule m are first_bond[m]:first_bond[m + 1]
 Topology.kind          (M,) int32      index of the molecule's kind in Topology.names
 Topology.self_contact  (M,) bool       whether non-bonded beads of the molecule collide with each other
+Topology.rod           (M,) bool       whether the beads are held on a straight line: rods of more than two beads
 Topology.bonds         (B, 2) int64    global bead ids, lower first; a chain's bonds in chain order
 Topology.bond_length   (B,) float64    [length]
 Topology.mass          (N,) float64    [mass]
@@ -66,6 +67,11 @@ class Topology:
     mass: np.ndarray
     diameter: np.ndarray
     self_contact: np.ndarray
+    rod: np.ndarray = None
+
+    def __post_init__(self):
+        if self.rod is None:
+            object.__setattr__(self, "rod", np.zeros(len(self.kind), dtype=bool))
 
     @property
     def beads(self):

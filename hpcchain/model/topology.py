@@ -51,7 +51,8 @@ def build_topology(config):
         bond_length=per_item(kinds, "bond_length", "bond_count"),
         mass=per_item(kinds, "mass", "beads"),
         diameter=per_item(kinds, "diameter", "beads"),
-        self_contact=np.repeat([kind.self_contact for kind in kinds], counts),
+        self_contact=np.repeat([kind.self_contact and not kind.is_line for kind in kinds], counts),
+        rod=np.repeat([kind.is_line for kind in kinds], counts),
     )
 
 

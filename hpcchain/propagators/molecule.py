@@ -12,6 +12,7 @@ import math
 from hpcchain.kernel import kernel
 from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare, chain_series
 from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN2, MASK, ROW, TABLE, TILE
+from hpcchain.propagators.rod import rod_kick, rod_prepare, rod_series
 from hpcchain.propagators.rotor import rotor_series
 from hpcchain.propagators.stages import stages_load, stages_move, stages_project, stages_series
 from hpcchain.propagators.vectors import fma, splat
@@ -31,6 +32,7 @@ from hpcchain.sector.layout import (
     MOL_SOLVER,
     MOL_TABLE,
     MOL_TILES,
+    ROD,
     ROTOR,
 )
 
@@ -152,6 +154,9 @@ def project(work, o, mol, m, graph, stepper):
     if solver == GRAPH:
         web_prepare(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return 0.0
+    if solver == ROD:
+        rod_prepare(work, o, mol[m, MOL_BEADS])
+        return 0.0
     chain_prepare(work, o, mol[m, MOL_TILES])
     return 0.0
 
@@ -159,7 +164,7 @@ def project(work, o, mol, m, graph, stepper):
 @kernel
 def refresh(work, o, mol, m, graph):
     """Make bond vectors and factors of T, leaving the state as it is."""
-    if mol[m, MOL_SOLVER] == BALLISTIC:
+    if mol[m, MOL_SOLVER] == BALLISTIC or mol[m, MOL_SOLVER] == ROD:
         return
     if mol[m, MOL_SOLVER] >= GRAPH:
         web_refresh(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
@@ -173,6 +178,8 @@ def kick(work, o, mol, m, graph, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
     if mol[m, MOL_SOLVER] >= GRAPH:
         return web_kick(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], bead, nx, ny, nz)
+    if mol[m, MOL_SOLVER] == ROD:
+        return rod_kick(work, o, mol[m, MOL_BEADS], bead, nx, ny, nz)
     return chain_kick(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], bead, nx, ny, nz)
 
 
@@ -193,6 +200,8 @@ def expand(work, o, mol, m, graph, h, tolerance, stepper):
         return 1, h
     if solver == ROTOR:
         return rotor_series(work, o, h, LAST_TURN * tolerance)
+    if solver == ROD:
+        return rod_series(work, o, mol[m, MOL_BEADS], h, LAST_TURN * tolerance)
     if stepper is not None:
         if solver == COLLOCATION:
             return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)

@@ -2,10 +2,24 @@
 
 import math
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.lanes import BOUND, COEF, INVM, KMAX, ROW
 
 WIDEST_TURN = 0.65
+
+
+@inlined
+def turning_time(omega2, h):
+    """Return the time h, cut to what turns by WIDEST_TURN [time]."""
+    if h * h * omega2 > WIDEST_TURN**2:
+        h = WIDEST_TURN / math.sqrt(omega2)
+    return h
+
+
+@inlined
+def last_turn(k, even, odd, h, phase, tolerance):
+    """Whether the terms k - 1 of cos and k of sin, k odd, are both below `tolerance` in the velocity at time h."""
+    return abs(even) * (k - 1) * h ** (k - 2) < tolerance * phase and abs(odd) * k * h ** (k - 1) < tolerance
 
 
 @kernel
@@ -31,8 +45,7 @@ def rotor_series(work, o, h, tolerance):
         uu += u * u
         ww += w * w
     omega2 = ww / uu
-    if h * h * omega2 > WIDEST_TURN**2:
-        h = WIDEST_TURN / math.sqrt(omega2)
+    h = turning_time(omega2, h)
     even = 1.0
     odd = 1.0
     order = 1
@@ -51,9 +64,7 @@ def rotor_series(work, o, h, tolerance):
             work[o + COEF + ROW * k + 8 * c] = -share * u
             work[o + COEF + ROW * k + 8 * c + 1] = (1.0 - share) * u
         order = k
-        if k % 2 == 1 and abs(even) * (k - 1) * h ** (k - 2) < tolerance * phase and abs(odd) * k * h ** (
-            k - 1
-        ) < tolerance:
+        if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
             break
     for c in range(3):
         work[o + BOUND + 8 * c] = 0.0

@@ -17,6 +17,7 @@ BOX_KEYS = ("size", "origin", "boundary")
 KEY_OF_TABLE = {
     "first_bead": "kind, beads or count", "first_bond": "kind or bonds", "bonds": "kind or bonds",
     "bond_length": "bond_length", "mass": "mass", "diameter": "diameter", "self_contact": "self_contact",
+    "rod": "kind",
 }  # fmt: skip
 
 

@@ -39,6 +39,7 @@ from hpcchain.sector.layout import (
     WALLS,
 )
 from hpcchain.sector.renew import complete_one, new_segment
+from hpcchain.sector.search import joined
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
@@ -128,7 +129,7 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
                 if h < 0:
                     continue
                 q = lane(offset[h], j - mol[mj, MOL_FIRST])
-                if _direct_bond(par, s.work, p, q, s.bonded, s.bond_row, i, j):
+                if _direct_bond(s, p, q, i, j):
                     continue
                 count = _pair_tie(s, p, q, g, b, h, j - mol[mj, MOL_FIRST], i, j, sigma, scale, contacts, beads,
                                   normals, growths, closing, count)  # fmt: skip
@@ -280,15 +281,15 @@ def _before(what, beads, a, b):
 
 
 @kernel
-def _direct_bond(par, work, p, q, bonded, bond_row, i, j):
-    for e in range(bond_row[i], bond_row[i + 1]):
-        if bonded[e] == j:
-            for c in range(3):
-                if par[SIZE + c] != 0.0:
-                    if np.rint((work[p + COEF + 8 * c] - work[q + COEF + 8 * c]) / par[SIZE + c]) != 0.0:
-                        return False
-            return True
-    return False
+def _direct_bond(s, p, q, i, j):
+    """Whether two beads, at places p and q, never collide with each other, and are no images."""
+    if not joined(s, i, j):
+        return False
+    for c in range(3):
+        size = s.par[SIZE + c]
+        if size != 0.0 and np.rint((s.work[p + COEF + 8 * c] - s.work[q + COEF + 8 * c]) / size) != 0.0:
+            return False
+    return True
 
 
 @kernel

@@ -40,6 +40,7 @@ stepper               None, or True where molecules are moved by a method that s
 
 import numpy as np
 
+from hpcchain.model.rods import longest_rod, molecule_sites
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.propagators.lanes import BLOCK, LANES, TABLE, TILE, tiles
 from hpcchain.propagators.stages import stage_table, stages_room
@@ -63,7 +64,7 @@ MOL_GRAPH = 21
 MOL_CLASS, MOL_ID, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET = range(22, 28)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
-BALLISTIC, ROTOR, CHAIN, GRAPH, COLLOCATION = range(5)
+BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION = range(6)
 OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_SCRIPT = -1, -2
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
@@ -167,6 +168,8 @@ def solver_of(topology, m, physics):
     bonds = molecule_bonds(topology, m)
     if n == 1:
         return BALLISTIC
+    if topology.rod[m]:
+        return ROD
     if n == 2:
         return ROTOR
     if physics.propagator == "collocation":
@@ -184,7 +187,10 @@ def molecule_bonds(topology, m):
 
 
 def static_table(topology, m):
-    """Return a molecule's tiles of inverse masses, bond mask and squared bond lengths (`lanes`: INVM, MASK, LEN2)."""
+    """Return a molecule's tiles of inverse masses, bond mask and squared bond lengths (`lanes`: INVM, MASK, LEN2).
+
+    A rod has the coordinates of its beads in place of squared bond lengths (`rod`: SITE), and no mask.
+    """
     first, last = int(topology.first_bead[m]), int(topology.first_bead[m + 1])
     n = last - first
     nt = tiles(n)
@@ -194,7 +200,9 @@ def static_table(topology, m):
     lengths = np.zeros(nt * LANES)
     mask = np.zeros(nt * LANES)
     bonds = molecule_bonds(topology, m)
-    if len(bonds) == n - 1 and np.array_equal(bonds[:, 0] + 1, bonds[:, 1]):
+    if topology.rod[m]:
+        lengths[:n] = molecule_sites(topology, m)
+    elif len(bonds) == n - 1 and np.array_equal(bonds[:, 0] + 1, bonds[:, 1]):
         mask[: n - 1] = 1.0
         lengths[: n - 1] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
     extra = np.zeros(-(-max(len(bonds), 1) // STRIDE_LANES) * STRIDE_LANES)
@@ -244,7 +252,7 @@ def parameters(system, shell, cell):
     par[REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[REACH_UNIT]
     par[QUANTUM] = virial_quantum(system)
     par[WALLS] = float(wall.any())
-    longest = float(topology.bond_length.max(initial=0.0))
+    longest = max(float(topology.bond_length.max(initial=0.0)), longest_rod(topology))
     par[SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
     return par, counts
 

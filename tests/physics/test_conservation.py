@@ -6,12 +6,13 @@ from reference.contacts import Geometry
 from reference.program import run
 from reference.systems import Molecule, System
 
-SIZE = (6.6, 6.8, 7.0)
+SIZE = (6.8, 7.0, 7.1)
 MOLECULES = [
     Molecule("chain", 10, 6),
     Molecule("ring", 6, 3, mass=1.5),
     Molecule("star", 7, 3, arms=3, diameter=0.9),
     Molecule("chain", 2, 15, mass=[1.0, 4.0], diameter=[1.0, 0.7], bond_length=1.1),
+    Molecule("rod", 5, 4, mass=[1.0, 2.0, 0.5, 1.0, 3.0], diameter=0.9, bond_length=[0.9, 1.0, 1.2, 0.9]),
     Molecule("monomer", 1, 60, mass=0.5, diameter=0.8),
 ]
 
@@ -80,6 +81,17 @@ def test_bonds(elastic):
     rate = np.sum(bond * (frames.velocity[:, second] - frames.velocity[:, first]), axis=2)
     assert np.max(np.abs(np.linalg.norm(bond, axis=2) / system.bond_length - 1)) < 1e-12
     assert np.max(np.abs(rate)) < 1e-12
+
+
+def test_rods_are_straight(elastic):
+    """Every inner bead of a rod divides the line between its ends in the ratio of its distances."""
+    system, frames, _ = elastic
+    for rod in system.rods:
+        place = np.concatenate([[0.0], np.cumsum(system.bond_length[np.isin(system.bonds[:, 0], rod)])])
+        share = (place / place[-1])[:, None]
+        for rows in (frames.position, frames.velocity):
+            line = (1 - share) * rows[:, rod[:1]] + share * rows[:, rod[-1:]]
+            assert np.max(np.abs(rows[:, rod] - line)) < 1e-12
 
 
 def test_no_overlap(elastic):

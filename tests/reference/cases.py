@@ -38,6 +38,17 @@ CASES = {
     "losing energy": (
         (4.4, 4.4, 4.4), ("periodic", "periodic", "wall"), 0.9, [Molecule("chain", 5, 3), Molecule("monomer", 1, 8)],
     ),
+    "rods": (
+        (5.0, 5.2, 5.4), ("periodic", "wall", "periodic"), 1.0,
+        [Molecule("rod", 4, 5, [1.0, 2.0, 0.5, 3.0], [1.0, 0.8, 1.0, 0.7], [0.9, 1.1, 0.85]),
+         Molecule("rod", 3, 3, diameter=0.8, bond_length=[0.8, 1.0]),
+         Molecule("chain", 4, 2), Molecule("monomer", 1, 5, 0.5, 0.8)],
+    ),
+    "a rod longer than its box": (
+        (3.6, 3.4, 3.5), ("periodic",) * 3, 1.0,
+        [Molecule("rod", 7, 1, [1.0, 1.2, 1.4, 2.0, 0.5, 1.0, 1.0], 0.7, [0.8, 0.93, 0.71, 1.02, 0.87, 0.76]),
+         Molecule("monomer", 1, 3, 2.0, 0.8)],
+    ),
     "open chain": (
         (30.0,) * 3, ("open",) * 3, 1.0, [Molecule("chain", 14, 1, bond_length=1.0)],
     ),

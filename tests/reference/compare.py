@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .engine import event_list, simulate
-from .motion import Mechanics
-from .systems import System
+from .systems import System, mechanics_of
 
 DISTURBANCE = 2e-13
 TIGHTEST = 1e-11
@@ -36,7 +35,7 @@ class Expected:
 def disturbed(system, seed=99):
     """Return the system with positions and velocities disturbed by DISTURBANCE, consistent with the bonds."""
     random = np.random.default_rng(seed)
-    mechanics = Mechanics(system.mass, system.bonds, system.bond_length)
+    mechanics = mechanics_of(system)
     position, velocity = (
         np.asarray(start, dtype=np.longdouble) + DISTURBANCE * random.normal(size=start.shape)
         for start in (system.position, system.velocity)

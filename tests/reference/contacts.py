@@ -46,7 +46,7 @@ class Geometry:
         self.boundary = system.boundary
         self.diameter = np.asarray(system.diameter, dtype=dtype)
         molecule, alone = system.molecule_of_bead, system.self_contact
-        bonded = {tuple(sorted(bond)) for bond in np.asarray(system.bonds).reshape(-1, 2).tolist()}
+        bonded = system.never
         first, second = np.triu_indices(len(self.diameter), k=1)
         allowed = (molecule[first] != molecule[second]) | alone[molecule[first]]
         self.first, self.second = first[allowed], second[allowed]

@@ -12,7 +12,8 @@ import numpy as np
 
 from .contacts import Geometry
 from .linear import inverse, solve
-from .motion import Mechanics, at, trusted_length
+from .motion import at, trusted_length
+from .systems import mechanics_of
 
 SIMULTANEOUS = 1e-10
 
@@ -72,7 +73,7 @@ class Engine:
 
     def __init__(self, system, dtype=np.longdouble, order=26, longest=0.25):
         self.system, self.dtype, self.order, self.longest = system, dtype, order, longest
-        self.mechanics = Mechanics(system.mass, system.bonds, system.bond_length, dtype)
+        self.mechanics = mechanics_of(system, dtype)
         self.geometry = Geometry(system, dtype)
         self.error = np.finfo(dtype).eps / 4
         self.time = dtype(0)

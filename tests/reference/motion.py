@@ -24,13 +24,16 @@ class Mechanics:
         Bead ids of each bond.
     bond_length : (B,) [length]
     dtype : numpy float type
+    rods : sequence of (bead ids, distances of neighbours)
+        Molecules on a straight line; their beads are in no bond.
     """
 
-    def __init__(self, mass, bonds, bond_length, dtype=np.longdouble):
+    def __init__(self, mass, bonds, bond_length, dtype=np.longdouble, rods=()):
         self.dtype = dtype
         self.mass = np.asarray(mass, dtype=dtype)
         self.bonds = np.asarray(bonds, dtype=int).reshape(-1, 2)
         self.length = np.asarray(bond_length, dtype=dtype)
+        self.rods = [Rod(beads, length, self.mass[beads]) for beads, length in rods]
         rows = np.arange(len(self.bonds))
         self.incidence = np.zeros((len(self.bonds), len(self.mass)), dtype=dtype)
         self.incidence[rows, self.bonds[:, 0]] = -1
@@ -54,6 +57,8 @@ class Mechanics:
         """Return (order + 1, N, 3) Taylor coefficients of the free motion in time."""
         q = np.zeros((order + 1, len(self.mass), 3), dtype=self.dtype)
         q[0], q[1] = position, velocity
+        for rod in self.rods:
+            q[:, rod.beads] = rod.series(position[rod.beads], velocity[rod.beads], order)
         if len(self.bonds) == 0:
             return q
         b = np.zeros((order + 1, len(self.bonds), 3), dtype=self.dtype)
@@ -72,11 +77,15 @@ class Mechanics:
             sw[k] = self.coupling @ w[k]
             factor = self.dtype((k + 1) * (k + 2))
             b[k + 2] = -sw[k] / factor
-            q[k + 2] = -self.pull(w[k]) / factor
+            q[k + 2] -= self.pull(w[k]) / factor
         return q
 
     def project(self, position, velocity, sweeps=4):
         """Return the state moved (mass-weighted) onto bond lengths and bond-consistent velocities."""
+        position, velocity = position.copy(), velocity.copy()
+        for rod in self.rods:
+            state = rod.project(position[rod.beads], velocity[rod.beads])
+            position[rod.beads], velocity[rod.beads] = state
         if len(self.bonds) == 0:
             return position, velocity
         for _ in range(sweeps):
@@ -94,6 +103,8 @@ class Mechanics:
     def response(self, position, rows):
         """Return (C, N, 3) velocity changes per unit impulse along contact rows (C, N, 3), bonds kept."""
         change = rows / self.mass[:, None]
+        for rod in self.rods:
+            change[:, rod.beads] = rod.keep(position[rod.beads], change[:, rod.beads])
         if len(self.bonds) == 0:
             return change
         b = self.bond_vectors(position)
@@ -105,6 +116,64 @@ class Mechanics:
     def energy(self, velocity):
         """Return the kinetic energy [mass length^2 / time^2]."""
         return np.sum(self.mass[:, None] * velocity**2) / 2
+
+
+class Rod:
+    """Beads held on a line: x_j = (l_jN x_1 + l_j1 x_N) / L and |x_N - x_1| = L (paper 002, equations (2) and (3)).
+
+    Parameters
+    ----------
+    beads : (n,) ids
+    length : (n - 1,) distances of neighbours [length]
+    mass : (n,) [mass]
+    """
+
+    def __init__(self, beads, length, mass):
+        self.beads, self.mass = beads, mass
+        self.place = np.concatenate([[0], np.cumsum(np.asarray(length, dtype=mass.dtype))]).astype(mass.dtype)
+        self.place = self.place - (mass @ self.place) / np.sum(mass)
+
+    def line(self, rows):
+        """Return centre and slope of the mass-weighted straight line through rows (n, 3) of the beads."""
+        centre = (self.mass @ rows) / np.sum(self.mass)
+        weight = self.mass * self.place
+        return centre, (weight @ (rows - centre)) / (weight @ self.place)
+
+    def project(self, position, velocity):
+        """Return the state on the rod."""
+        (centre, axis), (drift, turn) = self.line(position), self.line(velocity)
+        axis = axis / np.sqrt(np.sum(axis**2))
+        turn = turn - (turn @ axis) * axis
+        return centre + self.place[:, None] * axis, drift + self.place[:, None] * turn
+
+    def series(self, position, velocity, order):
+        """Return (order + 1, n, 3) coefficients: the axis obeys u'' = -omega^2 u, the centre does not accelerate."""
+        (centre, axis), (drift, turn) = self.line(position), self.line(velocity)
+        u = np.zeros((order + 1, 3), dtype=self.mass.dtype)
+        u[0], u[1] = axis, turn
+        for k in range(order - 1):
+            u[k + 2] = -(turn @ turn) / (axis @ axis) * u[k] / ((k + 1) * (k + 2))
+        q = self.place[:, None] * u[:, None]
+        q[0] += centre
+        q[1] += drift
+        return q
+
+    def keep(self, position, change):
+        """Return velocity changes (C, n, 3) with the constraints' reactions, by one multiplier per constraint."""
+        n = len(self.mass)
+        rows = np.zeros((3 * (n - 2) + 1, n, 3), dtype=self.mass.dtype)
+        rows[0, -1], rows[0, 0] = position[-1] - position[0], position[0] - position[-1]
+        share = (self.place - self.place[0]) / (self.place[-1] - self.place[0])
+        for j in range(1, n - 1):
+            for c in range(3):
+                row = rows[3 * j - 2 + c]
+                row[j, c], row[0, c], row[-1, c] = 1, share[j] - 1, -share[j]
+        flat = rows.reshape(len(rows), -1)
+        weighted = flat / np.repeat(self.mass, 3)
+        matrix = flat @ weighted.T
+        flat_change = change.reshape(len(change), -1)
+        reaction = solve(matrix, inverse(matrix), flat @ flat_change.T)
+        return (flat_change - reaction.T @ weighted).reshape(change.shape)
 
 
 def at(series, dt):

@@ -30,7 +30,8 @@ class Molecule:
         if self.kind == "star":
             reach = (n - 1) // self.arms
             return [(0 if k == 0 else a * reach + k, a * reach + k + 1) for a in range(self.arms) for k in range(reach)]
-        return {"monomer": [], "chain": chain, "ring": chain + [(0, n - 1)], "graph": list(self.bonds)}[self.kind]
+        kinds = {"monomer": [], "chain": chain, "rod": chain, "ring": chain + [(0, n - 1)], "graph": list(self.bonds)}
+        return kinds[self.kind]
 
     def keys(self):
         """Return the input-file keys of this molecule."""
@@ -66,6 +67,7 @@ class System:
     bond_length: np.ndarray = field(init=False)
     molecule_of_bead: np.ndarray = field(init=False)
     self_contact: np.ndarray = field(init=False)
+    rods: list = field(init=False)
 
     def __post_init__(self):
         single = [molecule for molecule in self.molecules for _ in range(molecule.count)]
@@ -77,6 +79,13 @@ class System:
         self.bonds = np.concatenate(shifted)
         self.molecule_of_bead = np.repeat(np.arange(len(single)), [molecule.beads for molecule in single])
         self.self_contact = np.array([molecule.self_contact for molecule in single])
+        self.rods = [np.arange(o, o + m.beads) for m, o in zip(single, first, strict=False) if m.kind == "rod"]
+
+    @property
+    def never(self):
+        """Pairs (lower, higher) that collide in other images alone: bonded beads, and any two of one rod."""
+        pairs = {tuple(sorted(bond)) for bond in self.bonds.tolist()}
+        return pairs | {(int(a), int(b)) for rod in self.rods for a in rod for b in rod if a < b}
 
     def input(self, end_time, **output):
         """Return the input file's tables for an explicit start that runs to end_time [time]."""
@@ -111,9 +120,16 @@ def toml(tables):
     return "\n".join(lines)
 
 
+def mechanics_of(system, dtype=np.longdouble):
+    """Return the Mechanics of a system, its rods apart from the other bonds."""
+    in_rod = np.isin(system.bonds[:, 0], np.concatenate([np.zeros(0, dtype=int), *system.rods]))
+    rods = [(rod, system.bond_length[np.isin(system.bonds[:, 0], rod)]) for rod in system.rods]
+    return Mechanics(system.mass, system.bonds[~in_rod], system.bond_length[~in_rod], dtype, rods)
+
+
 def thermal(system, random, temperature=1.0, drift=False):
     """Give a placed system Maxwellian velocities that satisfy the bonds; centre-of-mass motion removed unless drift."""
-    mechanics = Mechanics(system.mass, system.bonds, system.bond_length)
+    mechanics = mechanics_of(system)
     position = np.asarray(system.position, dtype=np.longdouble)
     spread = np.sqrt(temperature / system.mass)[:, None]
     velocity = np.asarray(random.normal(size=position.shape) * spread, dtype=np.longdouble)
@@ -132,7 +148,7 @@ def overlaps(system, position, bead, placed):
     radius = system.diameter[bead] / 2
     if np.any(wall & ((position - low < radius) | (low + size - position < radius))):
         return True
-    bonded = {int(other) for bond in system.bonds if bead in bond for other in bond}
+    bonded = {other for pair in system.never if bead in pair for other in pair}
     offsets = np.array(list(np.ndindex(3, 3, 3))) - 1
     for other, place in placed:
         if not system.self_contact[system.molecule_of_bead[bead]]:
@@ -174,6 +190,8 @@ def grown(system, random, beads, placed, trials):
     """Return [(bead, position)] of one molecule, or None when a bead found no room."""
     if is_ring(system, beads):
         return ring(system, random, beads, placed)
+    if any(beads[0] in rod for rod in system.rods):
+        return straight(system, random, beads, placed)
     molecule = []
     for bead in beads:
         parents = [(int(min(bond)), length) for bond, length in zip(system.bonds, system.bond_length, strict=True)
@@ -206,6 +224,19 @@ def ring(system, random, beads, placed):
     length = next(size for bond, size in zip(system.bonds, system.bond_length, strict=True) if bond[0] in beads)
     radius = length / (2 * np.sin(np.pi / len(beads)))
     places = centre + radius * (np.cos(angle)[:, None] * axes[0] + np.sin(angle)[:, None] * axes[1])
+    return whole(system, beads, places, placed)
+
+
+def straight(system, random, beads, placed):
+    """Return a rod at a random place and orientation, or None when it overlaps."""
+    place = np.concatenate([[0.0], np.cumsum(system.bond_length[np.isin(system.bonds[:, 0], list(beads))])])
+    axis = random.normal(size=3)
+    start = np.array(system.origin) + random.random(3) * np.array(system.size)
+    return whole(system, beads, start + place[:, None] * axis / np.linalg.norm(axis), placed)
+
+
+def whole(system, beads, places, placed):
+    """Return [(bead, position)] of a molecule at given places, or None when it overlaps."""
     molecule = []
     for bead, where in zip(beads, places, strict=True):
         if overlaps(system, where, bead, placed + molecule):

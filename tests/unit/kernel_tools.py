@@ -47,13 +47,14 @@ def random_chain(n, seed, straight=False):
     return chain_bonds(n), x, twins.project(chain_bonds(n), x, rng.normal(size=(n, 3)), mass), mass
 
 
-def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None, diameter=1.0, **physics):
-    """Return the System of molecules (bonds, x, v, mass), each its own kind, all with self-contact.
+def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None, diameter=1.0, rods=(), **physics):
+    """Return the System of molecules (bonds, x, v, mass), each its own kind, all but rods with self-contact.
 
     Parameters
     ----------
     diameter : float or (N,) array
         [length].
+    rods : molecules that are rods.
     physics : settings of Physics.
     """
     beads = np.array([len(m[1]) for m in molecules])
@@ -73,7 +74,8 @@ def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None
         bond_length=np.linalg.norm(position[bonds[:, 1]] - position[bonds[:, 0]], axis=1),
         mass=np.concatenate([m[3] for m in molecules]).astype(float),
         diameter=np.broadcast_to(np.asarray(diameter, float), len(position)).copy(),
-        self_contact=np.ones(len(molecules), dtype=bool),
+        self_contact=~np.isin(np.arange(len(molecules)), rods),
+        rod=np.isin(np.arange(len(molecules)), rods),
     )
     box = Box(size, -0.5 * size if origin is None else np.array(origin, float), np.array(boundary, dtype=np.int8))
     return System(box, topology, State.at_rest_clock(position, velocity), Physics(**{"tick": TICK, **physics}))
@@ -96,8 +98,8 @@ class Bench:
         Fill the workspace with random numbers of this seed beforehand, as a previous molecule would.
     """
 
-    def __init__(self, *molecules, stale=None, diameter=1.0):
-        self.s = plain_sector(make_system(molecules, diameter=diameter))
+    def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
+        self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
         self.molecules = molecules
         rooms = self.s.mol[:, MOL_ROOM]
         self.offset = MARGIN + np.cumsum(rooms) - rooms

@@ -91,7 +91,6 @@ MISTAKES = [
     ("molecule.0.mass = inf", "molecule[0].mass: inf is not a finite number"),
     ("molecule.0.arms = 2", 'molecule[0].arms: means nothing for kind "chain", only for star'),
     ("molecule.0.positions = [[1, 2, 3]]", 'molecule[0].positions: means nothing for initial.method "grow"'),
-    ('molecule.0.kind = "rod"', 'molecule[0].kind: "rod" is not available in this version'),
     ('molecule.0.name = "A"', "molecule[1].name: 'A' is the name of molecule[0] already"),
     ("molecule.1.beads = 2", 'molecule[1].beads: 2 is wrong: kind "monomer" has one bead'),
     ("molecule.2.beads = 2", "molecule[2].beads: 2 is too few"),
