@@ -256,7 +256,11 @@ def _factor_stages(gs, go, npad, im, io, s, ws, wo):
 
 @kernel
 def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
-    """Iterate until the violation is tol (or round-off) of its scale, and a sweep beyond."""
+    """Iterate until the violation is tol (or round-off) of its scale, and a sweep beyond.
+
+    PAPER's positions may be within it from the start, over a short time: the round-off of positions divided by that
+    time is no correction of the velocities.
+    """
     scale, round_off = _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo)
     limit = max(tol * scale, round_off)
     if tables.solver == NEWTON:
@@ -270,6 +274,8 @@ def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, 
         ws[wo + RESIDUAL] = residual / scale if scale > 0.0 else 0.0
         if not math.isfinite(residual):
             return NOT_SOLVED
+        if sweep == 0 and tables.variant == PAPER and residual <= limit:
+            return SOLVED
         if always or (not at_stages and residual > limit and residual > SLOW * last):
             _factor_stages(gs, go, npad, im, io, len(tables.node), ws, wo)
             at_stages = True
@@ -303,6 +309,9 @@ def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
         ws[wo + RESIDUAL] = residual / scale if scale > 0.0 else 0.0
         if not math.isfinite(residual + defect):
             return NOT_SOLVED
+        if step == 0 and tables.variant == PAPER and residual <= limit:
+            _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo)
+            return SOLVED
         if not newton_step(
             gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, room
         ):

@@ -23,7 +23,7 @@ over 220 contacts, s, tau = 6, .05 / 4, .1 / 3, .1 / 2, .05: energy to 9e-16 / 4
 
 That is index2. The other variants' states: index1 is put on its bonds, which it leaves by O(tau^(2s + 1)) a step, so it
 loses energy at that order; paper is carried as its last stage has it, and what a contact's projection takes is not
-given back: over a short time dt the stages' velocities are the round-off of positions divided by dt.
+given back, there being no energy that holds.
 
 The scratch follows that of `web`, in the place of the series' workspace: the stages' constants (number of stages,
 tolerance of the solver, variant, solver, width of nested intervals, then the arrays of GaussTables) and the workspace
