@@ -33,12 +33,12 @@ def run(quick):
             for name, symbol in (("energy", "|Δ2E|"), ("angular", "|ΔL3|"), ("bond", "||b|² - 1|")):
                 theirs = printed[name] if nested and (tau == 0.5 or name == "bond") else None
                 table.add(f"τ = {tau}, {words}: {symbol}", theirs, found[name], why(name, nested, tau, quick))
-            table.add(f"τ = {tau}, {words}: contacts", "about 200" if nested else None, f"{count}, {between} of them between",
-                      "theirs is a round number" if not quick else "shorter run")
+            table.add(f"τ = {tau}, {words}: contacts", "about 200" if nested else None,
+                      f"{count}, {between} between the two", "shorter run" if quick else "theirs is a round number")
     return Result(data, [table], [
-        f"T = {duration:g}. As printed: positions on the bonds at the stages, restart at the last Gauss node, contacts by "
-        "nested intervals down to 1e-4 with one stage fewer each time. The sound way ends each step at t0 + τ and solves "
-        "anew up to the root of the gap.",
+        f"T = {duration:g}. As printed: positions on the bonds at the stages, restart at the last Gauss node, contacts "
+        "by nested intervals down to 1e-4 with one stage fewer each time. The sound way ends each step at t0 + τ and "
+        "solves anew up to the root of the gap.",
         "The printed energy steps at contacts: the state at an inner stage has neither the energy nor the velocity "
         "constraint of the node.",
     ])
