@@ -6,6 +6,7 @@ fall apart. Kernels take the flat arrays of `propagators.graph`; `Beads` makes t
 """
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from hpcchain.propagators.structure import BONDS, HIGH, LOW, STRIDE, build_struc
 ROOT, NESTED = 0, 1
 ANALYTIC, SWEEPING = 0, 1
 WIDTH = 1e-4  # paper 001, V B: where nested intervals end
-TOLERANCE = 1e-12  # of Newton and SHAKE
+TOLERANCE = 1e-12  # of SHAKE and RATTLE
+ACCURACY = 1e-15  # of the stages, relative
 MOST_SWEEPS = 10_000
 
 
@@ -78,15 +80,14 @@ class Beads:
         stride : int
             Every how many steps the state is kept; contacts are always kept.
         """
-        tables = [stage_table(k, TOLERANCE, variant, solver) for k in range(1, s + 1)]
-        begin = np.cumsum([0] + [len(table) for table in tables[:-1]])
+        constants, begin = stage_constants(s, variant, solver)
         room = int(1.2 * duration / tau / stride) + 100 + int(4 * duration)
         times, states, kinds = np.zeros(room), np.zeros((room, 6 * self.npad)), np.zeros(room, dtype=np.int64)
-        size = collocation_size(self.gs, 0, self.npad, s, int(tables[-1][SOLVER]))
+        size = collocation_size(self.gs, 0, self.npad, s, int(constants[begin[-1] + SOLVER]))
         ws = np.zeros(size + 6 * self.npad + len(self.pairs))
         count = collocate(
             self.gs, self.state, self.npad, self.im, self.pairs, self.diameter, tau, duration, s, contacts, stride,
-            np.concatenate(tables), begin, ws, self.fac, times, states, kinds,
+            constants, begin, ws, self.fac, times, states, kinds,
         )  # fmt: skip
         return Track(self, times, states, kinds, count)
 
@@ -101,6 +102,13 @@ class Beads:
         count = rattle(self.gs, self.state, self.npad, self.im, self.pairs, self.diameter, h, duration, solver, stride,
                        ws, self.fac, times, states, kinds)  # fmt: skip
         return Track(self, times, states, kinds, count)
+
+
+@cache
+def stage_constants(s, variant, solver):
+    """Return the constants (`stage_table`) of 1 .. s stages one after the other, and where each begins."""
+    tables = [stage_table(k, ACCURACY, variant, solver) for k in range(1, s + 1)]
+    return np.concatenate(tables), np.cumsum([0] + [len(table) for table in tables[:-1]])
 
 
 class Track:
@@ -214,7 +222,7 @@ def _strike(gs, state, npad, im, pair, restore, fac, room, ws):
 def _interval(gs, state, npad, im, span, tables, ws, fac):
     """Solve the stages over a span from the state; return the solver's status. PAPER's end is the last stage."""
     reach = span * tables.node[-1] if tables.variant == PAPER else span
-    return collocation_state(gs, 0, state, 0, npad, im, 0, reach, TOLERANCE, tables, ws, 0, fac, 0)
+    return collocation_state(gs, 0, state, 0, npad, im, 0, reach, ACCURACY, tables, ws, 0, fac, 0)
 
 
 @kernel
@@ -262,7 +270,7 @@ def _to_interval(gs, state, npad, im, pairs, diameter, span, constants, begin, s
 @kernel
 def _gap_after(gs, state, npad, im, pair, diameter, tables, time, ws, fac):
     """Return the gap of a pair after a time, by a solution over it; NaN when there is none."""
-    if collocation_state(gs, 0, state, 0, npad, im, 0, time, TOLERANCE, tables, ws, 0, fac, 0) != SOLVED:
+    if collocation_state(gs, 0, state, 0, npad, im, 0, time, ACCURACY, tables, ws, 0, fac, 0) != SOLVED:
         return np.nan
     return _overlap(ws, END, npad, pair, diameter)[1]
 
@@ -340,7 +348,7 @@ def collocate(gs, state, npad, im, pairs, diameter, tau, duration, s, contacts, 
                     gs, state, npad, im, pairs, diameter, reach, tables, ws, fac, scratch
                 )  # fmt: skip
                 if which >= 0:
-                    collocation_state(gs, 0, state, 0, npad, im, 0, reach, TOLERANCE, tables, ws, 0, fac, 0)
+                    collocation_state(gs, 0, state, 0, npad, im, 0, reach, ACCURACY, tables, ws, 0, fac, 0)
             elif _stage_overlap(ws, npad, s, pairs, diameter)[1] >= 0:
                 reach, which = _to_interval(
                     gs, state, npad, im, pairs, diameter, tau, constants, begin, s, ws, fac
