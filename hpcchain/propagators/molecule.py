@@ -221,13 +221,21 @@ def acceleration_bound(work, o, b):
 
 
 @kernel
-def series_error(work, o, mol, m, graph, order, h):
-    """Return a bound of how far a collocation series in the workspace is from its solutions within h [length].
+def series_error(work, o, mol, m, graph, order, h, stepper):
+    """Return a bound of how far a collocation series in the workspace is from its solutions within h [length], else 0.
 
     The part of the velocity that goes as the Legendre polynomial of degree s makes the series start with the molecule's
     velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were solved over
     is several times the error found.
     """
+    if stepper is not None:
+        if mol[m, MOL_SOLVER] == COLLOCATION:
+            return _amplitude(work, o, mol, m, graph, order, h)
+    return 0.0
+
+
+@kernel
+def _amplitude(work, o, mol, m, graph, order, h):
     largest = 0.0
     interval = stages_interval(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
     for b in range(mol[m, MOL_BEADS]):
