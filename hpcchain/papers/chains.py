@@ -91,16 +91,16 @@ class Beads:
         )  # fmt: skip
         return Track(self, times, states, kinds, count)
 
-    def rattle(self, h, duration, solver=ANALYTIC, stride=1):
-        """Move on for a duration by velocity Verlet with SHAKE and RATTLE, contacts by bisection; return Track.
+    def rattle(self, h, duration, solver=ANALYTIC, stride=1, width=WIDTH):
+        """Move on for a duration by velocity Verlet with SHAKE and RATTLE; return Track.
 
-        The analytic solver needs linear chains whose bonds are in order.
+        Contacts are found by bisection to a width [time]. The analytic solver needs linear chains, bonds in order.
         """
         room = int(duration / h / stride) + 10 + int(20 * duration)
         times, states, kinds = np.zeros(room), np.zeros((room, 6 * self.npad)), np.zeros(room, dtype=np.int64)
         ws = np.zeros(12 * self.npad + 16 * int(self.gs[STRIDE]))
         count = rattle(self.gs, self.state, self.npad, self.im, self.pairs, self.diameter, h, duration, solver, stride,
-                       ws, self.fac, times, states, kinds)  # fmt: skip
+                       width, ws, self.fac, times, states, kinds)  # fmt: skip
         return Track(self, times, states, kinds, count)
 
 
@@ -471,10 +471,10 @@ def _verlet(gs, state, npad, im, h, solver, ws, fac, moved):
 
 
 @kernel
-def rattle(gs, state, npad, im, pairs, diameter, h, duration, solver, stride, ws, fac, times, states, kinds):
+def rattle(gs, state, npad, im, pairs, diameter, h, duration, solver, stride, width, ws, fac, times, states, kinds):
     """Step all beads together; see `Beads.rattle`. Returns the states kept.
 
-    A step at whose end beads overlap is shortened by bisection until the contact is known to WIDTH.
+    A step at whose end beads overlap is shortened by bisection until the contact is known to a width.
     """
     moved = ws[len(ws) - 6 * npad :]
     t = 0.0
@@ -487,7 +487,7 @@ def rattle(gs, state, npad, im, pairs, diameter, h, duration, solver, stride, ws
         struck = gap < 0.0
         if struck:
             low, high = 0.0, h
-            while high - low > WIDTH:
+            while high - low > width:
                 middle = 0.5 * (low + high)
                 _verlet(gs, state, npad, im, middle, solver, ws, fac, moved)
                 pair, gap = _overlap(moved, 0, npad, pairs, diameter)

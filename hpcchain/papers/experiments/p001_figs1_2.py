@@ -34,7 +34,7 @@ def run(quick):
     }
     table = Table("Energy and path")
     table.add("Fig 2: |Δ2E|, as printed", "within 1e-8", largest["paper"],
-              "their Table I has 4.8e-7 for the same s and τ, which ours is near at T = 100; it drifts")
+              "their own Table I has 4.8e-7 for the same s and τ")
     table.add("|Δ2E|, index2", None, largest["index2"], "the sound variant keeps it to round-off")
     table.add("Fig 1: farthest from the exact path, as printed", "on the lines", paths["paper"],
               "not visible in a figure")
