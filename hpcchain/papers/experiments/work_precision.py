@@ -130,7 +130,8 @@ def thermal_chain(n, seed=5):
     for _ in range(2):
         velocity -= velocity.mean(axis=0)
         velocity -= (flat.T @ np.linalg.solve(flat @ flat.T, flat @ velocity.ravel())).reshape(n, 3)
-    return position - position.mean(axis=0), velocity
+    free = 3 * n - (n - 1) - 3
+    return position - position.mean(axis=0), velocity * np.sqrt(free / np.sum(velocity**2))
 
 
 def cheapest(data):
