@@ -192,11 +192,13 @@ def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wron
 
 @kernel
 def _constants(solve, seg, i, j):
-    """Return where in the static table the constants of the stages of one of the two molecules begin."""
+    """Return where in the static table the constants of the stages of one of two molecules begin; -1 for neither."""
     mol, table, graph, work, pace = solve
     m = seg[i, 3]
     if mol[m, MOL_SOLVER] != COLLOCATION:
-        m = seg[j, 3]
+        m = seg[max(j, 0), 3]
+    if mol[m, MOL_SOLVER] != COLLOCATION:
+        return np.int64(-1)
     return mol[m, MOL_TABLE] + mol[m, MOL_TILES] * TABLE + graph[mol[m, MOL_GRAPH] + STRIDE]
 
 
@@ -268,7 +270,8 @@ def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth,
     if j >= 0:
         wrong += solve[4][seg[j, 3], 4]
     s = 0.0
-    nested = wrong > 0.0 and solve[1][_constants(solve, seg, i, j) + WIDTH] > 0.0
+    constants = _constants(solve, seg, i, j)
+    nested = constants >= 0 and solve[1][constants + WIDTH] > 0.0
     for _ in range(MOST_GRAZES):
         rest = until - s
         more = _seen(
