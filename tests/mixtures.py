@@ -66,7 +66,7 @@ def random_input(seed):
     size = np.maximum(shape * (volume / np.prod(shape)) ** (1.0 / 3.0), 3.2 * largest)
     for kind in molecules:
         stiffen(kind, size)
-    propagator = {"name": "collocation", "stages": 4, "step": 0.05} if rng.random() < 0.2 else {"name": "taylor"}
+    propagator = random_collocation(seed) if rng.random() < 0.2 else {"name": "taylor"}
     return {
         "box": {
             "size": size.tolist(),
@@ -78,6 +78,18 @@ def random_input(seed):
         "propagator": propagator,
         "contact": {"restitution": float(rng.choice([1.0, 1.0, 0.95]))},
     }  # fmt: skip
+
+
+def random_collocation(seed):
+    """Return a random [propagator] table of collocation: variant, solver, stages, contact search."""
+    rng = np.random.default_rng([20262, seed])
+    variant = str(rng.choice(["index2", "index1", "paper"]))
+    table = {"name": "collocation", "stages": int(rng.integers(2, 6)), "step": 0.05, "variant": variant}
+    if rng.random() < 0.3:
+        table["stage_solver"] = str(rng.choice(["newton", "quasi-newton"]))
+    if rng.random() < 0.3:
+        table["contact_search"] = "nested"
+    return table
 
 
 def random_molecule(rng, name):

@@ -5,6 +5,8 @@ import numpy as np
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.config.values import Wrong
+from hpcchain.errors import ConfigError
+from hpcchain.propagators.gauss import solver_for
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
 DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
@@ -54,6 +56,11 @@ def check_propagator(config):
     """Check that the propagator has what it needs."""
     if config.propagator.name != "taylor" and config.propagator.step is None:
         raise Wrong(f'propagator.step: is missing; "{config.propagator.name}" needs the longest segment [time]')
+    if config.propagator.name == "collocation":
+        try:
+            solver_for(config.propagator.variant, config.propagator.stage_solver)
+        except ConfigError as error:
+            raise Wrong(str(error)) from error
 
 
 def check_lists(kind, place):

@@ -79,8 +79,13 @@ KEYS = (
     Key("propagator", "name", Choice(("taylor", "collocation"), later=("variational", "rattle")), "taylor",
         "how free motion is computed"),
     Key("propagator", "stages", Integer(1, 12), 4, "collocation: Gauss stages"),
-    Key("propagator", "variant", Choice(("index2",), later=("index1", "paper")), "index2",
-        "collocation: form of the constraints"),
+    Key("propagator", "variant", Choice(("index2", "index1", "paper")), "index2",
+        "collocation: form of the constraints; paper: as printed in paper 001, of low order"),
+    Key("propagator", "stage_solver", Choice(("auto", "quasi-newton", "newton", "fixed-point")), "auto",
+        "collocation: how the stages are solved; fixed-point is index1's, newton exact and slow"),
+    Key("propagator", "contact_search", Choice(("root", "nested")), "root",
+        "collocation: contact times by root, or by nested intervals as in paper 001"),
+    Key("propagator", "contact_interval", POSITIVE, 1e-4, "nested: width of the last interval [time]"),
     Key("propagator", "solver", Choice(("tridiagonal", "null-space", "multipliers")), "tridiagonal",
         "variational: linear solver"),
     Key("propagator", "step", POSITIVE, ABSENT, "longest segment; taylor chooses when left out [time]"),
@@ -112,7 +117,8 @@ SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "run", "outpu
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
-PROPAGATOR_KEYS = {"stages": ("collocation",), "variant": ("collocation",), "solver": ("variational",)}
+STAGE_KEYS = ("stages", "variant", "stage_solver", "contact_search", "contact_interval")
+PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {"solver": ("variational",)}
 
 
 def keys_of(section):

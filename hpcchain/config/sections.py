@@ -79,11 +79,14 @@ class InitialSection:
 
 @dataclass(frozen=True)
 class PropagatorSection:
-    """[propagator]; `step` is None where the propagator chooses [time]."""
+    """[propagator]; `step` is None where the propagator chooses, `contact_interval` is a width [time]."""
 
     name: str
     stages: int
     variant: str
+    stage_solver: str
+    contact_search: str
+    contact_interval: float
     solver: str
     step: float | None
     tolerance: float

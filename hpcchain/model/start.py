@@ -158,5 +158,15 @@ def build_physics(config, topology, velocity):
         step=propagator.step or 0.0,
         tolerance=propagator.tolerance,
         restitution=config.contact.restitution,
-        options={"variant": propagator.variant, "solver": propagator.solver},
+        options={"solver": propagator.solver, "stages": stage_options(propagator)},
     )
+
+
+def stage_options(propagator):
+    """Return what collocation takes further: variant, solver of the stages, width of nested intervals (0: none)."""
+    nested = propagator.contact_search == "nested"
+    return {
+        "variant": propagator.variant,
+        "solver": propagator.stage_solver,
+        "width": propagator.contact_interval if nested else 0.0,
+    }

@@ -1,20 +1,33 @@
-"""Gauss collocation of a molecule with any bond graph (paper 001), in its index-2 form.
+"""Gauss collocation of a molecule with any bond graph (paper 001), in three variants.
 
 Stages X_j, U_j and multipliers mu_j, j = 1 .. s, over a time tau from (x0, v0):
 
-    U_j = v0 + tau sum_k a_jk M^-1 G^T(X_k) mu_k,   X_j = x0 + tau sum_k a_jk U_k,   G(X_j) U_j = 0.
+    U_j = v0 + tau sum_k a_jk M^-1 G^T(X_k) mu_k,   X_j = x0 + tau sum_k a_jk U_k,   and per bond and stage
 
-The paper imposes |b|^2 at the stages and ends at the last one; imposing the velocity constraint and ending at t0 + tau
-keeps |b|^2, the energy and the momenta for any tau. G v is left O(tau^s) there: the end velocity is given both as it
-comes (energy exact, scheme reversible) and projected to G v = 0 (order 2s; momenta still exact).
+==========  ==============================================  ==========================================================
+variant     at each stage                                   what follows
+==========  ==============================================  ==========================================================
+INDEX2      b . b' = 0                                      order 2s; energy, momenta and |b|^2 exact; G v is O(tau^s)
+INDEX1      b . b'' + |b'|^2 = 0: mu is a function of X, U  order 2s; momenta and G v exact; energy and |b|^2 not
+PAPER       |b|^2 as at the start (the paper's equation 7)  order s; the energy drifts; neither reversible
+                                                            nor symplectic
+==========  ==============================================  ==========================================================
+
+INDEX2 and INDEX1 end at t0 + tau. PAPER ends at the last stage (its appendix A; the polynomial at t0 + tau is an
+unstable restart), so it is solved over the longer interval whose last node the end is. The end velocity is given both
+as it comes (INDEX2: energy exact, scheme reversible) and projected to G v = 0 (order 2s; momenta still exact).
+
+The solvers find the same solution. QUASI_NEWTON changes mu by (A^-p x T^-1) times what is left of the constraint, p
+its number of integrations, with T at the start, or at the stages where that is slow. FIXED_POINT (INDEX1) solves T at
+the stages for mu in every sweep. NEWTON is exact (`newton`).
 
 Workspace of `collocation_size` floats at ws[wo] (a vector array is 3 * npad floats):
 
 =================  ===========================================================
 word               content
 =================  ===========================================================
-SWEEPS             sweeps that the solver made
-RESIDUAL           the largest |G U| of the stages, as a fraction of |b| |v|
+SWEEPS             sweeps (Newton: steps) that the solver made
+RESIDUAL           the largest violation at the stages, as a fraction of |b| |v| (INDEX1: |v|^2, PAPER: |b|^2)
 END                end position, a vector array
 END + 3 npad       end velocity, projected, a vector array
 END + 6 npad       end velocity as it comes, a vector array
@@ -27,20 +40,30 @@ import math
 import numpy as np
 
 from hpcchain.kernel import kernel
+from hpcchain.propagators.gauss import FIXED_POINT, INDEX1, INDEX2, NEWTON, PAPER
 from hpcchain.propagators.graph import factor_size, graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
-from hpcchain.propagators.structure import BEADS, BONDS, STRIDE
+from hpcchain.propagators.newton import MOST_STEPS, newton_size, newton_step
+from hpcchain.propagators.structure import BEADS, BONDS, HIGH, LOW, STRIDE
 
 SWEEPS, RESIDUAL, END = 0, 1, 4
 MOST_SWEEPS = 60
 SLOW = 0.1  # a sweep that leaves more of the residual than this asks for factors at the stages
 ROUND_OFF = 16 * 2.0**-52
+ENOUGH = 1e-12  # of a bond: the error of the accelerations, of which another step is made
 SOLVED, NOT_SOLVED = 0, 1
 
 
 @kernel
-def collocation_size(gs, go, npad, s):
+def collocation_size(gs, go, npad, s, solver):
     """Return the floats that the workspace of s stages takes."""
-    return END + 3 * npad * (3 + 3 * s + 1) + 6 * s * gs[go + STRIDE] + s * factor_size(gs, go)
+    size = END + 3 * npad * (3 + 3 * s + 1) + (6 * s + 1) * gs[go + STRIDE] + s * factor_size(gs, go)
+    return size + newton_size(gs, go, npad, s) if solver == NEWTON else size
+
+
+@kernel
+def collocation_interval(tables, tau):
+    """Return the interval whose stages give the state a time tau on."""
+    return tau / tables.node[-1] if tables.variant == PAPER else tau
 
 
 @kernel
@@ -51,7 +74,10 @@ def collocation_order(s):
 
 @kernel
 def _places(gs, go, npad, s, wo):
-    """Return where stage positions, velocities, accelerations, multipliers, residuals, steps, bonds, factors begin."""
+    """Return where stage positions, velocities, accelerations, multipliers, residuals, steps, bonds, factors begin.
+
+    The squares of the start's bonds stand before the factors, Newton's room follows them.
+    """
     stride = gs[go + STRIDE]
     positions = wo + END + 9 * npad
     velocities = positions + 3 * npad * s
@@ -60,7 +86,7 @@ def _places(gs, go, npad, s, wo):
     residuals = multipliers + stride * s
     steps = residuals + stride * s
     bonds = steps + stride * s
-    return positions, velocities, accelerations, multipliers, residuals, steps, bonds, bonds + 3 * stride * s
+    return positions, velocities, accelerations, multipliers, residuals, steps, bonds, bonds + 3 * stride * s + stride
 
 
 @kernel
@@ -100,6 +126,9 @@ def _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo):
         rate = bonds + b
         ws[multipliers + b] = -(ws[rate] ** 2 + ws[rate + stride] ** 2 + ws[rate + 2 * stride] ** 2)
     graph_bonds(gs, go, ser, so, npad, ws, bonds, stride)
+    squares = bonds + 3 * stride * s
+    ws[squares : squares + stride] = 0.0
+    _add_squares(gs, go, ser, so, npad, 1.0, ws, squares)
     longest, fastest = _largest(ws, bonds, stride, nb), _largest(ser, velocity, npad, gs[go + BEADS])
     round_off = ROUND_OFF * fastest * (longest + _largest(ser, so, npad, gs[go + BEADS]))
     graph_factor(gs, go, ws, bonds, stride, im, io, fac, fo)
@@ -114,28 +143,42 @@ def _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo):
         for k in range(nb):
             ws[multipliers + j * stride + k] = ws[multipliers + k]
         graph_bonds(gs, go, ws, positions + 3 * npad * j, npad, ws, bonds + 3 * stride * j, stride)
-    return longest * fastest, round_off
+    if tables.variant == INDEX2:
+        return longest * fastest, round_off
+    if tables.variant == INDEX1:
+        return fastest * fastest, round_off * (fastest / longest if longest > 0.0 else 0.0)
+    return longest * longest, round_off * (longest / fastest if fastest > 0.0 else 0.0)
 
 
 @kernel
-def _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo):
-    """Renew stage velocities and positions from the multipliers and the last bonds; return the largest |G U|."""
+def _add_squares(gs, go, x, xo, npad, factor, out, oo):
+    """Add factor * |x_high - x_low|^2 to out, per bond."""
+    low = go + gs[go + LOW]
+    high = go + gs[go + HIGH]
+    for k in range(gs[go + BONDS]):
+        for c in range(xo, xo + 3 * npad, npad):
+            out[oo + k] += factor * (x[c + gs[high + k]] - x[c + gs[low + k]]) ** 2
+
+
+@kernel
+def _violations(gs, go, npad, tables, ws, wo):
+    """Write what is left of the variant's constraint at the stages; return the largest."""
     s = len(tables.node)
     nb, stride, size = gs[go + BONDS], gs[go + STRIDE], 3 * npad
-    positions, velocities, accelerations, multipliers, residuals, _, bonds, _ = _places(gs, go, npad, s, wo)
-    x0, v0 = ser[so : so + size], ser[so + size : so + 2 * size]
-    for j in range(s):
-        a = accelerations + size * j
-        ws[a : a + size] = 0.0
-        graph_gt(gs, go, ws, bonds + 3 * stride * j, stride, ws, multipliers + stride * j, im, io, ws, a, npad)
-    for j in range(s):
-        _weighted_sum(tables.a[j], tau, ws, accelerations, size, v0, ws, velocities + size * j)
+    positions, velocities, accelerations, _, residuals, _, bonds, _ = _places(gs, go, npad, s, wo)
+    squares = bonds + 3 * stride * s
     largest = 0.0
     for j in range(s):
-        x, b, r = positions + size * j, bonds + 3 * stride * j, residuals + stride * j
-        _weighted_sum(tables.a[j], tau, ws, velocities, size, x0, ws, x)
-        graph_bonds(gs, go, ws, x, npad, ws, b, stride)
-        graph_gv(gs, go, ws, b, stride, ws, velocities + size * j, npad, ws, r)
+        b, r = bonds + 3 * stride * j, residuals + stride * j
+        if tables.variant == INDEX2:
+            graph_gv(gs, go, ws, b, stride, ws, velocities + size * j, npad, ws, r)
+        elif tables.variant == INDEX1:
+            graph_gv(gs, go, ws, b, stride, ws, accelerations + size * j, npad, ws, r)
+            _add_squares(gs, go, ws, velocities + size * j, npad, 1.0, ws, r)
+        else:
+            for i in range(nb):
+                ws[r + i] = -0.5 * ws[squares + i]
+            _add_squares(gs, go, ws, positions + size * j, npad, 0.5, ws, r)
         for i in range(nb):
             rate = abs(ws[r + i])
             if not rate <= largest:  # keeps a NaN
@@ -144,15 +187,56 @@ def _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo):
 
 
 @kernel
+def _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo):
+    """Renew stage velocities and positions from the multipliers and the last bonds; return the largest violation."""
+    s = len(tables.node)
+    size = 3 * npad
+    accelerations = _places(gs, go, npad, s, wo)[2]
+    ws[accelerations : accelerations + s * size] = 0.0
+    _forces(gs, go, npad, im, io, s, ws, wo, accelerations, 1.0)
+    _integrate(gs, go, ser, so, npad, tau, tables, ws, wo)
+    return _violations(gs, go, npad, tables, ws, wo)
+
+
+@kernel
+def _forces(gs, go, npad, im, io, s, ws, wo, out, sign):
+    """Add sign * M^-1 G^T mu of the stages to s arrays at out; the multipliers stay as they are."""
+    stride, size = gs[go + STRIDE], 3 * npad
+    _, _, _, multipliers, _, steps, bonds, _ = _places(gs, go, npad, s, wo)
+    for j in range(s):
+        for k in range(stride):
+            ws[steps + k] = sign * ws[multipliers + stride * j + k]
+        graph_gt(gs, go, ws, bonds + 3 * stride * j, stride, ws, steps, im, io, ws, out + size * j, npad)
+
+
+@kernel
+def _integrate(gs, go, ser, so, npad, tau, tables, ws, wo):
+    """Make stage velocities, positions and bonds from the accelerations."""
+    s = len(tables.node)
+    stride, size = gs[go + STRIDE], 3 * npad
+    positions, velocities, accelerations, _, _, _, bonds, _ = _places(gs, go, npad, s, wo)
+    x0, v0 = ser[so : so + size], ser[so + size : so + 2 * size]
+    for j in range(s):
+        _weighted_sum(tables.a[j], tau, ws, accelerations, size, v0, ws, velocities + size * j)
+    for j in range(s):
+        x = positions + size * j
+        _weighted_sum(tables.a[j], tau, ws, velocities, size, x0, ws, x)
+        graph_bonds(gs, go, ws, x, npad, ws, bonds + 3 * stride * j, stride)
+
+
+@kernel
 def _correct(gs, go, npad, tau, tables, ws, wo, fac, fo, at_stages):
-    """Change the multipliers by -(A^-1 x T^-1) G U / tau, with T at the start or at each stage."""
+    """Change the multipliers by -(A^-p x T^-1) r / tau^p, r what is left, with T at the start or at each stage."""
     s = len(tables.node)
     nb, stride = gs[go + BONDS], gs[go + STRIDE]
     _, _, _, multipliers, residuals, steps, _, factors = _places(gs, go, npad, s, wo)
     nothing = ws[wo:wo]
+    factor = 1.0
+    if tables.variant != INDEX1:
+        factor = 1.0 / tau if tables.variant == INDEX2 else 1.0 / (tau * tau)
     for j in range(s):
         step = steps + stride * j
-        _weighted_sum(tables.a_inverse[j], 1.0 / tau, ws, residuals, stride, nothing, ws, step)
+        _weighted_sum(tables.correction[j], factor, ws, residuals, stride, nothing, ws, step)
         if at_stages:
             graph_solve(gs, go, ws, factors + factor_size(gs, go) * j, ws, step)
         else:
@@ -172,23 +256,67 @@ def _factor_stages(gs, go, npad, im, io, s, ws, wo):
 
 @kernel
 def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
-    """Iterate to |G U| <= tol |b| |v| (or round-off), and a sweep beyond; factor T at the stages if that is slow."""
+    """Iterate until the violation is tol (or round-off) of its scale, and a sweep beyond.
+
+    PAPER's positions may be within it from the start, over a short time: the round-off of positions divided by that
+    time is no correction of the velocities.
+    """
     scale, round_off = _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo)
     limit = max(tol * scale, round_off)
+    if tables.solver == NEWTON:
+        return _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit)
     last = np.inf
-    at_stages = False
+    always = tables.solver == FIXED_POINT
+    at_stages = always
     for sweep in range(MOST_SWEEPS):
         residual = _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo)
         ws[wo + SWEEPS] = sweep + 2.0
         ws[wo + RESIDUAL] = residual / scale if scale > 0.0 else 0.0
         if not math.isfinite(residual):
             return NOT_SOLVED
-        if not at_stages and residual > limit and residual > SLOW * last:
+        if sweep == 0 and tables.variant == PAPER and residual <= limit:
+            return SOLVED
+        if always or (not at_stages and residual > limit and residual > SLOW * last):
             _factor_stages(gs, go, npad, im, io, len(tables.node), ws, wo)
             at_stages = True
         last = residual
         _correct(gs, go, npad, tau, tables, ws, wo, fac, fo, at_stages)
         if residual <= limit:
+            _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo)
+            return SOLVED
+    return NOT_SOLVED
+
+
+@kernel
+def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
+    """Take Newton steps until the violation is within its limit, then make all stage values from the multipliers."""
+    s = len(tables.node)
+    stride, size = gs[go + STRIDE], 3 * npad
+    _, velocities, accelerations, multipliers, residuals, _, bonds, factors = _places(gs, go, npad, s, wo)
+    room = factors + s * factor_size(gs, go)
+    ws[accelerations : accelerations + s * size] = 0.0
+    _forces(gs, go, npad, im, io, s, ws, wo, accelerations, 1.0)
+    for step in range(MOST_STEPS):
+        _integrate(gs, go, ser, so, npad, tau, tables, ws, wo)
+        residual = _violations(gs, go, npad, tables, ws, wo)
+        for i in range(s * size):
+            ws[room + i] = ws[accelerations + i]
+        _forces(gs, go, npad, im, io, s, ws, wo, room, -1.0)
+        defect = 0.0
+        for i in range(s * size):
+            defect = max(defect, abs(ws[room + i]))
+        ws[wo + SWEEPS] = step + 1.0
+        ws[wo + RESIDUAL] = residual / scale if scale > 0.0 else 0.0
+        if not math.isfinite(residual + defect):
+            return NOT_SOLVED
+        if step == 0 and tables.variant == PAPER and residual <= limit:
+            _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo)
+            return SOLVED
+        if not newton_step(
+            gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, room
+        ):
+            return NOT_SOLVED
+        if residual <= limit and defect * tau * tau <= ENOUGH * _largest(ws, bonds, stride, gs[go + BONDS]):
             _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo)
             return SOLVED
     return NOT_SOLVED
@@ -204,8 +332,8 @@ def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, f
     Parameters
     ----------
     ser, so, npad : the molecule's block; position and velocity (with G v = O(tau^s) at most) at its start
-    tau, tol : time from the start to the end state [time], and the largest |G U| / (|b| |v|) at the stages
-    tables : GaussTables
+    tau, tol : time from the start to the end state [time], and the largest relative violation at the stages
+    tables : GaussTables, with the variant and the solver
     ws, wo : workspace of `collocation_size` floats
     fac, fo : `factor_size` floats; hold T at the end state on return
 
@@ -214,15 +342,21 @@ def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, f
     int
         SOLVED, or NOT_SOLVED when the iteration does not converge: then halve tau.
     """
+    tau = collocation_interval(tables, tau)
     status = _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo)
     if status != SOLVED:
         return status
     s = len(tables.node)
     stride, size = gs[go + STRIDE], 3 * npad
-    _, velocities, accelerations, _, residuals, _, bonds, _ = _places(gs, go, npad, s, wo)
+    positions, velocities, accelerations, _, residuals, _, bonds, _ = _places(gs, go, npad, s, wo)
     end = wo + END
-    _weighted_sum(tables.weight, tau, ws, velocities, size, ser[so : so + size], ws, end)
-    _weighted_sum(tables.weight, tau, ws, accelerations, size, ser[so + size : so + 2 * size], ws, end + 2 * size)
+    if tables.variant == PAPER:
+        for i in range(size):
+            ws[end + i] = ws[positions + size * (s - 1) + i]
+            ws[end + 2 * size + i] = ws[velocities + size * (s - 1) + i]
+    else:
+        _weighted_sum(tables.weight, tau, ws, velocities, size, ser[so : so + size], ws, end)
+        _weighted_sum(tables.weight, tau, ws, accelerations, size, ser[so + size : so + 2 * size], ws, end + 2 * size)
     graph_bonds(gs, go, ws, end, npad, ws, bonds, stride)
     graph_factor(gs, go, ws, bonds, stride, im, io, fac, fo)
     graph_gv(gs, go, ws, bonds, stride, ws, end + 2 * size, npad, ws, residuals)
@@ -257,6 +391,7 @@ def collocation_segment(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo,
     # U - v0 vanishes at the start: the Legendre polynomial of degree s, zero at the nodes, sees to that
     _weighted_sum(tables.monomial[0, :s], -tables.monomial[0, s], ws, modes, size, nothing, ws, modes + size * s)
     power = 1.0
+    tau = collocation_interval(tables, tau)
     for k in range(1, s + 1):
         power *= tau
         coefficient = so + size * (k + 1)

@@ -14,7 +14,7 @@ from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, ch
 from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN2, MASK, ROW, TABLE, TILE
 from hpcchain.propagators.rod import rod_kick, rod_prepare, rod_series
 from hpcchain.propagators.rotor import rotor_series
-from hpcchain.propagators.stages import stages_load, stages_move, stages_project, stages_series
+from hpcchain.propagators.stages import stages_interval, stages_load, stages_move, stages_project, stages_series
 from hpcchain.propagators.vectors import fma, splat
 from hpcchain.propagators.vectors import load as load_vector
 from hpcchain.propagators.vectors import store as store_vector
@@ -230,17 +230,27 @@ def acceleration_bound(work, o, b):
 
 
 @kernel
-def series_error(work, o, n, order, h):
-    """Return a bound of how far a collocation series in the workspace is from the motion within h [length].
+def series_error(work, o, mol, m, graph, order, h, stepper):
+    """Return a bound of how far a collocation series in the workspace is from its solutions within h [length], else 0.
 
     The part of the velocity that goes as the Legendre polynomial of degree s makes the series start with the molecule's
-    velocity: it is what the stages alone get wrong there. Its amplitude times h is several times the error found.
+    velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were solved over
+    is several times the error found.
     """
+    if stepper is not None:
+        if mol[m, MOL_SOLVER] == COLLOCATION:
+            return _amplitude(work, o, mol, m, graph, order, h)
+    return 0.0
+
+
+@kernel
+def _amplitude(work, o, mol, m, graph, order, h):
     largest = 0.0
-    for b in range(n):
+    interval = stages_interval(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
+    for b in range(mol[m, MOL_BEADS]):
         p = o + (b >> 3) * TILE + (b & 7) + COEF + ROW * order
         largest = max(largest, work[p] ** 2 + work[p + 8] ** 2 + work[p + 16] ** 2)
-    bound = order * math.sqrt(largest) * h**order
+    bound = order * math.sqrt(largest) * interval**order
     s = order - 1
     for k in range(1, s + 1):
         bound *= k / (s + k)

@@ -21,8 +21,13 @@ chain of 11, s = 4, tau = .1       1e-12           1e-12           2e-13        
 (as it comes throughout; with the rule above the first two lines' G v stays below 2e-8). Thermal chain of 5
 over 220 contacts, s, tau = 6, .05 / 4, .1 / 3, .1 / 2, .05: energy to 9e-16 / 4e-14 / 1e-14 / 5e-15.
 
+That is index2. The other variants' states: index1 is put on its bonds, which it leaves by O(tau^(2s + 1)) a step, so it
+loses energy at that order; paper is carried as its last stage has it, and what a contact's projection takes is not
+given back, there being no energy that holds.
+
 The scratch follows that of `web`, in the place of the series' workspace: the stages' constants (number of stages,
-tolerance of the solver, then the arrays of GaussTables) and the workspace of `collocation`.
+tolerance of the solver, variant, solver, width of nested intervals, then the arrays of GaussTables) and the workspace
+of `collocation`.
 """
 
 import numpy as np
@@ -31,36 +36,51 @@ from hpcchain.kernel import kernel
 from hpcchain.propagators.collocation import (
     END,
     SOLVED,
+    collocation_interval,
     collocation_order,
     collocation_segment,
     collocation_size,
     collocation_state,
 )
-from hpcchain.propagators.gauss import GaussTables, gauss_tables
+from hpcchain.propagators.gauss import INDEX1, PAPER, GaussTables, gauss_tables
 from hpcchain.propagators.lanes import COEF, ROW, TABLE
 from hpcchain.propagators.structure import STRIDE
 from hpcchain.propagators.web import bound_acceleration, web_gather, web_places, web_prepare, web_scatter
 
-STAGES, ACCURACY, HEADER = 0, 1, 2
+STAGES, ACCURACY, VARIANT, SOLVER, WIDTH, HEADER = range(6)
 MOST_HALVINGS = 40
 NOTHING = 2.0**-60
 
 
-def stage_table(s, accuracy):
-    """Return the flat constants of s stages and a solver tolerance (relative |G U|), for a molecule's static table."""
-    return np.concatenate([[s, accuracy], *(np.ravel(part) for part in gauss_tables(s))])
+def stage_table(s, accuracy, variant="index2", solver="auto", width=0.0):
+    """Return the flat constants of s stages for a molecule's static table: what the kernels copy, then nodes.
+
+    Parameters
+    ----------
+    s : int
+    accuracy : float
+        Largest relative violation of the constraints at the stages.
+    variant, solver : str
+        As for `gauss_tables`.
+    width : float
+        Where nested intervals about a contact end [time]; 0 = the root is solved for.
+    """
+    tables = gauss_tables(s, variant, solver)
+    *arrays, variant_code, solver_code = tables
+    nodes = [gauss_tables(k).node for k in range(s, 0, -1)]
+    return np.concatenate([[s, accuracy, variant_code, solver_code, width], *map(np.ravel, arrays), *nodes])
 
 
 @kernel
 def stage_table_size(s):
-    """Return the length of `stage_table`."""
-    return HEADER + 2 * s + 3 * s * s + (s + 1) * (s + 1)
+    """Return the length of the part of `stage_table` that is copied; the nodes of s, s - 1, ... 1 stages follow."""
+    return HEADER + 2 * s + 4 * s * s + (s + 1) * (s + 1)
 
 
 @kernel
-def stages_room(gs, go, nt, s):
-    """Return how many floats of workspace the molecule takes, tiles included."""
-    return web_places(gs, go, nt, 0)[7] + stage_table_size(s) + collocation_size(gs, go, 8 * nt, s)
+def stages_room(gs, go, nt, s, solver):
+    """Return how many floats of workspace the molecule takes, tiles included; `solver` is a code of SOLVERS."""
+    return web_places(gs, go, nt, 0)[7] + stage_table_size(s) + collocation_size(gs, go, 8 * nt, s, solver)
 
 
 @kernel
@@ -73,7 +93,7 @@ def stages_load(work, o, nt, gs, go, table, at):
 
 
 @kernel
-def _tables(work, at):
+def stage_tables(work, at):
     """Return views of the constants as GaussTables, and where the workspace behind them begins."""
     s = int(work[at + STAGES])
     node = at + HEADER
@@ -82,11 +102,20 @@ def _tables(work, at):
     weight = inverse + s * s
     legendre = weight + s
     monomial = legendre + s * s
-    end = monomial + (s + 1) * (s + 1)
+    correction = monomial + (s + 1) * (s + 1)
+    end = correction + s * s
     return GaussTables(
         work[node:a], work[a:inverse].reshape(s, s), work[inverse:weight].reshape(s, s), work[weight:legendre],
-        work[legendre:monomial].reshape(s, s), work[monomial:end].reshape(s + 1, s + 1),
+        work[legendre:monomial].reshape(s, s), work[monomial:correction].reshape(s + 1, s + 1),
+        work[correction:end].reshape(s, s), int(work[at + VARIANT]), int(work[at + SOLVER]),
     ), end  # fmt: skip
+
+
+@kernel
+def stages_interval(work, o, nt, gs, go, h):
+    """Return the time over which the stages of a segment of length h are solved."""
+    tables, end = stage_tables(work, web_places(gs, go, nt, o)[7])
+    return collocation_interval(tables, h)
 
 
 @kernel
@@ -98,7 +127,7 @@ def _start(work, o, nt, block):
 
 @kernel
 def stages_move(work, o, nt, gs, go, dt):
-    """Move the state in the tiles on by dt, the velocity as it comes; return the solver's status.
+    """Move the state in the tiles on by dt; return the solver's status.
 
     Unless that is SOLVED the state is left as it is.
     """
@@ -106,7 +135,7 @@ def stages_move(work, o, nt, gs, go, dt):
         return SOLVED
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
     _start(work, o, nt, block)
-    tables, ws = _tables(work, constants)
+    tables, ws = stage_tables(work, constants)
     status = collocation_state(
         gs, go, work, block, 8 * nt, work, im, dt, work[constants + ACCURACY], tables, work, ws, work, factors
     )
@@ -116,6 +145,9 @@ def stages_move(work, o, nt, gs, go, dt):
         lost, energy = _energies(work, im, raw, projected, 8 * nt)
         web_scatter(work, o, nt, COEF, ws + END)
         web_scatter(work, o, nt, COEF + ROW, projected if lost <= NOTHING * energy else raw)
+        if tables.variant == INDEX1:
+            web_prepare(work, o, nt, gs, go)
+            web_prepare(work, o, nt, gs, go)
     return status
 
 
@@ -134,12 +166,14 @@ def _energies(work, im, raw, projected, npad):
 
 @kernel
 def stages_project(work, o, nt, gs, go):
-    """Make bond vectors and factors and put the state on the bonds; return the kinetic energy that this takes."""
+    """Make bond vectors and factors and put the state on the bonds; return the kinetic energy to be given back."""
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
     _start(work, o, nt, block)
     velocity = block + 24 * nt
     web_prepare(work, o, nt, gs, go)
     lost, energy = _energies(work, im, velocity, vector, 8 * nt)
+    if work[constants + VARIANT] == PAPER:
+        return 0.0
     return lost if lost > NOTHING * energy else 0.0
 
 
@@ -151,7 +185,7 @@ def stages_series(work, o, nt, gs, go, h):
     """
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
     _start(work, o, nt, block)
-    tables, ws = _tables(work, constants)
+    tables, ws = stage_tables(work, constants)
     order = collocation_order(len(tables.node))
     for _ in range(MOST_HALVINGS):
         status = collocation_segment(

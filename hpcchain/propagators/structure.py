@@ -20,6 +20,9 @@ ROW          where the rows of L begin, FILL words (bond ids, earliest eliminate
 COUPLINGS    number of (pair of bonds, shared bead) records
 COUPLING     where the records start: entry of L, bond, bond, shared bead, sign of the product of G's signs
 UPDATE       where the entries of L that elimination changes are listed, in the order it changes them
+PLACE        where the places of beads (n words), then of bonds (nb words) start in a narrow order of all unknowns:
+             a bead takes three places, a bond one, next to its first bead
+BAND         the farthest that two unknowns of one equation are apart in that order
 ===========  ==========================================================================================
 """
 
@@ -30,8 +33,8 @@ import numpy as np
 from hpcchain.errors import ConfigError
 
 LANES = 4
-SIZE, BEADS, BONDS, STRIDE, FILL, LOW, HIGH, ORDER, COLUMN, ROW, COUPLINGS, COUPLING, UPDATE = range(13)
-HEADER_WORDS = 13
+SIZE, BEADS, BONDS, STRIDE, FILL, LOW, HIGH, ORDER, COLUMN, ROW, COUPLINGS, COUPLING, UPDATE, PLACE, BAND = range(15)
+HEADER_WORDS = 15
 RECORD_WORDS = 5
 
 
@@ -64,6 +67,7 @@ def build_structure(n, bonds):
             slot[bond, row] = len(slot)
     column = np.cumsum([0] + [len(columns[bond]) for bond in order])
     couplings = _couplings(n, bonds, slot)
+    places, band = _narrow_order(n, bonds.tolist())
     parts = {
         LOW: bonds[:, 0],
         HIGH: bonds[:, 1],
@@ -72,9 +76,11 @@ def build_structure(n, bonds):
         ROW: [row for bond in order for row in columns[bond]],
         COUPLING: couplings,
         UPDATE: _updates(order, columns, slot),
+        PLACE: places,
     }
     counts = {BEADS: n, BONDS: len(bonds), STRIDE: padded(len(bonds)), FILL: len(slot)}
     counts[COUPLINGS] = len(couplings) // RECORD_WORDS
+    counts[BAND] = band
     return _flatten(counts, parts)
 
 
@@ -158,6 +164,45 @@ def _updates(order, columns, slot):
         for k, first in enumerate(columns[bond])
         for second in columns[bond][k + 1 :]
     ]
+
+
+def _narrow_order(n, bonds):
+    """Return the places of beads, then bonds, in a narrow order of the unknowns, and its band (see PLACE and BAND)."""
+    near = [[] for _ in range(n)]
+    for low, high in bonds:
+        near[low].append(high)
+        near[high].append(low)
+    walk = _breadth_first(near, min(range(n), key=lambda bead: len(near[bead])))
+    walk = _breadth_first(near, walk[-1])
+    rank = {bead: k for k, bead in enumerate(walk)}
+    owned = [[] for _ in range(n)]
+    for bond, ends in enumerate(bonds):
+        owned[min(ends, key=rank.__getitem__)].append(bond)
+    places, count = [0] * (n + len(bonds)), 0
+    for bead in walk:
+        places[bead] = count
+        count += 3
+        for bond in owned[bead]:
+            places[n + bond] = count
+            count += 1
+    pairs = [(places[low], places[high]) for low, high in bonds]
+    pairs += [(places[bead], places[n + bond]) for bond, ends in enumerate(bonds) for bead in ends]
+    return places, max((abs(a - b) for a, b in pairs), default=0) + 3
+
+
+def _breadth_first(near, first):
+    """Return all beads, near ones of few neighbours first, from a bead on; separate parts follow one another."""
+    walk, seen = [], set()
+    for start in [first, *range(len(near))]:
+        if start in seen:
+            continue
+        seen.add(start)
+        walk.append(start)
+        for bead in walk:
+            fresh = sorted((other for other in near[bead] if other not in seen), key=lambda other: len(near[other]))
+            seen.update(fresh)
+            walk.extend(fresh)
+    return walk
 
 
 def _flatten(counts, parts):

@@ -43,7 +43,7 @@ import numpy as np
 from hpcchain.model.rods import longest_rod, molecule_sites
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.propagators.lanes import BLOCK, LANES, TABLE, TILE, tiles
-from hpcchain.propagators.stages import stage_table, stages_room
+from hpcchain.propagators.stages import SOLVER, stage_table, stages_room
 from hpcchain.propagators.structure import LANES as STRIDE_LANES
 from hpcchain.propagators.structure import build_structure
 from hpcchain.propagators.web import web_room
@@ -148,8 +148,9 @@ class Blueprint:
                 graphs.append(graph_record(topology, m))
                 row[MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
             if row[MOL_SOLVER] == COLLOCATION:
-                table = np.concatenate([table, stage_table(physics.stages, 1e-3 * physics.tolerance)])
-                row[MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages)
+                stages = stage_table(physics.stages, 1e-3 * physics.tolerance, **physics.options.get("stages", {}))
+                table = np.concatenate([table, stages])
+                row[MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
             tables.append(table)
         self.rows[:, MOL_ROOM] = -(-self.rows[:, MOL_ROOM] // LANES) * LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)

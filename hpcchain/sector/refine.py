@@ -2,8 +2,9 @@
 
 A collocation polynomial of s stages is of order s + 1 inside its segment, a new solution over a shorter time of order
 2s. The root of the polynomials is where to start; each trial time is solved anew for the molecules involved, until
-their own gap is zero (paper 001, whose nested intervals this replaces; NUMERICS 3). The time found is a function of the
-two segments alone. Where the polynomials cross by a hair and the solutions do not, the search goes on behind the graze.
+their own gap is zero (NUMERICS 3), or, where the input asks for them, paper 001's nested intervals close in on it. The
+time found is a function of the two segments alone. Where the polynomials cross by a hair and the solutions do not, the
+search goes on behind the graze.
 """
 
 import math
@@ -13,9 +14,11 @@ import numpy as np
 from hpcchain.contact.pair import curve, curved_contact
 from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import kernel
-from hpcchain.propagators.lanes import COEF, ROW, TILE
+from hpcchain.propagators.lanes import COEF, ROW, TABLE, TILE
 from hpcchain.propagators.molecule import load
-from hpcchain.sector.layout import COLLOCATION, MOL_FIRST, MOL_ROOM, MOL_SOLVER
+from hpcchain.propagators.stages import STAGES, WIDTH, stage_table_size
+from hpcchain.propagators.structure import STRIDE
+from hpcchain.sector.layout import COLLOCATION, MOL_FIRST, MOL_GRAPH, MOL_ROOM, MOL_SOLVER, MOL_TABLE, MOL_TILES
 
 EXACT = 1e-15
 NEAR = 1e-11
@@ -188,6 +191,58 @@ def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wron
 
 
 @kernel
+def _constants(solve, seg, i, j):
+    """Return where in the static table the constants of the stages of one of two molecules begin; -1 for neither."""
+    mol, table, graph, work, pace = solve
+    m = seg[i, 3]
+    if mol[m, MOL_SOLVER] != COLLOCATION:
+        m = seg[max(j, 0), 3]
+    if mol[m, MOL_SOLVER] != COLLOCATION:
+        return np.int64(-1)
+    return mol[m, MOL_TABLE] + mol[m, MOL_TILES] * TABLE + graph[mol[m, MOL_GRAPH] + STRIDE]
+
+
+@kernel
+def _nested(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s):
+    """Return the contact by nested intervals, as `_refined` does: just before the solutions touch (paper 001, IV A).
+
+    The first of the collocation points at which the beads overlap and the point before it bound the next interval,
+    whose points are those of one stage fewer, until it is no wider than the input says. The solutions run from the
+    segments' starts with all stages. Overlaps between two points are not seen by this: then the root near s decides.
+    """
+    table = solve[1]
+    at = _constants(solve, seg, i, j)
+    points = np.int64(table[at + STAGES])
+    node = at + stage_table_size(points)
+    low = 0.0
+    high = until
+    found = False
+    while high - low > table[at + WIDTH]:
+        origin = low
+        span = high - low
+        for k in range(points):
+            time = origin + span * table[node + k]
+            gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, time)
+            if gap <= 0.0:
+                high = time
+                found = True
+                break
+            low = time
+        if not found:
+            gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, high)
+            found = gap <= 0.0
+        if not found:
+            break
+        if points > 1:
+            node += points
+            points -= 1
+    gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, low)
+    if found and gap >= 0.0 and rate < 0.0:
+        return low, low
+    return _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s)
+
+
+@kernel
 def _seen(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, just_hit):
     """Return when the polynomials touch, or inf."""
     if j < 0:
@@ -215,6 +270,8 @@ def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth,
     if j >= 0:
         wrong += solve[4][seg[j, 3], 4]
     s = 0.0
+    constants = _constants(solve, seg, i, j)
+    nested = constants >= 0 and solve[1][constants + WIDTH] > 0.0
     for _ in range(MOST_GRAZES):
         rest = until - s
         more = _seen(
@@ -224,7 +281,10 @@ def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth,
             return np.inf
         if wrong == 0.0:
             return s + more
-        time, turn = _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s + more)
+        if nested:
+            time, turn = _nested(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s + more)
+        else:
+            time, turn = _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s + more)
         if time < np.inf:
             return time
         just_hit = turn < until

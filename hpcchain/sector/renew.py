@@ -93,7 +93,7 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
     order, h = expand(s.work, o, s.mol, m, s.graph, h, s.par[TOLERANCE], s.stepper)
     if solver != BALLISTIC:
         store(s.work, o, s.mol, m, s.series, order)
-    s.pace[m, 4] = series_error(s.work, o, n, order, h) if solver == COLLOCATION else 0.0
+    s.pace[m, 4] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
     fastest = 0.0
     for b in range(n):
         p = o + (b >> 3) * TILE + (b & 7) + COEF

@@ -91,19 +91,20 @@ class Molecule:
         args = (self.im, IO, h, tol, kmin, kmax, ws, WO, self.fac, FO)
         return graph_series(self.gs, self.go, self.ser, XO, self.npad, *args), ws[WO:]
 
-    def collocate(self, s, tau, tol=1e-15, dense=True):
+    def collocate(self, s, tau, tol=1e-15, dense=True, **method):
         """Run a collocation kernel; return status, end position, projected and unprojected end velocity, workspace."""
-        ws = np.full(WO + collocation_size(self.gs, self.go, self.npad, s), np.nan)
+        tables = gauss_tables(s, **method)
+        ws = np.full(WO + collocation_size(self.gs, self.go, self.npad, s, tables.solver), np.nan)
         kernel = collocation_segment if dense else collocation_state
         block = (self.gs, self.go, self.ser, XO, self.npad, self.im, IO)
-        status = kernel(*block, tau, tol, gauss_tables(s), ws, WO, self.fac, FO)
+        status = kernel(*block, tau, tol, tables, ws, WO, self.fac, FO)
         end = [self.get(ws, WO + END + 3 * k * self.npad) for k in range(3)]
         return status, *end, ws[WO:]
 
-    def steps(self, s, tau, count, projected):
+    def steps(self, s, tau, count, projected, **method):
         """Take steps, each from the end of the last; leave the block's start at the last end and return it."""
-        ws = np.zeros(collocation_size(self.gs, self.go, self.npad, s))
-        tables = gauss_tables(s)
+        tables = gauss_tables(s, **method)
+        ws = np.zeros(collocation_size(self.gs, self.go, self.npad, s, tables.solver))
         block = (self.gs, self.go, self.ser, XO, self.npad, self.im, IO)
         size = 3 * self.npad
         velocity = END + size * (1 if projected else 2)

@@ -17,10 +17,10 @@ from hpcchain.run.growth import grown_system
 from hpcchain.sector.engine import Engine
 
 
-def start(system, folder, stages, step):
+def start(system, folder, stages, step, **keys):
     """Return the engine's System of a reference system moved by collocation."""
     source = folder / "in.toml"
-    source.write_text(toml(system.input(1.0) | {"propagator": propagator(stages, step)}))
+    source.write_text(toml(system.input(1.0) | {"propagator": propagator(stages, step) | keys}))
     return build_system(load_config(source))
 
 

@@ -1,0 +1,44 @@
+"""Paper 001's trimers: their starts, exact motion, and a Verlet reference."""
+
+import numpy as np
+
+from hpcchain.papers.chains import Beads
+
+CHAIN = [(0, 1), (1, 2)]
+
+
+def crossing():
+    """Return the self-intersecting trimer of V A, which never collides; 2 E = 1."""
+    return Beads([[1, 0, 0], [0, 0, 0], [0, 1, 0]], [[0.5, -0.5, 0], [0.5, 0, 0], [-0.5, 0, 0]], CHAIN, 0.0)
+
+
+def colliding():
+    """Return the trimer of V C, whose ends collide."""
+    return Beads([[1, 0, 0], [0, 0, 0], [0, -1, 0]], [[0, 0.5, 0], [0, 0, 0], [-0.5, 0, 0]], CHAIN)
+
+
+def two():
+    """Return the two trimers of V B as six beads."""
+    position = [[1, 0, 0], [0, 0, 0], [0, -1, 0], [2, 0.5, 0], [3, 0.5, 0], [4, 0.5, 0]]
+    velocity = [[0.5, 0, 0], [0.5, 0, 0], [0, 0, 0], [-0.5, 0, 0], [-0.5, 0, 0], [-0.5, 0, 0]]
+    return Beads(position, velocity, [*CHAIN, (3, 4), (4, 5)])
+
+
+def exact(make, duration, step=0.05):
+    """Return a Track that is exact to round-off: twelve stages of the sound variant at a small step."""
+    return make().collocate(step, 12, duration)
+
+
+def interpolate(track, times):
+    """Return positions at given times from a Track without contacts, by cubics through positions and velocities."""
+    k = np.clip(np.searchsorted(track.time, times) - 1, 0, len(track.time) - 2)
+    h = (track.time[k + 1] - track.time[k])[:, None, None]
+    u = (times - track.time[k])[:, None, None] / h
+    a, b = track.position[k], track.position[k + 1]
+    p, q = h * track.velocity[k], h * track.velocity[k + 1]
+    return a + u * (p + u * ((3 * (b - a) - 2 * p - q) + u * (2 * (a - b) + p + q)))
+
+
+def contact_times(count):
+    """Return the times of the first contacts of `colliding`, exact: elliptic integrals, period 3.689... (paper 000)."""
+    return 3.13359423732462494 + 3.68939049002904533 * np.arange(count)

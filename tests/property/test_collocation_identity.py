@@ -1,0 +1,52 @@
+"""Every variant, solver and contact search of collocation on ranks: the same bits as on one, also after restarts."""
+
+import numpy as np
+import pytest
+from identity import in_stages, parallel, require_same, serial
+from mixtures import to_toml
+
+from hpcchain.config import load_config
+from hpcchain.run.growth import grown_system
+
+WAYS = {
+    "index2": {},
+    "index2 newton": {"stage_solver": "newton", "stages": 3},
+    "index2 nested": {"contact_search": "nested"},
+    "index1": {"variant": "index1"},
+    "index1 quasi-newton": {"variant": "index1", "stage_solver": "quasi-newton"},
+    "paper": {"variant": "paper"},
+    "paper nested": {"variant": "paper", "contact_search": "nested", "stages": 5},
+    "twelve stages": {"stages": 12},
+}
+END = 1.5
+
+
+def start(folder, keys):
+    """Return a small periodic box of chains, a ring, a star and monomers moved by collocation."""
+    tables = {
+        "box": {"size": [7.0, 6.5, 6.0]},
+        "molecule": [
+            {"kind": "monomer", "count": 12, "mass": 0.7},
+            {"kind": "chain", "beads": 5, "count": 6},
+            {"kind": "chain", "beads": 3, "count": 4, "bond_length": [1.0, 1.2], "mass": [1.0, 2.0, 1.0]},
+            {"kind": "ring", "beads": 6, "count": 1},
+            {"kind": "star", "arms": 3, "arm_beads": 2, "count": 1},
+        ],
+        "initial": {"seed": 3},
+        "propagator": {"name": "collocation", "stages": 4, "step": 0.05} | keys,
+        "run": {"end_time": END},
+    }
+    path = folder / "in.toml"
+    path.write_text(to_toml(tables))
+    return grown_system(load_config(path))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ranks_and_restarts_leave_no_trace(way, tmp_path):
+    system = start(tmp_path, WAYS[way])
+    one = serial(system, END)
+    assert len(one.events) > 60
+    require_same(one, parallel(system, END, 2, times=np.arange(0.3, END, 0.4)), f"{way} on 2 ranks")
+    require_same(one, parallel(system, END, 3, shell=0.3), f"{way} on 3 ranks")
+    parts = in_stages(system, [(0.6123, 2, {}), (1.1, 0, {}), (END, 3, {})])
+    require_same(one, parts, f"{way}, stopped twice")
