@@ -62,7 +62,7 @@ def random_input(seed):
     shape = rng.uniform(0.7, 1.4, 3)
     volume = sum(filled(kind) for kind in molecules) / rng.uniform(0.05, 0.25)
     size = np.maximum(shape * (volume / np.prod(shape)) ** (1.0 / 3.0), 3.2 * largest)
-    propagator = {"name": "collocation", "stages": 4, "step": 0.05} if rng.random() < 0.2 else {"name": "taylor"}
+    propagator = random_propagator(rng.random())
     return {
         "box": {
             "size": size.tolist(),
@@ -74,6 +74,17 @@ def random_input(seed):
         "propagator": propagator,
         "contact": {"restitution": float(rng.choice([1.0, 1.0, 0.95]))},
     }  # fmt: skip
+
+
+def random_propagator(draw):
+    """Return the [propagator] table that a number from [0, 1) stands for."""
+    if draw < 0.2:
+        return {"name": "collocation", "stages": 4, "step": 0.05}
+    if draw < 0.35:
+        return {"name": "rattle", "step": 0.05}
+    if draw < 0.55:
+        return {"name": "variational", "step": 0.05, "collision": "exact" if draw < 0.4 else "variational"}
+    return {"name": "taylor"}
 
 
 def random_molecule(rng, name):

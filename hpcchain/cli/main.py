@@ -9,7 +9,8 @@ from hpcchain.cli.options import Parser
 from hpcchain.io import broken
 from hpcchain.parallel.comm import world
 
-COMMANDS = ("run", "resume", "build", "check", "info", "compare", "export", "analyze", "perf", "template", "warmup")
+COMMANDS = ("run", "resume", "build", "check", "info", "compare", "export", "analyze", "perf", "paper",
+            "template", "warmup")
 EPILOG = """\
 exit codes: 0 done, 1 compare found a difference, 2 usage, 65 unreadable or damaged file, 70 internal error,
 75 stopped early with a checkpoint (resubmit), 78 bad input. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""

@@ -80,6 +80,8 @@ class PropagatorSection:
     stages: int
     variant: str
     solver: str
+    collision: str
+    contact_search: str
     step: float | None
     tolerance: float
 

@@ -122,5 +122,5 @@ def build_physics(config, topology, velocity):
         step=propagator.step or 0.0,
         tolerance=propagator.tolerance,
         restitution=config.contact.restitution,
-        options={"variant": propagator.variant, "solver": propagator.solver},
+        options={name: getattr(propagator, name) for name in ("variant", "solver", "collision", "contact_search")},
     )

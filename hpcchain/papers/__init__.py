@@ -1,0 +1,1 @@
+"""The papers' experiments: each a function that returns a table's or figure's data, theirs beside ours."""

@@ -1,0 +1,109 @@
+"""Results as files in one folder: CSV, PNG and a page NAME.md per experiment, and summary.md over all pages there."""
+
+import csv
+import os
+
+from hpcchain.errors import DataError
+
+SUMMARY = "summary.md"
+HEADER = """\
+# The papers' experiments
+
+Written by `hpcchain paper`. Each table has the printed value, ours, and why they differ.
+"""
+
+
+def prepare(folder):
+    """Make the folder for results.
+
+    Raises
+    ------
+    DataError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be made: {error.strerror}; choose another --output") from error
+
+
+def write(folder, module, result, picture, seconds, quick):
+    """Write one experiment's data and page; return the paths.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    module : module
+        The experiment.
+    result : Result
+    picture : pathlib.Path or None
+        Its figure, already written.
+    seconds : float
+        CPU seconds that it took.
+    quick : bool
+    """
+    for stale in [*folder.glob(f"{module.NAME}.csv"), *folder.glob(f"{module.NAME}-data-*.csv")]:
+        stale.unlink()
+    paths = [data_path(folder, module.NAME, key) for key in result.data]
+    for path, columns in zip(paths, result.data.values(), strict=True):
+        write_columns(path, columns)
+    page = folder / f"{module.NAME}.md"
+    write_text(page, section(module, result, [path.name for path in paths], picture, seconds, quick))
+    return [*paths, *([picture] if picture else []), page]
+
+
+def data_path(folder, name, key):
+    """Return where a table of numbers goes."""
+    return folder / (f"{name}-data-{key}.csv" if key else f"{name}.csv")
+
+
+def write_columns(path, columns):
+    """Write columns as CSV, floats with all their digits."""
+    temporary = path.with_name(path.name + ".part")
+    with open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(map(_plain, column) for column in columns.values()), strict=True))
+    os.replace(temporary, path)
+
+
+def write_text(path, text):
+    """Write a text file, whole or not at all."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def _plain(value):
+    return value.item() if hasattr(value, "item") else value
+
+
+def section(module, result, files, picture, seconds, quick):
+    """Return one experiment's page in Markdown."""
+    lines = [f"## {module.NAME}: {module.TITLE}", ""]
+    if quick:
+        lines += ["*Quick: at reduced size; not for comparison with the paper.*", ""]
+    if picture:
+        lines += [f"![{module.TITLE}]({picture.name})", ""]
+    for table in result.tables:
+        lines += [f"**{table.title}**", "", "| | printed | ours | why they differ |", "|---|---|---|---|"]
+        lines += [f"| {cell(row.quantity)} | {cell(row.printed)} | {cell(row.ours)} | {cell(row.why)} |"
+                  for row in table.rows]
+        lines.append("")
+    lines += [f"- {note}" for note in result.notes]
+    lines += [f"- Data: {', '.join(f'[{name}]({name})' for name in files)}"] if files else []
+    return "\n".join([*lines, f"- {seconds:.1f} s of CPU time.", ""])
+
+
+def cell(text):
+    """Return a text that stays inside its cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def summarize(folder, names):
+    """Write the summary page over the experiments whose pages are in the folder; return its path."""
+    pages = [(folder / f"{name}.md") for name in names]
+    texts = [page.read_text(encoding="utf-8") for page in pages if page.is_file()]
+    path = folder / SUMMARY
+    write_text(path, "\n".join([HEADER, *texts]))
+    return path

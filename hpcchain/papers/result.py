@@ -1,0 +1,83 @@
+"""What an experiment returns."""
+
+from dataclasses import dataclass, field
+
+from hpcchain.errors import HpcchainError
+
+
+class ExperimentError(HpcchainError, ValueError):
+    """An experiment's result is not of the agreed form; the message names what."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a comparison.
+
+    Attributes
+    ----------
+    quantity : str
+        What is compared.
+    printed : str
+        The paper's value as it stands there; "–" where it gives none.
+    ours : str
+        What was computed.
+    why : str
+        Why they differ, or that they agree; never empty.
+    """
+
+    quantity: str
+    printed: str
+    ours: str
+    why: str
+
+
+@dataclass
+class Table:
+    """Lines of comparison under one title."""
+
+    title: str
+    rows: list[Row] = field(default_factory=list)
+
+    def add(self, quantity, printed, ours, why):
+        """Append a line; numbers become texts of three digits (see `number`)."""
+        self.rows.append(Row(str(quantity), number(printed), number(ours), str(why)))
+
+
+@dataclass
+class Result:
+    """Data, comparisons and remarks of one experiment.
+
+    Attributes
+    ----------
+    data : dict of str -> dict of str -> 1-D sequence
+        Columns by heading, of one length, per table of numbers. The key "" becomes NAME.csv, another key NAME-key.csv.
+    tables : list of Table
+        Theirs beside ours.
+    notes : list of str
+        Sentences under the tables: what was chosen, corrected, reduced.
+    """
+
+    data: dict = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def number(value, digits=3):
+    """Return a number as a short text, a text as it is, None as "–"."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    return f"{value:.{digits}g}"
+
+
+def check(name, result):
+    """Raise ExperimentError unless the result can be written: columns of one length, no line without a reason."""
+    for key, columns in result.data.items():
+        lengths = {heading: len(column) for heading, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ExperimentError(f"{name}: the columns of {key or 'its data'} differ in length: {lengths}")
+    for table in result.tables:
+        for row in table.rows:
+            if not row.why.strip():
+                raise ExperimentError(f"{name}: {table.title}: {row.quantity}: says not why theirs and ours differ")
