@@ -66,7 +66,7 @@ def random_input(seed):
     size = np.maximum(shape * (volume / np.prod(shape)) ** (1.0 / 3.0), 3.2 * largest)
     for kind in molecules:
         stiffen(kind, size)
-    propagator = random_collocation(seed) if rng.random() < 0.2 else {"name": "taylor"}
+    propagator = random_propagator(seed, rng.random())
     return {
         "box": {
             "size": size.tolist(),
@@ -90,6 +90,17 @@ def random_collocation(seed):
     if rng.random() < 0.3:
         table["contact_search"] = "nested"
     return table
+
+
+def random_propagator(seed, draw):
+    """Return the [propagator] table that a number from [0, 1) stands for."""
+    if draw < 0.2:
+        return random_collocation(seed)
+    if draw < 0.35:
+        return {"name": "rattle", "step": 0.05}
+    if draw < 0.55:
+        return {"name": "variational", "step": 0.05, "collision": "exact" if draw < 0.4 else "variational"}
+    return {"name": "taylor"}
 
 
 def random_molecule(rng, name):

@@ -14,6 +14,12 @@ DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
 # Bonds may be this much shorter than the contact distance, relative: the last bits of a division.
 ROUNDING = 1e-12
 
+SOLVERS = {
+    "variational": ("tridiagonal", "null-space", "multipliers"),
+    "rattle": ("tridiagonal", "sweeping", "analytic"),
+}
+SEARCHES = {"collocation": ("root", "nested"), "rattle": ("root", "bisection")}
+
 
 def check(config):
     """Raise Wrong, with key and reason, when the input asks for something impossible.
@@ -56,11 +62,18 @@ def check_propagator(config):
     """Check that the propagator has what it needs."""
     if config.propagator.name != "taylor" and config.propagator.step is None:
         raise Wrong(f'propagator.step: is missing; "{config.propagator.name}" needs the longest segment [time]')
-    if config.propagator.name == "collocation":
+    name, solver, search = config.propagator.name, config.propagator.solver, config.propagator.contact_search
+    if name == "collocation":
         try:
             solver_for(config.propagator.variant, config.propagator.stage_solver)
         except ConfigError as error:
             raise Wrong(str(error)) from error
+    if name in SOLVERS and solver not in SOLVERS[name]:
+        raise Wrong(f'propagator.solver: "{solver}" is not for "{name}"; choose {", ".join(SOLVERS[name])}')
+    if solver == "null-space" and any(kind.beads > 1 and kind.bond_count >= kind.beads for kind in config.molecules):
+        raise Wrong('propagator.solver: "null-space" moves molecules without rings only; choose "tridiagonal"')
+    if name in SEARCHES and search not in SEARCHES[name]:
+        raise Wrong(f'propagator.contact_search: "{search}" is not for "{name}"; choose {", ".join(SEARCHES[name])}')
 
 
 def check_lists(kind, place):

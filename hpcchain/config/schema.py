@@ -76,18 +76,20 @@ KEYS = (
     Key("initial", "growth_rate", Number(above=0.0, word="auto"), "auto",
         "grow: growth of the contact distances, relative to full size [1 / time]"),
     Key("initial", "file", Text(empty=False), ABSENT, "method file: the start file, relative to the input file"),
-    Key("propagator", "name", Choice(("taylor", "collocation"), later=("variational", "rattle")), "taylor",
+    Key("propagator", "name", Choice(("taylor", "collocation", "variational", "rattle")), "taylor",
         "how free motion is computed"),
     Key("propagator", "stages", Integer(1, 12), 4, "collocation: Gauss stages"),
     Key("propagator", "variant", Choice(("index2", "index1", "paper")), "index2",
         "collocation: form of the constraints; paper: as printed in paper 001, of low order"),
     Key("propagator", "stage_solver", Choice(("auto", "quasi-newton", "newton", "fixed-point")), "auto",
         "collocation: how the stages are solved; fixed-point is index1's, newton exact and slow"),
-    Key("propagator", "contact_search", Choice(("root", "nested")), "root",
-        "collocation: contact times by root, or by nested intervals as in paper 001"),
+    Key("propagator", "contact_search", Choice(("root", "nested", "bisection")), "root",
+        "contact times by root, or as in the papers: collocation by nested intervals, rattle by bisection"),
     Key("propagator", "contact_interval", POSITIVE, 1e-4, "nested: width of the last interval [time]"),
-    Key("propagator", "solver", Choice(("tridiagonal", "null-space", "multipliers")), "tridiagonal",
-        "variational: linear solver"),
+    Key("propagator", "solver", Choice(("tridiagonal", "null-space", "multipliers", "sweeping", "analytic")),
+        "tridiagonal", "solver of a step; variational: first three, rattle: first and last two"),
+    Key("propagator", "collision", Choice(("variational", "exact")), "variational",
+        "variational: law of contacts, of the discrete energy or of the exact impulse"),
     Key("propagator", "step", POSITIVE, ABSENT, "longest segment; taylor chooses when left out [time]"),
     Key("propagator", "tolerance", Number(above=0.0, most=1e-3), 1e-12, "Newton, bond and contact tolerance"),
     Key("contact", "restitution", Number(least=0.0, most=1.0), 1.0, "normal coefficient of restitution"),
@@ -117,8 +119,10 @@ SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "run", "outpu
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
-STAGE_KEYS = ("stages", "variant", "stage_solver", "contact_search", "contact_interval")
-PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {"solver": ("variational",)}
+STAGE_KEYS = ("stages", "variant", "stage_solver", "contact_interval")
+PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {
+    "solver": ("variational", "rattle"), "collision": ("variational",), "contact_search": ("collocation", "rattle")
+}  # fmt: skip
 
 
 def keys_of(section):

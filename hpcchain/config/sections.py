@@ -88,6 +88,8 @@ class PropagatorSection:
     contact_search: str
     contact_interval: float
     solver: str
+    collision: str
+    contact_search: str
     step: float | None
     tolerance: float
 

@@ -158,7 +158,12 @@ def build_physics(config, topology, velocity):
         step=propagator.step or 0.0,
         tolerance=propagator.tolerance,
         restitution=config.contact.restitution,
-        options={"solver": propagator.solver, "stages": stage_options(propagator)},
+        options={
+            "solver": propagator.solver,
+            "collision": propagator.collision,
+            "contact_search": propagator.contact_search,
+            "stages": stage_options(propagator),
+        },
     )
 
 

@@ -76,7 +76,7 @@ class WindowedEngine:
         self.quantum = virial_quantum(system)
         self.virial = 0
         self.rows = []
-        self.finished = {"contacts": 0, "wall_contacts": 0}
+        self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
         self.last_contacts = 0.0
         self.setbacks = 0
         self.trouble = self.now
@@ -266,11 +266,12 @@ class WindowedEngine:
     def _finish(self, end):
         """What was done up to the end of the window is final."""
         with self._spent("finishing"):
-            rows, quanta = self.patch.finish()
+            rows, quanta, rootless = self.patch.finish()
         self.virial += quanta
         walls = int(np.count_nonzero(rows["kind"]))
         self.finished["contacts"] += len(rows) - walls
         self.finished["wall_contacts"] += walls
+        self.finished["no_roots"] += rootless
         self.last_contacts = 2.0 * len(rows) / max(len(self.patch.owned), 1)
         if self.log_events and len(rows):
             self.rows.append(rows)

@@ -15,6 +15,7 @@ from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN
 from hpcchain.propagators.rod import rod_kick, rod_prepare, rod_series
 from hpcchain.propagators.rotor import rotor_series
 from hpcchain.propagators.stages import stages_interval, stages_load, stages_move, stages_project, stages_series
+from hpcchain.propagators.steppers import steps_load, steps_move, steps_series
 from hpcchain.propagators.vectors import fma, splat
 from hpcchain.propagators.vectors import load as load_vector
 from hpcchain.propagators.vectors import store as store_vector
@@ -34,6 +35,7 @@ from hpcchain.sector.layout import (
     MOL_TILES,
     ROD,
     ROTOR,
+    STEPPER,
 )
 
 # `chain_series` judges what a series leaves out, the other two its last terms, which must be smaller for the same.
@@ -53,6 +55,10 @@ def load(work, o, mol, m, table, graph, series, line, dt, stepper):
         if mol[m, MOL_SOLVER] == COLLOCATION:
             _load_line(work, o, mol, m, line)
             if stages_move(work, o, nt, graph, mol[m, MOL_GRAPH], dt) == 0:
+                return
+        if mol[m, MOL_SOLVER] == STEPPER:
+            _load_line(work, o, mol, m, line)
+            if steps_move(work, o, nt, graph, mol[m, MOL_GRAPH], dt) == 0:
                 return
     order = mol[m, MOL_ORDER]
     for t in range(nt):
@@ -76,6 +82,8 @@ def _load_table(work, o, mol, m, table, graph, stepper):
     if stepper is not None:
         if mol[m, MOL_SOLVER] == COLLOCATION:
             stages_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
+        if mol[m, MOL_SOLVER] == STEPPER:
+            steps_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
 
 
 @kernel
@@ -151,7 +159,7 @@ def project(work, o, mol, m, graph, stepper):
     if stepper is not None:
         if solver == COLLOCATION:
             return stages_project(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
-    if solver == GRAPH:
+    if solver == GRAPH or solver == STEPPER:
         web_prepare(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return 0.0
     if solver == ROD:
@@ -205,6 +213,8 @@ def expand(work, o, mol, m, graph, h, tolerance, stepper):
     if stepper is not None:
         if solver == COLLOCATION:
             return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
+        if solver == STEPPER:
+            return steps_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
     if solver == GRAPH:
         return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, LAST_TERM * tolerance)
     return chain_series(work, o, mol[m, MOL_TILES], h, tolerance)

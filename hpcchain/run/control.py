@@ -153,6 +153,8 @@ class Run:
         """Write a report on all beads; sums run in global order, and unlike machines take the root's."""
         self.tally.gather()
         windows = self.engine.window_report()
+        if self.system.physics.propagator == "variational":
+            windows = windows | {"contacts_without_root": self.tally.no_roots}
         row = self.comm.bcast(self._measure(state))
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):

@@ -24,14 +24,14 @@ class Tally:
 
     def __init__(self, engine, counters, comm):
         self._engine, self._comm = engine, comm
-        self._before = (counters.get("contacts", 0), counters.get("wall_contacts", 0))
+        self._before = tuple(counters.get(name, 0) for name in ("contacts", "wall_contacts", "no_roots"))
         self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
-        self._now, self._start = (0, 0, 0), (0, 0, 0)
+        self._now, self._start = (0, 0, 0, 0), (0, 0, 0, 0)
 
     def gather(self):
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
-        own = counters["contacts"], counters["wall_contacts"], self._engine.virial
+        own = counters["contacts"], counters["wall_contacts"], self._engine.virial, counters["no_roots"]
         self._now = tuple(map(sum, zip(*self._comm.allgather(own), strict=True)))
 
     @property
@@ -41,6 +41,11 @@ class Tally:
     @property
     def wall_contacts(self):
         return self._before[1] + self._now[1]
+
+    @property
+    def no_roots(self):
+        """Contacts of the run that have the exact impulse because the variational law had no root."""
+        return self._before[2] + self._now[3]
 
     @property
     def interval_contacts(self):
@@ -58,7 +63,7 @@ class Tally:
 
     def saved(self):
         """Return the counters that a checkpoint keeps."""
-        names = ("contacts", "wall_contacts", "interval_contacts")
+        names = ("contacts", "wall_contacts", "no_roots", "interval_contacts")
         return {name: getattr(self, name) for name in names} | {
             "interval_quanta": self._interval_quanta, "virial_quantum": self._engine.quantum,
         }  # fmt: skip

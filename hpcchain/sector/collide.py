@@ -2,14 +2,16 @@
 
 import numpy as np
 
+from hpcchain.contact.discrete import discrete_share, keep_velocities
 from hpcchain.contact.impulse import approach, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.pair import curve
 from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
 from hpcchain.propagators.molecule import load, project
+from hpcchain.propagators.steppers import steps_excess, to_grid
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
-from hpcchain.sector.history import aim_back, remember, withdraw
+from hpcchain.sector.history import ROOTLESS, STANDS, aim_back, remember, withdraw
 from hpcchain.sector.layout import (
     BALLISTIC,
     BOOK_SERIAL,
@@ -18,9 +20,12 @@ from hpcchain.sector.layout import (
     GROWTH,
     GROWTH_RATE,
     INVERSE,
+    LAW,
     LOWER_WALL,
+    MAX_STEP,
     MOL_BEADS,
     MOL_FIRST,
+    MOL_GRAPH,
     MOL_NUMBER,
     MOL_PREVIOUS,
     MOL_ROOM,
@@ -31,6 +36,7 @@ from hpcchain.sector.layout import (
     QUANTUM,
     RESTITUTION,
     SIZE,
+    STEPPER,
     TICK,
     TIE_GAP,
     TIE_TIME,
@@ -59,7 +65,32 @@ def _bring(s, o, m, ticks, rest):
     first = s.mol[m, MOL_FIRST]
     dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)
+    if s.par[LAW] != 0.0 and s.mol[m, MOL_SOLVER] == STEPPER and _struck(s.seg, first, s.mol[m, MOL_BEADS]):
+        excess = steps_excess(s.work, o, s.mol[m, MOL_TILES], s.graph, s.mol[m, MOL_GRAPH])
+        s.work[excess] = s.pace[m, 7] - kinetic_energy(s.work, o, s.mol[m, MOL_TILES])
     return project(s.work, o, s.mol, m, s.graph, s.stepper)
+
+
+@kernel
+def _struck(seg, first, n):
+    """Whether a contact began the segment of these beads: then the energy of its step is what that contact's law kept.
+    """
+    for i in range(first, first + n):
+        if seg[i, 2] != 0:
+            return True
+    return False
+
+
+@kernel
+def kinetic_energy(work, o, nt):
+    """Return the kinetic energy of the molecule in the workspace at o [mass length^2 / time^2]."""
+    energy = 0.0
+    for t in range(nt):
+        w = o + t * TILE
+        for k in range(ROW):
+            if work[w + INVM + k % 8] > 0.0:
+                energy += 0.5 * work[w + COEF + ROW + k] ** 2 / work[w + INVM + k % 8]
+    return energy
 
 
 @kernel
@@ -396,6 +427,7 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         _, members, more = _join(s, group, offset, members, mb, ticks, rest)
         lost += more
     time = ticks * par[TICK] + rest
+    tau = to_grid(ticks, rest, par[TICK], par[MAX_STEP]) if par[LAW] != 0.0 else 0.0
     found = 0
     others = False
     if crowded:
@@ -405,6 +437,9 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         found, members, others = gather_ties(
             s, i, partner, group, offset, members, ticks, rest, contacts, beads, normals, growths, sizes
         )
+    if par[LAW] != 0.0:
+        for k in range(members):
+            keep_velocities(s.work, offset[k], mol[group[k], MOL_TILES])
     if found > 1 and others and tied_impulses(
         s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found, par[RESTITUTION], s.kicks,
         matrix, sizes,
@@ -414,19 +449,23 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         for k in range(members):
             if group[k] >= 0:
                 _close(s, group[k], ticks, rest)
+        kappa = _law(s, group, offset, members, tau, s.stepper)
         for k in range(found):
+            sizes[k] *= kappa if kappa > 0.0 else 1.0
             oa = offset[contacts[k, 0]]
             ob = offset[contacts[k, 2]] if contacts[k, 2] >= 0 else -1
             p = lane(oa, contacts[k, 1])
             q = lane(ob, contacts[k, 3]) if ob >= 0 else -1
             _book(s, time, beads[k, 0], beads[k, 1], p, q, oa, ob, sizes[k], log_rows)
+            if kappa == 0.0:
+                _note_rootless(s, log_rows)
     elif mol[ma, MOL_SOLVER] == BALLISTIC and (mb < 0 or mol[mb, MOL_SOLVER] == BALLISTIC):
         return 0
     else:
         members = 1 if mb < 0 or mb == ma else 2
         for k in range(members):
             _close(s, group[k], ticks, rest)
-        _single(s, log_rows, i, partner, ma, mb, offset[0], offset[members - 1], time, normals[0], lost)
+        _single(s, log_rows, i, partner, ma, mb, group, offset, members, time, normals[0], lost, tau)
     for k in range(members):
         if group[k] < 0:
             continue
@@ -447,8 +486,28 @@ def _keep_used(group, members, contacts, found):
 
 
 @kernel
-def _single(s, log_rows, i, partner, ma, mb, oa, ob, time, n, lost):
+def _law(s, group, offset, members, tau, stepper):
+    """Return how many times the exact impulse the run's law takes; 0: it has no root (`contact.discrete`)."""
+    if stepper is not None:
+        if s.par[LAW] != 0.0:
+            return discrete_share(s.work, s.mol, s.graph, group, offset, members, tau)
+    return 1.0
+
+
+@kernel
+def _note_rootless(s, log_rows):
+    """Count the contact just booked as one without a root; in a window, mark it for when that is final."""
+    if s.book[BOOK_WINDOWED] == 0:
+        s.count[15] += 1
+    if log_rows > 0:
+        s.log[s.count[12] - 1, STANDS] = ROOTLESS
+
+
+@kernel
+def _single(s, log_rows, i, partner, ma, mb, group, offset, members, time, n, lost, tau):
     """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
+    oa = offset[0]
+    ob = offset[members - 1]
     a = i - s.mol[ma, MOL_FIRST]
     p = lane(oa, a)
     q = -1
@@ -469,4 +528,7 @@ def _single(s, log_rows, i, partner, ma, mb, oa, ob, time, n, lost):
     if size == 0.0:
         s.count[7] += 1
     else:
-        _book(s, time, i, partner, p, q, oa, ob, size, log_rows)
+        kappa = _law(s, group, offset, members, tau, s.stepper)
+        _book(s, time, i, partner, p, q, oa, ob, size * kappa if kappa > 0.0 else size, log_rows)
+        if kappa == 0.0:
+            _note_rootless(s, log_rows)

@@ -43,7 +43,8 @@ from hpcchain.sector.layout import (
 )
 from hpcchain.sector.swept import sweep
 
-STANDS = 6
+STANDS = 6  # column of the log: 0 withdrawn, 1 stands, ROOTLESS stands with the exact impulse for want of a root
+ROOTLESS = 2.0
 
 
 @inlined

@@ -23,7 +23,7 @@ place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `f
 mol       32 int64    per molecule: columns MOL_… below
 pace      8 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length;
                       how far the series may be from the motion at most [length]; ticks and remainder of when a
-                      withdrawal opened the segment again
+                      withdrawal opened the segment again; discrete energy of a step (`steppers`)
 first     2 float64   per molecule: ticks and remainder of its earliest event
 tag       4 int64     per molecule: depth, lower id, higher id of that event; the bead that holds it (AT_END,
                       BY_SCRIPT)
@@ -44,6 +44,8 @@ from hpcchain.model.rods import longest_rod, molecule_sites
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.propagators.lanes import BLOCK, LANES, TABLE, TILE, tiles
 from hpcchain.propagators.stages import SOLVER, stage_table, stages_room
+from hpcchain.propagators.steppers import step_table, steps_room
+from hpcchain.propagators.steps import SOLVERS
 from hpcchain.propagators.structure import LANES as STRIDE_LANES
 from hpcchain.propagators.structure import build_structure
 from hpcchain.propagators.web import web_room
@@ -64,7 +66,7 @@ MOL_GRAPH = 21
 MOL_CLASS, MOL_ID, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET = range(22, 28)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
-BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION = range(6)
+BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER = range(7)
 OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_SCRIPT = -1, -2
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
@@ -75,9 +77,9 @@ LOG_COLUMNS = 7
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, TOLERANCE, RESTITUTION, MAX_STEP,
  TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, UNEQUAL,
- NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43)
-PARAMETERS = 44
+ NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44)
+PARAMETERS = 45
 
 MOST_TIES, MOST_MEMBERS = 16, 8
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
@@ -99,7 +101,7 @@ FIELDS = {
 Sector = handed("Sector", FIELDS, ("stepper",))
 
 COUNTERS = ("contacts", "wall_contacts", "segment_ends", "rescans", "relists", "roots", "searches", "grazes", "ties",
-            "orders", "segments", "failed_bead", "logged", "bead_segments", "withdrawn")
+            "orders", "segments", "failed_bead", "logged", "bead_segments", "withdrawn", "no_roots")
 C = {name: i for i, name in enumerate(COUNTERS)}
 
 
@@ -144,13 +146,19 @@ class Blueprint:
             row[MOL_GRAPH] = sum(map(len, graphs))
             row[MOL_ROOM] = len(table) // TABLE * TILE
             row[MOL_SELF] = topology.self_contact[m]
-            if row[MOL_SOLVER] in (GRAPH, COLLOCATION):
+            if row[MOL_SOLVER] in (GRAPH, COLLOCATION, STEPPER):
                 graphs.append(graph_record(topology, m))
                 row[MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
             if row[MOL_SOLVER] == COLLOCATION:
                 stages = stage_table(physics.stages, 1e-3 * physics.tolerance, **physics.options.get("stages", {}))
                 table = np.concatenate([table, stages])
                 row[MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
+            if row[MOL_SOLVER] == STEPPER:
+                solver = physics.options.get("solver", "tridiagonal")
+                bisects = physics.options.get("contact_search") == "bisection"
+                steps = step_table(solver, 1e-3 * physics.tolerance, bisects, n, molecule_bonds(topology, m))
+                table = np.concatenate([table, steps])
+                row[MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), SOLVERS[solver])
             tables.append(table)
         self.rows[:, MOL_ROOM] = -(-self.rows[:, MOL_ROOM] // LANES) * LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
@@ -171,6 +179,8 @@ def solver_of(topology, m, physics):
         return BALLISTIC
     if topology.rod[m]:
         return ROD
+    if physics.propagator in ("variational", "rattle"):
+        return STEPPER
     if n == 2:
         return ROTOR
     if physics.propagator == "collocation":
@@ -240,6 +250,7 @@ def parameters(system, shell, cell):
     par[TIE_GAP] = 1e-10
     par[FIRST_STEP] = physics.tick
     par[ORIGIN : ORIGIN + 3] = box.origin
+    par[LAW] = physics.propagator == "variational" and physics.options.get("collision") != "exact"
     reach = contact + 2.0 * shell
     width = max(reach * (1.0 + 1e-6), cell)
     counts = np.maximum(1, np.floor(box.size / width)).astype(np.int64)
@@ -355,7 +366,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
         group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
         contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),
         normals=np.zeros((MOST_TIES + 1, 3)), growths=np.zeros(MOST_TIES), matrix=np.zeros((MOST_TIES, MOST_TIES)),
-        sizes=np.zeros(MOST_TIES), stepper=True if (blueprint.rows[:, MOL_SOLVER] == COLLOCATION).any() else None,
+        sizes=np.zeros(MOST_TIES), stepper=True if (blueprint.rows[:, MOL_SOLVER] >= COLLOCATION).any() else None,
         **window_arrays(n, m, len(blueprint.sizes)),
     )  # fmt: skip
     return sector, ids

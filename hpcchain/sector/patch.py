@@ -10,6 +10,7 @@ from hpcchain.model.system import State
 from hpcchain.propagators.lanes import BLOCK, LANES
 from hpcchain.sector import loop, message
 from hpcchain.sector.engine import EVENT_ROW, Engine
+from hpcchain.sector.history import ROOTLESS
 from hpcchain.sector.layout import (
     BOOK_EVENT,
     BOOK_LOW,
@@ -283,8 +284,9 @@ class Patch(Engine):
 
         Returns
         -------
-        (n,) structured array, int
-            Contacts whose lower bead is owned (`Engine.drain_events`), and the sum of their virials in quanta.
+        (n,) structured array, int, int
+            Contacts whose lower bead is owned (`Engine.drain_events`), the sum of their virials in quanta, and how many
+            of them have the exact impulse because the run's law had no root (`contact.discrete`).
         """
         s = self.sector
         log = s.log[: s.count[C["logged"]]]
@@ -294,9 +296,10 @@ class Patch(Engine):
         rows["time"], rows["kind"], rows["impulse"] = log[:, 0], log[:, 1], log[:, 4]
         rows["bead"] = log[:, 2:4]
         quanta = int(log[:, 5].astype(np.int64).sum())
+        rootless = int(np.count_nonzero(log[:, 6] == ROOTLESS))
         finish_window(s)
         clean_lists(s)
-        return rows, quanta
+        return rows, quanta, rootless
 
     def undo(self):
         """Take the window back: every molecule has the segment that it began it with."""

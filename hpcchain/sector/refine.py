@@ -17,8 +17,18 @@ from hpcchain.kernel import kernel
 from hpcchain.propagators.lanes import COEF, ROW, TABLE, TILE
 from hpcchain.propagators.molecule import load
 from hpcchain.propagators.stages import STAGES, WIDTH, stage_table_size
+from hpcchain.propagators.steppers import steps_bisects
 from hpcchain.propagators.structure import STRIDE
-from hpcchain.sector.layout import COLLOCATION, MOL_FIRST, MOL_GRAPH, MOL_ROOM, MOL_SOLVER, MOL_TABLE, MOL_TILES
+from hpcchain.sector.layout import (
+    COLLOCATION,
+    MOL_FIRST,
+    MOL_GRAPH,
+    MOL_ROOM,
+    MOL_SOLVER,
+    MOL_TABLE,
+    MOL_TILES,
+    STEPPER,
+)
 
 EXACT = 1e-15
 NEAR = 1e-11
@@ -33,7 +43,7 @@ def bring(solve, line, seg, series, i, t, o):
     """Bring bead i's molecule to workspace offset o, a time t after its segment's start, if it is to be solved anew."""
     mol, table, graph, work, pace = solve
     m = seg[i, 3]
-    if mol[m, MOL_SOLVER] == COLLOCATION:
+    if mol[m, MOL_SOLVER] >= COLLOCATION:
         load(work, o, mol, m, table, graph, series, line, t, True)
 
 
@@ -42,7 +52,7 @@ def bead_exactly(solve, line, seg, series, i, t, o):
     """Return position and velocity of bead i at time t after its segment's start; its molecule was `bring`-ed there."""
     mol, table, graph, work, pace = solve
     m = seg[i, 3]
-    if mol[m, MOL_SOLVER] != COLLOCATION:
+    if mol[m, MOL_SOLVER] < COLLOCATION:
         return curve(line, seg, series, i, t)
     b = i - mol[m, MOL_FIRST]
     p = o + (b >> 3) * TILE + (b & 7) + COEF
@@ -174,8 +184,19 @@ def _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wro
 
 
 @kernel
+def _bisects(solve, m):
+    """Whether molecule m's contact times are to be found by bisection alone."""
+    mol, table, graph, work, pace = solve
+    if mol[m, MOL_SOLVER] != STEPPER:
+        return False
+    return steps_bisects(graph, mol[m, MOL_GRAPH], mol[m, MOL_TILES], table, mol[m, MOL_TABLE])
+
+
+@kernel
 def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s):
     """Return the contact near s by Newton steps, else by bisection, and when the gap begins to rise again."""
+    if _bisects(solve, seg[i, 3]) or (j >= 0 and _bisects(solve, seg[j, 3])):
+        return _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s)
     last = np.inf
     time = s
     for _ in range(MOST_NEWTON):

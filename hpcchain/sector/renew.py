@@ -7,6 +7,7 @@ import numpy as np
 from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
 from hpcchain.propagators.molecule import acceleration_bound, expand, load_start, refresh, series_error, store
+from hpcchain.propagators.steppers import steps_figures, to_grid
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     AT_END,
@@ -21,17 +22,20 @@ from hpcchain.sector.layout import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_GHOST,
+    MOL_GRAPH,
     MOL_IMAGE,
     MOL_MATCH,
     MOL_NUMBER,
     MOL_SCRIPT,
     MOL_SOLVER,
+    MOL_TILES,
     MOST_MEMBERS,
     NO_EVENT,
     ORIGIN,
     OWNED,
     SEGMENT_END,
     SIZE,
+    STEPPER,
     TICK,
     TOLERANCE,
     UNMADE,
@@ -85,6 +89,8 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
         h = LONGEST * s.par[TICK]
     elif solver == COLLOCATION:
         h = s.par[MAX_STEP]
+    elif solver == STEPPER:
+        h = to_grid(ticks, rest, s.par[TICK], s.par[MAX_STEP])
     else:
         h = s.pace[m, 0]
         if h <= 0.0:
@@ -94,6 +100,8 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
     if solver != BALLISTIC:
         store(s.work, o, s.mol, m, s.series, order)
     s.pace[m, 4] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
+    if solver == STEPPER:
+        s.pace[m, 4], s.pace[m, 7] = steps_figures(s.work, o, s.mol[m, MOL_TILES], s.graph, s.mol[m, MOL_GRAPH])
     fastest = 0.0
     for b in range(n):
         p = o + (b >> 3) * TILE + (b & 7) + COEF

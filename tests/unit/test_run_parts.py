@@ -98,7 +98,7 @@ class Counting:
     """Stands for an engine with counts that the test sets."""
 
     def __init__(self, quantum=2.0**-40):
-        self.counters = {"contacts": 0, "wall_contacts": 0}
+        self.counters = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
         self.quantum = quantum
         self.virial = 0
 
@@ -106,6 +106,7 @@ class Counting:
         """Add contacts and virial."""
         self.counters["contacts"] += contacts
         self.counters["wall_contacts"] += walls
+        self.counters["no_roots"] += walls // 2
         self.virial += round(virial / self.quantum)
 
 
@@ -124,7 +125,7 @@ def test_a_tally_goes_on_across_restarts():
     other.count(7, 0, 0.5)
     for found in (tally, resumed):
         found.gather()
-        assert (found.contacts, found.wall_contacts) == (15, 3)
+        assert (found.contacts, found.wall_contacts, found.no_roots) == (15, 3, 1)
         assert (found.interval_contacts, found.interval_virial) == (14, 1.75)
         found.begin_interval()
         assert (found.interval_contacts, found.interval_virial) == (0, 0.0)
@@ -137,13 +138,14 @@ def test_a_tally_sums_over_ranks_to_the_last_unit():
         size = 3
 
         def allgather(self, value):
-            return [value, (10, 20, 2**90), (1, 2, -(2**90))]
+            return [value, (10, 20, 2**90, 5), (1, 2, -(2**90), 6)]
 
     engine = Counting(1.0)
-    engine.counters, engine.virial = {"contacts": 100, "wall_contacts": 200}, 3
+    engine.counters, engine.virial = {"contacts": 100, "wall_contacts": 200, "no_roots": 7}, 3
     tally = Tally(engine, {}, Three())
     tally.gather()
     assert (tally.contacts, tally.wall_contacts, tally.interval_contacts) == (111, 222, 333)
+    assert tally.no_roots == 18
     assert tally.interval_virial == 3.0 and tally.saved()["interval_quanta"] == 3
 
 

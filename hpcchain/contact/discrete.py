@@ -1,0 +1,111 @@
+"""Paper 000's contact law: the discrete energy of the steps before a contact is that of the steps after it.
+
+(14), with the multipliers of several contacts in the ratio of the exact impulses: v' = v + kappa (v+ - v), where v and
+v+ are the velocities on the bonds before and after the exact impulses. Any kappa conserves momentum, angular momentum
+and bonds; kappa is the root near 1 of
+
+    sum_molecules |V(v + kappa (v+ - v))|_M^2 / 2 = energy that the steps before had, less what restitution takes,
+
+V being the discrete velocity of each molecule's next step, over tau to its own grid. Newton starts at kappa = 1, the
+reflected velocity (from kappa = 0 it would find the root that goes through the contact), on the branch where the energy
+rises with kappa. Below LEAST the beads would not part. Where there is no such root, as near grazing with a step after
+the contact that is longer than the one before (NUMERICS 1), the exact impulse is taken.
+"""
+
+from hpcchain.kernel import kernel
+from hpcchain.propagators.lanes import COEF, HIST, INVM, ROW, TILE
+from hpcchain.propagators.steppers import steps_energy, steps_excess
+from hpcchain.sector.layout import MOL_GRAPH, MOL_SOLVER, MOL_TILES, STEPPER
+
+LEAST = 0.5 + 2.0**-10
+LONGEST_CHANGE = 0.5
+MOST_NEWTON = 40
+ROUND_OFF = 32 * 2.0**-52
+
+
+@kernel
+def keep_velocities(work, o, nt):
+    """Keep the velocities before a contact, in HIST."""
+    for t in range(nt):
+        w = o + t * TILE
+        for k in range(ROW):
+            work[w + HIST + k] = work[w + COEF + ROW + k]
+
+
+@kernel
+def _straight_energy(work, o, nt, kappa):
+    """Return energy, and its derivative by kappa, of beads that move on straight with v + kappa (v+ - v)."""
+    energy = 0.0
+    slope = 0.0
+    for t in range(nt):
+        w = o + t * TILE
+        for k in range(ROW):
+            im = work[w + INVM + k % 8]
+            if im > 0.0:
+                before = work[w + HIST + k]
+                change = work[w + COEF + ROW + k] - before
+                v = before + kappa * change
+                energy += 0.5 * v * v / im
+                slope += v * change / im
+    return energy, slope
+
+
+@kernel
+def discrete_share(work, mol, graph, group, offset, members, tau):
+    """Turn the velocities after exact impulses into those of paper 000's law; return kappa, 0 where it has no root.
+
+    Parameters
+    ----------
+    group, offset : int64 arrays
+        Molecules that take part (below 0: none) and where each is in the workspace, velocities before in HIST.
+    members : int
+    tau : float
+        Time to the grid's next point [time].
+    """
+    wanted = 0.0
+    for g in range(members):
+        m = group[g]
+        if m >= 0:
+            energy, slope = _straight_energy(work, offset[g], mol[m, MOL_TILES], 1.0)
+            wanted += energy
+            if mol[m, MOL_SOLVER] == STEPPER:
+                wanted += work[steps_excess(work, offset[g], mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])]
+    kappa = 1.0
+    last = 1.0
+    for iteration in range(MOST_NEWTON):
+        excess = -wanted
+        slope = 0.0
+        for g in range(members):
+            m = group[g]
+            if m >= 0 and mol[m, MOL_SOLVER] == STEPPER:
+                status, e, s = steps_energy(work, offset[g], mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], tau, kappa)
+                if status != 0:
+                    return 0.0
+                excess += e
+                slope += s
+            elif m >= 0:
+                e, s = _straight_energy(work, offset[g], mol[m, MOL_TILES], kappa)
+                excess += e
+                slope += s
+        if not slope > 0.0:
+            return 0.0
+        change = excess / slope
+        if abs(excess) <= ROUND_OFF * wanted or (iteration > 3 and abs(change) < 1e-12 and abs(change) >= last):
+            break
+        last = abs(change)
+        kappa -= min(max(change, -LONGEST_CHANGE), LONGEST_CHANGE)
+        if kappa < LEAST or iteration == MOST_NEWTON - 1:
+            return 0.0
+    for g in range(members):
+        if group[g] >= 0:
+            _share(work, offset[g], mol[group[g], MOL_TILES], kappa)
+    return kappa
+
+
+@kernel
+def _share(work, o, nt, kappa):
+    for t in range(nt):
+        w = o + t * TILE
+        for k in range(ROW):
+            before = work[w + HIST + k]
+            work[w + COEF + ROW + k] = before + kappa * (work[w + COEF + ROW + k] - before)

@@ -1,0 +1,421 @@
+"""Paper 000's variational collision integrator for one chain, as printed (with corrections), in plain NumPy.
+
+One clock, the grid k h, contacts looked for at the nodes. Free steps solve (11) in the null space of the bonds, a
+contact (15) for the configuration and its time, the step after it (16) with the discrete energy conserved, back to the
+grid; a second contact within that step adds its own time and g_c = 0 to (16). What the paper leaves open or has wrong:
+
+- P_c is the Householder complement of P^T G_c^T: (21) loses rank in planar motion.
+- Contacts at one instant act along the sum of their normals, each weighted with its exact impulse: one scalar for all
+  with equal weights would have unconnected pairs exchange momentum.
+- (16) starts from the reflected velocity. From the last configuration its Jacobian has zero rows, and from the incoming
+  direction it finds the root that goes on through the contact. (15) starts a step ahead: in the last configuration the
+  derivative by its time vanishes.
+- (16) can have no real root, or one that pulls (nu < 0), near grazing: then the exact impulse is taken, and counted.
+
+Bead i = 0 .. n - 1, bond i from bead i to i + 1; arrays are (n, 3). Velocities w are a step's discrete ones,
+(q1 - q0) / tau; w starts the next step as it is (its part across the bonds is taken up by the bonds' forces).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+TOLERANCE = 1e-12
+MOST = 100
+SIMULTANEOUS = 1e-9
+ROUND_OFF = 2.0**-48  # of the difference of two nodes' positions
+
+
+class NoRoot(Exception):
+    """A system of the collision has no (acceptable) real solution."""
+
+
+@dataclass
+class Chain:
+    """A chain of equal beads in a box centred at 0, or in free space.
+
+    Attributes
+    ----------
+    position, velocity : (n, 3) arrays
+        At the start [length], [length / time].
+    diameter : float
+        [length]
+    box : (3,) array or None
+        Edge lengths; walls touch the beads' surfaces.
+    mass : (n,) array
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+    diameter: float = 1.0
+    box: np.ndarray | None = None
+    mass: np.ndarray = None
+
+    def __post_init__(self):
+        if self.mass is None:
+            self.mass = np.ones(len(self.position))
+
+    def contacts(self):
+        """Return all contacts that can be: ("p", i, j) of beads that are not bonded, ("w", i, axis, side) of walls."""
+        n = len(self.position)
+        pairs = [("p", i, j) for i in range(n) for j in range(i + 2, n)]
+        walls = [] if self.box is None else [("w", i, c, s) for i in range(n) for c in range(3) for s in (-1, 1)]
+        return pairs + walls
+
+    def gap(self, q, contact):
+        """Return g_c (18), >= 0 where beads do not overlap."""
+        if contact[0] == "p":
+            r = q[contact[1]] - q[contact[2]]
+            return 0.5 * (r @ r - self.diameter**2)
+        _, i, axis, side = contact
+        return 0.5 * (self.box[axis] - self.diameter) - side * q[i, axis]
+
+    def normal(self, q, contact):
+        """Return the gradient G_c of g_c, (n, 3)."""
+        g = np.zeros_like(q)
+        if contact[0] == "p":
+            g[contact[1]] = q[contact[1]] - q[contact[2]]
+            g[contact[2]] = -g[contact[1]]
+        else:
+            g[contact[1], contact[2]] = -contact[3]
+        return g
+
+    def energy(self, w):
+        """Return the kinetic energy of velocities w."""
+        return 0.5 * np.sum(self.mass[:, None] * w**2)
+
+
+def triads(q):
+    """Return bond vectors d (n - 1, 3), their lengths, and unit vectors r, s at right angles to them."""
+    d = np.diff(q, axis=0)
+    length = np.sqrt(np.einsum("ij,ij->i", d, d))
+    unit = d / length[:, None]
+    r = cross(np.eye(3)[np.argmin(np.abs(unit), axis=1)], unit)
+    r /= np.sqrt(np.einsum("ij,ij->i", r, r))[:, None]
+    return d, length, r, cross(unit, r)
+
+
+def cross(a, b):
+    """Return the rows' vector products, several times faster than NumPy's for a few rows."""
+    return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
+
+
+def null_space(q):
+    """Return P (20), (3 n, 2 n + 1), with the bond lengths that (19)-(20) lack."""
+    n = len(q)
+    _, length, r, s = triads(q)
+    p = np.zeros((n, 3, 2 * n + 1))
+    p[:, :, :3] = np.eye(3)
+    for k in range(n - 1):
+        p[k + 1 :, :, 3 + 2 * k] = length[k] * r[k]
+        p[k + 1 :, :, 4 + 2 * k] = length[k] * s[k]
+    return p.reshape(3 * n, -1)
+
+
+def reparametrise(q, u):
+    """Return F(u, q) (22): bead 0 moved by u[:3], every bond turned by exp_d(u_r r + u_s s) (23)."""
+    d, length, r, s = triads(q)
+    turn = u[3:].reshape(-1, 2)
+    angle = np.sqrt(np.einsum("ij,ij->i", turn, turn))[:, None]
+    side = turn[:, :1] * r + turn[:, 1:] * s
+    bonds = np.cos(angle) * d + np.sinc(angle / np.pi) * length[:, None] * side
+    return np.concatenate([q[:1] + u[:3], q[0] + u[:3] + np.cumsum(bonds, axis=0)])
+
+
+@dataclass
+class Record:
+    """What a run leaves.
+
+    Attributes
+    ----------
+    node_time, node_position : lists
+        Every node: grid points and contacts.
+    energy, energy_time : lists
+        Of every step's discrete velocity, at the step's end.
+    iterations, damped, kind : lists
+        Newton iterations of every solve, how many increments were cut, and "free", "discarded", "contact" or "after".
+    contact_time, contacts : lists
+        Every contact node's time and contacts.
+    condition : list
+        Condition numbers of the last iteration matrices, where asked for.
+    unknowns : int
+        Sum over all solves.
+    no_root : int
+        Contacts that took the exact impulse.
+    """
+
+    node_time: list = field(default_factory=list)
+    node_position: list = field(default_factory=list)
+    energy: list = field(default_factory=list)
+    energy_time: list = field(default_factory=list)
+    iterations: list = field(default_factory=list)
+    damped: list = field(default_factory=list)
+    kind: list = field(default_factory=list)
+    contact_time: list = field(default_factory=list)
+    contacts: list = field(default_factory=list)
+    condition: list = field(default_factory=list)
+    unknowns: int = 0
+    no_root: int = 0
+
+
+class Integrator:
+    """Carries one chain from node to node.
+
+    Parameters
+    ----------
+    chain : Chain
+    step : float
+        h [time].
+    conditions : bool
+        Keep condition numbers (takes a singular value decomposition per solve).
+    positions : bool
+        Keep every node's positions.
+    """
+
+    def __init__(self, chain, step, conditions=False, positions=True):
+        self.chain, self.step = chain, step
+        self.conditions, self.positions = conditions, positions
+        self.record = Record()
+        self.possible = chain.contacts()
+        self.mass = np.repeat(chain.mass, 3)
+        self.time, self.q, self.w = 0.0, chain.position.copy(), chain.velocity.copy()
+        self._node()
+
+    def run(self, contacts=None, until=np.inf):
+        """Go on until so many contact nodes are done in all, or a time."""
+        while self.time < until and (contacts is None or len(self.record.contact_time) < contacts):
+            self._advance()
+        return self.record
+
+    def _node(self):
+        self.record.node_time.append(self.time)
+        if self.positions:
+            self.record.node_position.append(self.q)
+
+    def _reach(self, q, w, time):
+        self.q, self.w, self.time = q, w, time
+        self._node()
+        self.record.energy.append(self.chain.energy(w))
+        self.record.energy_time.append(time)
+
+    def _advance(self):
+        """Take one step to the grid; where that has gone through a contact, do the contact and the step after it."""
+        grid = (np.floor(self.time / self.step + 1e-6) + 1) * self.step
+        q, w = self.free(self.q, self.w, grid - self.time)
+        violated = self.violated(q)
+        if not violated:
+            self._reach(q, w, grid)
+            return
+        self.record.kind[-1] = "discarded"
+        found = [(*self.contact(self.q, self.w, grid - self.time, q, each), each) for each in violated]
+        q, w, tau, first = min(found, key=lambda entry: entry[2])
+        self._reach(q, w, self.time + tau)
+        self._collide(first, grid)
+
+    def _collide(self, first, grid):
+        """Do the contact at the present node, and those within the step after it, and return to the grid."""
+        while True:
+            touching = self.touching(self.q, first)
+            self.record.contact_time.append(self.time)
+            self.record.contacts.append(touching)
+            tau = grid - self.time
+            if tau < 1e-6 * self.step:
+                grid, tau = grid + self.step, tau + self.step
+            normal = self.direction(touching)
+            q, w = self.after(normal, tau)
+            violated = self.violated(q)
+            if not violated:
+                self._reach(q, w, grid)
+                return
+            self.record.kind[-1] = "discarded"
+            found = [self.second(normal, tau, q, each) for each in violated]
+            q, w, tau, first = min(found, key=lambda entry: entry[2])
+            self._reach(q, w, self.time + tau)
+
+    def violated(self, q):
+        """Return the contacts with g_c < 0."""
+        chain = self.chain
+        apart = q[:, None] - q[None]
+        near = np.einsum("ijc,ijc->ij", apart, apart) < chain.diameter**2 - 2 * TOLERANCE
+        inside = chain.box is None or np.all(np.abs(q) < 0.5 * (chain.box - chain.diameter) + TOLERANCE)
+        if inside and not np.any(np.triu(near, 2)):
+            return []
+        return [each for each in self.possible if chain.gap(q, each) < -TOLERANCE]
+
+    def touching(self, q, first):
+        """Return the contacts that are closed at a node and closing, `first` among them."""
+        p = self.on_bonds(q, self.w)
+        closed = [each for each in self.possible if abs(self.chain.gap(q, each)) < SIMULTANEOUS]
+        return [each for each in closed if each == first or np.sum(self.chain.normal(q, each) * p) < 0.0]
+
+    def on_bonds(self, q, w):
+        """Return the part of w that keeps the bonds."""
+        p = null_space(q)
+        u = np.linalg.solve(p.T @ (self.mass[:, None] * p), p.T @ (self.mass * w.ravel()))
+        return (p @ u).reshape(-1, 3)
+
+    def direction(self, contacts):
+        """Return the sum of the contacts' normals, each weighted with its exact impulse, as one (3 n) vector."""
+        p = null_space(self.q)
+        rows = np.array([self.chain.normal(self.q, each).ravel() for each in contacts]) @ p
+        inverse = np.linalg.inv(p.T @ (self.mass[:, None] * p))
+        rate = rows @ (inverse @ (p.T @ (self.mass * self.w.ravel())))
+        size = np.linalg.lstsq(rows @ inverse @ rows.T, -2.0 * rate, rcond=None)[0]
+        self.exact = p @ (inverse @ (p.T @ (self.mass * self.w.ravel()) + rows.T @ size))
+        return sum(s * self.chain.normal(self.q, each).ravel() for s, each in zip(size, contacts, strict=True))
+
+    def _newton(self, kind, q, extra, system, tau):
+        """Solve system(q, extra) -> residual, jacobian for the turns u of q and further unknowns; return both."""
+        damped = 0
+        limit = TOLERANCE + ROUND_OFF * np.max(np.abs(q)) / tau
+        for iteration in range(MOST):
+            residual, jacobian = system(q, extra)
+            if not np.all(np.isfinite(residual)):
+                break
+            if np.max(np.abs(residual)) < limit:
+                self._count(kind, iteration, damped, jacobian)
+                return q, extra
+            change = -np.linalg.solve(jacobian, residual)
+            size = np.linalg.norm(change[: len(change) - len(extra)])
+            if size > self.step and kind != "free":
+                change *= self.step / size
+                damped += 1
+            q = reparametrise(q, change[: len(change) - len(extra)])
+            extra = extra + change[len(change) - len(extra) :]
+        raise NoRoot
+
+    def _count(self, kind, iterations, damped, jacobian):
+        self.record.kind.append(kind)
+        self.record.iterations.append(iterations)
+        self.record.damped.append(damped)
+        self.record.unknowns += len(jacobian)
+        if self.conditions:
+            self.record.condition.append(np.linalg.cond(jacobian))
+
+    def free(self, q0, w0, tau):
+        """Return the end and the discrete velocity of a free step (11); the last configuration is the first guess."""
+        before = null_space(q0).T * self.mass
+
+        def system(q, _):
+            return before @ ((q - q0).ravel() / tau - w0.ravel()), before @ null_space(q) / tau
+
+        q, _ = self._newton("free", q0, np.zeros(0), system, tau)
+        return q, (q - q0) / tau
+
+    def contact(self, q0, w0, tau, trial, contact):
+        """Return configuration, discrete velocity and time of (15): a step to where g_c = 0."""
+        before = null_space(q0).T * self.mass
+        start, end = self.chain.gap(q0, contact), self.chain.gap(trial, contact)
+        guess = tau * max(max(start, 0.0) / (max(start, 0.0) - end), 0.01)
+
+        def system(q, alpha):
+            moved = (q - q0).ravel()
+            p = null_space(q)
+            normal = self.chain.normal(q, contact).ravel()
+            jacobian = np.zeros((p.shape[1] + 1,) * 2)
+            jacobian[:-1, :-1] = before @ p / alpha
+            jacobian[:-1, -1] = -before @ moved / alpha**2
+            jacobian[-1, :-1] = normal @ p
+            return np.append(before @ (moved / alpha - w0.ravel()), self.chain.gap(q, contact)), jacobian
+
+        q, alpha = self._newton("contact", self._ahead(q0, guess * w0), np.array([guess]), system, guess)
+        return q, (q - q0) / alpha, float(alpha[0])
+
+    def _law(self, normal):
+        """Return what (16) is made of at the present node: (P_c^T P^T M), and the momentum along P_c that is kept."""
+        p = null_space(self.q)
+        row = p.T @ normal
+        complement = np.linalg.qr(row[:, None], mode="complete")[0][:, 1:]
+        reduced = complement.T @ (p.T * self.mass)
+        return reduced, reduced @ self.w.ravel(), p.T @ normal
+
+    def after(self, normal, tau):
+        """Return the end and the discrete velocity of the step after a contact (16), from the reflected velocity."""
+        reduced, kept, row = self._law(normal)
+        energy = self.chain.energy(self.w)
+
+        def system(q, _):
+            w = (q - self.q).ravel() / tau
+            p = null_space(q)
+            residual = np.append(reduced @ w - kept, 0.5 * np.sum(self.mass * w**2) - energy)
+            return residual, np.vstack([reduced @ p, (self.mass * w) @ p]) / tau
+
+        try:
+            q, _ = self._newton("after", self._reflected(tau), np.zeros(0), system, tau)
+            if self._pulls(normal, (q - self.q) / tau):
+                raise NoRoot
+        except (NoRoot, np.linalg.LinAlgError):
+            self.record.no_root += 1
+            q, _ = self.free(self.q, self.exact.reshape(-1, 3), tau)
+            self.record.kind[-1] = "after"
+        return q, (q - self.q) / tau
+
+    def second(self, normal, tau, trial, contact):
+        """Return the same with the step's length unknown and a second contact closed at its end, and that contact."""
+        reduced, kept, row = self._law(normal)
+        energy = self.chain.energy(self.w)
+        start, end = self.chain.gap(self.q, contact), self.chain.gap(trial, contact)
+
+        def system(q, alpha):
+            w = (q - self.q).ravel() / alpha
+            p = null_space(q)
+            g = self.chain.normal(q, contact).ravel()
+            residual = np.concatenate([reduced @ w - kept, [0.5 * np.sum(self.mass * w**2) - energy,
+                                                            self.chain.gap(q, contact)]])
+            moving = np.vstack([reduced, self.mass * w])
+            jacobian = np.zeros((p.shape[1] + 1,) * 2)
+            jacobian[:-1, :-1] = moving @ p / alpha
+            jacobian[:-1, -1] = -moving @ w / alpha
+            jacobian[-1, :-1] = g @ p
+            return residual, jacobian
+
+        alpha = np.array([tau * start / (start - end)]) if start > 0.0 else np.array([0.5 * tau])
+        try:
+            q, alpha = self._newton("after", self._reflected(alpha[0]), alpha, system, alpha[0])
+            if not 0.0 < alpha[0] <= tau or self._pulls(normal, (q - self.q) / alpha):
+                raise NoRoot
+            return q, (q - self.q) / alpha, float(alpha[0]), contact
+        except (NoRoot, np.linalg.LinAlgError):
+            self.record.no_root += 1
+            velocity = self.exact.reshape(-1, 3)
+            trial, _ = self.free(self.q, velocity, tau)
+            self.record.kind[-1] = "discarded"
+            return *self.contact(self.q, velocity, tau, trial, contact), contact
+
+    def _reflected(self, tau):
+        """Return where the exact impulse's velocity leads in a time tau, as a first guess."""
+        return self._ahead(self.q, tau * self.exact)
+
+    @staticmethod
+    def _ahead(q, moved):
+        """Return the configuration that a displacement of the beads leads to, as nearly as bonds let it."""
+        return reparametrise(q, np.linalg.lstsq(null_space(q), moved.ravel(), rcond=None)[0])
+
+    def _pulls(self, normal, w):
+        """Whether the step to w needs a contact force that pulls (nu < 0)."""
+        p = null_space(self.q)
+        row = p.T @ normal
+        return row @ (p.T @ (self.mass * (w - self.w).ravel())) < 0.0
+
+
+def trimer():
+    """Return paper 000's intracolliding trimer (4.4); of the printed q0 three numbers are missing."""
+    position = np.array([[1.0, 0, 0], [0, 0, 0], [0, -1.0, 0]])
+    return Chain(position, np.array([[0, 0.5, 0], [0, 0, 0], [-0.5, 0, 0]]))
+
+
+def four_beads(velocity):
+    """Return the four beads of 4.5 in their box; the diameter is 1 (printed: radius .1) for the printed contacts."""
+    a = 1 / (2 * np.sqrt(2.0))
+    position = np.array([[-3 * a, -a, 0], [-a, a, 0], [a, -a, 0], [3 * a, a, 0]])
+    return Chain(position, np.array(velocity, dtype=float), box=np.array([8.0, 10.0, 14.0]))
+
+
+def periodic():
+    """Return the chain of Figs 9 and 10."""
+    return four_beads([[1 / 6, 1 / 6, 0], [1 / 6, 1 / 6, 0], [-1 / 6, -1 / 6, 0], [-1 / 6, -1 / 6, 0]])
+
+
+def chaotic():
+    """Return the chain of Figs 11 and 12."""
+    return four_beads([[-0.1, 0.1, -0.1], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
