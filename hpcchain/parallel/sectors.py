@@ -3,6 +3,9 @@
 import numpy as np
 
 
+PART = 0.5  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
+
+
 class Grid:
     """Equal boxes in nx by ny by nz.
 
@@ -81,7 +84,8 @@ class Bisection:
         cut = balanced_cut(points[:, axis], weights, left / ranks)
         if before is not None:
             reach = most * (high[axis] - low[axis])
-            cut = before if cut is None else float(np.clip(cut, before - reach, before + reach))
+            part = 0.0 if cut is None else PART * (cut - before)
+            cut = float(np.clip(before + part, before - reach, before + reach))
         elif cut is None:
             cut = float(low[axis] + (high[axis] - low[axis]) * left / ranks)
         below = points[:, axis] < cut
