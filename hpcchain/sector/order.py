@@ -13,7 +13,7 @@ def space_order(system, molecules):
     """
     first = system.topology.first_bead[molecules]
     place = (system.state.position[first] - system.box.origin) / system.box.size
-    grid = np.floor((place % 1.0) * 1024.0).astype(np.uint64) & np.uint64(1023)
+    grid = np.floor(np.nan_to_num(place % 1.0) * 1024.0).astype(np.uint64) & np.uint64(1023)
     code = np.zeros(len(first), dtype=np.uint64)
     for bit in range(10):
         for axis in range(3):
