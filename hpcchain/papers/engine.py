@@ -37,7 +37,7 @@ def chain_system(position, velocity, mass, diameter=1.0, box=None, **physics):
 
 
 def contact_times(system, count, longest):
-    """Return the times of the first `count` contacts, those at one instant once, and the energies at them.
+    """Return the times of the first `count` contacts, those at one instant once, and energies on the way.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def contact_times(system, count, longest):
 
     Returns
     -------
-    (k,) float64 array, (k,) float64 array
-        Times, and kinetic energies right after (of the velocities on the bonds).
+    (k,) float64 array, (n,) float64 array
+        Times, and kinetic energies (of the velocities on the bonds) at evenly spaced times.
     """
     from hpcchain.sector.engine import Engine
 
@@ -57,13 +57,13 @@ def contact_times(system, count, longest):
     mass = system.topology.mass[:, None]
     times, energies, time = [], [], 0.0
     while len(times) < count and time < longest:
-        time += longest / 512
+        time += longest / 2048
         engine.advance(time)
         for found in engine.drain_events()["time"]:
             if not times or found - times[-1] > 1e-9:
                 times.append(float(found))
-        energies += [float(0.5 * np.sum(mass * engine.frame(time)[1] ** 2))] * (len(times) - len(energies))
-    return np.array(times[:count]), np.array(energies[:count])
+        energies.append(float(0.5 * np.sum(mass * engine.frame(time)[1] ** 2)))
+    return np.array(times[:count]), np.array(energies)
 
 
 def thermal_chain(n, seed):

@@ -154,7 +154,10 @@ class Engine:
         if status == loop.STUCK:
             return EngineError(f"bead {bead}: more than {loop.MOST_DEPTH} contacts at one instant; start from "
                                f"positions that are not wedged")
-        return EngineError("a contact time is not a number; check masses, lengths and velocities for extreme values")
+        steps = "; shorten propagator.step if it is long for how fast bonds turn" if self.system.physics.step else ""
+        return EngineError(
+            f"a contact time is not a number; check masses, lengths and velocities for extreme values{steps}"
+        )
 
     def _drain(self):
         count = int(self.sector.count[C["logged"]])
