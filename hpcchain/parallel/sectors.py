@@ -2,7 +2,6 @@
 
 import numpy as np
 
-
 PART = 0.5  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
 
 
