@@ -1,9 +1,9 @@
 """Paper 002: velocity-Verlet steps of particles on a rigid line, without iteration, with damping and external forces.
 
-Two ways that give the same numbers: the paper's multipliers (its equations (15), (14), (16), then (24)-(26)) with its slips
-corrected (NUMERICS 5), which solve systems of N - 2 linear equations whose matrices never change; and a closed form in
-O(N), which fits a straight line to the unconstrained step, each particle weighted by the inverse of how far a force moves
-it. Either sets right whatever error the geometry had before. The engine does not use them: without forces between
+Two ways that give the same numbers: the paper's multipliers (its equations (15), (14), (16), then (24)-(26)) with its
+slips corrected (NUMERICS 5), which solve systems of N - 2 linear equations whose matrices never change; and a closed
+form in O(N), which fits a straight line to the unconstrained step, each particle weighted by the inverse of how far a
+force moves it. Either sets right whatever error the geometry had before. The engine does not use them: without forces between
 contacts its rods fly exactly (`hpcchain.propagators.rod`).
 
 Units: positions [length], velocities [length / time], forces [mass length / time^2], damping [mass / time].
@@ -55,7 +55,7 @@ def position_weights(line, dt):
 
 
 def velocity_weights(line, dt):
-    """Return B_j = dt / (2 m_j + alpha_j dt): what a force at its end adds to a velocity within a step [time / mass]."""
+    """Return B_j = dt / (2 m_j + alpha_j dt): what a force at its end adds to a velocity [time / mass]."""
     return dt / (2.0 * line.mass + line.damping * dt)
 
 
