@@ -1,0 +1,41 @@
+"""Paper 002, Fig 2: condition numbers of the matrices (15) and (16)."""
+
+import numpy as np
+
+from hpcchain.papers import line_verlet
+from hpcchain.papers.result import Result, Table
+
+NAME = "002-fig2"
+TITLE = "Fig 2: condition numbers of the multipliers' matrices"
+LARGEST = 52
+
+
+def run(quick):
+    """Return condition numbers for N = 3 ... 52, or with `quick` to 52 in steps."""
+    n = np.array([3, 4, 5, 6, 8, 10, 15, 20, 30, 50, LARGEST] if quick else range(3, LARGEST + 1))
+    across, along = np.array([line_verlet.condition_numbers(int(size)) for size in n]).T
+    table = Table("Condition numbers of N equal particles at equal distances")
+    off = np.abs(along - n / 2)[n > 3].max()
+    table.add("k along, N > 3", "N/2", f"N/2 to {off:.1e}", "they agree")
+    for size in (4, 5, 10, 20, 50):
+        value = float(across[n == size][0])
+        table.add(f"k across, N = {size}", f"{(size - 2) ** 1.4:.4g}", f"{value:.3f}",
+                  "printed as about (N - 2)^1.4, a fit by eye")  # fmt: skip
+    slope = np.polyfit(np.log(n[n >= 6] - 2.0), np.log(across[n >= 6]), 1)[0]
+    table.add("k across, exponent of N - 2, N = 6 ... 52", "1.4", slope, "the slope still grows with N")
+    notes = ["The matrix across has l_1N^2 / l_jN on its diagonal; as printed in (8) and (11) it is another."]
+    if quick:
+        notes.append("Eleven values of N.")
+    return Result({"": {"N": n, "across": across, "along": along}}, [table], notes)
+
+
+def draw(result, figure):
+    """Draw the condition numbers over N - 2 as the paper does."""
+    data = result.data[""]
+    axes = figure.subplots()
+    size = np.asarray(data["N"]) - 2.0
+    axes.loglog(size, data["across"], "o", fillstyle="none", label="across, (15)")
+    axes.loglog(size, data["along"], "o", color="black", label="along, (16)")
+    axes.loglog(size, size**1.4, "-", linewidth=0.8, label="(N - 2)^1.4")
+    axes.set(xlabel="N - 2", ylabel="condition number")
+    axes.legend()
