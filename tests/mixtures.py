@@ -80,7 +80,7 @@ def random_input(seed):
 
 def random_molecule(rng, name):
     """Return a random [[molecule]] table."""
-    kind = rng.choice(["monomer", "dimer", "chain", "ring", "star", "graph", "rod", "rod"])
+    kind = rng.choice(["monomer", "dimer", "chain", "ring", "star", "graph"])
     table = {"name": name, "kind": "chain" if kind == "dimer" else str(kind)}
     if kind == "star":
         table |= {"arms": int(rng.integers(2, 5)), "arm_beads": int(rng.integers(1, 4))}
@@ -94,8 +94,9 @@ def random_molecule(rng, name):
     if beads > 1:
         longest = float(np.max(table["diameter"]))
         table["bond_length"] = longest * float(rng.choice([1.0, rng.uniform(1.0, 1.4)]))
-        if kind == "rod":
-            table["bond_length"] = (longest * rng.uniform(1.0, 1.3, beads - 1)).tolist()
+    if kind == "chain" and table["count"] % 2 == 0:  # no draw of its own: other inputs stay as they are
+        table["kind"] = "rod"
+        table["bond_length"] = (table["bond_length"] * np.linspace(1.0, 1.2, beads - 1)).tolist()
     if kind == "graph":
         table["bonds"] = [[int(rng.integers(max(0, b - 3), b)), b] for b in range(1, beads)]
     if rng.random() < 0.15:

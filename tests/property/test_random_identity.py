@@ -90,7 +90,7 @@ def test_the_random_systems_differ_enough():
     """All kinds, boundaries and propagators, and lists of masses and diameters, are among them."""
     inputs = [random_input(seed) for seed in SEEDS]
     molecules = [kind for tables in inputs for kind in tables["molecule"]]
-    assert {kind["kind"] for kind in molecules} == {"monomer", "chain", "ring", "star", "graph"}
+    assert {kind["kind"] for kind in molecules} == {"monomer", "chain", "ring", "star", "graph", "rod"}
     assert {name for tables in inputs for name in tables["box"]["boundary"]} == {"periodic", "wall", "open"}
     assert {tables["propagator"]["name"] for tables in inputs} == {"taylor", "collocation"}
     assert {tables["contact"]["restitution"] for tables in inputs} == {1.0, 0.95}
