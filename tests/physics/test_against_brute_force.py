@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from reference import cases, special, tables
 from reference.compare import disagreement, expected
+from reference.contacts import Geometry
 from reference.engine import event_list, simulate
 from reference.program import run
+from reference.systems import Molecule, System, place, thermal
 
 LEAST = 20
 
@@ -18,6 +20,20 @@ def test_small_dense_systems(name, tmp_path):
     assert len(want) >= LEAST
     log = run(system.input(want.end), tmp_path).events()
     assert disagreement(want, log) is None
+
+
+def test_an_even_rod_meets_its_own_images(tmp_path):
+    """Several of its pairs touch at one instant, each with the same rate: one impulse does for all; nothing overlaps."""
+    random = np.random.default_rng(4)
+    molecules = [Molecule("rod", 8, 1, 1.0, 0.7, 0.75), Molecule("monomer", 1, 6, 0.5, 0.8)]
+    system = thermal(place(System(molecules, (3.6, 3.4, 3.5)), random), random)
+    result = run(system.input(10.0, frame_every=0.5), tmp_path)
+    log, frames = result.events(), result.frames(system.size)
+    assert np.any((log.kind == 0) & (log.bead[:, 0] < 8) & (log.bead[:, 1] < 8))
+    energy = np.sum(system.mass[:, None] * frames.velocity**2, axis=(1, 2))
+    assert np.max(np.abs(energy / energy[0] - 1)) < 1e-13
+    geometry = Geometry(system, np.float64)
+    assert min(geometry.smallest_gap(position) for position in frames.position) > -1e-12
 
 
 def test_four_beads_in_space(tmp_path):
