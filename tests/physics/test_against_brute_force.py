@@ -23,7 +23,7 @@ def test_small_dense_systems(name, tmp_path):
 
 
 def test_an_even_rod_meets_its_own_images(tmp_path):
-    """Several of its pairs touch at one instant, each with the same rate: one impulse does for all; nothing overlaps."""
+    """Several of its pairs touch at one instant, each at the same rate: one impulse does for all; nothing overlaps."""
     random = np.random.default_rng(4)
     molecules = [Molecule("rod", 8, 1, 1.0, 0.7, 0.75), Molecule("monomer", 1, 6, 0.5, 0.8)]
     system = thermal(place(System(molecules, (3.6, 3.4, 3.5)), random), random)
