@@ -64,6 +64,8 @@ def random_input(seed):
     shape = rng.uniform(0.7, 1.4, 3)
     volume = sum(filled(kind) for kind in molecules) / rng.uniform(0.05, 0.25)
     size = np.maximum(shape * (volume / np.prod(shape)) ** (1.0 / 3.0), 3.2 * largest)
+    for kind in molecules:
+        stiffen(kind, size)
     propagator = {"name": "collocation", "stages": 4, "step": 0.05} if rng.random() < 0.2 else {"name": "taylor"}
     return {
         "box": {
@@ -94,14 +96,19 @@ def random_molecule(rng, name):
     if beads > 1:
         longest = float(np.max(table["diameter"]))
         table["bond_length"] = longest * float(rng.choice([1.0, rng.uniform(1.0, 1.4)]))
-    if kind == "chain" and table["count"] % 2 == 0:  # no draw of its own: other inputs stay as they are
-        table["kind"] = "rod"
-        table["bond_length"] = (table["bond_length"] * np.linspace(1.0, 1.2, beads - 1)).tolist()
     if kind == "graph":
         table["bonds"] = [[int(rng.integers(max(0, b - 3), b)), b] for b in range(1, beads)]
     if rng.random() < 0.15:
         table["self_contact"] = False
     return table
+
+
+def stiffen(kind, size):
+    """Make a rod of unequal distances of a chain that has room to turn; without a draw, so that others stay."""
+    beads = size_of(kind)
+    if kind["kind"] == "chain" and beads > 2 and 1.1 * beads * kind["bond_length"] < 0.9 * min(size):
+        kind["kind"] = "rod"
+        kind["bond_length"] = (kind["bond_length"] * np.linspace(1.0, 1.2, beads - 1)).tolist()
 
 
 def filled(kind):

@@ -15,7 +15,7 @@ from hpcchain.model.system import State
 from hpcchain.run.growth import grown_system
 from hpcchain.sector.engine import Engine
 
-SEEDS = (1, 3, 4, 6, 10, 13, 15, 16, 24, 34, 60, 111, 113)
+SEEDS = (1, 3, 4, 6, 10, 13, 15, 16, 24, 34, 60, 62, 87, 111, 113)
 COMMAND_SEEDS = (4, 53)
 SPAN = 5.0
 """Length of a run in units of unit length over thermal speed."""

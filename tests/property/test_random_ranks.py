@@ -16,6 +16,8 @@ SPAN = 4.0
 """Length of a run in units of unit length over thermal speed."""
 MOST_BEADS = 130
 LEAST_CONTACTS = 20
+WITH_RODS = (62, 87)
+"""Draws of random systems that have rods, which are few."""
 
 
 def start_of(seed, folder):
@@ -55,7 +57,7 @@ def stages_of(rng, system, end, contacts):
     return stages
 
 
-@pytest.mark.parametrize("seed", range(DRAWS))
+@pytest.mark.parametrize("seed", [*range(DRAWS), *WITH_RODS])
 def test_ranks_leave_no_trace(tmp_path, seed):
     rng = np.random.default_rng([20262, seed])
     system, end = start_of(seed, tmp_path)
