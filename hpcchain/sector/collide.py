@@ -283,7 +283,7 @@ def _before(what, beads, a, b):
 @kernel
 def _direct_bond(s, p, q, i, j):
     """Whether two beads, at places p and q, never collide with each other, and are no images."""
-    if not joined(s.seg, s.mol, s.bonded, s.bond_row, i, j):
+    if not joined(s, i, j):
         return False
     for c in range(3):
         size = s.par[SIZE + c]
