@@ -246,6 +246,11 @@ def test_two_rods_collide_as_bodies():
     position, velocity, _ = frame_of(engine, high + 1e-3)
     np.testing.assert_allclose(position, np.concatenate([state[0] for state in wanted]), atol=1e-13)
     np.testing.assert_allclose(velocity, np.concatenate([state[1] for state in wanted]), atol=1e-12)
+    both = np.concatenate([mass, mass])
+    before = twins.invariants(np.concatenate([one[1], two[1]]), np.concatenate([one[2], two[2]]), both)
+    after = twins.invariants(position, velocity, both)
+    np.testing.assert_allclose(after[1:], before[1:], atol=1e-12)
+    assert after[0] - before[0] == pytest.approx(-0.5 * (1 - 0.49) * (impulse / 1.7) ** 2 * inverse, rel=1e-11)
 
 
 def test_overlapping_beads_of_a_rod_longer_than_its_box_take_no_part_in_a_tie():
