@@ -23,7 +23,7 @@ import numpy as np
 TOLERANCE = 1e-12
 MOST = 100
 SIMULTANEOUS = 1e-9
-ROUND_OFF = 2.0**-48  # of the difference of two nodes' positions
+ROUND_OFF = 2.0**-47  # of the difference of two nodes' positions
 
 
 class NoRoot(Exception):
@@ -267,9 +267,9 @@ class Integrator:
     def _newton(self, kind, q, extra, system, tau):
         """Solve system(q, extra) -> residual, jacobian for the turns u of q and further unknowns; return both."""
         damped = 0
-        limit = TOLERANCE + ROUND_OFF * np.max(np.abs(q)) / tau
         for iteration in range(MOST):
             residual, jacobian = system(q, extra)
+            limit = TOLERANCE + ROUND_OFF * np.max(np.abs(q)) / (min(abs(extra[0]), tau) if len(extra) else tau)
             if not np.all(np.isfinite(residual)):
                 break
             if np.max(np.abs(residual)) < limit:
@@ -318,8 +318,28 @@ class Integrator:
             jacobian[-1, :-1] = normal @ p
             return np.append(before @ (moved / alpha - w0.ravel()), self.chain.gap(q, contact)), jacobian
 
-        q, alpha = self._newton("contact", self._ahead(q0, guess * w0), np.array([guess]), system, guess)
+        try:
+            q, alpha = self._newton("contact", self._ahead(q0, guess * w0), np.array([guess]), system, guess)
+            if not 0.0 < alpha[0] <= tau:
+                raise NoRoot
+        except (NoRoot, np.linalg.LinAlgError):
+            return self._bisected(q0, w0, tau, contact)
         return q, (q - q0) / alpha, float(alpha[0])
+
+    def _bisected(self, q0, w0, tau, contact):
+        """Return the same by bisection over free steps: for contacts so near a node that Newton does not find them."""
+        kept = {name: len(getattr(self.record, name)) for name in ("iterations", "damped", "kind", "condition")}
+        unknowns, low, high = self.record.unknowns, 0.0, tau
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            q, w = self.free(q0, w0, middle)
+            low, high = (middle, high) if self.chain.gap(q, contact) > 0.0 else (low, middle)
+        q, w = self.free(q0, w0, high)
+        for name, length in kept.items():
+            del getattr(self.record, name)[length:]
+        self.record.unknowns = unknowns
+        self._count("contact", 50, 0, np.eye(2 * len(q0) + 2))
+        return q, w, high
 
     def _law(self, normal):
         """Return what (16) is made of at the present node: (P_c^T P^T M), and the momentum along P_c that is kept."""
