@@ -243,7 +243,7 @@ def parameters(system, shell, cell):
     if not np.isfinite(par[CAP]):
         par[CAP] = float(np.max(box.size))
     par[CAP] *= 1.0 - 1e-9
-    par[TOLERANCE] = max(physics.tolerance * 1e-2, 1e-18)
+    par[TOLERANCE] = max(physics.tolerance * 1e-3, 1e-18)
     par[RESTITUTION] = physics.restitution
     par[MAX_STEP] = physics.step if physics.step > 0.0 else np.inf
     par[TIE_TIME] = physics.tick * 2.0**-20
