@@ -45,6 +45,8 @@ from hpcchain.sector.window import finish_window, strayed, undo_window
 
 EVENTS = 1024
 BATCH = 20000
+# Contacts in a window beyond which it is taken back and shortened: ghosts carried into others may rattle on and on.
+MOST_EVENTS, EVENTS_PER_MOLECULE = 4096, 64
 WANTED = 1024
 ENTRIES = 4
 VACANCY = 8
@@ -171,23 +173,24 @@ class Patch(Engine):
         ------
         WindowBroken
         """
+        most = MOST_EVENTS + EVENTS_PER_MOLECULE * len(self.order) if np.any(self.sorts == GHOST) else np.inf
         budget = 10 + len(self.order)  # batches; far more than any sound window takes
         while True:
             try:
                 status = loop.advance(self.sector, float(until[0]), float(until[1]), self.base, BATCH, self.log_rows)
-            except ZeroDivisionError:  # two beads in one place: ghosts that were carried onto each other
+            except ZeroDivisionError:  # in plain Python: two beads in one place
                 status = loop.NOT_A_NUMBER
             if status == loop.REACHED:
                 return
+            budget -= 1
+            if budget < 0 or self.sector.book[BOOK_EVENT] > most:
+                raise WindowBroken(loop.STUCK)
             if status == loop.LOG_FULL:
                 self._more_log()
             elif status == loop.HISTORY_FULL:
                 self._make_room()
             elif status != loop.PAUSED:
                 raise WindowBroken(status)
-            budget -= 1
-            if budget < 0:
-                raise WindowBroken(loop.STUCK)
 
     def _more_log(self):
         log = np.zeros((2 * len(self.sector.log) + MOST_TIES, LOG_COLUMNS))

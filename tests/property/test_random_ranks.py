@@ -73,3 +73,11 @@ def test_ranks_leave_no_trace(tmp_path, seed):
     require_same(one, parallel(system, end, ranks, **chosen), f"seed {seed} on {ranks} ranks with {chosen}")
     stages = stages_of(rng, system, end, len(one.events))
     require_same(one, in_stages(system, stages), f"seed {seed} in stages {stages}")
+
+
+def test_a_guess_in_which_ghosts_rattle_is_given_up(tmp_path):
+    """In this system two molecules were carried into each other on a guess, and had 10^5 contacts in no time."""
+    system, end = start_of(516, tmp_path)
+    times = sorted(np.random.default_rng(516).uniform(0, 1.25 * end, 2))
+    one = serial(system, 1.25 * end)
+    require_same(one, parallel(system, 1.25 * end, 3, window=0.31727339832334417, times=times), "rattling ghosts")
