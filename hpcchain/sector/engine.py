@@ -88,7 +88,7 @@ class Engine:
                 self.sector = self.sector._replace(**cells)
                 continue
             need = self.sector.row[:, 1].astype(np.int64)
-            self.capacity[self.ids] = np.maximum(self.capacity[self.ids], need + need // 2 + 8)
+            np.maximum.at(self.capacity, self.ids, need + need // 2 + 8)  # vacant rows have other beads' ids
             self._resize_lists()
         loop.search_all(self.sector, self.base)
 
