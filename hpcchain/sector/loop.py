@@ -100,6 +100,7 @@ def locate(s, rows, ticks, rest, home):
     """Write where the beads of these molecule rows are at a time to their rows of `home`."""
     for k in range(len(rows)):
         m = rows[k]
+        complete_one(s, m)
         for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
             dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
             x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
@@ -484,6 +485,7 @@ def frame(s, ticks, rest, position, velocity, image):
 
 @kernel
 def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
+    complete_one(s, m)  # nobody may have needed its series since a withdrawal opened the segment again
     first = s.mol[m, MOL_FIRST]
     dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
     o = s.mol[m, MOL_ROOM]
