@@ -10,33 +10,13 @@ import math
 import numpy as np
 
 from hpcchain.kernel import inlined, kernel
+from hpcchain.propagators.points import bead_state
 
 TOUCHING = 2e-14
 JUST_HIT = 1e-11
 LEAST_STEP = 1e-8
 MOST_STEPS = 100000
 NOISE = 1e-10
-
-
-@inlined
-def bead_state(series, place, order, t):
-    """Return position and velocity (6 floats) of a bead's polynomial at time t after its start."""
-    p = place + 24 * order
-    x = series[p]
-    y = series[p + 8]
-    z = series[p + 16]
-    u = 0.0
-    v = 0.0
-    w = 0.0
-    for _ in range(order):
-        p -= 24
-        u = u * t + x
-        v = v * t + y
-        w = w * t + z
-        x = x * t + series[p]
-        y = y * t + series[p + 8]
-        z = z * t + series[p + 16]
-    return x, y, z, u, v, w
 
 
 @inlined

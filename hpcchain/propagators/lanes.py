@@ -24,6 +24,9 @@ PIVOT    (8,)                   inverse pivots
 KMAX is odd: what a series then leaves out of the velocity, about h^K with odd K, changes the energy with no preferred
 sign; with even K always with the same one (chains of 10 at packing fraction .1, left out 2e-15 of the bonds' rate at a
 segment's end, 1e5 contacts: energy 3.9e-12 up in a straight line with 16, 6e-13 with 17). Above 17 nothing is gained.
+
+In a sector's `series` the coefficients of one bead lie together, (KMAX + 1, 3) in CURVE floats, whole cache lines: who
+comes near another bead reads that bead's alone.
 """
 
 LANES = 8
@@ -42,7 +45,7 @@ BACK = FORWARD + 32
 PIVOT = BACK + 32
 TILE = PIVOT + 8
 ROW = 3 * LANES
-BLOCK = (KMAX + 1) * ROW
+CURVE = 56
 TABLE = 16 + LANES + LANES
 
 

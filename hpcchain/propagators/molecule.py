@@ -9,16 +9,14 @@ the code of these is not compiled at all.
 
 import math
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare, chain_series
-from hpcchain.propagators.lanes import BLOCK, BOUND, COEF, HIST, INVM, KICK, LEN2, MASK, ROW, TABLE, TILE
+from hpcchain.propagators.lanes import BOUND, COEF, CURVE, HIST, INVM, KICK, LANES, LEN2, MASK, ROW, TABLE, TILE
+from hpcchain.propagators.points import everywhere, four_states, point, put, turned
 from hpcchain.propagators.rod import rod_kick, rod_prepare, rod_series
 from hpcchain.propagators.rotor import rotor_series
 from hpcchain.propagators.stages import stages_interval, stages_load, stages_move, stages_project, stages_series
 from hpcchain.propagators.steppers import steps_load, steps_move, steps_series
-from hpcchain.propagators.vectors import fma, splat
-from hpcchain.propagators.vectors import load as load_vector
-from hpcchain.propagators.vectors import store as store_vector
 from hpcchain.propagators.web import web_kick, web_load, web_prepare, web_refresh, web_series
 from hpcchain.sector.layout import (
     BALLISTIC,
@@ -60,9 +58,26 @@ def load(work, o, mol, m, table, graph, series, line, dt, stepper):
             _load_line(work, o, mol, m, line)
             if steps_move(work, o, nt, graph, mol[m, MOL_GRAPH], dt) == 0:
                 return
+    _load_curves(work, o, mol, m, series, dt)
+
+
+@kernel
+def _load_curves(work, o, mol, m, series, dt):
+    """Evaluate the beads' polynomials at dt, to the position and velocity rows; 0 in lanes without a bead."""
+    place = mol[m, MOL_SERIES]
+    n = mol[m, MOL_BEADS]
     order = mol[m, MOL_ORDER]
-    for t in range(nt):
-        _horner(work, o + t * TILE + COEF, series, mol[m, MOL_SERIES] + t * BLOCK, order, dt)
+    for b in range(0, LANES * mol[m, MOL_TILES], 4):
+        pa = place + min(b, n - 1) * CURVE
+        pb = place + min(b + 1, n - 1) * CURVE
+        pc = place + min(b + 2, n - 1) * CURVE
+        pd = place + min(b + 3, n - 1) * CURVE
+        at = o + (b >> 3) * TILE + (b & 7) + COEF
+        if b < n:
+            four_states(series, pa, pb, pc, pd, order, dt, n - b, work, at, ROW)
+        else:
+            for c in range(0, 2 * ROW, LANES):
+                put(work, at + c, everywhere(0.0))
 
 
 @kernel
@@ -95,9 +110,7 @@ def load_start(work, o, mol, m, table, graph, line, stepper):
 
 @kernel
 def _load_line(work, o, mol, m, line):
-    for t in range(mol[m, MOL_TILES]):
-        for k in range(2 * ROW):
-            work[o + t * TILE + COEF + k] = 0.0
+    _clear(work, o, mol[m, MOL_TILES])
     first = mol[m, MOL_FIRST]
     for b in range(mol[m, MOL_BEADS]):
         p = o + (b >> 3) * TILE + (b & 7) + COEF
@@ -115,26 +128,12 @@ def _load_straight(work, o, line, i, dt):
         work[o + COEF + ROW + 8 * c] = line[i, 3 + c]
 
 
-@kernel
-def _horner(work, at, series, place, order, dt):
-    """Evaluate a tile's polynomials and their derivatives at dt, to position and velocity rows at `at`."""
-    t = splat(dt)
-    zero = splat(0.0)
-    p = place + ROW * order
-    x, y, z = load_vector(series, p), load_vector(series, p + 8), load_vector(series, p + 16)
-    u, v, w = zero, zero, zero
-    for _ in range(order):
-        p -= ROW
-        u, v, w = fma(u, t, x), fma(v, t, y), fma(w, t, z)
-        x = fma(x, t, load_vector(series, p))
-        y = fma(y, t, load_vector(series, p + 8))
-        z = fma(z, t, load_vector(series, p + 16))
-    store_vector(work, at, x)
-    store_vector(work, at + 8, y)
-    store_vector(work, at + 16, z)
-    store_vector(work, at + ROW, u)
-    store_vector(work, at + ROW + 8, v)
-    store_vector(work, at + ROW + 16, w)
+@inlined
+def _clear(work, o, nt):
+    """Set the state in the workspace to 0, as it is to be in lanes without a bead."""
+    for t in range(nt):
+        for k in range(2 * ROW):
+            work[o + t * TILE + COEF + k] = 0.0
 
 
 @kernel
@@ -222,14 +221,24 @@ def expand(work, o, mol, m, graph, h, tolerance, stepper):
 
 @kernel
 def store(work, o, mol, m, series, order):
-    """Copy the coefficients from the workspace to the molecule's block."""
+    """Copy the coefficients from the workspace to the molecule's beads."""
     mol[m, MOL_ORDER] = order
-    for t in range(mol[m, MOL_TILES]):
-        source = work[o + t * TILE + COEF : o + t * TILE + COEF + ROW * (order + 1)]
-        place = mol[m, MOL_SERIES] + t * BLOCK
-        target = series[place : place + ROW * (order + 1)]
-        for k in range(ROW * (order + 1)):
-            target[k] = source[k]
+    n = mol[m, MOL_BEADS]
+    for b in range(0, n, 4):
+        source = o + (b >> 3) * TILE + (b & 7) + COEF
+        place = mol[m, MOL_SERIES] + b * CURVE
+        for k in range(0, 3 * (order + 1), 4):
+            at = source + LANES * k
+            p, q, r, s = turned(
+                point(work, at), point(work, at + LANES), point(work, at + 2 * LANES), point(work, at + 3 * LANES)
+            )
+            put(series, place + k, p)
+            if b + 1 < n:
+                put(series, place + CURVE + k, q)
+            if b + 2 < n:
+                put(series, place + 2 * CURVE + k, r)
+            if b + 3 < n:
+                put(series, place + 3 * CURVE + k, s)
 
 
 @kernel

@@ -42,7 +42,7 @@ import numpy as np
 
 from hpcchain.model.rods import longest_rod, molecule_sites
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.propagators.lanes import BLOCK, LANES, TABLE, TILE, tiles
+from hpcchain.propagators.lanes import CURVE, LANES, TABLE, TILE, tiles
 from hpcchain.propagators.stages import SOLVER, stage_table, stages_room
 from hpcchain.propagators.steppers import step_table, steps_room
 from hpcchain.propagators.steps import SOLVERS
@@ -336,8 +336,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
     seg[:, 1] = state.depth[ids]
     seg[:, 2] = state.struck[ids]
     seg[:, 3] = np.repeat(np.arange(m), beads)
-    inside = np.arange(n) - mol[seg[:, 3], MOL_FIRST]
-    seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
+    seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (np.arange(n) - mol[seg[:, 3], MOL_FIRST]) * CURVE
     what = np.full((n, 5), NO_EVENT, dtype=np.int64)
     what[:, 3] = ids
     line, span = records(n)
@@ -438,7 +437,7 @@ def molecule_rows(blueprint, system, order):
     mol[:] = blueprint.rows[blueprint.kind[order]]
     beads = mol[:, MOL_BEADS]
     mol[:, MOL_FIRST] = np.cumsum(beads) - beads
-    block = np.where(beads > 1, mol[:, MOL_TILES] * BLOCK, 0)
+    block = np.where(beads > 1, beads * CURVE, 0)
     mol[:, MOL_SERIES] = np.cumsum(block) - block
     mol[:, MOL_IMAGE : MOL_IMAGE + 3] = system.state.image[system.topology.first_bead[order]]
     mol[:, MOL_PREVIOUS] = mol[:, MOL_TARGET] = -1

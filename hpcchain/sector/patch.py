@@ -7,7 +7,8 @@ right by what their owners say. It knows nothing of ranks: messages come and go 
 import numpy as np
 
 from hpcchain.model.system import State
-from hpcchain.propagators.lanes import BLOCK, LANES
+from hpcchain.propagators.lanes import CURVE
+from hpcchain.propagators.lanes import tiles as tiles_of
 from hpcchain.sector import loop, message
 from hpcchain.sector.engine import EVENT_ROW, Engine
 from hpcchain.sector.history import ROOTLESS
@@ -214,17 +215,16 @@ class Patch(Engine):
         sizes = self.blueprint.sizes
         kinds = np.repeat(np.arange(len(sizes)), more)
         beads = sizes[kinds]
-        tiles = (beads + LANES - 1) // LANES
         mol = np.zeros((len(kinds), s.mol.shape[1]), dtype=np.int64)
-        mol[:, MOL_BEADS], mol[:, MOL_TILES], mol[:, MOL_CLASS] = beads, tiles, kinds
+        mol[:, MOL_BEADS], mol[:, MOL_TILES], mol[:, MOL_CLASS] = beads, tiles_of(beads), kinds
         mol[:, MOL_FIRST] = len(s.line) + np.cumsum(beads) - beads
-        block = np.where(beads > 1, tiles * BLOCK, 0)
+        block = np.where(beads > 1, beads * CURVE, 0)
         mol[:, MOL_SERIES] = len(s.series) + np.cumsum(block) - block
         seg = np.zeros((int(beads.sum()), s.seg.shape[1]), dtype=np.int64)
         row = np.repeat(np.arange(len(kinds)), beads)
         seg[:, 3] = len(s.mol) + row
         inside = np.arange(len(seg)) - np.repeat(np.cumsum(beads) - beads, beads)
-        seg[:, 4] = mol[row, MOL_SERIES] + (inside // LANES) * BLOCK + inside % LANES
+        seg[:, 4] = mol[row, MOL_SERIES] + inside * CURVE
         mol[:, MOL_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
         last = np.cumsum(more) - 1
         mol[(last - more + 1)[more > 0], MOL_PREVIOUS] = s.spare[more > 0, 0]

@@ -8,7 +8,7 @@ from hpcchain.contact.wall import wall_contact
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import chain as chain_kernels
 from hpcchain.propagators import molecule as molecule_kernels
-from hpcchain.propagators.lanes import BLOCK, COEF, HIST, KICK, RHS, ROW, TILE
+from hpcchain.propagators.lanes import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
 from hpcchain.sector import lists, loop, search, swept
 from hpcchain.sector.layout import (
     GROWTH,
@@ -208,13 +208,13 @@ class Paths:
         self.coefficients = [np.asarray(c, float) for c in coefficients]
         self.line = np.zeros((count, 8))
         self.seg = np.zeros((count, 6), dtype=np.int64)
-        self.series = np.full(count * BLOCK + MARGIN, np.nan)
+        self.series = np.full(count * CURVE + MARGIN, np.nan)
         for i, c in enumerate(self.coefficients):
-            self.seg[i, 4:6] = i * BLOCK + MARGIN + i % 8, len(c) - 1
+            self.seg[i, 4:6] = i * CURVE + MARGIN, len(c) - 1
             self.line[i, 0:3], self.line[i, 3:6] = c[0], c[1]
             for k, row in enumerate(c):
-                at = self.seg[i, 4] + ROW * k
-                self.series[at : at + 24 : 8] = row
+                at = self.seg[i, 4] + 3 * k
+                self.series[at : at + 3] = row
 
     def bend(self, i, t):
         """Return a bound of the acceleration of bead i until a time."""
@@ -294,7 +294,7 @@ def bead_curves(s):
     for i in range(len(s.line)):
         order, place = s.seg[i, 5], s.seg[i, 4]
         if order > 1:
-            paths.append(np.array([s.series[place + ROW * k : place + ROW * k + 24 : 8] for k in range(order + 1)]))
+            paths.append(np.array([s.series[place + 3 * k : place + 3 * k + 3] for k in range(order + 1)]))
         else:
             paths.append(s.line[i, 0:6].reshape(2, 3).copy())
     return paths, s.line[:, 6] * s.par[0] + s.line[:, 7], s.span[:, 3].copy()
