@@ -1,6 +1,7 @@
 """A point in space in one vector register, as a type that kernels compute with: polynomials of single beads.
 
-It has a fourth lane, which is of no account but where four points are turned into rows of four beads. Everything is plain IEEE arithmetic, as in `vectors`: `along(p, t, q)` is p t + q with each coordinate rounded once.
+It has a fourth lane, which is of no account but where four points are turned into rows of four beads. Everything is
+plain IEEE arithmetic, as in `vectors`: `along(p, t, q)` is p t + q with each coordinate rounded once.
 """
 
 import numpy as np

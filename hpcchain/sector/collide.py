@@ -40,7 +40,6 @@ from hpcchain.sector.layout import (
     TICK,
     TIE_GAP,
     TIE_TIME,
-    UNMADE,
     UPPER_WALL,
     WALLS,
 )
@@ -205,14 +204,13 @@ def _near(s, work, p, j, distance, ticks, rest):
     if dt < 0.0:
         return False
     far = distance * (1.0 + s.par[TIE_GAP])
-    if s.seg[j, 5] == UNMADE:
-        bend = 0.5 * s.span[j, 0] * dt * dt
-        x = s.line[j, 0] + s.line[j, 3] * dt
-        y = s.line[j, 1] + s.line[j, 4] * dt
-        z = s.line[j, 2] + s.line[j, 5] * dt
-        if not _within(s.par, work, p, far + bend, x, y, z):
-            return False
-        complete_one(s, s.seg[j, 3])
+    bend = 0.5 * s.span[j, 0] * dt * dt
+    x = s.line[j, 0] + s.line[j, 3] * dt
+    y = s.line[j, 1] + s.line[j, 4] * dt
+    z = s.line[j, 2] + s.line[j, 5] * dt
+    if not _within(s.par, work, p, far + bend, x, y, z):
+        return False
+    complete_one(s, s.seg[j, 3])
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
     return _within(s.par, work, p, far, x, y, z)
 

@@ -41,6 +41,7 @@ from hpcchain.sector.layout import (
     SEGMENT_END,
     UNMADE,
 )
+from hpcchain.sector.prefetch import prefetch
 from hpcchain.sector.swept import sweep
 
 STANDS = 6  # column of the log: 0 withdrawn, 1 stands, ROOTLESS stands with the exact impulse for want of a root
@@ -56,7 +57,7 @@ def remember(s, m):
 
 @kernel
 def _remember(mol, pace, line, span, seg, what, spare, book, m):
-    h = _take_row(mol, spare, book, mol[m, MOL_CLASS])
+    h = _take_row(mol, line, seg, spare, book, mol[m, MOL_CLASS])
     _copy_segment(mol, pace, line, span, seg, m, h)
     mol[h, MOL_PREVIOUS] = mol[m, MOL_PREVIOUS]
     mol[m, MOL_PREVIOUS] = h
@@ -69,13 +70,25 @@ def _remember(mol, pace, line, span, seg, what, spare, book, m):
 
 
 @inlined
-def _take_row(mol, spare, book, size):
+def _take_row(mol, line, seg, spare, book, size):
     h = spare[size, 0]
     spare[size, 0] = mol[h, MOL_PREVIOUS]
     spare[size, 1] -= 1
     if spare[size, 1] < MOST_MEMBERS:
         book[BOOK_LOW] = 1
+    else:
+        _ask_for(mol, line, seg, spare[size, 0])
     return h
+
+
+@inlined
+def _ask_for(mol, line, seg, h):
+    """Have a row that will be written soon brought to the cache."""
+    first = mol[h, MOL_FIRST]
+    for i in range(first, first + mol[h, MOL_BEADS]):
+        prefetch(line, i)
+    for i in range(first, first + mol[h, MOL_BEADS], 2):
+        prefetch(seg, i)
 
 
 @kernel

@@ -17,6 +17,7 @@ what      5 int64     that event's partner bead or code (below), partner's seria
 centre    4 float64   position about which the bead's neighbour list was made, and how long after the segment's
                       start that was; -1 if before it
 swept     4 int32     where the bead may be during its segment: see `swept`
+beside    int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
 row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; OWNED, GHOST, FULL_GHOST
                       or VACANT: a row that a ghost may be put in
 place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `fill`, `where`: the cells' entries
@@ -32,6 +33,8 @@ spare     2 int64     per size of molecule: head of the chain of free rows for c
 event     11 int64    per event of the window: number of molecules, which, first row in `log`, rows there
 log       7 float64   per contact: time, kind (0 pair, 1 wall), lower id, higher id, impulse, virial in quanta, stands
 script    flat        owners' records of ghosts' segments (`message`); `script_at`: where, by ghost and segment
+inside    3 float64   per molecule: a segment's serial number; ticks and remainder until which it keeps the molecule in
+                      its room (`window.strayed`)
 touched   int64       molecules that a withdrawal has set back
 renewed   int64       beads whose lists were made anew in this window; `stale`: cells that hold places they had before
 stepper               None, or True where molecules are moved by a method that solves for its steps
@@ -90,13 +93,14 @@ RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fet
 FIELDS = {
     "par": "f8", "line": "f8 8/16", "span": "f8 4/16", "seg": "i8 6", "when": "f8 2", "what": "i8 5",
     "centre": "f8 4", "swept": "i4 4", "row": "i4 4", "neighbour": "i4", "cells": "i8", "place": "i4 4",
-    "room": "i4 4", "fill": "i4", "where": "i4", "mark": "i1", "found": "i8", "mol": f"i8 {MOL_COLUMNS}",
+    "room": "i4 4", "fill": "i4", "where": "i4", "mark": "i1", "beside": "i1", "found": "i8",
+    "mol": f"i8 {MOL_COLUMNS}",
     "pace": "f8 8", "first": "f8 2", "tag": "i8 4", "key": "f8", "winner": "i8", "series": "f8", "table": "f8",
     "graph": "i8", "bonded": "i8", "bond_row": "i8", "work": "f8", "kicks": "f8", "count": "i8",
     "log": f"f8 {LOG_COLUMNS}", "group": "i8", "offset": "i8", "contacts": "i8 4", "tied": "i8 2", "normals": "f8 3",
     "growths": "f8", "matrix": f"f8 {MOST_TIES}", "sizes": "f8", "book": "i8", "spare": "i8 2",
-    "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "touched": "i8", "renewed": "i8",
-    "stale": "i8",
+    "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "inside": "f8 3", "touched": "i8",
+    "renewed": "i8", "stale": "i8",
 }  # fmt: skip
 Sector = handed("Sector", FIELDS, ("stepper",))
 
@@ -354,7 +358,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
         when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
         swept=np.full((n, 4), UNBOUNDED, dtype=np.int32),
         neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
-        mark=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
+        mark=np.zeros(n, dtype=np.int8), beside=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
         first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
@@ -381,6 +385,7 @@ def window_arrays(beads, molecules, sizes):
         "event": np.zeros((1, EVENT_COLUMNS), dtype=np.int64),
         "script": np.zeros(1),
         "script_at": np.zeros((1, 1), dtype=np.int64),
+        "inside": np.zeros((max(molecules, 1), 3)),
         "touched": np.zeros(max(molecules, 1), dtype=np.int64),
         "renewed": np.zeros(beads, dtype=np.int64),
         "stale": np.zeros(max(beads, 1), dtype=np.int64),

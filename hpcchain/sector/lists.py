@@ -20,6 +20,7 @@ from hpcchain.sector.layout import (
     BOOK_RENEWED,
     BOOK_STALE,
     BOOK_WINDOWED,
+    OWNED,
     PERIOD,
     SHELL,
     SMALL_BOX,
@@ -208,7 +209,23 @@ def relist(s, i, x, y, z, t):
     for e in range(kept):
         s.neighbour[first + e] = s.found[e]
     s.row[i, 1] = kept
+    if windowed:
+        _note_owned(s, i)
     return 0
+
+
+@inlined
+def _note_owned(s, i):
+    """Note for bead i, and those on its list, where an owned molecule's bead is on the list (`beside`)."""
+    first = np.int64(s.row[i, 0])
+    if s.row[i, 3] == OWNED:
+        for e in range(first, first + s.row[i, 1]):
+            s.beside[s.neighbour[e]] = 1
+    else:
+        found = 0
+        for e in range(first, first + s.row[i, 1]):
+            found |= s.row[s.neighbour[e], 3] == OWNED
+        s.beside[i] = found
 
 
 @kernel
@@ -242,6 +259,8 @@ def build_lists(s):
         0; CELL_FULL: cells need more room; FULL: lists do, and row[:, 1] holds the lengths that they would have.
     """
     status = 0
+    windowed = s.book[BOOK_WINDOWED] != 0
+    s.beside[:] = 0
     s.fill[:] = 0
     s.book[BOOK_STALE] = 0
     s.book[BOOK_RENEWED] = 0
@@ -270,6 +289,8 @@ def build_lists(s):
         s.row[i, 1] = kept
         if kept > s.row[i, 2]:
             status = FULL
+        elif windowed:
+            _note_owned(s, i)
     return status
 
 

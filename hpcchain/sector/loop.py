@@ -97,7 +97,7 @@ def admit(s, m, ticks, rest, base):
 
 @kernel
 def locate(s, rows, ticks, rest, home):
-    """Write where the beads of these molecule rows are at a time to their rows of `home`."""
+    """Write where the beads of these molecule rows are at a time to their rows of `home`, and give them new rooms."""
     for k in range(len(rows)):
         m = rows[k]
         complete_one(s, m)
@@ -107,6 +107,7 @@ def locate(s, rows, ticks, rest, home):
             home[i, 0] = x
             home[i, 1] = y
             home[i, 2] = z
+        s.inside[m, 0] = 0.0
 
 
 @kernel

@@ -5,12 +5,17 @@ A message is a row of float64 records, one per molecule that has changed since i
     global molecule number, segments that stay as sent before, segments in all, then each further segment
 
 and a segment is its start: ticks, remainder, depth, lower and higher id of the event that began it, running segment
-length, three image counts, the segment's length, number of the event's molecules, their global numbers (MOST_MEMBERS),
-and per bead position, velocity, whether it was struck, and the bounds of its acceleration and speed. Series are not
-sent: they are a function of the start (DESIGN, "How purity is kept"), and made when something comes near enough.
+length, three image counts, the segment's length, its series' error, number of the event's molecules, their global
+numbers (MOST_MEMBERS), a place for the receiver's notes, and per bead position, velocity, whether it was struck, and
+the bounds of its acceleration and speed. Series are not sent: they are a function of the start (DESIGN, "How purity is
+kept"), and made when something comes near enough.
 
 The receiver keeps the segments as the ghost's *script*. A ghost whose segments so far are those of its script does next
 what the script says, unless something here hits it before; then it goes its own way, until its owner has answered.
+
+What the script says of an event that a molecule owned here takes part in is not followed (ALONE): only what is done
+here can begin such a segment. Else two ranks may each follow what the other one has made of their molecules' meeting,
+and neither ever comes back to what the molecules themselves would do.
 """
 
 import math
@@ -47,13 +52,11 @@ from hpcchain.sector.layout import (
     TICK,
     UNMADE,
 )
+from hpcchain.sector.record import ALONE, BEADS, IMAGE, LENGTH, MEMBERS, PER_BEAD, STEP, WRONG
 from hpcchain.sector.renew import settle
 from hpcchain.sector.swept import sweep
 
 HEAD = 3
-STEP, IMAGE, LENGTH, WRONG, MEMBERS = 5, 6, 9, 10, 11
-BEADS = MEMBERS + 1 + MOST_MEMBERS
-PER_BEAD = 9
 FROM_SCRIPT = -1
 
 
@@ -113,6 +116,7 @@ def _write(s, h, out, at):
     out[at + MEMBERS] = members
     for k in range(MOST_MEMBERS):
         out[at + MEMBERS + 1 + k] = s.mol[s.event[event, EVENT_MEMBERS + k], MOL_ID] if k < members else -1
+    out[at + ALONE] = 0.0
     at += BEADS
     for i in range(first, first + s.mol[h, MOL_BEADS]):
         for c in range(6):
@@ -184,11 +188,21 @@ def take(s, message, row_of, wanted, base):
             s.script_at[m, k] = place
             s.book[BOOK_SCRIPT] += size
             at += size
+            s.script[place + ALONE] = _alone(s, place, row_of)
             count = _want(s, place, row_of, wanted, count)
         s.mol[m, MOL_SCRIPT] = total
         _check(s, m)
         settle(s, m, base)
     return count
+
+
+@kernel
+def _alone(s, place, row_of):
+    for k in range(np.int64(s.script[place + MEMBERS])):
+        m = row_of[np.int64(s.script[place + MEMBERS + 1 + k])]
+        if m >= 0 and s.mol[m, MOL_GHOST] == OWNED:
+            return 0.0
+    return 1.0
 
 
 @kernel

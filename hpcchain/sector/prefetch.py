@@ -11,7 +11,7 @@ INT32 = ir.IntType(32)
 
 @intrinsic
 def prefetch(typing, array, row):
-    """Ask for the two cache lines that begin with a row of a float64 array with two axes."""
+    """Ask for the two cache lines that begin with a row of an array with two axes."""
 
     def generate(context, builder, signature, args):
         kind = signature.args[0]

@@ -43,6 +43,7 @@ from hpcchain.sector.layout import (
 )
 from hpcchain.sector.lists import relist
 from hpcchain.sector.queue import queue_update
+from hpcchain.sector.record import ALONE
 from hpcchain.sector.search import list_expiry, search_bead
 from hpcchain.sector.swept import sweep
 
@@ -182,12 +183,15 @@ def settle(s, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
     The end of a ghost that has followed its script so far is what the script has next; where it ends the ghost waits
-    for its owner. Of a contact and a script with one key the contact is first (`tie_less`): it moves both molecules.
+    for its owner, and where an owned molecule takes part (ALONE in `message`) for what is done here. Of a contact and
+    a script with one key the contact is first (`tie_less`): it moves both molecules.
     """
     start = s.mol[m, MOL_FIRST]
     sort = s.mol[m, MOL_GHOST]
+    place = np.int64(-1)
     if sort != OWNED and s.mol[m, MOL_MATCH] == 1 and s.mol[m, MOL_NUMBER] < s.mol[m, MOL_SCRIPT]:
         place = s.script_at[m, s.mol[m, MOL_NUMBER] + 1]
+    if place >= 0 and s.script[place + ALONE] != 0.0:
         ticks = s.script[place]
         rest = s.script[place + 1]
         depth = np.int64(s.script[place + 2])

@@ -79,7 +79,10 @@ def search_bead(s, i, stepper):
     gid = s.what[i, 3]
     sort = s.row[i, 3]
     quick = s.span[i, 0] != 0.0 and not earlier(s.par[NOW], s.par[NOW + 1], s.par[LATEST], s.par[LATEST + 1])
-    number = within_reach(s, i) if quick else all_listed(s, i)
+    if sort == GHOST and s.beside[i] == 0:
+        number = np.int64(0)
+    else:
+        number = within_reach(s, i) if quick else all_listed(s, i)
     for e in range(number):
         prefetch(s.line, s.found[e])
     for e in range(number):

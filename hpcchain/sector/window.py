@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.history import forget, reopen
 from hpcchain.sector.layout import (
@@ -26,6 +27,8 @@ from hpcchain.sector.layout import (
     SIZE,
     TICK,
 )
+
+EARLY = 1.0 - 1e-9
 
 
 @kernel
@@ -69,14 +72,15 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
     from_ticks, from_rest, until_ticks, until_rest : float
         The times; present segments count up to the later.
     excess : (M,) float64 array
-        Receives how far beyond its room each molecule gets, negative inside it, not a number if a place is not
-        [length].
+        Receives how far beyond its room each molecule gets, not a number if a place is not; negative inside it, and
+        -inf where that is known from before [length].
     """
     for m in range(s.book[BOOK_MOLECULES]):
         excess[m] = -np.inf
-        if s.mol[m, MOL_GHOST] != OWNED:
+        if s.mol[m, MOL_GHOST] != OWNED or _known_inside(s, m, until_ticks, until_rest):
             continue
         far = 0.0
+        safe = np.inf
         end_ticks = until_ticks
         end_rest = until_rest
         h = m
@@ -89,13 +93,39 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
             if dt >= 0.0:
                 for b in range(s.mol[m, MOL_BEADS]):
                     here = _distance(s, first + b, lag, home, s.mol[m, MOL_FIRST] + b) + s.pace[h, 4]
+                    if h == m:
+                        safe = min(safe, (room[m] - here) / s.span[first + b, 1])
                     here += s.span[first + b, 1] * dt
                     if not here <= far:  # so that what is not a number stays
                         far = here
                 end_ticks = ticks
                 end_rest = rest
+            elif h == m:
+                safe = 0.0
             h = s.mol[h, MOL_PREVIOUS]
         excess[m] = far - room[m]
+        _keep_inside(s, m, safe, from_ticks, from_rest)
+
+
+@inlined
+def _known_inside(s, m, ticks, rest):
+    """Whether a molecule has the segment that `_keep_inside` found to stay in its room until this time."""
+    return (
+        s.inside[m, 0] == s.seg[s.mol[m, MOL_FIRST], 0]
+        and s.mol[m, MOL_NUMBER] == 0
+        and earlier(ticks, rest, s.inside[m, 1], s.inside[m, 2])
+    )
+
+
+@inlined
+def _keep_inside(s, m, safe, ticks, rest):
+    """Note for how long after a time a molecule stays in its room if nothing hits it."""
+    first = s.mol[m, MOL_FIRST]
+    if earlier(ticks, rest, s.line[first, 6], s.line[first, 7]):
+        ticks = s.line[first, 6]
+        rest = s.line[first, 7]
+    s.inside[m, 0] = s.seg[first, 0]
+    s.inside[m, 1], s.inside[m, 2] = after(ticks, rest, max(EARLY * safe, 0.0), s.par[TICK])
 
 
 @kernel
