@@ -201,7 +201,8 @@ class WindowedEngine:
         """Send what has changed to who holds it, and return what others sent: source rank -> message."""
         with self._spent("packing"):
             outgoing = {rank: self.patch.pack(rows) for rank, rows in self.groups.holders.items()}
-            self.patch.sent()
+            for rows in self.groups.holders.values():
+                self.patch.sent(rows)
         self.statistics["messages"] += len(outgoing)
         self.statistics["floats"] += sum(map(len, outgoing.values()))
         with self._spent("waiting"):

@@ -43,6 +43,7 @@ from hpcchain.sector.layout import (
     UPPER_WALL,
     WALLS,
 )
+from hpcchain.sector.prefetch import ask_for_beads
 from hpcchain.sector.renew import complete_one, new_segment
 from hpcchain.sector.search import joined
 
@@ -60,8 +61,9 @@ def learn_pace(pace, m, realised):
 @kernel
 def _bring(s, o, m, ticks, rest):
     """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
-    complete_one(s, m)
     first = s.mol[m, MOL_FIRST]
+    ask_for_beads(s, first, s.mol[m, MOL_BEADS])
+    complete_one(s, m)
     dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)
     if s.par[LAW] != 0.0 and s.mol[m, MOL_SOLVER] == STEPPER and _struck(s.seg, first, s.mol[m, MOL_BEADS]):

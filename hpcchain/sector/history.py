@@ -9,6 +9,8 @@ A withdrawal sets a molecule back to a closed segment. Every event that this und
 took part in it, and so on; contacts of undone events are struck from the log.
 """
 
+import numpy as np
+
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.layout import (
     BALLISTIC,
@@ -41,7 +43,6 @@ from hpcchain.sector.layout import (
     SEGMENT_END,
     UNMADE,
 )
-from hpcchain.sector.prefetch import prefetch
 from hpcchain.sector.swept import sweep
 
 STANDS = 6  # column of the log: 0 withdrawn, 1 stands, ROOTLESS stands with the exact impulse for want of a root
@@ -53,11 +54,12 @@ def remember(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.book[BOOK_WINDOWED] != 0:
         _remember(s.mol, s.pace, s.line, s.span, s.seg, s.what, s.spare, s.book, m)
+        s.inside[m, 0] = -np.inf
 
 
 @kernel
 def _remember(mol, pace, line, span, seg, what, spare, book, m):
-    h = _take_row(mol, line, seg, spare, book, mol[m, MOL_CLASS])
+    h = _take_row(mol, spare, book, mol[m, MOL_CLASS])
     _copy_segment(mol, pace, line, span, seg, m, h)
     mol[h, MOL_PREVIOUS] = mol[m, MOL_PREVIOUS]
     mol[m, MOL_PREVIOUS] = h
@@ -70,25 +72,13 @@ def _remember(mol, pace, line, span, seg, what, spare, book, m):
 
 
 @inlined
-def _take_row(mol, line, seg, spare, book, size):
+def _take_row(mol, spare, book, size):
     h = spare[size, 0]
     spare[size, 0] = mol[h, MOL_PREVIOUS]
     spare[size, 1] -= 1
     if spare[size, 1] < MOST_MEMBERS:
         book[BOOK_LOW] = 1
-    else:
-        _ask_for(mol, line, seg, spare[size, 0])
     return h
-
-
-@inlined
-def _ask_for(mol, line, seg, h):
-    """Have a row that will be written soon brought to the cache."""
-    first = mol[h, MOL_FIRST]
-    for i in range(first, first + mol[h, MOL_BEADS]):
-        prefetch(line, i)
-    for i in range(first, first + mol[h, MOL_BEADS], 2):
-        prefetch(seg, i)
 
 
 @kernel
@@ -132,6 +122,7 @@ def reopen(s, m):
     h = s.mol[m, MOL_PREVIOUS]
     s.pace[m, 5] = s.line[s.mol[m, MOL_FIRST], 6]
     s.pace[m, 6] = s.line[s.mol[m, MOL_FIRST], 7]
+    s.inside[m, 0] = -np.inf
     _copy_segment(s.mol, s.pace, s.line, s.span, s.seg, h, m)
     if s.mol[m, MOL_SOLVER] != BALLISTIC:
         sweep(s, m)

@@ -33,8 +33,8 @@ spare     2 int64     per size of molecule: head of the chain of free rows for c
 event     11 int64    per event of the window: number of molecules, which, first row in `log`, rows there
 log       7 float64   per contact: time, kind (0 pair, 1 wall), lower id, higher id, impulse, virial in quanta, stands
 script    flat        owners' records of ghosts' segments (`message`); `script_at`: where, by ghost and segment
-inside    3 float64   per molecule: a segment's serial number; ticks and remainder until which it keeps the molecule in
-                      its room (`window.strayed`)
+inside    2 float64   per molecule: ticks and remainder until which its segment surely keeps it in its room, -inf
+                      where that is not known (`window.strayed`)
 touched   int64       molecules that a withdrawal has set back
 renewed   int64       beads whose lists were made anew in this window; `stale`: cells that hold places they had before
 stepper               None, or True where molecules are moved by a method that solves for its steps
@@ -99,7 +99,7 @@ FIELDS = {
     "graph": "i8", "bonded": "i8", "bond_row": "i8", "work": "f8", "kicks": "f8", "count": "i8",
     "log": f"f8 {LOG_COLUMNS}", "group": "i8", "offset": "i8", "contacts": "i8 4", "tied": "i8 2", "normals": "f8 3",
     "growths": "f8", "matrix": f"f8 {MOST_TIES}", "sizes": "f8", "book": "i8", "spare": "i8 2",
-    "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "inside": "f8 3", "touched": "i8",
+    "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "inside": "f8 2", "touched": "i8",
     "renewed": "i8", "stale": "i8",
 }  # fmt: skip
 Sector = handed("Sector", FIELDS, ("stepper",))
@@ -385,7 +385,7 @@ def window_arrays(beads, molecules, sizes):
         "event": np.zeros((1, EVENT_COLUMNS), dtype=np.int64),
         "script": np.zeros(1),
         "script_at": np.zeros((1, 1), dtype=np.int64),
-        "inside": np.zeros((max(molecules, 1), 3)),
+        "inside": np.full((max(molecules, 1), 2), -np.inf),
         "touched": np.zeros(max(molecules, 1), dtype=np.int64),
         "renewed": np.zeros(beads, dtype=np.int64),
         "stale": np.zeros(max(beads, 1), dtype=np.int64),

@@ -144,7 +144,8 @@ def far_apart(s, i, j):
     dx = np.int32(np.int64(s.place[i, 0]) - s.place[j, 0]) * (s.par[PERIOD] / TURN)
     dy = np.int32(np.int64(s.place[i, 1]) - s.place[j, 1]) * (s.par[PERIOD + 1] / TURN)
     dz = np.int32(np.int64(s.place[i, 2]) - s.place[j, 2]) * (s.par[PERIOD + 2] / TURN)
-    far = s.span[i, 2] + s.span[j, 2] + 2.0 * s.par[SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[WIDEST]
+    sigma = s.span[i, 2] + s.span[j, 2] if s.par[UNEQUAL] != 0.0 else s.par[WIDEST]
+    far = sigma + 2.0 * s.par[SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[WIDEST]
     return dx * dx + dy * dy + dz * dz >= far * far
 
 

@@ -45,7 +45,7 @@ from hpcchain.sector.layout import (
 )
 from hpcchain.sector.lists import build_lists, relist
 from hpcchain.sector.message import compare, follow_script
-from hpcchain.sector.prefetch import prefetch
+from hpcchain.sector.prefetch import ask_for_beads, prefetch
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import complete_one, new_segment, renew_lists, search_range, settle
@@ -107,7 +107,7 @@ def locate(s, rows, ticks, rest, home):
             home[i, 0] = x
             home[i, 1] = y
             home[i, 2] = z
-        s.inside[m, 0] = 0.0
+        s.inside[m, 0] = -np.inf
 
 
 @kernel
@@ -162,6 +162,7 @@ def _end_segment(s, m, ticks, rest):
         fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, s.book[BOOK_SERIAL], 0, 0)
         aim(s.par, s.line, s.span, s.pace, first, m)
         return
+    ask_for_beads(s, first, s.mol[m, MOL_BEADS])
     complete_one(s, m)
     o = np.int64(0)
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3], s.stepper)

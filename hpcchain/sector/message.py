@@ -27,7 +27,6 @@ from hpcchain.sector.clockmath import after
 from hpcchain.sector.history import aim_back, remember
 from hpcchain.sector.layout import (
     BALLISTIC,
-    BOOK_MOLECULES,
     BOOK_SCRIPT,
     BOOK_SERIAL,
     EVENT_MEMBERS,
@@ -323,11 +322,11 @@ def follow_script(s, m):
 
 
 @kernel
-def unlike(s):
-    """Return how many ghosts are not what their owners have sent."""
+def unlike(s, ghosts):
+    """Return how many of the ghosts in these rows are not what their owners have sent."""
     count = 0
-    for m in range(s.book[BOOK_MOLECULES]):
-        if s.mol[m, MOL_GHOST] != OWNED:
-            if s.mol[m, MOL_MATCH] == 0 or s.mol[m, MOL_NUMBER] != s.mol[m, MOL_SCRIPT]:
-                count += 1
+    for k in range(len(ghosts)):
+        m = ghosts[k]
+        if s.mol[m, MOL_MATCH] == 0 or s.mol[m, MOL_NUMBER] != s.mol[m, MOL_SCRIPT]:
+            count += 1
     return count

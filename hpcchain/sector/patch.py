@@ -123,6 +123,7 @@ class Patch(Engine):
         s.row[:, 3] = np.repeat(self.sorts, beads)
         s.book[BOOK_WINDOWED] = 1
         self.owned = np.flatnonzero(self.sorts == OWNED)
+        self.ghost_rows = np.flatnonzero((self.sorts == GHOST) | (self.sorts == FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.sorts, beads) == OWNED)
         self.sector = s._replace(
             **cell_arrays(s.cells, len(self.ids), self.crowding, ENTRIES * max(1, int(self.crowding))),
@@ -165,6 +166,7 @@ class Patch(Engine):
             self.order[m], self.sorts[m], self.row_of[name] = name, GHOST, m
             if loop.admit(s, m, *now, self.base):
                 return False
+        self.ghost_rows = np.flatnonzero((self.sorts == GHOST) | (self.sorts == FULL_GHOST))
         return True
 
     def run(self, until):
@@ -249,9 +251,9 @@ class Patch(Engine):
         message.pack(self.sector, rows, out)
         return out
 
-    def sent(self):
-        """Note that all holders of this patch's molecules have been sent their segments."""
-        message.sent(self.sector, self.owned)
+    def sent(self, rows):
+        """Note that all holders of the molecules in these rows have been sent their segments."""
+        message.sent(self.sector, rows)
 
     def take(self, received):
         """Put a message from its owner into ghosts' scripts; return global molecules that are needed to go on."""
@@ -280,7 +282,7 @@ class Patch(Engine):
             raise WindowBroken(loop.NOT_A_NUMBER) from reason
         if full:
             raise WindowBroken(loop.LIST_FULL)
-        return int(message.unlike(self.sector))
+        return int(message.unlike(self.sector, self.ghost_rows))
 
     def finish(self):
         """End the window: log and count its contacts, and make the present segments the next one's first.

@@ -5,6 +5,8 @@ from numba import config, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from hpcchain.kernel import inlined
+
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
 
@@ -25,6 +27,23 @@ def prefetch(typing, array, row):
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
+
+
+@inlined
+def ask_for_beads(s, first, n):
+    """Ask for what a new segment of the molecule with these beads will read and write."""
+    for i in range(first, first + n):
+        prefetch(s.line, i)
+    for i in range(first, first + n, 2):
+        prefetch(s.seg, i)
+    for i in range(first, first + n, 3):
+        prefetch(s.what, i)
+    for i in range(first, first + n, 4):
+        prefetch(s.centre, i)
+    for i in range(first, first + n, 8):
+        prefetch(s.when, i)
+        prefetch(s.swept, i)
+        prefetch(s.row, i)
 
 
 if config.DISABLE_JIT:

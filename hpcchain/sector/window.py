@@ -77,7 +77,7 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
     """
     for m in range(s.book[BOOK_MOLECULES]):
         excess[m] = -np.inf
-        if s.mol[m, MOL_GHOST] != OWNED or _known_inside(s, m, until_ticks, until_rest):
+        if earlier(until_ticks, until_rest, s.inside[m, 0], s.inside[m, 1]) or s.mol[m, MOL_GHOST] != OWNED:
             continue
         far = 0.0
         safe = np.inf
@@ -104,28 +104,18 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
                 safe = 0.0
             h = s.mol[h, MOL_PREVIOUS]
         excess[m] = far - room[m]
-        _keep_inside(s, m, safe, from_ticks, from_rest)
-
-
-@inlined
-def _known_inside(s, m, ticks, rest):
-    """Whether a molecule has the segment that `_keep_inside` found to stay in its room until this time."""
-    return (
-        s.inside[m, 0] == s.seg[s.mol[m, MOL_FIRST], 0]
-        and s.mol[m, MOL_NUMBER] == 0
-        and earlier(ticks, rest, s.inside[m, 1], s.inside[m, 2])
-    )
+        if s.mol[m, MOL_NUMBER] == 0:
+            _keep_inside(s, m, safe, from_ticks, from_rest)
 
 
 @inlined
 def _keep_inside(s, m, safe, ticks, rest):
-    """Note for how long after a time a molecule stays in its room if nothing hits it."""
+    """Note for how long after a time a molecule stays in its room if nothing begins another segment of it."""
     first = s.mol[m, MOL_FIRST]
     if earlier(ticks, rest, s.line[first, 6], s.line[first, 7]):
         ticks = s.line[first, 6]
         rest = s.line[first, 7]
-    s.inside[m, 0] = s.seg[first, 0]
-    s.inside[m, 1], s.inside[m, 2] = after(ticks, rest, max(EARLY * safe, 0.0), s.par[TICK])
+    s.inside[m, 0], s.inside[m, 1] = after(ticks, rest, max(EARLY * safe, 0.0), s.par[TICK])
 
 
 @kernel

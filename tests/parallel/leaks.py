@@ -21,11 +21,10 @@ from hpcchain.parallel import groups, windows
 from hpcchain.sector import collide, history, lists, loop, message, patch, search
 from hpcchain.sector.layout import (
     MOL_EVENT,
-    MOL_GHOST,
     MOL_MATCH,
     MOL_NUMBER,
     MOL_SCRIPT,
-    OWNED,
+    VACANT,
 )
 
 MODULES = (groups, windows, collide, history, lists, loop, message, patch, search)
@@ -131,7 +130,7 @@ def anchor(put):
         return old(self, until)
 
     def finish(old, self):
-        for m in range(len(self.order)):
+        for m in np.flatnonzero(self.sorts != VACANT):
             loop._end_segment(self.sector, m, *self.until)
             loop._refresh(self.sector, m, self.base)
         return old(self)
@@ -183,8 +182,8 @@ def wrap(put):
 
 @leak("a window ends when ghosts do not contradict their owners", "gas")
 def no_contradiction(put):
-    def unlike(old, s):
-        ghosts = s.mol[s.mol[:, MOL_GHOST] != OWNED]
+    def unlike(old, s, ghosts):
+        ghosts = s.mol[ghosts]
         return int(np.sum((ghosts[:, MOL_MATCH] == 0) & (ghosts[:, MOL_NUMBER] <= ghosts[:, MOL_SCRIPT])))
 
     put(message, "unlike", unlike)
@@ -213,7 +212,7 @@ def kept_logs(put):
 @leak("a ghost's own segments are taken for its script's", "gas")
 def no_comparison(put):
     put(message, "compare", lambda old, *args: None)
-    put(message, "unlike", lambda old, s: int(np.sum(s.mol[: s.book[loop.BOOK_MOLECULES], MOL_MATCH] == 0)))
+    put(message, "unlike", lambda old, s, ghosts: int(np.sum(s.mol[ghosts, MOL_MATCH] == 0)))
 
 
 def shown(name):
