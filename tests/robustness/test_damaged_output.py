@@ -23,6 +23,7 @@ from run_folders import (
 )
 from run_folders import resume_here as resume
 
+from hpcchain.cli.main import main
 from hpcchain.errors import DataError
 from hpcchain.io import seal
 from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid
@@ -224,6 +225,22 @@ def test_one_message_and_exit_code_65(tmp_path, finished, cut):
         said = command(["resume", copy, "--until", 4.0], tmp_path, code=65)
         assert len([line for line in said.splitlines() if line.startswith("hpcchain: ")]) == 1, said
         assert bad in said and "none of its" in said
+
+
+def test_check_looks_at_every_file_of_a_run(tmp_path, finished, cut, capsys):
+    assert main(["check", str(finished)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "trajectory.h5: whole, 7 rows" and said[-1].endswith("whole, the newest of 3") and len(said) == 4
+    assert main(["check", str(cut)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == PARTS + 1
+    folder = copy_of(cut, tmp_path)
+    flip(part(folder, 3))
+    truncate(checkpoint(folder, 0))
+    assert main(["check", str(folder)]) == 65
+    said = capsys.readouterr().err.strip()
+    assert "part-000003.h5" in said and said.endswith("ckpt-000000002.000000000000.h5") and "\n" not in said
+    assert main(["check", str(folder / "checkpoints" / "nothing.h5")]) == main(["check", str(tmp_path)]) == 65
+    assert main(["check", str(checkpoint(finished, 0))]) == 0
 
 
 def test_a_damaged_file_of_which_nothing_is_needed_is_made_anew(tmp_path, cut, whole):

@@ -32,6 +32,7 @@ from run_folders import (
 from run_folders import resume_here as resume
 
 from hpcchain import simulation
+from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.events import read_events
@@ -215,6 +216,30 @@ def test_the_start_from_a_checkpoint_at_its_time(tmp_path, whole):
     old, new = log_rows(whole)[6], log_rows(folder)[0]
     assert (old["time"], new["time"]) == (3.0, 0.0)
     assert abs(new["energy"] / old["energy"] - 1.0) < 1e-12
+
+
+@pytest.mark.parametrize("molecules", ["named", "left out"])
+def test_check_counts_what_is_in_a_start_file(tmp_path, whole, capsys, molecules):
+    content = tables() | {"initial": {"method": "file", "file": str(checkpoint(whole, 1))}}
+    if molecules == "left out":
+        del content["molecule"]
+    path = write_input(tmp_path / "in.toml", content)
+    assert main(["check", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "# 40 beads, 15 bonds, 25 molecules\n" in said and "plus 81.9 kB" in said
+    write_input(path, content | {"box": {"size": [5.0, 5.0, 5.5], "boundary": ["periodic", "wall", "periodic"]}})
+    assert main(["check", str(path)]) == 78 and "box.size" in capsys.readouterr().err
+    (tmp_path / "bad.h5").write_bytes(checkpoint(whole, 1).read_bytes()[:-9])
+    write_input(path, content | {"initial": {"method": "file", "file": "bad.h5"}})
+    assert main(["check", str(path)]) == 65 and "bad.h5: damaged" in capsys.readouterr().err
+
+
+def test_check_refuses_an_impossible_explicit_start(tmp_path, capsys):
+    places = {"positions": [[1.0, 1.0, 1.0], [1.5, 1.0, 1.0]], "velocities": [[0.0] * 3] * 2}
+    molecule = [{"kind": "monomer", "count": 2} | places]
+    path = write_input(tmp_path / "in.toml", tables() | {"molecule": molecule, "initial": {"method": "explicit"}})
+    assert main(["check", str(path)]) == 78
+    assert "beads 0 and 1 overlap" in capsys.readouterr().err
 
 
 def run_from(folder, content):

@@ -17,7 +17,7 @@ OPENING = 0.5
 
 
 def trimer(centre, towards=-1.0, speed=1.0, turn=0.8, masses=(1.0, 2.0, 1.0)):
-    """Return a trimer symmetric about the line through its centre along y: it flaps, and its ends do the same at once."""
+    """Return a trimer symmetric about the line through its centre along y: it flaps, both ends alike."""
     x = np.array([[-np.cos(OPENING), towards * np.sin(OPENING), 0.0], [0.0, 0.0, 0.0],
                   [np.cos(OPENING), towards * np.sin(OPENING), 0.0]])  # fmt: skip
     v = turn * np.array([[np.sin(OPENING), towards * np.cos(OPENING), 0.0], [0.0, 0.0, 0.0],
