@@ -286,7 +286,9 @@ def continued(checkpoint, path, config, folder, output, signals, comm, limit):
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
     folders.open_folder(folder, config, mpi)
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
-    return Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit).go()
+    run = Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit)
+    run.require_possible(path)
+    return run.go()
 
 
 def counted_on(output, checkpoint, path, folder):

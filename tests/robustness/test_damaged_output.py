@@ -26,6 +26,7 @@ from run_folders import resume_here as resume
 from hpcchain.cli.main import main
 from hpcchain.errors import DataError
 from hpcchain.io import seal
+from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid
 from hpcchain.io.inspect import info
 from hpcchain.io.lineage import NAME
@@ -225,6 +226,22 @@ def test_one_message_and_exit_code_65(tmp_path, finished, cut):
         said = command(["resume", copy, "--until", 4.0], tmp_path, code=65)
         assert len([line for line in said.splitlines() if line.startswith("hpcchain: ")]) == 1, said
         assert bad in said and "none of its" in said
+
+
+@pytest.mark.parametrize(("here", "there"), [(1, 0), (0, 20), (slice(24, 28), slice(20, 24))],
+                         ids=["two single beads", "a single one and a chain's", "two chains"])  # fmt: skip
+def test_two_beads_in_one_place(tmp_path, finished, here, there):
+    """A whole checkpoint of an impossible state: beads would part unseen, chains would go on colliding for ever."""
+    found = read_checkpoint(checkpoint(finished, 0))
+    state = found.system.state
+    for array in (state.position, state.velocity, state.image, state.ticks, state.remainder):
+        array[here] = array[there]
+    write_checkpoint(tmp_path / "lone.h5", None, found.system, found.time, found.counters, found.config_toml)
+    with pytest.raises(DataError, match="its state is impossible: at t 2.8 beads"):
+        resume(tmp_path / "lone.h5", output=tmp_path / "a", until=4.0)
+    if here == 1:
+        said = command(["resume", "lone.h5", "--output", "b", "--until", 4.0], tmp_path, code=65, ranks=2)
+        assert len([line for line in said.splitlines() if line.startswith("hpcchain: ")]) == 1 and "beads 0 and 1" in said
 
 
 def test_check_looks_at_every_file_of_a_run(tmp_path, finished, cut, capsys):
