@@ -11,7 +11,8 @@ from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, Us
 from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint_store import newest_valid
 from hpcchain.io.collective import agree, from_root, rank_of, root_does
-from hpcchain.io.standing import is_finished, standing
+from hpcchain.io.parts import COUNTED
+from hpcchain.io.standing import advice, is_finished, standing, survey
 from hpcchain.model.start import build_system
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
@@ -80,11 +81,13 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
     config = with_end(read_input(path, overrides, mpi), until)
     folder = Path(output if output is not None else config.output.directory)
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
-        found = newest(folder, mpi) if resume == "auto" else None
-        if found is not None:
-            checkpoint = timed_read(found, mpi, limit)
-            require_same_physics(config, checkpoint, found)
-            return continued(checkpoint, found, config, folder, signals, comm, limit)
+        if resume == "auto":
+            earlier = survey(folder, mpi)
+            found = newest(folder, earlier, mpi)
+            if found is not None:
+                checkpoint = timed_read(found, mpi, limit)
+                require_same_physics(config, checkpoint, found)
+                return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
         system = start_system(config, signals, comm, limit)
         folders.open_folder(folder, config, mpi)
@@ -119,14 +122,15 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
     folder = Path(output) if output is not None else home
     copying = home is None or folder.resolve() != home.resolve()
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
-        path = newest(source, mpi, required=True) if is_run else source
+        earlier = survey(home, mpi)
+        path = newest(source, earlier, mpi, required=True) if is_run else source
         checkpoint = timed_read(path, mpi, limit)
         config = with_end(config_of(checkpoint, path), until)
         require_time_left(config, checkpoint, path)
         if copying:
             folders.refuse_occupied(folder, mpi)
             path = folders.bring_along(home, path, checkpoint.counters.get("part", 0), folder, mpi)
-        return continued(checkpoint, path, config, folder, signals, comm, limit)
+        return continued(checkpoint, path, config, folder, earlier, signals, comm, limit)
 
 
 def build(path, out, overrides=(), comm=None):
@@ -155,7 +159,7 @@ def warm_up(text):
         path = Path(folder) / "warmup.toml"
         path.write_text(text, encoding="utf-8")
         run(path, output=Path(folder) / "out", comm=Single())
-        system = read_checkpoint(newest(Path(folder) / "out", None)).system
+        system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
 
     def on_rank(exchange):
         engine = WindowedEngine(system, exchange)
@@ -211,23 +215,25 @@ def config_of(checkpoint, path):
             raise DataError(f"{path}: the input in it cannot be used: {error}") from error
 
 
-def newest(folder, mpi, required=False):
-    """Return the path of a run's newest whole checkpoint; damaged ones are named in the log.
+def newest(folder, output, mpi, required=False):
+    """Return the path of a run's newest checkpoint that is whole, as is the output that it counts on.
 
-    Returns None where there are no checkpoints, unless one is required.
+    Later ones are named in the log. Returns None where there are no checkpoints, unless one is required.
 
     Raises
     ------
     DataError
-        When all are damaged, or a required one is missing.
+        When none of them can be used, or a required one is missing.
     """
-    path, refused = newest_valid(Path(folder) / folders.CHECKPOINTS, mpi)
+    path, refused = newest_valid(Path(folder) / folders.CHECKPOINTS, mpi, lambda counters: standing(output, counters))
+    if path is None and refused:
+        raise DataError(f"{folder}: none of its {len(refused)} checkpoints can be gone on from, the newest because of "
+                        f"{refused[0][1]}; {advice(folder)}")
+    if path is None and required:
+        raise DataError(f"{folder}: no checkpoint to go on from in its folder {folders.CHECKPOINTS}: there is none; "
+                        "start anew with 'hpcchain run' and another --output")
     for _, why in refused:
         LOG.warning("passed over: %s", why)
-    if path is None and (required or refused):
-        why = f"none of the {len(refused)} can be read" if refused else "there is none"
-        raise DataError(f"{folder}: no checkpoint to go on from in its folder {folders.CHECKPOINTS}: {why}; start anew "
-                        "with 'hpcchain run' and another --output")
     return path
 
 
@@ -269,15 +275,31 @@ def timed_read(path, mpi, limit):
     return checkpoint
 
 
-def continued(checkpoint, path, config, folder, signals, comm, limit):
-    """Continue a run from a checkpoint in its directory; return the exit code."""
+def continued(checkpoint, path, config, folder, output, signals, comm, limit):
+    """Continue a run from a checkpoint in its directory, which has this output; return the exit code."""
     mpi = mpi_of(comm)
     require_time_left(config, checkpoint, path)
-    if checkpoint.time == config.run.end_time and is_finished(folder, config.run.end_time, mpi):
+    counters = checkpoint.counters | counted_on(output, checkpoint, path, folder)
+    if checkpoint.time == config.run.end_time and is_finished(output, config.run.end_time, mpi):
         LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
         return EXIT_DONE
-    counters = checkpoint.counters | standing(folder, checkpoint.counters, mpi)
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
     folders.open_folder(folder, config, mpi)
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
-    return Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit).go()
+    run = Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit)
+    run.require_possible(path)
+    return run.go()
+
+
+def counted_on(output, checkpoint, path, folder):
+    """Return what the run counts from (`standing`); what it goes on without is named in the log."""
+    try:
+        found = standing(output, checkpoint.counters)
+    except DataError as error:
+        raise DataError(f"{path}: cannot be gone on from: {error}; go on from another checkpoint, or "
+                        f"{advice(folder)}") from error
+    if any(checkpoint.counters.get(name, 0) > found[name] for name in COUNTED):
+        LOG.warning("%s: nothing is there of the output before t %.6g; going on without it", folder, checkpoint.time)
+    for problem in output.problems():
+        LOG.warning("not needed, and replaced or removed: %s", problem)
+    return found

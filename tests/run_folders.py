@@ -19,6 +19,7 @@ from hpcchain.parallel.comm import Single
 
 PATIENCE = 600.0
 """Wall seconds for one run: the first after a change of the kernels compiles them."""
+EVERY = ("trajectory", "events", "observables")
 
 
 def command(args, folder, code=0, ranks=1, patience=PATIENCE):
@@ -95,3 +96,35 @@ def leftovers(folder):
 def inode(path):
     """Return what identifies a file: it changes when the file is replaced."""
     return os.stat(path).st_ino
+
+
+def tables(**sections):
+    """Return the input of a small dense box: some 400 contacts in 4 time units."""
+    found = {
+        "box": {"size": [5.0, 5.0, 5.0], "boundary": ["periodic", "wall", "periodic"]},
+        "molecule": [{"kind": "monomer", "count": 20}, {"kind": "chain", "beads": 4, "count": 5, "mass": 2.0}],
+        "initial": {"seed": 1},
+        "run": {"end_time": 4.0},
+        "output": {"frame_every": 0.5, "report_every": 0.5, "checkpoint_every": 1.0, "events": True},
+    }
+    return {name: section | sections.get(name, {}) if isinstance(section, dict) else section
+            for name, section in found.items()}  # fmt: skip
+
+
+def run(folder, resume=None, until=None, **sections):
+    """Run the input in a folder, in this process, and return the folder."""
+    folder.parent.mkdir(exist_ok=True)
+    path = write_input(folder.parent / f"{folder.name}.toml", tables(**sections))
+    return run_here(path, folder, resume, until)
+
+
+def checkpoint(folder, number):
+    """Return the path of a run's n-th latest checkpoint."""
+    return list_checkpoints(folder / "checkpoints")[number][1]
+
+
+def same(folder, whole, names=EVERY):
+    """Whether a run directory holds what the uninterrupted one does, log included."""
+    logs = [[{k: v for k, v in row.items() if k in ("time", "events", "energy_error")} for row in log_rows(place)]
+            for place in (folder, whole)]  # fmt: skip
+    return difference(folder, whole, names) is None and logs[0] == logs[1] and leftovers(folder) == []

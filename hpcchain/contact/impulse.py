@@ -107,7 +107,9 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
 
 
 @kernel
-def tied_impulses(work, mol, graph, group, offset, members, contacts, normals, growths, count, e, kicks, matrix, sizes):
+def tied_impulses(
+    work, mol, graph, group, offset, members, contacts, normals, growths, count, e, kicks, matrix, sizes, lost
+):
     """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 
     Parameters
@@ -126,6 +128,8 @@ def tied_impulses(work, mol, graph, group, offset, members, contacts, normals, g
         Coefficient of restitution.
     kicks, matrix : float64 arrays
         Scratch for Y and N Y.
+    lost : float
+        Energy that putting the molecules on their bonds took; the impulses, all by one factor, give it back.
 
     Returns
     -------
@@ -166,6 +170,8 @@ def tied_impulses(work, mol, graph, group, offset, members, contacts, normals, g
             matrix[k, other] = total
     if eliminate(matrix, sizes, count):
         return 1
+    if lost != 0.0:
+        _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost)
     for k in range(count):
         at = k * stride
         for g in range(members):
@@ -174,6 +180,22 @@ def tied_impulses(work, mol, graph, group, offset, members, contacts, normals, g
                     work[offset[g] + t * TILE + COEF + ROW + x] += sizes[k] * kicks[at + t * ROW + x]
             at += mol[group[g], MOL_TILES] * ROW
     return 0
+
+
+@kernel
+def _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost):
+    """Make the impulses p of several contacts larger by the factor that raises the energy after them by `lost`.
+
+    With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
+    """
+    q = 0.0
+    for k in range(count):
+        a = lane(offset[contacts[k, 0]], contacts[k, 1])
+        b = lane(offset[contacts[k, 2]], contacts[k, 3]) if contacts[k, 2] >= 0 else -1
+        q -= sizes[k] * (approach(work, a, b, normals[k]) - growths[k]) / (1.0 + e)
+    factor = (1.0 + math.sqrt(max(e * e + 2.0 * lost / q, 0.0))) / (1.0 + e)
+    for k in range(count):
+        sizes[k] *= factor
 
 
 @kernel

@@ -1,12 +1,14 @@
 """Make trajectory.h5, observables.h5 and events.h5 of a run directory from the earlier files and the closed parts."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io import atomic, events, files, observables, rows, trajectory
+from hpcchain.io import atomic, events, files, lineage, observables, rows, trajectory
 from hpcchain.io.collective import barrier, root_does, together
+from hpcchain.io.lineage import file_head, require_chain
 from hpcchain.io.parts import COUNTED, list_parts, read_head, sorted_events
 from hpcchain.io.provenance import collect
 
@@ -26,7 +28,7 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
     topology : Topology
     box : Box
     counters : dict
-        Totals "frames", "events", "reports" that the files shall hold: those of the last checkpoint.
+        Totals "frames", "events", "reports" that the files shall hold, and "part_seal": see `lineage`.
     parts : list of paths, optional
         Closed parts, in order; default: all in run_dir/parts.
     provenance : dict, optional
@@ -35,60 +37,69 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
     Raises
     ------
     DataError
-        On every rank, when a part is missing or damaged, or the earlier file is too short; nothing is changed then.
+        On every rank, when a part or an earlier file is missing, damaged or of another run; nothing is changed then.
     """
     run_dir = Path(run_dir)
     if parts is None:
         parts = root_does(comm, run_dir, "listing parts", lambda: [path for _, path in list_parts(run_dir / "parts")])
     heads = [read_head(path, comm) for path in parts]
     base = {name: (heads[0].start if heads else counters).get(name, 0) for name in COUNTED}
-    _check_chain(run_dir, heads, base, counters)
+    _check_parts(run_dir, heads, base, counters)
+    link = heads[0].after if heads else counters.get("part_seal")
+    plans = [_plan(run_dir / f"{kind}.h5", kind, base[counted], link, heads, comm) for kind, counted in FILES.items()]
     provenance = provenance or collect(comm)
-    for kind, counted in FILES.items():
-        _assemble_one(run_dir / f"{kind}.h5", kind, base[counted], heads, topology, box, provenance, comm)
+    for plan in plans:
+        if plan is not None:
+            _assemble_one(plan, heads, topology, box, provenance, comm)
     barrier(comm)
     atomic.remove([head.path for head in heads], comm)
 
 
-def _check_chain(run_dir, heads, base, counters):
+def _check_parts(run_dir, heads, base, counters):
     """Raise DataError unless each part begins where the one before ends and the last ends at the counters."""
-    reached = base
-    for head in heads:
-        if head.start != reached:
-            raise DataError(f"{head.path}: begins at {head.start}, but what comes before it ends at {reached}; "
-                            "a part is missing: resume from an older checkpoint")
-        reached = head.end
+    require_chain(heads)
+    reached = heads[-1].end if heads else base
     asked = {name: int(counters.get(name, 0)) for name in COUNTED}
     if reached != asked:
         raise DataError(f"{run_dir / 'parts'}: the parts end at {reached}, the checkpoint counts {asked}; "
                         "resume from an older checkpoint")
 
 
-def _assemble_one(path, kind, kept, heads, topology, box, provenance, comm):
-    """Make one output file, unless it needs no change or was never asked for."""
-    have = root_does(comm, path, "reading", lambda: rows_in(path, kind) if path.exists() else None)
-    exists = have is not None
-    if exists and have < kept:
-        raise DataError(f"{path}: has {have} rows where the checkpoint counts {kept}; move it away to go on without")
-    if exists and not heads and have == kept:
-        return
-    if kind == "events" and not exists and not any(head.log_events for head in heads):
-        return
-    earlier, kept = (path, kept) if exists else (None, 0)
-    make = {"trajectory": _trajectory, "observables": _observables, "events": _events}[kind]
-    with files.writing(path, kind, comm) as file:
+@dataclass(frozen=True)
+class Plan:
+    """An output file to be made: of which kind, and of how many rows of an earlier one with which lineage."""
+
+    path: Path
+    kind: str
+    kept: int
+    lineage: list | None
+
+    @property
+    def earlier(self):
+        """Return the file that rows are taken from, or None."""
+        return self.path if self.kept else None
+
+
+def _plan(path, kind, kept, link, heads, comm):
+    """Return the Plan of one output file, None if it needs no change or was never asked for; collective."""
+    exists = root_does(comm, path, "looking for it", path.exists)
+    if not exists:
+        wanted = kind != "events" or any(head.log_events for head in heads)
+        return Plan(path, kind, 0, []) if wanted else None
+    earlier = file_head(path, kind, comm) if kept else None
+    history = earlier.until(link, kept) if kept else []
+    if earlier and not heads and earlier.rows == kept:
+        return None
+    return Plan(path, kind, kept, history)
+
+
+def _assemble_one(plan, heads, topology, box, provenance, comm):
+    """Make one output file."""
+    make = {"trajectory": _trajectory, "observables": _observables, "events": _events}[plan.kind]
+    with files.writing(plan.path, plan.kind, comm) as file:
         files.put_json(file, "provenance", provenance, comm)
-        make(file, earlier, kept, heads, topology, box, comm)
-
-
-def rows_in(path, kind):
-    """Return how many frames, reports or events a complete file has."""
-    with files.reading(path, kind) as file:
-        if kind == "trajectory":
-            return len(file[f"{trajectory.GROUP}/position/time"])
-        if kind == "events":
-            return len(file["events/time"])
-        return int(file.attrs["reports"])
+        lineage.put(file, plan.lineage, heads, FILES[plan.kind], comm)
+        make(file, plan.earlier, plan.kept, heads, topology, box, comm)
 
 
 def _trajectory(file, earlier, kept, heads, topology, box, comm):
@@ -97,7 +108,7 @@ def _trajectory(file, earlier, kept, heads, topology, box, comm):
     trajectory.write_clock(file, steps, times, comm)
     number = 0
     if earlier is not None:
-        with files.reading(earlier, "trajectory") as source:
+        with files.reading(earlier, "trajectory", checked=False) as source:
             names = {name: source[f"{trajectory.GROUP}/{name}/value"] for name in trajectory.VECTORS}
             for row in range(kept):
                 _copy_frame(file, number, {name: (data, row) for name, data in names.items()}, comm)
@@ -125,7 +136,7 @@ def _clocks(earlier, kept, heads, comm):
     pairs = [(np.empty(0, np.int64), np.empty(0))]
     with together(comm, earlier or "parts", "reading times"):
         if earlier is not None:
-            with files.reading(earlier, "trajectory") as source:
+            with files.reading(earlier, "trajectory", checked=False) as source:
                 clock = [files.get(source, f"{trajectory.GROUP}/position/{name}") for name in ("step", "time")]
                 pairs.append(tuple(values[:kept] for values in clock))
         for head in heads:
@@ -138,7 +149,7 @@ def _events(file, earlier, kept, heads, topology, box, comm):
     events.create_tables(file, kept + sum(head.count("events") for head in heads))
     group, done = file["events"], 0
     if earlier is not None:
-        with files.reading(earlier, "events") as source:
+        with files.reading(earlier, "events", checked=False) as source:
             for low in range(0, kept, events.COPY_ROWS):
                 table = None
                 with together(comm, earlier, "reading events"):
@@ -158,7 +169,7 @@ def _observables(file, earlier, kept, heads, topology, box, comm):
     series, first = {}, {}
     with together(comm, file.filename, "collecting reports"):
         if earlier is not None:
-            with files.reading(earlier, "observables") as source:
+            with files.reading(earlier, "observables", checked=False) as source:
                 for name, columns in observables.read_groups(source, observables.names_in(source)).items():
                     first[name] = int(source[name].attrs["first_report"])
                     series[name] = [[column[: max(kept - first[name], 0)]] for column in columns]

@@ -140,8 +140,13 @@ def read_perf(path):
 
 def read_time(path, comm=None):
     """Return the simulated time of a checkpoint whose seal, kind and version are right [time]; collective."""
+    return read_progress(path, comm)[0]
+
+
+def read_progress(path, comm=None):
+    """Return the simulated time [time] and the counters of a checkpoint, as `read_time` does; collective."""
     with files.reading(path, "checkpoint", comm) as file:
-        return float(files.get(file, "time", comm)[0])
+        return float(files.get(file, "time", comm)[0]), files.get_json(file, "counters", comm)
 
 
 def _refuse_impossible_time(path, time, comm):

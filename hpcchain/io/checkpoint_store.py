@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hpcchain.errors import DataError
 from hpcchain.io import atomic
-from hpcchain.io.checkpoint import read_time
+from hpcchain.io.checkpoint import read_progress
 from hpcchain.io.collective import root_does
 
 PATTERN = re.compile(r"ckpt-(\d{9,}\.\d{12})\.h5")
@@ -33,13 +33,15 @@ def list_checkpoints(folder):
     return sorted(found, reverse=True)
 
 
-def newest_valid(folder, comm=None):
+def newest_valid(folder, comm=None, require=None):
     """Find the latest checkpoint that is whole; collective.
 
     Parameters
     ----------
     folder : path
     comm : communicator or None
+    require : function, optional
+        Of a checkpoint's counters; raises DataError, on every rank, when it cannot be used for another reason.
 
     Returns
     -------
@@ -51,7 +53,7 @@ def newest_valid(folder, comm=None):
     candidates = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder))
     refused = []
     for _, path in candidates:
-        problem = _problem(path, comm)
+        problem = _problem(path, comm, require)
         if problem is None:
             return path, refused
         refused.append((path, problem))
@@ -79,10 +81,15 @@ def prune(folder, keep, comm=None):
     return old
 
 
-def _problem(path, comm):
+def _problem(path, comm, require):
     """Return why a checkpoint cannot be used, or None."""
     try:
-        time = read_time(path, comm)
+        time, counters = read_progress(path, comm)
     except DataError as error:
         return str(error)
+    try:
+        if require is not None:
+            require(counters)
+    except DataError as error:
+        return f"{path}: {error}"
     return None if checkpoint_name(time) == path.name else f"{path}: holds time {time!r}; it was renamed"

@@ -7,7 +7,7 @@ from hpcchain.errors import DataError
 from hpcchain.io import files
 from hpcchain.io.collective import translated
 
-NOT_COMPARED = {"provenance", "perf", "config_toml", "counters", "checksum"}
+NOT_COMPARED = {"provenance", "perf", "config_toml", "counters", "checksum", "lineage"}
 """Who, when, how fast, and how often was written: not results."""
 
 CHUNK = 1 << 22

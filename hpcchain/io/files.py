@@ -12,8 +12,10 @@ from hpcchain.io import atomic, seal
 from hpcchain.io.collective import FAILURES, is_parallel, root_does, together, translated
 from hpcchain.io.rows import put, read_at
 
-FORMAT = {"checkpoint": 1, "part": 1, "trajectory": 1, "observables": 1, "events": 1}
-SEALED = ("checkpoint", "part")
+FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2}
+READABLE = {kind: (1, version) for kind, version in FORMAT.items()}
+"""Of each kind the oldest and the newest format; the first had no lineage, and no seal but on checkpoints and parts."""
+ALWAYS_SEALED = ("checkpoint", "part")
 MAGIC = "hpcchain"
 UNWRITTEN = 1 << 20
 """Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""
@@ -25,10 +27,10 @@ def create(temp, kind, comm):
     Returns
     -------
     h5py.File
-        Open on all ranks. Checkpoints and parts have room for a seal.
+        Open on all ranks, with room for a seal. Output files are such as older programs open, too.
     """
-    options = {"userblock_size": seal.USER_BLOCK, "libver": ("v110", "v110")} if kind in SEALED else {
-        "libver": ("v108", "v108")}
+    version = "v110" if kind in ALWAYS_SEALED else "v108"
+    options = {"userblock_size": seal.USER_BLOCK, "libver": (version, version)}
     if is_parallel(comm):
         options |= {"driver": "mpio", "comm": comm}
     file = None
@@ -42,7 +44,7 @@ def create(temp, kind, comm):
 
 @contextmanager
 def writing(path, kind, comm):
-    """Yield a new file that appears under its name, sealed if its kind is, when the body succeeds; collective.
+    """Yield a new file that appears under its name, sealed, when the body succeeds; collective.
 
     When the body fails on several ranks the file is left open: see `close`.
     """
@@ -56,8 +58,7 @@ def writing(path, kind, comm):
                 close(file, path, comm)
             raise
         close(file, path, comm)
-        if kind in SEALED:
-            seal.seal(temp, comm)
+        seal.seal(temp, comm)
 
 
 def close(file, path, comm):
@@ -96,8 +97,8 @@ def reading(path, kind, comm=None, checked=True):
     DataError
         When the file is missing, foreign, damaged, or something in it cannot be read.
     """
-    if checked and kind in SEALED:
-        seal.check(path, comm)
+    if checked:
+        seal.check(path, comm, kind in ALWAYS_SEALED)
     file = None
     with together(comm, path, "opening"):
         file = _open(path, comm)
@@ -110,18 +111,9 @@ def reading(path, kind, comm=None, checked=True):
 
 
 def kind_of(path):
-    """Return the kind of one of our files; its seal, if its kind has one, is checked."""
-    with translated(path, "reading"):
-        sealed = _starts_sealed(path)
-    if sealed:
-        seal.check(path)
+    """Return the kind of one of our files; its seal, if it has one, is checked."""
     with reading(path, None) as file:
         return text_of(file, "kind")
-
-
-def _starts_sealed(path):
-    with open(path, "rb") as file:
-        return file.read(len(seal.MAGIC)) == seal.MAGIC
 
 
 def _open(path, comm):
@@ -141,8 +133,9 @@ def _check_kind(file, path, kind):
     if found not in FORMAT or (kind is not None and found != kind):
         raise DataError(f"{path}: is of kind {found!r} where {kind or 'a file of hpcchain'!r} is needed")
     version = file.attrs["format"]
-    if version != FORMAT[found]:
-        raise DataError(f"{path}: has format version {version}; this program reads version {FORMAT[found]}")
+    oldest, newest = READABLE[found]
+    if version not in range(oldest, newest + 1):
+        raise DataError(f"{path}: has format version {version}; this program reads {oldest} to {newest}")
 
 
 def set_text(node, name, text):

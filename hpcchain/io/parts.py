@@ -20,8 +20,9 @@ def part_path(folder, index):
 
 def list_parts(folder):
     """Return (index, path) of the closed parts in a folder, in order."""
-    found = sorted(Path(folder).glob("part-*.h5"))
-    return sorted((int(path.stem[5:]), path) for path in found if path.stem[5:].isdigit())
+    found = [(path.stem[5:], path) for path in Path(folder).glob("part-*.h5")]
+    listed = [(int(digits), path) for digits, path in found if digits.isascii() and digits.isdigit()]
+    return sorted((index, path) for index, path in listed if path == part_path(folder, index))
 
 
 def remove_from(folder, index, comm=None):
@@ -44,21 +45,23 @@ class PartWriter:
     comm : communicator or None
     topology : Topology
     start : dict, optional
-        Totals "frames", "events", "reports" of the run before this part; default 0 each.
+        Totals "frames", "events", "reports" of the run before this part, default 0 each, and "part_seal", that of the
+        part before this one: "" where there is none, not known when left out. See `lineage`.
     log_events : bool
         Whether the run logs events: events.h5 is then made even if there are none.
 
     Attributes
     ----------
     counters : dict
-        Totals including what this part holds so far; a checkpoint stores them after `close`.
+        Totals including what this part holds so far, after `close` with its own seal, for a checkpoint to store.
     """
 
     def __init__(self, folder, index, comm, topology, start=None, log_events=False):
         self.path = part_path(folder, index)
         self.counters = {name: int((start or {}).get(name, 0)) for name in COUNTED}
         self._comm, self._beads = comm, topology.beads
-        self._head = {"index": index, "start": dict(self.counters), "log_events": bool(log_events)}
+        self._head = {"index": index, "start": dict(self.counters), "log_events": bool(log_events),
+                      "after": "" if start is None else start.get("part_seal")}
         self._times, self._reports, self._batches = [], [], 0
         temp = atomic.prepare(self.path, comm)
         self._file = files.create(temp, "part", comm)
@@ -122,12 +125,14 @@ class PartWriter:
         if self._file is None:
             return
         self._write_lists()
-        self._head["end"] = dict(self.counters)
+        self._head["end"] = {name: self.counters[name] for name in COUNTED}
         files.put_json(self._file, "head", self._head, self._comm)
         file, self._file = self._file, None
         files.close(file, self.path, self._comm)
         seal.seal(atomic.temporary(self.path), self._comm)
         atomic.publish(self.path, self._comm)
+        digest = root_does(self._comm, self.path, "reading", lambda: seal.digest_in(self.path))
+        self.counters["part_seal"] = digest
 
     def abort(self):
         """Give the part up and remove its temporary file."""
@@ -150,13 +155,18 @@ class PartWriter:
 
 @dataclass(frozen=True)
 class PartHead:
-    """What a closed part covers: path, index, totals before (`start`) and after (`end`), whether events are logged."""
+    """What a closed part covers: path, index, totals before (`start`) and after (`end`), whether events are logged.
+
+    `seal` is its own, and `after` that of the part before it: "" where there was none, None where that is not known.
+    """
 
     path: Path
     index: int
     start: dict
     end: dict
     log_events: bool
+    seal: str
+    after: str | None = None
 
     def count(self, name):
         """Return how many "frames", "events" or "reports" the part holds."""
@@ -164,10 +174,23 @@ class PartHead:
 
 
 def read_head(path, comm=None):
-    """Return the PartHead of a closed part after checking every byte of it; collective."""
+    """Return the PartHead of a closed part after checking every byte of it; collective.
+
+    Raises
+    ------
+    DataError
+        On every rank, when it is missing, damaged, no part, or has another part's name.
+    """
     seal.check(path, comm)
-    with files.reading(path, "part", checked=False) as file:
-        return PartHead(path=Path(path), **files.get_json(file, "head"))
+
+    def read():
+        with files.reading(path, "part", checked=False) as file:
+            return PartHead(path=Path(path), seal=seal.digest_in(path), **files.get_json(file, "head"))
+
+    head = root_does(comm, path, "reading", read)
+    if head.path.name != part_path("", head.index).name:
+        raise DataError(f"{path}: is part {head.index}; it was renamed")
+    return head
 
 
 def sorted_events(head, comm=None):

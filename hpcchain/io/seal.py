@@ -7,6 +7,7 @@ The digest is SHA-256 of the SHA-256 digests of 1 MiB blocks, so ranks share the
 
 import hashlib
 import os
+import re
 
 from hpcchain.errors import DataError
 from hpcchain.io.collective import from_root, gathered, rank_of, root_does, size_of, together
@@ -14,6 +15,8 @@ from hpcchain.io.collective import from_root, gathered, rank_of, root_does, size
 USER_BLOCK = 512
 HASH_BLOCK = 1 << 20
 MAGIC = b"hpcchain sealed file 1\n"
+HDF5 = b"\x89HDF\r\n\x1a\n"
+"""What a file without a seal begins with; in a sealed one it stands behind the user block."""
 
 
 def seal(path, comm=None):
@@ -22,13 +25,32 @@ def seal(path, comm=None):
     root_does(comm, path, "sealing", lambda: _write_head(path, text))
 
 
-def check(path, comm=None):
-    """Raise DataError on every rank unless the file is whole and unchanged since it was sealed; collective."""
+def check(path, comm=None, needed=True):
+    """Raise DataError on every rank unless the file is whole and unchanged since it was sealed; collective.
+
+    Parameters
+    ----------
+    path : path
+    comm : communicator or None
+    needed : bool
+        False lets an HDF5 file without a seal pass, as earlier versions of the program wrote output files.
+    """
     head = root_does(comm, path, "reading", lambda: _read_head(path))
     if not head.startswith(MAGIC):
-        raise DataError(f"{path}: not a checkpoint or part of hpcchain, or its first bytes are damaged")
+        if head.startswith(HDF5) and not needed:
+            return
+        kind = "file that hpcchain sealed" if needed else "HDF5 file"
+        raise DataError(f"{path}: not a{'' if needed else 'n'} {kind}, or its first bytes are damaged")
     if head != _seal_of(path, comm):
-        raise DataError(f"{path}: damaged or truncated (its checksum does not match); use an older checkpoint")
+        raise DataError(f"{path}: damaged, truncated or changed since it was written (its checksum does not match)")
+
+
+def digest_in(path):
+    """Return the digest that a sealed file states of itself, as text; not collective, the file is not checked."""
+    found = re.search(rb"sha256 of blocks ([0-9a-f]{64})\n", _read_head(path))
+    if not found:
+        raise DataError(f"{path}: not a file that hpcchain sealed, or its first bytes are damaged")
+    return found.group(1).decode()
 
 
 def _seal_of(path, comm):
@@ -56,6 +78,8 @@ def _digests(path, size, first, stride):
 
 
 def _read_head(path):
+    if not os.path.isfile(path):  # a pipe would be waited for
+        raise DataError(f"{path}: no such file, or not a plain one")
     with open(path, "rb") as file:
         return file.read(USER_BLOCK)
 

@@ -1,72 +1,113 @@
 """What a run directory holds of the output that a checkpoint counts."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from hpcchain.errors import DataError
-from hpcchain.io.assemble import FILES, rows_in
+from hpcchain.io.assemble import FILES
 from hpcchain.io.collective import root_does
+from hpcchain.io.lineage import FileHead, file_head, require_chain
 from hpcchain.io.parts import COUNTED, list_parts, read_head
 from hpcchain.io.trajectory import open_trajectory
 
 
-def standing(run_dir, counters, comm=None):
-    """Return the totals "frames", "events", "reports" that a run going on from a checkpoint counts from; collective.
+@dataclass(frozen=True)
+class Output:
+    """The output in a run directory: of each file and part the head, the DataError that it gave, or None: not there.
 
-    They are the checkpoint's, or 0 where nothing at all of the earlier output stands beside it.
+    Attributes
+    ----------
+    files : dict of kind -> FileHead, DataError or None
+    parts : list of (index, PartHead or DataError)
+    """
+
+    files: dict
+    parts: list
+
+    def problems(self):
+        """Return the DataErrors."""
+        found = [*self.files.values(), *(head for _, head in self.parts)]
+        return [head for head in found if isinstance(head, DataError)]
+
+
+def survey(run_dir, comm=None):
+    """Return the Output in a run directory after checking every byte of it; None: an empty one; collective."""
+    if run_dir is None:
+        return Output(dict.fromkeys(FILES), [])
+    run_dir = Path(run_dir)
+    paths = {kind: run_dir / f"{kind}.h5" for kind in FILES}
+    there = root_does(comm, run_dir, "looking at the output", lambda: {k for k, p in paths.items() if p.exists()})
+    listed = root_does(comm, run_dir, "listing parts", lambda: list_parts(run_dir / "parts"))
+    heads = {kind: _tried(file_head, path, kind, comm) if kind in there else None for kind, path in paths.items()}
+    return Output(heads, [(number, _tried(read_head, path, comm)) for number, path in listed])
+
+
+def _tried(read, *args):
+    """Return what a reading function returns, or the DataError that it raises."""
+    try:
+        return read(*args)
+    except DataError as error:
+        return error
+
+
+def standing(output, counters):
+    """Return what a run that goes on from a checkpoint counts from: "frames", "events", "reports" and "part_seal".
+
+    They are the checkpoint's, or nothing where nothing at all of the earlier output stands beside it.
 
     Parameters
     ----------
-    run_dir : path
+    output : Output
     counters : dict
         The checkpoint's.
-    comm : communicator or None
 
     Raises
     ------
     DataError
-        When some of the earlier output is missing or damaged: nothing could be joined to it at the end.
+        When some of the earlier output is missing, damaged or another run's: nothing could be joined to it at the end.
     """
-    run_dir = Path(run_dir)
     asked = {name: int(counters.get(name, 0)) for name in COUNTED}
-    have = root_does(comm, run_dir, "looking at the earlier output", lambda: file_rows(run_dir))
-    listed = root_does(comm, run_dir, "listing parts", lambda: list_parts(run_dir / "parts"))
-    heads = [read_head(path, comm) for number, path in listed if number < counters.get("part", 0)]
-    if not heads and all(rows is None for rows in have.values()):
-        return dict.fromkeys(COUNTED, 0)
-    for earlier, later in zip(heads, heads[1:], strict=False):
-        if earlier.end != later.start:
-            raise DataError(f"{later.path}: does not begin where {earlier.path.name} ends; {advice(run_dir)}")
-    if heads and heads[-1].end != asked:
-        raise DataError(f"{heads[-1].path}: ends at {heads[-1].end}, the checkpoint counts {asked}; {advice(run_dir)}")
-    needed = heads[0].start if heads else asked
+    seal = counters.get("part_seal")
+    heads = [sound(head) for number, head in output.parts if number < counters.get("part", 0)]
+    if not heads and all(head is None for head in output.files.values()):
+        return dict.fromkeys(COUNTED, 0) | {"part_seal": ""}
+    require_chain(heads)
+    if heads:
+        last = heads[-1]
+        if last.end != asked or last.index != counters["part"] - 1:
+            raise DataError(f"{last.path}: ends at {last.end}, the checkpoint counts {asked}: a part is missing")
+        if seal and seal != last.seal:
+            raise DataError(f"{last.path}: is whole, but not the part that the checkpoint counts")
+    needed, link = (heads[0].start, heads[0].after) if heads else (asked, seal)
     for kind, counted in FILES.items():
-        if (have[kind] or 0) < needed[counted]:
-            raise DataError(f"{run_dir / kind}.h5: has {have[kind] or 0} {counted} of the {needed[counted]} that the "
-                            f"checkpoint counts on; {advice(run_dir)}")
-    return asked
+        if needed[counted]:
+            if output.files[kind] is None:
+                raise DataError(f"{kind}.h5 is missing, of which the checkpoint counts on {needed[counted]} {counted}")
+            sound(output.files[kind]).until(link, needed[counted])
+    return asked | {"part_seal": seal}
 
 
-def file_rows(run_dir):
-    """Return {kind: rows of the output file, None where there is none}; not collective."""
-    paths = {kind: Path(run_dir) / f"{kind}.h5" for kind in FILES}
-    return {kind: rows_in(path, kind) if path.exists() else None for kind, path in paths.items()}
+def sound(head):
+    """Return the head of a file or part, or raise the DataError that stands for it."""
+    if isinstance(head, DataError):
+        raise head
+    return head
 
 
 def advice(run_dir):
-    """Return what to do when earlier output is missing."""
-    return (f"go on from an older checkpoint, restore the file, or move the .h5 files and parts out of {run_dir} to go "
-            "on without them")
+    """Return what to do when no checkpoint can be gone on from."""
+    return (f"restore what is missing or damaged, move the .h5 files and parts out of {run_dir} to go on without them, "
+            "or start anew with 'hpcchain run' and another --output")
 
 
-def is_finished(run_dir, end, comm=None):
-    """Return whether a run directory's output is assembled, its last frame at the end time; collective."""
-    run_dir = Path(run_dir)
-    return root_does(comm, run_dir, "looking at the output", lambda: _is_finished(run_dir, end))
-
-
-def _is_finished(run_dir, end):
-    paths = [run_dir / f"{kind}.h5" for kind in ("trajectory", "observables")]
-    if list_parts(run_dir / "parts") or not all(path.exists() for path in paths):
+def is_finished(output, end, comm=None):
+    """Return whether a run's output is assembled, its last frame at the end time; collective."""
+    trajectory, observables = output.files["trajectory"], output.files["observables"]
+    if output.parts or not isinstance(trajectory, FileHead) or not isinstance(observables, FileHead):
         return False
-    with open_trajectory(paths[0]) as found:
-        return len(found) > 0 and float(found.time[-1]) == end
+    return root_does(comm, trajectory.path, "reading", lambda: _last_time(trajectory.path)) == end
+
+
+def _last_time(path):
+    with open_trajectory(path, checked=False) as found:
+        return float(found.time[-1]) if len(found) else None

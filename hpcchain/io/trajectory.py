@@ -133,15 +133,21 @@ class Trajectory:
 
 
 @contextmanager
-def open_trajectory(path):
+def open_trajectory(path, checked=True):
     """Yield the Trajectory in a trajectory.h5; frames are read one by one.
+
+    Parameters
+    ----------
+    path : path
+    checked : bool
+        False skips the seal, for a file whose seal has just been checked.
 
     Raises
     ------
     DataError
         When the file is missing, foreign or damaged.
     """
-    with files.reading(path, "trajectory") as file:
+    with files.reading(path, "trajectory", checked=checked) as file:
         static = {name: files.get(file, f"{GROUP}/{name}") for name in ("species", "molecule", "mass", "diameter")}
         edges = files.get(file, f"{GROUP}/box/edges/value")
         yield Trajectory(

@@ -127,6 +127,7 @@ class World(Single):
         return any(self.allgather(bool(flag)))
 
     def agree(self, outcome, patience=None):
+        """Return every rank's outcome, as `Single.agree`; asked by polling, so that one that never comes is noticed."""
         mine = array("q", outcome)
         theirs = array("q", bytes(8 * len(mine) * self.size))
         request = self._last_words.Iallgather(mine, theirs)

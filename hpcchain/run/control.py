@@ -4,12 +4,13 @@ import logging
 import math
 from pathlib import Path
 
-from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT
+from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
 from hpcchain.io.atomic import make_folder
 from hpcchain.io.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, prune
-from hpcchain.io.collective import together
+from hpcchain.io.collective import root_does, together
 from hpcchain.io.provenance import collect
+from hpcchain.model.overlap import bead_overlap
 from hpcchain.model.system import System
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
@@ -22,6 +23,8 @@ from hpcchain.run.schedule import Schedule
 from hpcchain.run.tally import Tally
 
 LOG = logging.getLogger("hpcchain.run")
+DEEP = 1e-3
+"""Overlap, relative to the contact distance, that no propagator leaves: with it a state is none that a run has had."""
 
 
 class Run:
@@ -95,6 +98,18 @@ class Run:
         except BaseException:
             self.recorder.abort()
             raise
+
+    def require_possible(self, path):
+        """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another."""
+        box, topology = self.system.box, self.system.topology
+        position, _, _ = brought_together(self.comm, topology, self.engine.ids, self.engine.frame(self.time))
+        pair = root_does(
+            self.mpi, path, "looking for overlaps", lambda: bead_overlap(box, topology, position, DEEP)
+        )
+        if pair is not None:
+            i, j, distance = pair
+            raise DataError(f"{path}: its state is impossible: at t {self.time:.6g} beads {i} and {j} are "
+                            f"{distance:.6g} apart, deep in one another; go on from another checkpoint")
 
     def _serve(self):
         """Write what is due now; a checkpoint at the end time is left to `_finish`."""

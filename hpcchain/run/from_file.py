@@ -43,9 +43,7 @@ def system_from_file(config, comm=None):
     """
     comm = comm or Single()
     path = config.initial.file
-    found = read_checkpoint(path, comm.mpi)
-    require_same_box(config, path, found.system.box)
-    topology = agreed_topology(config, path, found.system.topology)
+    found, topology = read_start(config, comm.mpi)
     system = replace(found.system, topology=topology)
     fresh = is_fresh(system.state)
     position, velocity, image = common_time(system, found.time, fresh, config, comm)
@@ -55,6 +53,20 @@ def system_from_file(config, comm=None):
     state = State.at_rest_clock(position, velocity)
     state.image[:] = image
     return System(system.box, topology, state, build_physics(config, topology, velocity))
+
+
+def read_start(config, mpi=None):
+    """Return the Checkpoint in initial.file and its topology with the input's names; collective.
+
+    Raises
+    ------
+    DataError, ConfigError
+        As `system_from_file`, which also looks at the beads' places.
+    """
+    path = config.initial.file
+    found = read_checkpoint(path, mpi)
+    require_same_box(config, path, found.system.box)
+    return found, agreed_topology(config, path, found.system.topology)
 
 
 def is_fresh(state):

@@ -26,11 +26,13 @@ class Recorder:
     Attributes
     ----------
     counters : dict
-        "part": number of the next part; "frames", "events", "reports": totals of the closed parts.
+        "part": number of the next part; "frames", "events", "reports": totals of the closed parts; "part_seal": that of
+        the last, "" when there is none, None where it is not known (see `hpcchain.io.lineage`).
     """
 
     def __init__(self, folder, comm, system, counters, log_events):
         self.counters = {name: int(counters.get(name, 0)) for name in ("part", *COUNTED)}
+        self.counters["part_seal"] = counters.get("part_seal") if counters else ""
         self.log_events = log_events
         self._folder, self._comm, self._system = Path(folder), comm, system
         self._part = None
@@ -65,6 +67,6 @@ class Recorder:
 
     def assemble(self, provenance):
         """Bring the output files up to the last closed part, and remove the parts."""
-        counters = {name: self.counters[name] for name in COUNTED}
-        assemble(self._folder, self._comm, self._system.topology, self._system.box, counters, provenance=provenance)
+        topology, box = self._system.topology, self._system.box
+        assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance)
 

@@ -17,6 +17,7 @@ from hpcchain.sector.layout import (
     BOOK_SERIAL,
     BOOK_VIRIAL,
     BOOK_WINDOWED,
+    COLLOCATION,
     GROWTH,
     GROWTH_RATE,
     INVERSE,
@@ -442,7 +443,7 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
             keep_velocities(s.work, offset[k], mol[group[k], MOL_TILES])
     if found > 1 and others and tied_impulses(
         s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found, par[RESTITUTION], s.kicks,
-        matrix, sizes,
+        matrix, sizes, _lost_in_ties(s, group, offset, contacts, found, ticks, rest),
     ) == 0:  # fmt: skip
         s.count[8] += 1
         _keep_used(group, members, contacts, found)
@@ -472,6 +473,25 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         s.book[BOOK_SERIAL] += 1
         new_segment(s, offset[k], group[k], ticks, rest, s.book[BOOK_SERIAL], depth)
     return members
+
+
+@kernel
+def _lost_in_ties(s, group, offset, contacts, found, ticks, rest):
+    """Return the energy that putting the molecules of tied contacts on their bonds took, summed in the contacts' order.
+
+    Members without a contact do not count, nor does the order in which lists name them. Those moved by collocation, the
+    only ones that lose any, are brought once more: ties are rare.
+    """
+    lost = 0.0
+    if s.stepper is not None:
+        for k in range(2 * found):
+            g = contacts[k >> 1, 2 * (k & 1)]
+            seen = g < 0 or s.mol[group[g], MOL_SOLVER] != COLLOCATION
+            for e in range(k):
+                seen = seen or contacts[e >> 1, 2 * (e & 1)] == g
+            if not seen:
+                lost += _bring(s, offset[g], group[g], ticks, rest)
+    return lost
 
 
 @kernel

@@ -95,7 +95,11 @@ def test_the_command_finds_them_equal_and_a_changed_bit(place):
     command(["compare", "whole/trajectory.h5", "copy.h5"], place)
     import h5py
 
+    from hpcchain.io.seal import seal
+
     with h5py.File(copy, "r+") as file:
         value = file["particles/trajectory/velocity/value"]
         value[-1, -1, 2] = np.nextafter(value[-1, -1, 2], 9.0)
+    command(["compare", "whole/trajectory.h5", "copy.h5"], place, code=65)
+    seal(copy)
     command(["compare", "whole/trajectory.h5", "copy.h5"], place, code=1)

@@ -11,7 +11,9 @@ import pytest
 from launching import run_python
 from mixtures import to_toml
 from run_folders import (
+    EVERY,
     PATIENCE,
+    checkpoint,
     checkpoint_times,
     command,
     difference,
@@ -19,59 +21,29 @@ from run_folders import (
     inode,
     leftovers,
     log_rows,
+    run,
     run_here,
+    same,
     start,
+    tables,
     wait_for,
     write_input,
 )
 from run_folders import resume_here as resume
 
 from hpcchain import simulation
+from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
-from hpcchain.io.checkpoint_store import list_checkpoints
 from hpcchain.io.events import read_events
 from hpcchain.io.observables import read
 from hpcchain.run.recorder import Recorder
-
-EVERY = ("trajectory", "events", "observables")
-
-
-def tables(**sections):
-    """Return the input of a small dense box: some 400 contacts in 4 time units."""
-    found = {
-        "box": {"size": [5.0, 5.0, 5.0], "boundary": ["periodic", "wall", "periodic"]},
-        "molecule": [{"kind": "monomer", "count": 20}, {"kind": "chain", "beads": 4, "count": 5, "mass": 2.0}],
-        "run": {"end_time": 4.0},
-        "output": {"frame_every": 0.5, "report_every": 0.5, "checkpoint_every": 1.0, "events": True},
-    }
-    return {name: section | sections.get(name, {}) if isinstance(section, dict) else section
-            for name, section in found.items()}  # fmt: skip
-
-
-def run(folder, resume=None, until=None, **sections):
-    """Run the input in a folder, in this process, and return the folder."""
-    folder.parent.mkdir(exist_ok=True)
-    path = write_input(folder.parent / f"{folder.name}.toml", tables(**sections))
-    return run_here(path, folder, resume, until)
-
-
-def checkpoint(folder, number):
-    """Return the path of a run's n-th latest checkpoint."""
-    return list_checkpoints(folder / "checkpoints")[number][1]
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The uninterrupted run."""
     return run(tmp_path_factory.mktemp("folders") / "whole")
-
-
-def same(folder, whole, names=EVERY):
-    """Whether a run directory holds what the uninterrupted one does, log included."""
-    logs = [[{k: v for k, v in row.items() if k in ("time", "events", "energy_error")} for row in log_rows(place)]
-            for place in (folder, whole)]  # fmt: skip
-    return difference(folder, whole, names) is None and logs[0] == logs[1] and leftovers(folder) == []
 
 
 def test_the_output_directory_holds_what_it_should(whole):
@@ -210,52 +182,12 @@ def test_what_is_asked_amiss_is_refused_and_changes_nothing(tmp_path):
         (lambda: run(folder, resume="auto", until=1.0), UsageError, "past the end time 1.0"),
         (lambda: resume(tmp_path / "none"), DataError, "no such file"),
         (lambda: resume(tmp_path), DataError, "there is none"),
-        (lambda: resume(folder / "trajectory.h5", output=tmp_path / "b"), DataError, "not a checkpoint"),
+        (lambda: resume(folder / "trajectory.h5", output=tmp_path / "b"), DataError, "where 'checkpoint' is needed"),
     ]:
         with pytest.raises(error, match=words):
             attempt()
     assert kept == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert not (tmp_path / "b").exists()
-
-
-def test_a_damaged_checkpoint_is_passed_over(tmp_path, whole):
-    folder = run(tmp_path / "a", until=2.8)
-    flip(checkpoint(folder, 0))
-    with pytest.raises(DataError, match="checksum"):
-        resume(checkpoint(folder, 0), until=4.0)
-    run(folder, resume="auto")
-    assert same(folder, whole, ("trajectory", "events"))
-
-
-def test_all_checkpoints_damaged(tmp_path):
-    folder = run(tmp_path / "a", until=1.2)
-    for _, path in list_checkpoints(folder / "checkpoints"):
-        flip(path)
-    for attempt in (lambda: resume(folder, until=4.0), lambda: run(folder, resume="auto")):
-        with pytest.raises(DataError, match="none of the 2 can be read"):
-            attempt()
-
-
-def test_missing_or_damaged_output_is_found_before_anything_is_computed(tmp_path):
-    folder = run(tmp_path / "a", until=1.2)
-    content = (folder / "trajectory.h5").read_bytes()
-    (folder / "trajectory.h5").unlink()
-    with pytest.raises(DataError, match="trajectory.h5: has 0 frames of the 3"):
-        resume(folder, until=2.0)
-    (folder / "trajectory.h5").write_bytes(content[:2000])
-    with pytest.raises(DataError, match="trajectory.h5"):
-        resume(folder, until=2.0)
-    for name in EVERY:
-        (folder / f"{name}.h5").unlink()
-    resume(folder, until=2.0)
-    assert frame_times(folder) == [1.5, 2.0]
-
-
-def flip(path):
-    """Change one bit in the middle of a file."""
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 4
-    path.write_bytes(data)
 
 
 def test_a_torn_log_is_mended(tmp_path, whole):
@@ -284,6 +216,30 @@ def test_the_start_from_a_checkpoint_at_its_time(tmp_path, whole):
     old, new = log_rows(whole)[6], log_rows(folder)[0]
     assert (old["time"], new["time"]) == (3.0, 0.0)
     assert abs(new["energy"] / old["energy"] - 1.0) < 1e-12
+
+
+@pytest.mark.parametrize("molecules", ["named", "left out"])
+def test_check_counts_what_is_in_a_start_file(tmp_path, whole, capsys, molecules):
+    content = tables() | {"initial": {"method": "file", "file": str(checkpoint(whole, 1))}}
+    if molecules == "left out":
+        del content["molecule"]
+    path = write_input(tmp_path / "in.toml", content)
+    assert main(["check", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "# 40 beads, 15 bonds, 25 molecules\n" in said and "plus 81.9 kB" in said
+    write_input(path, content | {"box": {"size": [5.0, 5.0, 5.5], "boundary": ["periodic", "wall", "periodic"]}})
+    assert main(["check", str(path)]) == 78 and "box.size" in capsys.readouterr().err
+    (tmp_path / "bad.h5").write_bytes(checkpoint(whole, 1).read_bytes()[:-9])
+    write_input(path, content | {"initial": {"method": "file", "file": "bad.h5"}})
+    assert main(["check", str(path)]) == 65 and "bad.h5: damaged" in capsys.readouterr().err
+
+
+def test_check_refuses_an_impossible_explicit_start(tmp_path, capsys):
+    places = {"positions": [[1.0, 1.0, 1.0], [1.5, 1.0, 1.0]], "velocities": [[0.0] * 3] * 2}
+    molecule = [{"kind": "monomer", "count": 2} | places]
+    path = write_input(tmp_path / "in.toml", tables() | {"molecule": molecule, "initial": {"method": "explicit"}})
+    assert main(["check", str(path)]) == 78
+    assert "beads 0 and 1 overlap" in capsys.readouterr().err
 
 
 def run_from(folder, content):

@@ -180,7 +180,7 @@ class Bench:
             0 if b is None else b[1], np.asarray(n, float), growth, restitution, self.s.kicks, lost,
         )  # fmt: skip
 
-    def tied(self, contacts, normals, growths=None, restitution=1.0):
+    def tied(self, contacts, normals, growths=None, restitution=1.0, lost=0.0):
         """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
         touched = sorted({side[0] for pair in contacts for side in pair if side is not None})
         group, offset = np.zeros((2, MOST_MEMBERS), dtype=np.int64)
@@ -195,7 +195,7 @@ class Bench:
         sizes = np.zeros(MOST_TIES)
         status = impulse_kernels.tied_impulses(
             self.work, self.s.mol, self.s.graph, group, offset, len(touched), table, n, g, len(contacts), restitution,
-            self.s.kicks, np.zeros((MOST_TIES, MOST_TIES)), sizes,
+            self.s.kicks, np.zeros((MOST_TIES, MOST_TIES)), sizes, lost,
         )  # fmt: skip
         return status, sizes[: len(contacts)]
 

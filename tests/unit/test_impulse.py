@@ -238,12 +238,37 @@ def test_several_contacts_keep_the_energy():
     assert totals(bench)[0] == pytest.approx(energy, rel=1e-12)
 
 
-def test_one_contact_among_ties_is_the_single_one():
+@pytest.mark.parametrize("restitution", [1.0, 0.5, 0.0])
+@pytest.mark.parametrize("lost", [1e-3, 0.1, -1e-3])
+@pytest.mark.parametrize("case", CASES)
+def test_several_contacts_give_back_what_was_lost(case, lost, restitution):
+    """All impulses grow by one factor; relative to E of lost = 0 the energy is that much higher, momentum as before."""
+    molecules_here, contacts = (random_chain(9, 8), random_chain(12, 9)), CASES[case]
+    rng = np.random.default_rng(2)
+    normals = np.array([unit(rng.normal(size=3)) for _ in contacts])
+    plain, other = Bench(*molecules_here), Bench(*molecules_here)
+    _, before = totals(plain)
+    (status, sizes), (status_other, sizes_other) = (
+        plain.tied(contacts, normals, None, restitution), other.tied(contacts, normals, None, restitution, lost)
+    )
+    assert status == status_other == 0
+    factor = sizes_other / sizes
+    np.testing.assert_allclose(factor, factor[0], rtol=1e-12)
+    assert (factor[0] > 1.0) == (lost > 0.0)
+    if restitution > 0.0 or lost > 0.0:
+        assert totals(other)[0] - totals(plain)[0] == pytest.approx(lost, abs=1e-12)
+    if "wall" not in case:
+        np.testing.assert_allclose(totals(other)[1], before, atol=1e-11)
+    assert_bonds(other)
+
+
+@pytest.mark.parametrize("lost", [0.0, 1e-2])
+def test_one_contact_among_ties_is_the_single_one(lost):
     one, two = random_chain(9, 10), random_chain(5, 11)
     n = unit(two[2][1] - one[2][8])
     single, tied = Bench(one, two), Bench(one, two)
-    size = single.single((0, 8), (1, 1), n)
-    status, sizes = tied.tied([((0, 8), (1, 1))], [n])
+    size = single.single((0, 8), (1, 1), n, lost=lost)
+    status, sizes = tied.tied([((0, 8), (1, 1))], [n], lost=lost)
     assert status == 0 and sizes[0] == pytest.approx(size, rel=1e-13)
     for k in range(2):
         np.testing.assert_allclose(tied.velocity(k), single.velocity(k), atol=1e-13)

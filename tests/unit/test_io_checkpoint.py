@@ -263,7 +263,7 @@ def test_the_newest_good_checkpoint_is_found_and_the_refused_are_told(tmp_path, 
     assert found == tmp_path / checkpoint_name(3.0)
     assert read_time(found) == 3.0
     assert [path for path, _ in refused] == [newest]
-    assert "damaged or truncated" in refused[0][1]
+    assert "damaged, truncated" in refused[0][1]
 
 
 def test_a_renamed_checkpoint_does_not_pass_for_a_later_one(tmp_path, system):

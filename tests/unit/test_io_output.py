@@ -196,7 +196,9 @@ def test_a_part_that_was_never_closed_is_a_leftover(tmp_path, system):
 def test_a_part_tells_what_it_covers(tmp_path, system):
     counters = write_parts(tmp_path, system, 0, 2)
     head = read_head(list_parts(tmp_path / "parts")[1][1])
-    assert (head.index, head.start, head.end, head.count("events")) == (1, *counters, 15)
+    totals = [{name: count[name] for name in NONE} for count in counters]
+    assert (head.index, head.start, head.end, head.count("events")) == (1, *totals, 15)
+    assert [head.after, head.seal] == [count["part_seal"] for count in counters]
 
 
 def test_reports_with_other_names_are_refused(tmp_path, system):

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from io_samples import events_between, frame_of, system_of
 
 from hpcchain.errors import DataError, UsageError
+from hpcchain.io import seal
 from hpcchain.io.assemble import assemble
 from hpcchain.io.checkpoint import write_checkpoint
 from hpcchain.io.compare import compare
@@ -49,8 +50,10 @@ def checkpoint(path, system, counters=None, text="x", time=1.0):
 
 
 def edit(path, name, index, value):
+    """Change a number in a file and seal it again: what a run with another result would have written."""
     with h5py.File(path, "r+") as file:
         file[name][index] = value
+    seal.seal(path)
 
 
 def test_equal_checkpoints_have_no_difference_wherever_they_come_from(tmp_path, system):

@@ -1,0 +1,50 @@
+"""Whether every file of a run directory is whole, and from which checkpoint the run would go on."""
+
+from pathlib import Path
+
+from hpcchain.errors import DataError
+from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid
+from hpcchain.io.inspect import info
+from hpcchain.io.lineage import FileHead
+from hpcchain.io.standing import standing, survey
+
+
+def verify(path):
+    """Check every byte of a run directory's files, or of one file; return a line for each file.
+
+    Parameters
+    ----------
+    path : path
+        A directory in which no run is going on, or one of our files.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    DataError
+        When something is missing, foreign or damaged: the message names the first such file, says how many there are,
+        and from which checkpoint the run can go on all the same.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return info(path).splitlines()
+    output = survey(path)
+    checkpoints = list_checkpoints(path / "checkpoints")
+    newest, refused = newest_valid(path / "checkpoints", None, lambda counters: standing(output, counters))
+    problems = [str(problem) for problem in output.problems()] + [why for _, why in refused]
+    if problems:
+        way = f"the run can go on from {newest}" if newest else "no checkpoint can be gone on from"
+        more = f", the first of {len(problems)} problems" if len(problems) > 1 else ""
+        raise DataError(f"{problems[0]}{more}; {way}")
+    if not checkpoints and not any(output.files.values()):
+        raise DataError(f"{path}: no run's directory: it has neither checkpoints nor output files")
+    lines = [_line(f"{kind}.h5", head) for kind, head in output.files.items() if head is not None]
+    lines += [_line(f"parts/{head.path.name}", head) for _, head in output.parts]
+    return lines + [f"checkpoints/{newest.name}: whole, the newest of {len(checkpoints)}"] if newest else lines
+
+
+def _line(name, head):
+    rows = f"{head.rows} rows" if isinstance(head, FileHead) else f"{head.count('frames')} frames"
+    return f"{name}: whole, {rows}"
