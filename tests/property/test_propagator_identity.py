@@ -1,4 +1,4 @@
-"""Every variant, solver and contact search of collocation on ranks: the same bits as on one, also after restarts."""
+"""Propagators, their variants, solvers and contact searches on ranks: the same bits as on one, also after restarts."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,26 @@ WAYS = {
     "paper": {"variant": "paper"},
     "paper nested": {"variant": "paper", "contact_search": "nested", "stages": 5},
     "twelve stages": {"stages": 12},
+    "rattle": {"name": "rattle", "step": 0.05},
+    "rattle bisection": {"name": "rattle", "step": 0.02, "contact_search": "bisection", "solver": "sweeping"},
+    "variational": {"name": "variational", "step": 0.05},
+    "each its own": {"name": "taylor"},
 }
+OWN = [
+    None,
+    {"name": "variational", "step": 0.04, "solver": "null-space"},
+    {"stages": 5, "name": "collocation", "step": 0.07, "contact_search": "nested"},
+    {"name": "rattle", "step": 0.03, "contact_search": "bisection"},
+    {"name": "collocation", "stages": 3, "step": 0.05, "variant": "index1"},
+    None,
+    {"name": "variational", "step": 0.05, "collision": "exact"},
+]
+"""For "each its own": a propagator per molecule kind; monomers and the second chain are left to the general one."""
 END = 1.5
 
 
 def start(folder, keys):
-    """Return a small periodic box of chains, a ring, a star and monomers moved by collocation."""
+    """Return a small periodic box of chains, a ring, a star and monomers, moved by collocation unless keys say how."""
     tables = {
         "box": {"size": [7.0, 6.5, 6.0]},
         "molecule": [
@@ -33,9 +47,14 @@ def start(folder, keys):
             {"kind": "star", "arms": 3, "arm_beads": 2, "count": 1},
         ],
         "initial": {"seed": 3},
-        "propagator": {"name": "collocation", "stages": 4, "step": 0.05} | keys,
+        "propagator": keys if "name" in keys else {"name": "collocation", "stages": 4, "step": 0.05} | keys,
         "run": {"end_time": END},
     }
+    if keys.get("name") == "taylor":
+        tables["molecule"] += [{"kind": "chain", "beads": 5, "count": 3}, {"kind": "chain", "beads": 2, "count": 6}]
+        tables["box"] = {"size": [7.5, 7.0, 6.5]}
+        for kind, own in zip(tables["molecule"], OWN, strict=True):
+            kind |= {"propagator": own} if own else {}
     path = folder / "in.toml"
     path.write_text(to_toml(tables))
     return grown_system(load_config(path))
