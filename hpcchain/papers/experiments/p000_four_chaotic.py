@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator, chaotic
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.result import Result, Table
+from hpcchain.papers.single_chain import chaotic
 
 NAME = "000-four-chaotic"
 TITLE = "four beads in a box, chaotic motion: contacts in quick succession and the energy (Figs 11, 12)"

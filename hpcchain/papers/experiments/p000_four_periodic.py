@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator, periodic
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.result import Result, Table
+from hpcchain.papers.single_chain import periodic
 
 NAME = "000-four-periodic"
 TITLE = "four beads in a box, two contacts at once (Figs 9, 10)"

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator, null_space, trimer
+from hpcchain.papers.collisions import Integrator
+from hpcchain.papers.null_space import null_space
 from hpcchain.papers.result import Result, Table
+from hpcchain.papers.single_chain import trimer
 
 NAME = "000-trimer-condition"
 TITLE = "condition numbers with multipliers and in the null space (Fig 7)"

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator, trimer
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.result import Result, Table
+from hpcchain.papers.single_chain import trimer
 
 NAME = "000-trimer-energy"
 TITLE = "the trimer over 10 collisions: energy, gap, Newton iterations, dampings (Fig 5)"

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator, trimer
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.result import Result, Table
+from hpcchain.papers.single_chain import trimer
 
 NAME = "000-trimer-envelope"
 TITLE = "the trimer's energy over 10,000 collisions at three steps (Fig 6)"

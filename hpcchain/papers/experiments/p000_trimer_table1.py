@@ -4,9 +4,10 @@ import time
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator, trimer
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.exact import EXACT_FIRST, EXACT_PERIOD
 from hpcchain.papers.result import Result, Table, number
+from hpcchain.papers.single_chain import trimer
 
 NAME = "000-trimer-table1"
 TITLE = "the intracolliding trimer: unknowns, condition, energy, contact times (Table 1)"

@@ -13,7 +13,7 @@ WAYS = {"printed": ("paper", True), "sound": ("index2", False)}
 
 def run(quick):
     """Return the errors over time: as printed with nested intervals, and index2 with the contact's root."""
-    from hpcchain.papers.chains import NESTED, ROOT
+    from hpcchain.papers.kernel_collocation import NESTED, ROOT
     from hpcchain.papers.trimers import two
 
     duration = 50.0 if quick else 1000.0
