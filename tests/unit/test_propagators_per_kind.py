@@ -14,7 +14,7 @@ from hpcchain.model.start import build_system
 from hpcchain.model.system import System
 from hpcchain.sector.engine import Engine
 from tests.unit import twins
-from tests.unit.test_collocation_engine import bits
+from tests.unit.solved import bits
 
 TAYLOR = {"name": "taylor"}
 RATTLE = {"name": "rattle", "step": 0.05}
