@@ -69,3 +69,25 @@ def test_ranks_and_restarts_leave_no_trace(way, tmp_path):
     require_same(one, parallel(system, END, 3, shell=0.3), f"{way} on 3 ranks")
     parts = in_stages(system, [(0.6123, 2, {}), (1.1, 0, {}), (END, 3, {})])
     require_same(one, parts, f"{way}, stopped twice")
+
+
+def test_rods_of_50_beads_mix_with_chains(tmp_path):
+    """Longer than a sector is wide: the same bits on ranks, and they have met chains."""
+    tables = {
+        "box": {"size": [21.0, 11.0, 10.0]},
+        "molecule": [
+            {"kind": "rod", "beads": 50, "count": 3, "bond_length": 0.4, "diameter": 0.4, "mass": [1.0, *[0.2] * 49]},
+            {"kind": "chain", "beads": 5, "count": 40},
+            {"kind": "monomer", "count": 60},
+        ],
+        "initial": {"seed": 4},
+        "run": {"end_time": END},
+    }
+    path = tmp_path / "in.toml"
+    path.write_text(to_toml(tables))
+    system = grown_system(load_config(path))
+    one = serial(system, END)
+    first, second = one.events["bead"].T
+    assert np.sum((first < 150) & (second >= 150) & (second < 350)) > 10
+    require_same(one, parallel(system, END, 2, shell=0.3), "rods on 2 ranks")
+    require_same(one, parallel(system, END, 3, times=[0.7]), "rods on 3 ranks")
