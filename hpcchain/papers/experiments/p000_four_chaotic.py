@@ -20,7 +20,7 @@ def run(quick):
         relative = energy / energy[0] - 1
         beads = sum(map(len, record.contacts)) - walls
         table.add(f"h = {step}: contacts with walls, with beads", "1000 in all", f"{walls}, {beads}",
-                  "fewer nodes at h = .1, for time; their order is chaotic")
+                  f"{sum(map(len, record.contacts))} here; which they are is chaotic")
         quick_ones = str(int(np.sum(np.diff(times) < step)))
         table.add(f"h = {step}: contacts within one step of the last", "some", quick_ones,
                   "each adds its own time and g_c = 0 to (16)")
