@@ -160,26 +160,20 @@ def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
 @kernel
 def graph_solve(gs, go, fac, fo, rhs, ro):
     """Solve T mu = rhs in place with the factorisation of `graph_factor`; dropped multipliers are 0."""
-    entry = fo + 2 * gs[go + STRIDE]
-    graph_substitute(gs, go, fac, fo, entry, entry, rhs, ro)
-
-
-@kernel
-def graph_substitute(gs, go, fac, fo, lower, upper, rhs, ro):
-    """Solve L D U mu = rhs in place: inverse pivots from fo on, L by columns from `lower`, U by rows from `upper`."""
     nb = gs[go + BONDS]
+    entry = fo + 2 * gs[go + STRIDE]
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
     order = go + gs[go + ORDER]
     for k in range(nb):
         value = rhs[ro + gs[order + k]]
         for p in range(gs[column + k], gs[column + k + 1]):
-            rhs[ro + gs[row + p]] -= fac[lower + p] * value
+            rhs[ro + gs[row + p]] -= fac[entry + p] * value
     for k in range(nb - 1, -1, -1):
         bond = gs[order + k]
         value = rhs[ro + bond] * fac[fo + bond]
         for p in range(gs[column + k], gs[column + k + 1]):
-            value -= fac[upper + p] * rhs[ro + gs[row + p]]
+            value -= fac[entry + p] * rhs[ro + gs[row + p]]
         rhs[ro + bond] = value
 
 
