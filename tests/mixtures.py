@@ -146,5 +146,12 @@ def to_toml(tables):
     for name, section in tables.items():
         for table in section if isinstance(section, list) else [section]:
             header = f"[[{name}]]" if isinstance(section, list) else f"[{name}]"
-            parts.append("\n".join([header, *(f"{key} = {json.dumps(value)}" for key, value in table.items())]))
+            parts.append("\n".join([header, *(f"{key} = {toml_value(value)}" for key, value in table.items())]))
     return "\n\n".join(parts) + "\n"
+
+
+def toml_value(value):
+    """Return a value as TOML; a dict as a table on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml_value(entry)}" for key, entry in value.items()) + " }"
+    return json.dumps(value)

@@ -30,7 +30,7 @@ def check(config):
         A complete input.
     """
     check_method(config)
-    check_propagator(config)
+    check_propagator(config.propagator, "propagator", [kind for kind in config.molecules if kind.propagator is None])
     if config.beads > MOST_BEADS:
         raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")
     for index, kind in enumerate(config.molecules):
@@ -44,6 +44,8 @@ def check(config):
             check_ring(kind, place)
         if kind.is_line:
             check_rod(kind, place, config.box)
+        if kind.propagator is not None:
+            check_own(kind, place)
     if config.molecules:
         check_box(config)
         check_packing(config)
@@ -58,22 +60,30 @@ def check_method(config):
         raise Wrong(f'initial.file: means nothing for method "{method}"; set initial.method = "file" or remove it')
 
 
-def check_propagator(config):
-    """Check that the propagator has what it needs."""
-    if config.propagator.name != "taylor" and config.propagator.step is None:
-        raise Wrong(f'propagator.step: is missing; "{config.propagator.name}" needs the longest segment [time]')
-    name, solver, search = config.propagator.name, config.propagator.solver, config.propagator.contact_search
+def check_own(kind, place):
+    """Check a kind's own propagator."""
+    if kind.beads == 1 or kind.is_line:
+        what = "single beads" if kind.beads == 1 else "rods"
+        raise Wrong(f"{place}.propagator: means nothing for {what}, which fly exactly; remove it")
+    check_propagator(kind.propagator, f"{place}.propagator", [kind])
+
+
+def check_propagator(propagator, place, kinds):
+    """Check that a propagator has what it needs to move the molecules of some kinds."""
+    name, solver, search = propagator.name, propagator.solver, propagator.contact_search
+    if name != "taylor" and propagator.step is None:
+        raise Wrong(f'{place}.step: is missing; "{name}" needs the longest segment [time]')
     if name == "collocation":
         try:
-            solver_for(config.propagator.variant, config.propagator.stage_solver)
+            solver_for(propagator.variant, propagator.stage_solver)
         except ConfigError as error:
-            raise Wrong(str(error)) from error
+            raise Wrong(f"{place}.{str(error).removeprefix('propagator.')}") from error
     if name in SOLVERS and solver not in SOLVERS[name]:
-        raise Wrong(f'propagator.solver: "{solver}" is not for "{name}"; choose {", ".join(SOLVERS[name])}')
-    if solver == "null-space" and any(kind.beads > 1 and kind.bond_count >= kind.beads for kind in config.molecules):
-        raise Wrong('propagator.solver: "null-space" moves molecules without rings only; choose "tridiagonal"')
+        raise Wrong(f'{place}.solver: "{solver}" is not for "{name}"; choose {", ".join(SOLVERS[name])}')
+    if solver == "null-space" and any(kind.beads > 1 and kind.bond_count >= kind.beads for kind in kinds):
+        raise Wrong(f'{place}.solver: "null-space" moves molecules without rings only; choose "tridiagonal"')
     if name in SEARCHES and search not in SEARCHES[name]:
-        raise Wrong(f'propagator.contact_search: "{search}" is not for "{name}"; choose {", ".join(SEARCHES[name])}')
+        raise Wrong(f'{place}.contact_search: "{search}" is not for "{name}"; choose {", ".join(SEARCHES[name])}')
 
 
 def check_lists(kind, place):

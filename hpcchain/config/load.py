@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from hpcchain.config import sections
@@ -86,8 +87,9 @@ def resolve(table, name):
     if initial["file"] is not None:
         initial["file"] = os.path.abspath(os.path.join(os.path.dirname(name), initial["file"]))
     read["initial"] = sections.InitialSection(**initial)
-    check_propagator_keys(table, read["propagator"].name)
+    check_propagator_keys(table.get("propagator", {}), read["propagator"].name, "propagator")
     molecules = read_molecules(table.get("molecule"), read["initial"].method, read_section)
+    molecules = tuple(own_propagator(kind, read["propagator"], i) for i, kind in enumerate(molecules))
     return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
 
 
@@ -141,8 +143,23 @@ def unknown(name, section, prefix):
     return f"{prefix}{text}: unknown key; the nearest valid key is {hint}"
 
 
-def check_propagator_keys(table, propagator):
-    """Raise Wrong for a key of [propagator] that the chosen propagator does not have."""
+def check_propagator_keys(given, propagator, place):
+    """Raise Wrong for a key of a propagator's table, called `place`, that the chosen propagator does not have."""
     for key, names in PROPAGATOR_KEYS.items():
-        if key in table.get("propagator", {}) and propagator not in names:
-            raise Wrong(f'propagator.{key}: means nothing for "{propagator}", only for {", ".join(names)}; remove it')
+        if key in given and propagator not in names:
+            raise Wrong(f'{place}.{key}: means nothing for "{propagator}", only for {", ".join(names)}; remove it')
+
+
+def own_propagator(kind, default, index):
+    """Return a molecule kind with the table of its own propagator made a PropagatorSection.
+
+    Keys left out are those of `default`, the input's [propagator], where the name is the same, else the defaults.
+    """
+    given, place = kind.propagator, f"molecule[{index}].propagator"
+    if given is None:
+        return kind
+    values = read_section(given, "propagator", place)
+    if given.get("name", default.name) == default.name:
+        values = asdict(default) | {key: values[key] for key in given}
+    check_propagator_keys(given, values["name"], place)
+    return replace(kind, propagator=sections.PropagatorSection(**values))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hpcchain.config.values import Choice, Each, Fixed, Flag, Integer, Number, NumberOrList, Rows, Text
+from hpcchain.config.values import Choice, Each, Fixed, Flag, Inline, Integer, Number, NumberOrList, Rows, Text
 
 
 class _Required:
@@ -66,6 +66,9 @@ KEYS = (
     Key("molecule", "bonds", Rows(2, whole=True), ABSENT, "graph: pairs of bonded beads, counted from 0"),
     Key("molecule", "self_contact", Flag(), True,
         "whether beads of one molecule collide with each other; those of a rod never do"),
+    Key("molecule", "propagator", Inline("propagator"), ABSENT,
+        "this kind's own, for example { name = \"rattle\", step = 0.05 }; keys left out are those of [propagator] if "
+        "it has the same name, else the defaults"),
     Key("molecule", "positions", Rows(3), ABSENT, "explicit start: count × beads rows [length]"),
     Key("molecule", "velocities", Rows(3), ABSENT, "explicit start: count × beads rows [length / time]"),
     Key("initial", "method", Choice(("grow", "explicit", "file")), "grow",

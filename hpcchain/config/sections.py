@@ -19,7 +19,8 @@ class MoleculeSection:
     """One [[molecule]]: `count` equal molecules of `beads` beads.
 
     `bond_length`, `diameter` and `mass` are one number for all or a tuple; `bonds` is an (n, 2) int64 array for a
-    graph and else None; `positions` and `velocities` are (count * beads, 3) float64 arrays or None.
+    graph and else None; `propagator` is the kind's own PropagatorSection or None; `positions` and `velocities` are
+    (count * beads, 3) float64 arrays or None.
     """
 
     name: str
@@ -33,6 +34,7 @@ class MoleculeSection:
     arm_beads: int | None
     bonds: np.ndarray | None
     self_contact: bool
+    propagator: object
     positions: np.ndarray | None
     velocities: np.ndarray | None
 
@@ -89,7 +91,6 @@ class PropagatorSection:
     contact_interval: float
     solver: str
     collision: str
-    contact_search: str
     step: float | None
     tolerance: float
 

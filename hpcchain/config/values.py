@@ -157,6 +157,24 @@ class Fixed:
 
 
 @dataclass(frozen=True)
+class Inline:
+    """A table whose keys are those of a section."""
+
+    section: str
+
+    @property
+    def text(self):
+        """The kind of value in words."""
+        return f"table of [{self.section}] keys"
+
+    def read(self, value):
+        """Return the table as it is; its keys are read by whoever knows the section."""
+        if not isinstance(value, dict):
+            raise Wrong(f"{shown(value)} is not a table; write {{ name = ... }} with the keys of [{self.section}]")
+        return value
+
+
+@dataclass(frozen=True)
 class Flag:
     """true or false."""
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 
 from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
+from hpcchain.config.sections import PropagatorSection
 
 
 def to_toml(config):
@@ -41,12 +42,13 @@ def skip_for(record):
 
 def section_text(header, section, record, skip=()):
     """Return one section with its header; keys that are not set are left out."""
-    lines = [header]
-    for name in keys_of(section):
-        value = getattr(record, name)
-        if value is not None and name not in skip:
-            lines.append(f"{name} = {value_text(value)}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([header, *assignments(section, record, skip)]) + "\n"
+
+
+def assignments(section, record, skip=()):
+    """Return a list of "key = value" for the keys of a section that are set and not to be skipped."""
+    values = {name: getattr(record, name) for name in keys_of(section) if name not in skip}
+    return [f"{name} = {value_text(value)}" for name, value in values.items() if value is not None]
 
 
 def value_text(value):
@@ -58,6 +60,8 @@ def value_text(value):
     if isinstance(value, np.ndarray):
         rows = ",\n".join("    " + repr(row) for row in value.tolist())
         return f"[\n{rows},\n]" if len(value) else "[]"
+    if isinstance(value, PropagatorSection):
+        return "{ " + ", ".join(assignments("propagator", value, skip_for(value))) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(value_text(entry) for entry in value) + "]"
     return repr(value)

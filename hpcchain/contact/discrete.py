@@ -6,16 +6,20 @@ and bonds; kappa is the root near 1 of
 
     sum_molecules |V(v + kappa (v+ - v))|_M^2 / 2 = energy that the steps before had, less what restitution takes,
 
-V being the discrete velocity of each molecule's next step, over tau to its own grid. Newton starts at kappa = 1, the
-reflected velocity (from kappa = 0 it would find the root that goes through the contact), on the branch where the energy
-rises with kappa. Below LEAST the beads would not part. Where there is no such root, as near grazing with a step after
-the contact that is longer than the one before (NUMERICS 1), the exact impulse is taken.
+V being the discrete velocity of each molecule's next step, over tau to its own grid. Where molecules of several
+propagators collide, the law is that of the contact as soon as one of them takes it: V is then v itself for those that
+do not, so that the energy kept is the discrete one of the former and the kinetic one of the latter.
+
+Newton starts at kappa = 1, the reflected velocity (from kappa = 0 it would find the root that goes through the
+contact), on the branch where the energy rises with kappa. Below LEAST the beads would not part. Where there is no such
+root, as near grazing with a step after the contact that is longer than the one before (NUMERICS 1), the exact impulse
+is taken.
 """
 
 from hpcchain.kernel import kernel
-from hpcchain.propagators.lanes import COEF, HIST, INVM, ROW, TILE
-from hpcchain.propagators.steppers import steps_energy, steps_excess
-from hpcchain.sector.layout import MOL_GRAPH, MOL_SOLVER, MOL_TILES, STEPPER
+from hpcchain.propagators.lanes import COEF, INVM, KEPT, ROW, TILE
+from hpcchain.propagators.steppers import steps_energy, steps_excess, to_grid
+from hpcchain.sector.layout import LAW_AT, MOL_GRAPH, MOL_TABLE, MOL_TILES, STEP_AT
 
 LEAST = 0.5 + 2.0**-10
 LONGEST_CHANGE = 0.5
@@ -25,11 +29,26 @@ ROUND_OFF = 32 * 2.0**-52
 
 @kernel
 def keep_velocities(work, o, nt):
-    """Keep the velocities before a contact, in HIST."""
+    """Keep the velocities before a contact, in KEPT."""
     for t in range(nt):
         w = o + t * TILE
         for k in range(ROW):
-            work[w + HIST + k] = work[w + COEF + ROW + k]
+            work[w + KEPT + k] = work[w + COEF + ROW + k]
+
+
+@kernel
+def takes_law(table, mol, m):
+    """Whether molecule m's contacts follow paper 000's law."""
+    return table[mol[m, MOL_TABLE] + LAW_AT] != 0.0
+
+
+@kernel
+def any_takes_law(table, mol, group, members):
+    """Whether one of the molecules that take part does (below 0: takes no part)."""
+    for g in range(members):
+        if group[g] >= 0 and takes_law(table, mol, group[g]):
+            return True
+    return False
 
 
 @kernel
@@ -42,7 +61,7 @@ def _straight_energy(work, o, nt, kappa):
         for k in range(ROW):
             im = work[w + INVM + k % 8]
             if im > 0.0:
-                before = work[w + HIST + k]
+                before = work[w + KEPT + k]
                 change = work[w + COEF + ROW + k] - before
                 v = before + kappa * change
                 energy += 0.5 * v * v / im
@@ -51,16 +70,16 @@ def _straight_energy(work, o, nt, kappa):
 
 
 @kernel
-def discrete_share(work, mol, graph, group, offset, members, tau):
+def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest, tick):
     """Turn the velocities after exact impulses into those of paper 000's law; return kappa, 0 where it has no root.
 
     Parameters
     ----------
     group, offset : int64 arrays
-        Molecules that take part (below 0: none) and where each is in the workspace, velocities before in HIST.
+        Molecules that take part (below 0: none) and where each is in the workspace, velocities before in KEPT.
     members : int
-    tau : float
-        Time to the grid's next point [time].
+    ticks, rest, tick : float
+        Time of the contact, and the clock's unit: each molecule steps on to the next point of its own grid.
     """
     wanted = 0.0
     for g in range(members):
@@ -68,7 +87,7 @@ def discrete_share(work, mol, graph, group, offset, members, tau):
         if m >= 0:
             energy, slope = _straight_energy(work, offset[g], mol[m, MOL_TILES], 1.0)
             wanted += energy
-            if mol[m, MOL_SOLVER] == STEPPER:
+            if takes_law(table, mol, m):
                 wanted += work[steps_excess(work, offset[g], mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])]
     kappa = 1.0
     last = 1.0
@@ -77,7 +96,8 @@ def discrete_share(work, mol, graph, group, offset, members, tau):
         slope = 0.0
         for g in range(members):
             m = group[g]
-            if m >= 0 and mol[m, MOL_SOLVER] == STEPPER:
+            if m >= 0 and takes_law(table, mol, m):
+                tau = to_grid(ticks, rest, tick, table[mol[m, MOL_TABLE] + STEP_AT])
                 status, e, s = steps_energy(work, offset[g], mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], tau, kappa)
                 if status != 0:
                     return 0.0
@@ -107,5 +127,5 @@ def _share(work, o, nt, kappa):
     for t in range(nt):
         w = o + t * TILE
         for k in range(ROW):
-            before = work[w + HIST + k]
+            before = work[w + KEPT + k]
             work[w + COEF + ROW + k] = before + kappa * (work[w + COEF + ROW + k] - before)

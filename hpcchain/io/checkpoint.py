@@ -85,7 +85,7 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
             rows.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         rows.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
-        values = {"names": list(topology.names), "physics": asdict(system.physics), "counters": counters,
+        values = {"names": list(topology.names), "physics": _constants(system.physics), "counters": counters,
                   "perf": perf or {}, "provenance": provenance}
         for name, value in values.items():
             files.put_json(file, name, value, comm)
@@ -147,6 +147,11 @@ def read_progress(path, comm=None):
     """Return the simulated time [time] and the counters of a checkpoint, as `read_time` does; collective."""
     with files.reading(path, "checkpoint", comm) as file:
         return float(files.get(file, "time", comm)[0]), files.get_json(file, "counters", comm)
+
+
+def _constants(physics):
+    """Return the constants as a dict, without kinds where none has any: an earlier program does not know them."""
+    return {name: value for name, value in asdict(physics).items() if name != "kinds" or value}
 
 
 def _refuse_impossible_time(path, time, comm):

@@ -69,6 +69,7 @@ def _problem(system, time):
             and len(topology.self_contact) == len(topology.rod) == molecules,
         "a bond's bead does not exist": _within(topology.bonds, beads),
         "a molecule's kind has no name": _within(topology.kind, len(topology.names)),
+        "there are not as many propagators as kinds": len(system.physics.kinds) in (0, len(topology.names)),
         "a mass or diameter is not positive": bool(np.all(topology.mass > 0) and np.all(topology.diameter > 0)),
         "a position or velocity is not finite":
             bool(np.all(np.isfinite(state.position)) and np.all(np.isfinite(state.velocity))),

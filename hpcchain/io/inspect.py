@@ -45,7 +45,7 @@ def _checkpoint(path):
         "beads": topology.beads,
         "bonds": len(topology.bonds),
         "molecules": f"{topology.molecules} ({_kinds(topology)})",
-        "propagator": found.system.physics.propagator,
+        "propagator": _propagators(topology, found.system.physics),
     }
     facts |= {f"total {name}": value for name, value in sorted(found.counters.items())}
     return facts | found.provenance
@@ -54,6 +54,13 @@ def _checkpoint(path):
 def _kinds(topology):
     counts = [(int((topology.kind == kind).sum()), name) for kind, name in enumerate(topology.names)]
     return ", ".join(f"{count} {name}" for count, name in counts)
+
+
+def _propagators(topology, physics):
+    """Return the propagator, or, where kinds have their own, that of each kind."""
+    if not physics.kinds:
+        return physics.propagator
+    return ", ".join(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names))
 
 
 def _trajectory(path):

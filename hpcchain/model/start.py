@@ -150,21 +150,29 @@ def build_physics(config, topology, velocity):
     """
     speed = float(np.sqrt(np.mean(np.einsum("ik,ik->i", velocity, velocity)))) if len(velocity) else 0.0
     contact = float(topology.diameter.min())
-    propagator = config.propagator
+    own = [kind.propagator for kind in config.molecules]
     return Physics(
         tick=tick_for(contact / speed if speed > 0.0 else 0.0),
-        propagator=propagator.name,
-        stages=propagator.stages,
-        step=propagator.step or 0.0,
-        tolerance=propagator.tolerance,
         restitution=config.contact.restitution,
-        options={
+        kinds=[settings(each) if each else {} for each in own] if any(own) else [],
+        **settings(config.propagator),
+    )
+
+
+def settings(propagator):
+    """Return what Physics has from a PropagatorSection."""
+    return {
+        "propagator": propagator.name,
+        "stages": propagator.stages,
+        "step": propagator.step or 0.0,
+        "tolerance": propagator.tolerance,
+        "options": {
             "solver": propagator.solver,
             "collision": propagator.collision,
             "contact_search": propagator.contact_search,
             "stages": stage_options(propagator),
         },
-    )
+    }
 
 
 def stage_options(propagator):

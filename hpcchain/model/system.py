@@ -25,7 +25,7 @@ State.step             (N,) float64    the molecule's running segment length; 0 
 =====================  ==============  ==============================================================
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -146,6 +146,9 @@ class Physics:
         Normal coefficient of restitution e_n.
     options : dict
         Further propagator settings by name.
+    kinds : list of dict
+        Per molecule kind, in the order of Topology.names, the `propagator`, `stages`, `step`, `tolerance` and `options`
+        that it has of its own (or nothing); empty where no kind has any.
     """
 
     tick: float
@@ -155,6 +158,15 @@ class Physics:
     tolerance: float = 1e-12
     restitution: float = 1.0
     options: dict = field(default_factory=dict)
+    kinds: list = field(default_factory=list)
+
+    def of(self, kind):
+        """Return the Physics of the molecules of a kind, given by its number."""
+        return replace(self, kinds=[], **self.kinds[kind]) if self.kinds else self
+
+    def every(self):
+        """Return the Physics of all kinds, the run's own alone where no kind has any of its own."""
+        return [self.of(kind) for kind in range(len(self.kinds))] or [self]
 
 
 @dataclass

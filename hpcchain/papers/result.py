@@ -71,6 +71,14 @@ def number(value, digits=3):
     return f"{value:.{digits}g}"
 
 
+def within(value, low, high, agrees="agrees"):
+    """Return `agrees` where a value lies between two bounds, else that it does not, with the bounds.
+
+    What a page says of a number is decided by the number.
+    """
+    return agrees if low <= value <= high else f"DOES NOT AGREE: outside {low:.3g} to {high:.3g}"
+
+
 def check(name, result):
     """Raise ExperimentError unless the result can be written: columns of one length, no line without a reason."""
     for key, columns in result.data.items():

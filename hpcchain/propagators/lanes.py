@@ -19,6 +19,7 @@ KICK     (3, 8)                 velocity change per unit impulse
 FORWARD  (4, 8)                 products of 1, 2, 4 and all multipliers of the factorisation up to each bond
 BACK     (4, 8)                 the same from each bond on
 PIVOT    (8,)                   inverse pivots
+KEPT     (3, 8)                 while a contact is resolved: velocities before it, in the series' last row
 =======  =====================  ===========================================================================
 
 KMAX is odd: what a series then leaves out of the velocity, about h^K with odd K, changes the energy with no preferred
@@ -45,6 +46,7 @@ BACK = FORWARD + 32
 PIVOT = BACK + 32
 TILE = PIVOT + 8
 ROW = 3 * LANES
+KEPT = COEF + KMAX * ROW
 CURVE = 56
 TABLE = 16 + LANES + LANES
 

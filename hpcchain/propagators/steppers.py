@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from hpcchain.kernel import kernel
-from hpcchain.propagators.lanes import COEF, HIST, ROW, TABLE
+from hpcchain.propagators.lanes import COEF, KEPT, ROW, TABLE
 from hpcchain.propagators.nullspace import WALK, tree_walk
 from hpcchain.propagators.steps import (
     NULL_SPACE,
@@ -240,12 +240,12 @@ def to_grid(ticks, rest, tick, step):
 def steps_energy(work, o, nt, gs, go, tau, kappa):
     """Return the energy of the step over tau begun with v + kappa (v' - v), and its derivative by kappa.
 
-    v stands in HIST, v' in the velocity rows. The status of the solver comes first.
+    v stands in KEPT, v' in the velocity rows. The status of the solver comes first.
     """
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
     npad = 8 * nt
     web_gather(work, o, nt, COEF, block)
-    web_gather(work, o, nt, HIST, block + 3 * npad)
+    web_gather(work, o, nt, KEPT, block + 3 * npad)
     web_gather(work, o, nt, COEF + ROW, vector)
     for k in range(3 * npad):
         work[vector + k] -= work[block + 3 * npad + k]

@@ -168,7 +168,7 @@ class Run:
         """Write a report on all beads; sums run in global order, and unlike machines take the root's."""
         self.tally.gather()
         windows = self.engine.window_report()
-        if self.system.physics.propagator == "variational":
+        if any(physics.propagator == "variational" for physics in self.system.physics.every()):
             windows = windows | {"contacts_without_root": self.tally.no_roots}
         row = self.comm.bcast(self._measure(state))
         self.recorder.report(self.time, row)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hpcchain.contact.discrete import discrete_share, keep_velocities
+from hpcchain.contact.discrete import any_takes_law, discrete_share, keep_velocities, takes_law
 from hpcchain.contact.impulse import approach, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.pair import curve
 from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
 from hpcchain.propagators.molecule import load, project
-from hpcchain.propagators.steppers import steps_excess, to_grid
+from hpcchain.propagators.steppers import steps_excess
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.history import ROOTLESS, STANDS, aim_back, remember, withdraw
@@ -23,7 +23,6 @@ from hpcchain.sector.layout import (
     INVERSE,
     LAW,
     LOWER_WALL,
-    MAX_STEP,
     MOL_BEADS,
     MOL_FIRST,
     MOL_GRAPH,
@@ -37,7 +36,6 @@ from hpcchain.sector.layout import (
     QUANTUM,
     RESTITUTION,
     SIZE,
-    STEPPER,
     TICK,
     TIE_GAP,
     TIE_TIME,
@@ -67,7 +65,7 @@ def _bring(s, o, m, ticks, rest):
     complete_one(s, m)
     dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)
-    if s.par[LAW] != 0.0 and s.mol[m, MOL_SOLVER] == STEPPER and _struck(s.seg, first, s.mol[m, MOL_BEADS]):
+    if s.par[LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.seg, first, s.mol[m, MOL_BEADS]):
         excess = steps_excess(s.work, o, s.mol[m, MOL_TILES], s.graph, s.mol[m, MOL_GRAPH])
         s.work[excess] = s.pace[m, 7] - kinetic_energy(s.work, o, s.mol[m, MOL_TILES])
     return project(s.work, o, s.mol, m, s.graph, s.stepper)
@@ -428,7 +426,6 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         _, members, more = _join(s, group, offset, members, mb, ticks, rest)
         lost += more
     time = ticks * par[TICK] + rest
-    tau = to_grid(ticks, rest, par[TICK], par[MAX_STEP]) if par[LAW] != 0.0 else 0.0
     found = 0
     others = False
     if crowded:
@@ -450,7 +447,7 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         for k in range(members):
             if group[k] >= 0:
                 _close(s, group[k], ticks, rest)
-        kappa = _law(s, group, offset, members, tau, s.stepper)
+        kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
         for k in range(found):
             sizes[k] *= kappa if kappa > 0.0 else 1.0
             oa = offset[contacts[k, 0]]
@@ -466,7 +463,7 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         members = 1 if mb < 0 or mb == ma else 2
         for k in range(members):
             _close(s, group[k], ticks, rest)
-        _single(s, log_rows, i, partner, ma, mb, group, offset, members, time, normals[0], lost, tau)
+        _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, normals[0], lost)
     for k in range(members):
         if group[k] < 0:
             continue
@@ -506,11 +503,13 @@ def _keep_used(group, members, contacts, found):
 
 
 @kernel
-def _law(s, group, offset, members, tau, stepper):
-    """Return how many times the exact impulse the run's law takes; 0: it has no root (`contact.discrete`)."""
+def _law(s, group, offset, members, ticks, rest, stepper):
+    """Return how many times the exact impulse the molecules' law takes; 0: it has no root (`contact.discrete`)."""
     if stepper is not None:
-        if s.par[LAW] != 0.0:
-            return discrete_share(s.work, s.mol, s.graph, group, offset, members, tau)
+        if s.par[LAW] != 0.0 and any_takes_law(s.table, s.mol, group, members):
+            return discrete_share(
+                s.work, s.mol, s.table, s.graph, group, offset, members, ticks, rest, s.par[TICK]
+            )
     return 1.0
 
 
@@ -524,7 +523,7 @@ def _note_rootless(s, log_rows):
 
 
 @kernel
-def _single(s, log_rows, i, partner, ma, mb, group, offset, members, time, n, lost, tau):
+def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, n, lost):
     """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
     oa = offset[0]
     ob = offset[members - 1]
@@ -548,7 +547,7 @@ def _single(s, log_rows, i, partner, ma, mb, group, offset, members, time, n, lo
     if size == 0.0:
         s.count[7] += 1
     else:
-        kappa = _law(s, group, offset, members, tau, s.stepper)
-        _book(s, time, i, partner, p, q, oa, ob, size * kappa if kappa > 0.0 else size, log_rows)
+        kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
+        _book(s, ticks * s.par[TICK] + rest, i, partner, p, q, oa, ob, size * kappa if kappa > 0.0 else size, log_rows)
         if kappa == 0.0:
             _note_rootless(s, log_rows)

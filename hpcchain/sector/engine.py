@@ -154,7 +154,8 @@ class Engine:
         if status == loop.STUCK:
             return EngineError(f"bead {bead}: more than {loop.MOST_DEPTH} contacts at one instant; start from "
                                f"positions that are not wedged")
-        steps = "; shorten propagator.step if it is long for how fast bonds turn" if self.system.physics.step else ""
+        stepped = any(each.step for each in self.system.physics.every())
+        steps = "; shorten propagator.step if it is long for how fast bonds turn" if stepped else ""
         return EngineError(
             f"a contact time is not a number; check masses, lengths and velocities for extreme values{steps}"
         )

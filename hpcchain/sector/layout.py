@@ -78,11 +78,14 @@ UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has ne
 BOOKS = 16
 LOG_COLUMNS = 7
 
-(TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, TOLERANCE, RESTITUTION, MAX_STEP,
+(TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, RESTITUTION,
  TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, UNEQUAL,
  NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44)
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44)
 PARAMETERS = 45
+# In front of a kind's static table: longest segment, tolerance, whether its contacts follow paper 000's law.
+STEP_AT, TOLERANCE_AT, LAW_AT = -8, -7, -6
+LIMITS = 8
 
 MOST_TIES, MOST_MEMBERS = 16, 8
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
@@ -134,19 +137,20 @@ class Blueprint:
     """
 
     def __init__(self, system):
-        topology, physics = system.topology, system.physics
+        topology = system.topology
         self.kind, examples = molecule_kinds(topology)
         self.examples = np.array(examples, dtype=np.int64)
         self.rows = np.zeros((len(examples), MOL_COLUMNS), dtype=np.int64)
         tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
         self.sizes = np.unique(np.diff(topology.first_bead))
         for row, m in zip(self.rows, examples, strict=True):
+            physics = system.physics.of(topology.kind[m])
             n = int(topology.first_bead[m + 1] - topology.first_bead[m])
             table = static_table(topology, m)
             row[MOL_BEADS], row[MOL_TILES], row[MOL_CLASS] = n, tiles(n), np.searchsorted(self.sizes, n)
             row[MOL_SOLVER] = solver_of(topology, m, physics)
             row[MOL_BONDS] = topology.first_bond[m + 1] - topology.first_bond[m]
-            row[MOL_TABLE] = sum(map(len, tables))
+            row[MOL_TABLE] = sum(map(len, tables)) + LIMITS
             row[MOL_GRAPH] = sum(map(len, graphs))
             row[MOL_ROOM] = len(table) // TABLE * TILE
             row[MOL_SELF] = topology.self_contact[m]
@@ -163,7 +167,7 @@ class Blueprint:
                 steps = step_table(solver, 1e-3 * physics.tolerance, bisects, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
                 row[MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), SOLVERS[solver])
-            tables.append(table)
+            tables += [limits(physics, row[MOL_SOLVER]), table]
         self.rows[:, MOL_ROOM] = -(-self.rows[:, MOL_ROOM] // LANES) * LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, self.partners = bonded_pairs(topology)
@@ -175,8 +179,22 @@ def molecule_kinds(topology):
     return kinds.astype(np.int64).reshape(-1), [int(m) for m in examples]
 
 
+def limits(physics, solver):
+    """Return what stands in front of the static table of molecules that a code moves (STEP_AT and so on)."""
+    values = np.zeros(LIMITS)
+    values[STEP_AT] = physics.step if physics.step > 0.0 else np.inf
+    values[TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
+    values[LAW_AT] = solver == STEPPER and has_law(physics)
+    return values
+
+
+def has_law(physics):
+    """Whether molecules with these constants collide by paper 000's law."""
+    return physics.propagator == "variational" and physics.options.get("collision") != "exact"
+
+
 def solver_of(topology, m, physics):
-    """Return which code moves molecule m freely."""
+    """Return which code moves molecule m freely; `physics` is that of its kind."""
     n = int(topology.first_bead[m + 1] - topology.first_bead[m])
     bonds = molecule_bonds(topology, m)
     if n == 1:
@@ -247,14 +265,12 @@ def parameters(system, shell, cell):
     if not np.isfinite(par[CAP]):
         par[CAP] = float(np.max(box.size))
     par[CAP] *= 1.0 - 1e-9
-    par[TOLERANCE] = max(physics.tolerance * 1e-3, 1e-18)
     par[RESTITUTION] = physics.restitution
-    par[MAX_STEP] = physics.step if physics.step > 0.0 else np.inf
     par[TIE_TIME] = physics.tick * 2.0**-20
     par[TIE_GAP] = 1e-10
     par[FIRST_STEP] = physics.tick
     par[ORIGIN : ORIGIN + 3] = box.origin
-    par[LAW] = physics.propagator == "variational" and physics.options.get("collision") != "exact"
+    par[LAW] = any(has_law(each) for each in physics.every())
     reach = contact + 2.0 * shell
     width = max(reach * (1.0 + 1e-6), cell)
     counts = np.maximum(1, np.floor(box.size / width)).astype(np.int64)

@@ -213,14 +213,23 @@ def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wron
 
 @kernel
 def _constants(solve, seg, i, j):
-    """Return where in the static table the constants of the stages of one of two molecules begin; -1 for neither."""
+    """Return where in the static table the constants for nested intervals begin; -1 where neither molecule wants them.
+
+    Where both do, it is the kind that comes first in the table that decides, whoever asks.
+    """
+    first = _nesting(solve, seg[i, 3])
+    other = _nesting(solve, seg[j, 3]) if j >= 0 else np.int64(-1)
+    return other if first < 0 or 0 <= other < first else first
+
+
+@kernel
+def _nesting(solve, m):
+    """Return where the constants of molecule m's stages begin if nested intervals find its contacts, or -1."""
     mol, table, graph, work, pace = solve
-    m = seg[i, 3]
-    if mol[m, MOL_SOLVER] != COLLOCATION:
-        m = seg[max(j, 0), 3]
     if mol[m, MOL_SOLVER] != COLLOCATION:
         return np.int64(-1)
-    return mol[m, MOL_TABLE] + mol[m, MOL_TILES] * TABLE + graph[mol[m, MOL_GRAPH] + STRIDE]
+    at = mol[m, MOL_TABLE] + mol[m, MOL_TILES] * TABLE + graph[mol[m, MOL_GRAPH] + STRIDE]
+    return at if table[at + WIDTH] > 0.0 else np.int64(-1)
 
 
 @kernel
@@ -292,7 +301,7 @@ def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth,
         wrong += solve[4][seg[j, 3], 4]
     s = 0.0
     constants = _constants(solve, seg, i, j)
-    nested = constants >= 0 and solve[1][constants + WIDTH] > 0.0
+    nested = constants >= 0
     for _ in range(MOST_GRAZES):
         rest = until - s
         more = _seen(

@@ -18,7 +18,6 @@ from hpcchain.sector.layout import (
     COLLOCATION,
     FIRST_STEP,
     GHOST,
-    MAX_STEP,
     MOL_BEADS,
     MOL_FIRST,
     MOL_GHOST,
@@ -28,6 +27,7 @@ from hpcchain.sector.layout import (
     MOL_NUMBER,
     MOL_SCRIPT,
     MOL_SOLVER,
+    MOL_TABLE,
     MOL_TILES,
     MOST_MEMBERS,
     NO_EVENT,
@@ -35,9 +35,10 @@ from hpcchain.sector.layout import (
     OWNED,
     SEGMENT_END,
     SIZE,
+    STEP_AT,
     STEPPER,
     TICK,
-    TOLERANCE,
+    TOLERANCE_AT,
     UNMADE,
     VACANT,
 )
@@ -86,18 +87,19 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
     first = s.mol[m, MOL_FIRST]
     n = s.mol[m, MOL_BEADS]
     solver = s.mol[m, MOL_SOLVER]
+    limits = s.mol[m, MOL_TABLE]
     if solver == BALLISTIC:
         h = LONGEST * s.par[TICK]
     elif solver == COLLOCATION:
-        h = s.par[MAX_STEP]
+        h = s.table[limits + STEP_AT]
     elif solver == STEPPER:
-        h = to_grid(ticks, rest, s.par[TICK], s.par[MAX_STEP])
+        h = to_grid(ticks, rest, s.par[TICK], s.table[limits + STEP_AT])
     else:
         h = s.pace[m, 0]
         if h <= 0.0:
             h = s.par[FIRST_STEP]
-        h = min(h, s.par[MAX_STEP])
-    order, h = expand(s.work, o, s.mol, m, s.graph, h, s.par[TOLERANCE], s.stepper)
+        h = min(h, s.table[limits + STEP_AT])
+    order, h = expand(s.work, o, s.mol, m, s.graph, h, s.table[limits + TOLERANCE_AT], s.stepper)
     if solver != BALLISTIC:
         store(s.work, o, s.mol, m, s.series, order)
     s.pace[m, 4] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)

@@ -14,7 +14,7 @@ import pytest
 from hpcchain.cli.main import main
 from hpcchain.errors import UsageError
 from hpcchain.papers import experiments, registry
-from hpcchain.papers.result import ExperimentError, Result, Table, check, number
+from hpcchain.papers.result import ExperimentError, Result, Table, check, number, within
 
 
 def parabola(quick):
@@ -125,6 +125,13 @@ def test_results_of_the_wrong_form_are_refused():
     table.add("q", 1.0, 2.0, " ")
     with pytest.raises(ExperimentError, match="T: q: says not why"):
         check("x", Result(tables=[table]))
+
+
+def test_what_a_page_says_of_a_number_follows_from_it():
+    assert within(0.014, 0.005, 0.02) == "agrees"
+    assert within(1.0, 0.95, 1.05, "agrees: no drift") == "agrees: no drift"
+    for value in (0.05, np.nan, np.inf):
+        assert within(value, 0.005, 0.02) == "DOES NOT AGREE: outside 0.005 to 0.02"
 
 
 def test_numbers_are_short_and_what_is_not_printed_is_a_dash():

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from hpcchain.papers import registry
-from hpcchain.papers.collisions import Chain, Integrator, chaotic, null_space, periodic, reparametrise, trimer
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.engine import thermal_chain
 from hpcchain.papers.exact import EXACT_FIRST, EXACT_PERIOD
 from hpcchain.papers.experiments import p000_trimer_condition as trimer_condition
 from hpcchain.papers.experiments import p000_trimer_energy as trimer_energy
+from hpcchain.papers.null_space import null_space, reparametrise
 from hpcchain.papers.result import check
+from hpcchain.papers.single_chain import Chain, chaotic, periodic, trimer
 
 EXPERIMENTS = ["000-drift", "000-four-chaotic", "000-four-periodic", "000-trimer-condition", "000-trimer-energy",
                "000-trimer-envelope", "000-trimer-phase", "000-trimer-table1"]  # fmt: skip

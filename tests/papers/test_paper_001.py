@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hpcchain.papers import registry
-from hpcchain.papers.chains import ANALYTIC, NESTED, SWEEPING
+from hpcchain.papers.kernel_collocation import NESTED
+from hpcchain.papers.kernel_verlet import ANALYTIC, SWEEPING
 from hpcchain.papers.trimers import colliding, contact_times, crossing, exact, interpolate, two
 
 PAPER = registry.found()

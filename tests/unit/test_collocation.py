@@ -122,10 +122,12 @@ def test_order_is_2s(name, time, s, counts):
     assert np.all(np.abs(slopes - 2 * s) < 0.35), slopes
 
 
-@pytest.mark.parametrize("name", ["dimer", "chain4", "ring6", "tetrahedron"])
-def test_ten_thousand_steps_conserve_to_round_off(name):
+@pytest.mark.parametrize(
+    ("name", "count"), [("dimer", 10_000), ("chain4", 100_000), ("ring6", 10_000), ("tetrahedron", 10_000)]
+)
+def test_many_steps_conserve_to_round_off(name, count):
     m = build(name)
-    x, v = m.steps(3, 0.05, 10_000, projected=False)
+    x, v = m.steps(3, 0.05, count, projected=False)
     before, after = twins.invariants(m.x, m.v, m.mass), twins.invariants(x, v, m.mass)
     assert abs(after[0] / before[0] - 1) < 2e-12
     assert np.abs(after[1:4] - before[1:4]).max() < 1e-11

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from reference import cases, tables
 from reference.contacts import Geometry
-from whole import frame_of, state_of
+from whole import frame_of
 
-from hpcchain.model.system import System as Start
 from hpcchain.sector.engine import Engine
-from tests.unit.test_collocation_engine import bits, instants, invariants, start, stretched
+from tests.unit.solved import instants, invariants, start, stretched
+from tests.unit.test_collocation_engine import propagator
 
 NESTED = {"contact_search": "nested"}
 PAPER = {"variant": "paper"}
@@ -17,7 +17,7 @@ PAPER = {"variant": "paper"}
 def first_contacts(name, folder, stages, step, count=4, **keys):
     """Return the times of the first contacts of a published system, and its exact ones."""
     exact = tables.load(name).time[:count].astype(float)
-    engine = Engine(start(tables.SYSTEMS[name](), folder, stages, step, **keys), log_events=True)
+    engine = Engine(start(tables.SYSTEMS[name](), folder, **propagator(stages, step), **keys), log_events=True)
     engine.advance(exact[-1] + 0.01)
     return instants(engine.drain_events())[:count], exact
 
@@ -58,7 +58,7 @@ def test_nested_intervals_end_before_the_contact_by_less_than_their_width(width,
 def test_mixed_molecules(keys, lost, tmp_path):
     """No overlap, bonds and momenta to round-off, energy as the variant holds it."""
     system = cases.build("everything")
-    engine = Engine(start(system, tmp_path, 5, 0.05, **keys), log_events=True)
+    engine = Engine(start(system, tmp_path, **propagator(5, 0.05), **keys), log_events=True)
     energy = invariants(system, system.position, system.velocity)[0]
     for time in np.arange(0.2, 4.0, 0.2):
         engine.advance(time)
@@ -67,26 +67,3 @@ def test_mixed_molecules(keys, lost, tmp_path):
         assert abs(invariants(system, position, velocity)[0] / energy - 1) < lost
         assert Geometry(system, np.float64).smallest_gap(position) > -1e-9
     assert len(engine.drain_events()) > 80
-
-
-@pytest.mark.parametrize("keys", [{"variant": "index1"}, {"variant": "paper", "stage_solver": "newton"}, NESTED],
-                         ids=["index1", "paper", "nested"])
-def test_restarts_and_lists_leave_no_trace(keys, tmp_path):
-    whole = start(cases.build("everything"), tmp_path, 3, 0.1, **keys)
-    end = 3.0
-    engine = Engine(whole, log_events=True)
-    engine.advance(end)
-    events, wanted = engine.drain_events(), bits(engine, end)
-    assert len(events) > 60
-    other = Engine(whole, log_events=True, shell=0.4, cell=2.0)
-    other.advance(end)
-    assert other.drain_events().tobytes() == events.tobytes()
-    assert bits(other, end) == wanted
-    rows, state = [], whole.state
-    for time in (0.7137, 2.0001, end):
-        part = Engine(Start(whole.box, whole.topology, state, whole.physics), log_events=True, shell=0.2)
-        part.advance(time)
-        rows.append(part.drain_events())
-        state = state_of(part)
-    assert np.concatenate(rows).tobytes() == events.tobytes()
-    assert bits(part, end) == wanted

@@ -8,8 +8,9 @@ from hpcchain.propagators.collocation import END, SOLVED, SWEEPS
 from hpcchain.propagators.gauss import gauss_tables
 from hpcchain.propagators.structure import BAND, PLACE, build_structure
 from tests.unit import twins
-from tests.unit.molecules import GRAPHS, chain, ring, star
+from tests.unit.molecules import GRAPHS, Molecule, chain, ring, star
 from tests.unit.test_collocation import build, reference
+from tests.unit.test_steps import form, on_bonds
 
 SOLVERS = {"index2": ["quasi-newton", "newton"], "index1": ["quasi-newton", "newton", "fixed-point"],
            "paper": ["quasi-newton", "newton"]}
@@ -102,6 +103,47 @@ def test_order(variant, s, counts, order):
     assert min(errors) > 2e-13, "at round-off there is no slope to fit"
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert abs(slope - order) < 0.4, (slope, errors)
+
+
+@pytest.mark.parametrize(("variant", "s", "order"), [
+    ("index2", 1, 3), ("index2", 2, 5), ("index1", 2, 5), ("paper", 1, 2), ("paper", 3, 4),
+])
+def test_symplectic_to_its_own_order(variant, s, order):
+    """The defect of a step's Jacobian: 2s + 1, that of its error. As printed, to s + 1 only.
+
+    Gauss collocation keeps the form exactly where disturbed stages lie on the bonds. Those of index2 do to order s + 1
+    only: their lengths' rates vanish there, not the lengths' errors.
+    """
+    steps = (0.1, 0.05, 0.025)
+    defects = [abs(np.divide(*forms_of(build("chain4"), s, tau, variant)) - 1) for tau in steps]
+    assert min(defects) > 1e-11, "at round-off there is no slope to fit"
+    slope = np.polyfit(np.log(steps), np.log(defects), 1)[0]
+    assert abs(slope - order) < 0.4, (slope, defects)
+
+
+def forms_of(m, s, tau, variant, eps=1e-4):
+    """Return the symplectic form of two disturbances that keep the bonds, after a step and before it.
+
+    By fourth-order differences.
+    """
+    random = np.random.default_rng(8)
+
+    def ends(x, v, size):
+        x = m.x + size * x
+        for _ in range(4):
+            x = on_bonds(m, x)
+        v = twins.project(m.bonds, x, m.v + size * v, m.mass)
+        moved = Molecule(m.bonds, x, v, m.mass)
+        _, x_end, v_end, _, _ = moved.collocate(s, tau, variant=variant, solver="newton")
+        return np.array([x_end, v_end]), np.array([x, v])
+
+    changes = []
+    for _ in range(2):
+        disturbance = twins.project(m.bonds, m.x, random.normal(size=m.x.shape), m.mass), random.normal(size=m.x.shape)
+        near, back, far, further_back = (ends(*disturbance, k * eps) for k in (1, -1, 2, -2))
+        changes.append([(8 * (a - b) - (c - d)) / (12 * eps)
+                        for a, b, c, d in zip(near, back, far, further_back, strict=True)])
+    return [form(m.mass, one, other) for one, other in zip(*changes, strict=True)]
 
 
 def test_index1_keeps_momenta_and_the_rate_of_bonds_but_not_the_energy():

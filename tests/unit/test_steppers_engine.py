@@ -3,18 +3,16 @@ exact contacts, restarts, solvers and searches that agree."""
 
 import numpy as np
 import pytest
-from reference import cases, tables
+from reference import tables
 from reference.systems import Molecule, System, place, thermal, toml
 from whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
-from hpcchain.model.start import build_system
-from hpcchain.model.system import System as Start
 from hpcchain.sector.engine import Engine
 from tests.unit import twins
+from tests.unit.solved import RING, instants, invariants, start, stretched, tumbling
 from tests.unit.stepping import dense_step
-from tests.unit.test_collocation_engine import bits, instants, invariants, stretched, tumbling
 
 LAWS = [
     {"name": "rattle"},
@@ -22,15 +20,6 @@ LAWS = [
     {"name": "variational"},
 ]
 NAMES = ["rattle", "exact", "variational"]
-RING = {"kind": "ring", "beads": 6, "mass": [1.0, 2.0, 1.0, 0.5, 1.0, 3.0]}
-STAR = {"kind": "star", "beads": 7, "arms": 3, "diameter": 0.9, "mass": [3.0, *[1.0] * 6]}
-
-
-def start(system, folder, step, **propagator):
-    """Return the engine's System of a reference system."""
-    source = folder / "in.toml"
-    source.write_text(toml(system.input(1.0) | {"propagator": propagator | {"step": step}}))
-    return build_system(load_config(source))
 
 
 @pytest.mark.parametrize("propagator", LAWS, ids=NAMES)
@@ -42,7 +31,7 @@ def test_times_of_contacts_are_of_order_2(name, propagator, tmp_path):
     steps = 0.04 * 2.0 ** -np.linspace(0, 3, 13)  # where a contact falls between two nodes matters, too
     errors = []
     for step in steps:
-        engine = Engine(start(tables.SYSTEMS[name](), tmp_path, step, **propagator), log_events=True)
+        engine = Engine(start(tables.SYSTEMS[name](), tmp_path, step=step, **propagator), log_events=True)
         engine.advance(exact[-1] + 0.01)
         events = engine.drain_events()
         wanted = [contact for contacts in table.contacts[:4] for contact, _ in contacts]
@@ -58,7 +47,7 @@ def test_four_beads_between_walls(tmp_path):
     errors = []
     for step in (0.1, 0.05):
         system = tables.SYSTEMS["four_periodic_d1"]()
-        engine = Engine(start(system, tmp_path, step, name="variational"), log_events=True)
+        engine = Engine(start(system, tmp_path, step=step, name="variational"), log_events=True)
         engine.advance(float(table.time[2]) + 0.3)
         events = engine.drain_events()
         assert len(events) == sum(len(contacts) for contacts in table.contacts[:3])
@@ -71,7 +60,7 @@ def test_four_beads_between_walls(tmp_path):
 def test_law_is_that_of_the_paper(step, tmp_path):
     """(13) and (14) of paper 000 by dense Newton in all their unknowns: the same contact time and momentum after it."""
     system = tables.trimer()
-    engine = Engine(start(system, tmp_path, step, name="variational"), log_events=True)
+    engine = Engine(start(system, tmp_path, step=step, name="variational"), log_events=True)
     engine.advance(3.15)
     (event,) = engine.drain_events()
     bonds, mass = system.bonds, system.mass
@@ -124,26 +113,10 @@ def paper_law(bonds, mass, x, w, tau):
 
 
 @pytest.mark.parametrize("propagator", LAWS, ids=NAMES)
-@pytest.mark.parametrize("keys", [RING, STAR], ids=["rings", "stars"])
-def test_rings_and_stars(keys, propagator, tmp_path):
-    """Any bond graph, periodic images, contacts within and between molecules: momentum and bonds to round-off."""
-    system = tumbling(**keys)
-    engine = Engine(start(system, tmp_path, 0.02, **propagator), log_events=True)
-    engine.advance(10.0)
-    events = engine.drain_events()
-    position, velocity, _ = frame_of(engine, 10.0)
-    before, after = (invariants(system, x, v) for x, v in ((system.position, system.velocity), (position, velocity)))
-    assert len(events) > 25
-    assert np.max(np.abs(after[1:4] - before[1:4])) < 1e-12
-    assert abs(after[0] / before[0] - 1) < 0.1
-    assert stretched(system, position) < 1e-13
-
-
-@pytest.mark.parametrize("propagator", LAWS, ids=NAMES)
 def test_free_chain_conserves_momenta(propagator, tmp_path):
     """Over thousands of steps and hundreds of contacts; NUMERICS 4: energy walks, the exact law's less."""
     system = tables.thermal_chain()
-    engine = Engine(start(system, tmp_path, 0.02, **propagator), log_events=True)
+    engine = Engine(start(system, tmp_path, step=0.02, **propagator), log_events=True)
     engine.advance(200.0)
     assert len(engine.drain_events()) > 150
     before = invariants(system, system.position, system.velocity)
@@ -157,7 +130,7 @@ def test_free_chain_conserves_momenta(propagator, tmp_path):
 
 def test_law_without_a_root_is_counted(tmp_path):
     """Long steps of a thermal chain: contacts near grazing have no root, are counted, and the run goes on."""
-    engine = Engine(start(tables.thermal_chain(), tmp_path, 0.1, name="variational"), log_events=True)
+    engine = Engine(start(tables.thermal_chain(), tmp_path, step=0.1, name="variational"), log_events=True)
     engine.advance(200.0)
     events = engine.drain_events()
     assert 0 < engine.counters["no_roots"] < 0.2 * len(events)
@@ -176,7 +149,7 @@ def test_solvers_and_searches_agree(tmp_path):
         {"name": "variational", "collision": "exact", "solver": "null-space"},
         {"name": "variational", "collision": "exact", "solver": "multipliers"},
     ):
-        engine = Engine(start(tables.thermal_chain(), tmp_path, 0.05, **propagator), log_events=True)
+        engine = Engine(start(tables.thermal_chain(), tmp_path, step=0.05, **propagator), log_events=True)
         engine.advance(6.0)
         found.append(engine.drain_events())
     assert len(found[0]) >= 4
@@ -187,56 +160,9 @@ def test_solvers_and_searches_agree(tmp_path):
     assert found[4].tobytes() == found[0].tobytes()
 
 
-def test_gap_is_zero_at_every_contact(tmp_path):
-    """Of the truncated steps, whatever the cubics' own roots are."""
-    system = cases.build("everything")
-    whole = start(system, tmp_path, 0.05, name="variational")
-    engine = Engine(whole, log_events=True)
-    engine.advance(1.0)
-    events = engine.drain_events()
-    assert len(events) > 15
-    engine = Engine(whole)
-    for time, kind, (first, second) in zip(events["time"], events["kind"], events["bead"], strict=True):
-        engine.advance(float(np.nextafter(time, 0)))
-        position, _, image = frame_of(engine, float(time))
-        x = position + image * np.array(system.size)
-        if kind == 0:
-            r = x[first] - x[second]
-            r -= np.array([5.0, 0.0, 5.4]) * np.rint(r / [5.0, 1.0, 5.4])
-            gap = np.linalg.norm(r) - (system.diameter[first] + system.diameter[second]) / 2
-        else:
-            wall = 0.2 if second == -2 else 0.2 + 4.6
-            gap = abs(x[first, 1] - wall) - system.diameter[first] / 2
-        assert abs(gap) < 1e-13
-
-
-@pytest.mark.parametrize(("step", "propagator"), [(0.05, LAWS[0]), (0.2, LAWS[2]), (0.02, LAWS[2])])
-def test_restarts_and_lists_leave_no_trace(step, propagator, tmp_path):
-    """Other shells and cells, and an engine made anew from the state at odd times: the same bits and events."""
-    whole = start(cases.build("everything"), tmp_path, step, **propagator)
-    end = 3.0
-    engine = Engine(whole, log_events=True)
-    engine.advance(end)
-    events, wanted = engine.drain_events(), bits(engine, end)
-    assert len(events) > 60
-    for shell, cell in ((0.05, None), (0.4, 2.0)):
-        other = Engine(whole, log_events=True, shell=shell, cell=cell)
-        other.advance(end)
-        assert other.drain_events().tobytes() == events.tobytes()
-        assert bits(other, end) == wanted
-    rows, state = [], whole.state
-    for time in (0.7137, 2.0001, end):
-        part = Engine(Start(whole.box, whole.topology, state, whole.physics), log_events=True, shell=0.2)
-        part.advance(time)
-        rows.append(part.drain_events())
-        state = state_of(part)
-    assert np.concatenate(rows).tobytes() == events.tobytes()
-    assert bits(part, end) == wanted
-
-
 def test_too_long_a_step_is_halved(tmp_path):
     system = tables.trimer()
-    engine = Engine(start(system, tmp_path, 8.0, name="variational"), log_events=True)
+    engine = Engine(start(system, tmp_path, step=8.0, name="variational"), log_events=True)
     engine.advance(20.0)
     assert engine.counters["segments"] > 5
     assert stretched(system, frame_of(engine, 20.0)[0]) < 1e-13
@@ -255,7 +181,7 @@ def test_too_long_a_step_is_halved(tmp_path):
 def test_impossible_inputs_are_refused(propagator, message, tmp_path):
     system = tumbling(**RING)
     with pytest.raises(ConfigError, match=message):
-        start(system, tmp_path, 0.1, **propagator)
+        start(system, tmp_path, step=0.1, **propagator)
 
 
 def test_step_is_required(tmp_path):
@@ -279,7 +205,7 @@ def test_grazes_are_decided_by_the_steps_not_by_the_cubic(seed, tmp_path):
     end, step = 2.0, 0.1
 
     def farthest(times):
-        engine = Engine(start(system, tmp_path, step, name="rattle"))
+        engine = Engine(start(system, tmp_path, step=step, name="rattle"))
         reach = []
         for time in times:
             engine.advance(time)
@@ -294,6 +220,6 @@ def test_grazes_are_decided_by_the_steps_not_by_the_cubic(seed, tmp_path):
         size = (reach + 0.5 + offset + 30.0, 60.0, 60.0)
         box = System(system.molecules, size, ("wall", "open", "open"), (-30.0,) * 3, 1.0, system.position,
                      system.velocity)
-        walled = Engine(start(box, tmp_path, step, name="variational"), log_events=True)
+        walled = Engine(start(box, tmp_path, step=step, name="variational"), log_events=True)
         walled.advance(when + 0.02)
         assert len(walled.drain_events()) + walled.counters["grazes"] == contacts, (offset, when)

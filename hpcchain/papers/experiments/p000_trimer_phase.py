@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator, trimer
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.exact import EXACT_FIRST, EXACT_PERIOD
 from hpcchain.papers.result import Result, Table
+from hpcchain.papers.single_chain import trimer
 
 NAME = "000-trimer-phase"
 TITLE = "the trimer's gap and first body against the accurate motion: the phase shift (Fig 8)"

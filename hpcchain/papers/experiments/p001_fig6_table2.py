@@ -15,7 +15,8 @@ WAYS = ("collocation", "analytic", "sweeping")
 
 def run(quick):
     """Return the energies of Fig 6, the CPU times of Table II, and CPU time over accuracy."""
-    from hpcchain.papers.chains import ANALYTIC, NESTED, SWEEPING
+    from hpcchain.papers.kernel_collocation import NESTED
+    from hpcchain.papers.kernel_verlet import ANALYTIC, SWEEPING
     from hpcchain.papers.trimers import colliding
 
     def move(way, duration, stride=1):
@@ -67,7 +68,8 @@ def cpu(action):
 
 def accuracy(quick):
     """Return CPU seconds per unit time and the error of contact times, for a range of steps, and the table from it."""
-    from hpcchain.papers.chains import ANALYTIC, NESTED
+    from hpcchain.papers.kernel_collocation import NESTED
+    from hpcchain.papers.kernel_verlet import ANALYTIC
     from hpcchain.papers.trimers import colliding, contact_times
 
     duration = 15.0 if quick else 100.0
