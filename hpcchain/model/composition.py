@@ -74,6 +74,48 @@ class Composition:
         return self.examples.first_bead[self.run[at]] + (beads - self.first_bead[at]) % self._sizes[at]
 
     @property
+    def names(self):
+        """Names of the kinds."""
+        return self.examples.names
+
+    def count(self, name):
+        """Return how many rows the table of this name has in the Topology."""
+        if name in PER_BEAD:
+            return self.beads
+        if name in (*PER_BOND, "bonds"):
+            return int(self.first_bond[-1])
+        return self.molecules + (name in ("first_bead", "first_bond"))
+
+    def rows(self, name, low, high):
+        """Return rows low ... high - 1 of the table of this name in the Topology."""
+        rows, examples = np.arange(low, high), self.examples
+        if name in PER_BEAD:
+            return getattr(examples, name)[self.example_of(rows)]
+        if name in (*PER_BOND, "bonds"):
+            return self._bond_rows(name, rows)
+        if name in ("first_bead", "first_bond"):
+            at = np.minimum(self._run_of(self.first_molecule, rows), len(self.run) - 1)
+            each = np.diff(getattr(examples, name))[self.run]
+            return getattr(self, name)[at] + (rows - self.first_molecule[at]) * each[at]
+        return getattr(examples, name)[self.class_of(rows)]
+
+    def whole(self):
+        """Return the Topology."""
+        tables = ("kind", "first_bead", "first_bond", "bonds", *PER_BEAD, *PER_BOND, *PER_MOLECULE)
+        return Topology(self.names, **{name: self.rows(name, 0, self.count(name)) for name in tables})
+
+    def _bond_rows(self, name, bonds):
+        """Return the bonds (n,) of these numbers, as pairs of beads, or their lengths."""
+        at = self._run_of(self.first_bond, bonds)
+        one, inside = self.run[at], bonds - self.first_bond[at]
+        each = np.diff(self.examples.first_bond)[one]
+        like = self.examples.first_bond[one] + inside % each
+        if name in PER_BOND:
+            return getattr(self.examples, name)[like]
+        first = self.first_bead[at] + inside // each * self._sizes[at]
+        return self.examples.bonds[like] + (first - self.examples.first_bead[one])[:, None]
+
+    @property
     def _sizes(self):
         return np.diff(self.examples.first_bead)[self.run]
 

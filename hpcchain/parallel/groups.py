@@ -62,6 +62,8 @@ class Groups:
         Ranks that own ghosts here.
     neighbours : dict of rank -> Extent
         Ranks that may come to need ghosts from here, and the part of the box where.
+    theirs : dict of rank -> float64 array
+        Which cells there their molecules may come to, as bits.
     """
 
     def __init__(self, system, comm, blueprint, shell, cell, growth, sectors, now, window):
@@ -175,12 +177,14 @@ class Groups:
         """Return rows of molecules that a neighbour needs from now on: of `moved`, or near where it has come to."""
         patch, common = self.patch, self.neighbours[rank]
         hit = np.zeros(len(patch.order), dtype=np.uint8)
+        theirs = unpacked_bits(self.theirs[rank], common.size)
         if len(places):
-            self.theirs[rank][places] = 1
+            theirs[places] = 1
+            self.theirs[rank] = packed_bits(theirs)
             fresh = np.zeros(common.size, dtype=np.uint8)
             fresh[places] = 1
             self._reach(common, fresh, patch.owned, hit)
-        self._reach(common, self.theirs[rank], moved, hit)
+        self._reach(common, theirs, moved, hit)
         hit[self.holders.get(rank, NOBODY)] = 0
         return np.flatnonzero(hit)
 
@@ -289,8 +293,7 @@ class Groups:
         self._mark(position, radius)
         bits = {rank: packed_bits(self.cells.flags(self.extent, extent, self.flags))
                 for rank, extent in self.neighbours.items()}  # fmt: skip
-        told = self.comm.trade(bits, sorted(self.neighbours))
-        self.theirs = {rank: unpacked_bits(told[rank], extent.size) for rank, extent in self.neighbours.items()}
+        self.theirs = self.comm.trade(bits, sorted(self.neighbours))
 
     def _settle_in(self, own, room, wanted_by, ghosts):
         """Build the patch from owned molecules and the ghosts received, rank -> Held."""
@@ -371,7 +374,8 @@ class Groups:
             return np.ones(len(names), dtype=bool)
         hit = np.zeros(len(names), dtype=np.uint8)
         extent = self.neighbours[rank]
-        reaches(self.theirs[rank], extent.low, extent.length, *self.cells.place, *balls, hit)
+        theirs = unpacked_bits(self.theirs[rank], extent.size)
+        reaches(theirs, extent.low, extent.length, *self.cells.place, *balls, hit)
         return (hit != 0) | np.isin(names, [m for m, asker in self.demanded if asker == rank])
 
     def _store(self, rows):

@@ -168,14 +168,14 @@ def fixed_ghosts(put):
 @leak("molecules are put back into the box when they are sent", "wide")
 def wrap(put):
     def store(old, self, rows):
-        molecules = old(self, rows)
-        box, state, first = self.system.box, self.system.state, self.system.topology.first_bead
-        for m in molecules:
-            beads = slice(first[m], first[m + 1])
-            whole = np.floor((state.position[first[m]] - box.origin) / box.size)
-            state.position[beads] -= whole * box.size
-            state.image[beads] += whole.astype(np.int64)
-        return molecules
+        held = old(self, rows)
+        box, state, size = self.system.box, held.state, self.composition.size_of(held.names)
+        for first, beads in zip(np.cumsum(size) - size, size, strict=True):
+            own = slice(first, first + beads)
+            whole = np.floor((state.position[first] - box.origin) / box.size)
+            state.position[own] -= whole * box.size
+            state.image[own] += whole.astype(np.int64)
+        return held
 
     put(groups.Groups, "_store", store)
     put(groups.Groups, "rehome", lambda old, *args: False)  # so that everything is sent anew often

@@ -43,6 +43,20 @@ def test_molecules_and_beads(topology, order):
     assert np.array_equal(examples.kind[found.class_of(molecules)], table.kind[molecules])
 
 
+@pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
+def test_any_rows_of_the_tables(topology, order):
+    table = order(topology)
+    found = composition_of(table)
+    for name in ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "diameter", "self_contact", "rod"):
+        values = getattr(table, name)
+        assert found.count(name) == len(values)
+        assert np.array_equal(getattr(found.whole(), name), values), name
+        for low, high in ((0, 0), (7, 40), (len(values) // 2, len(values)), (len(values), len(values))):
+            part = found.rows(name, low, high)
+            assert np.array_equal(part, values[low:high]) and part.dtype == values.dtype, name
+    assert found.names == table.names
+
+
 def test_memory_does_not_grow_with_the_molecules(topology):
     once, often = (composition_of(one_of_each(topology, np.repeat(np.arange(topology.molecules), times)))
                    for times in (1, 50))
