@@ -150,6 +150,12 @@ def no_room(put):
     put(groups.Groups, "excess", lambda old, self, *args: np.full(len(self.patch.order), -1.0))
 
 
+@leak("nobody is told of new homes", "wide", "gas")
+def no_news(put):
+    put(groups.Groups, "_told", lambda old, self, rank, cells: np.zeros(0))
+    put(groups.Groups, "_newly_wanted", lambda old, self, *args: np.zeros(0, dtype=np.int64))
+
+
 @leak("ghosts are not set back", "gas")
 def ghosts_stay(put):
     put(message, "_check", lambda old, *args: None)
