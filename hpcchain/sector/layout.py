@@ -86,6 +86,7 @@ LOG_COLUMNS = 7
 PARAMETERS = 45
 
 MOST_TIES, MOST_MEMBERS = 16, 8
+SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
 EVENT_COLUMNS = 11
@@ -324,7 +325,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     Sector, (N,) int64 array
         The arrays, and the global bead id of each local bead.
     """
-    composition, state = blueprint.composition, system.state
+    composition, state, part = blueprint.composition, system.state, at is not None
     par, cells = parameters(system, shell, cell)
     beads = composition.size_of(order)
     ids = composition.beads_of(order)
@@ -348,6 +349,8 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     what = np.full((n, 5), NO_EVENT, dtype=np.int64)
     what[:, 3] = ids
     line, span = records(n)
+    if part:  # molecules of others may come from anywhere, but not before all is built anew
+        cells = folded(cells, system.box, state.position[at])
     line[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
     span[:, 2] = 0.5 * composition.examples.diameter[like]
     row = np.zeros((n, 4), dtype=np.int32)
@@ -410,13 +413,38 @@ def aligned_zeros(shape):
     return room[start : start + size].reshape(shape)
 
 
+def folded(cells, box, position):
+    """Return (7,) int64 cells as `cell_arrays` takes them, of which beads in a part of the box need only some.
+
+    Cells k, k + n, k + 2n, ... along an axis are one, where the n cells per axis divide those of the box's edge; beads
+    are told apart by their places. So memory goes with the part of the box that the beads are in.
+
+    Parameters
+    ----------
+    cells : (3,) int64 array
+        Cells per edge of the box.
+    box : Box
+    position : (N, 3) float64 array
+        [length]
+    """
+    few, edge = np.array(cells), np.array(cells)
+    for c, count in enumerate(cells):
+        layers = np.unique(np.floor(np.nan_to_num((position[:, c] - box.origin[c]) / box.size[c] % 1.0) * count))
+        gap = np.diff(np.append(layers, layers[0] + count)).max() if len(layers) else 0
+        turns = int(count // max(count - gap + 1 + 2 * SPARE_LAYERS, 3))
+        if turns > 1:
+            few[c] = count // turns
+            edge[c] = few[c] * turns
+    return np.array([*few, 0, *edge], dtype=np.int64)
+
+
 def cell_arrays(cells, beads, crowding, entries=1):
     """Return the arrays of cells with room for `crowding` times the expected number of beads in each.
 
     Parameters
     ----------
-    cells : (3,) int64 array
-        Cells per axis.
+    cells : (3,) or (7,) int64 array
+        Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
     beads : int
     crowding : float
     entries : int
@@ -425,7 +453,7 @@ def cell_arrays(cells, beads, crowding, entries=1):
     number = int(np.prod(cells[:3]))
     capacity = int(min(entries * beads, 8 + crowding * 4 * np.ceil(beads / number)))
     return {
-        "cells": np.array([*cells[:3], capacity], dtype=np.int64),
+        "cells": np.array([*cells[:3], capacity, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
         "room": np.zeros((number * capacity, 4), dtype=np.int32),
         "fill": np.zeros(number, dtype=np.int32),
         "found": np.zeros(entries * beads + capacity + 1, dtype=np.int64),

@@ -81,7 +81,8 @@ def extended(array, more):
 
 def with_vacant(state, more):
     """Return a State with rows for `more` beads behind its own, for what is vacant."""
-    vacant = State.at_rest_clock(np.zeros((more, 3)), np.zeros((more, 3)))
+    place = state.position[0] if len(state.position) else 0.0  # not where cells would have to be had for them alone
+    vacant = State.at_rest_clock(np.zeros((more, 3)) + place, np.zeros((more, 3)))
     pairs = ((name, getattr(state, name), getattr(vacant, name)) for name in State.ARRAYS)
     return State(**{name: np.concatenate([own, others]) for name, own, others in pairs})
 
