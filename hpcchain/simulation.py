@@ -92,7 +92,9 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
         system = start_system(config, signals, comm, limit)
         folders.open_folder(folder, config, mpi)
         folders.cut_back(folder, 0.0, 0, 0, mpi)
-        return Run(comm, config, system, folder, signals, limit=limit).go()
+        own = Run(comm, config, system, folder, signals, limit=limit)
+        del system  # each rank has now what is its own of it
+        return own.go()
 
 
 def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=0.0):
@@ -287,6 +289,7 @@ def continued(checkpoint, path, config, folder, output, signals, comm, limit):
     folders.open_folder(folder, config, mpi)
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
     run = Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit)
+    checkpoint.system = None  # each rank has now what is its own of it
     run.require_possible(path)
     return run.go()
 

@@ -50,7 +50,7 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     path : path
     comm : communicator or None
     system : System
-        Box, topology and physics are the same on all ranks; the state has this rank's rows.
+        Box, topology (or its Composition) and physics are the same on all ranks; the state has this rank's rows.
     time : float
         [time]
     counters : dict of str -> int or float
@@ -76,11 +76,11 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
         for name, part in arrays.items():
             _put_summed(file, f"state/{name}", topology.beads, part, comm)
         for name, (kind, _) in TOPOLOGY.items():
-            array = np.asarray(getattr(topology, name), stored_type(kind))
-            if name in OPTIONAL and not array.any():
+            if name in OPTIONAL and not _in_use(topology, name):
                 continue
-            low, high = rows.slab(len(array), comm)
-            _put_summed(file, f"topology/{name}", len(array), array[low:high], comm)
+            count = topology.count(name)
+            part = np.asarray(topology.rows(name, *rows.slab(count, comm)), stored_type(kind))
+            _put_summed(file, f"topology/{name}", count, part, comm)
         for name, kind in (("size", np.float64), ("origin", np.float64), ("boundary", np.int8)):
             rows.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         rows.put(file, "time", np.float64(time), comm)
@@ -152,6 +152,11 @@ def read_progress(path, comm=None):
 def _constants(physics):
     """Return the constants as a dict, without kinds where none has any: an earlier program does not know them."""
     return {name: value for name, value in asdict(physics).items() if name != "kinds" or value}
+
+
+def _in_use(topology, name):
+    """Return whether a flag is set for any molecule."""
+    return bool(np.any(getattr(getattr(topology, "examples", topology), name)))
 
 
 def _refuse_impossible_time(path, time, comm):

@@ -83,6 +83,14 @@ class Topology:
         """Number of molecules M."""
         return len(self.kind)
 
+    def count(self, name):
+        """Return how many rows the table of this name has."""
+        return len(getattr(self, name))
+
+    def rows(self, name, low, high):
+        """Return rows low ... high - 1 of the table of this name."""
+        return getattr(self, name)[low:high]
+
     @property
     def molecule_of_bead(self):
         """(N,) int64: the molecule that a bead belongs to."""

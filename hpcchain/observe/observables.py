@@ -1,10 +1,14 @@
 """What a report holds: energies, momenta, temperature, pressure, contacts.
 
-Read off the segments at the report's time; nothing here feeds back into the motion.
+Read off the segments at the report's time; nothing here feeds back into the motion. Sums are taken over blocks of
+beads, and those of all blocks exactly, so that they are the same on any number of ranks that have whole blocks.
 """
+
+import math
 
 import numpy as np
 
+from hpcchain.model.composition import composition_of
 from hpcchain.model.constraints import degrees_of_freedom
 
 
@@ -20,17 +24,39 @@ class Observables:
     """
 
     def __init__(self, system, freedom=None):
-        self.topology = system.topology
+        self.composition = composition_of(system.topology)
         self.box = system.box
         self.freedom = freedom if freedom is not None else degrees_of_freedom(system.topology, system.state.position)
 
-    def measure(self, position, velocity, image, interval, virial, contacts):
+    def sums(self, low, position, velocity, image, block):
+        """Return (blocks, 7) float64: kinetic energy, momentum and angular momentum of each block of beads.
+
+        Parameters
+        ----------
+        low : int
+            Global id of the first bead, a multiple of `block`.
+        position, velocity, image : (n, 3) arrays
+            Of beads low, low + 1, ... at the report's time [length], [length / time].
+        block : int
+            Beads in a block.
+        """
+        ids = np.arange(low, low + len(position))
+        mass = self.composition.examples.mass[self.composition.example_of(ids)][:, None]
+        unwrapped = position + image * self.box.size
+        found = np.empty((-(-len(ids) // block), 7))
+        for row, start in zip(found, range(0, len(ids), block), strict=True):
+            m, x, v = (array[start : start + block] for array in (mass, unwrapped, velocity))
+            row[0] = 0.5 * float(np.sum(m * v**2))
+            row[1:4], row[4:7] = np.sum(m * v, axis=0), np.sum(m * np.cross(x, v), axis=0)
+        return found
+
+    def measure(self, sums, interval, virial, contacts):
         """Return dict of name -> value.
 
         Parameters
         ----------
-        position, velocity, image : (N, 3) arrays
-            Of all beads at the report's time [length], [length / time].
+        sums : (blocks, 7) float64 array
+            Of the blocks of all beads.
         interval : float
             Time since the report before [time].
         virial : float
@@ -38,17 +64,15 @@ class Observables:
         contacts : int
             Contacts in that interval.
         """
-        mass = self.topology.mass[:, None]
-        kinetic = 0.5 * float(np.sum(mass * velocity**2))
-        unwrapped = position + image * self.box.size
+        kinetic, *momenta = (math.fsum(column) for column in sums.T)
         temperature = 2.0 * kinetic / self.freedom if self.freedom > 0 else 0.0
         pressure = np.nan
         if interval > 0.0:
-            pressure = (self.topology.molecules * temperature + virial / (3.0 * interval)) / self.box.volume
+            pressure = (self.composition.molecules * temperature + virial / (3.0 * interval)) / self.box.volume
         return {
             "kinetic_energy": kinetic,
-            "momentum": np.sum(mass * velocity, axis=0),
-            "angular_momentum": np.sum(mass * np.cross(unwrapped, velocity), axis=0),
+            "momentum": np.array(momenta[:3]),
+            "angular_momentum": np.array(momenta[3:]),
             "temperature": temperature,
             "pressure": pressure,
             "contacts": contacts,

@@ -5,7 +5,7 @@ from mpi4py import MPI
 
 from hpcchain.parallel.activity import Activity
 
-TAG = 7
+TAG, DELIVERY = 7, 8
 
 
 class Exchange:
@@ -64,12 +64,23 @@ class Exchange:
         MPI.Request.Waitall(requests)
         return received
 
-    def alltoall(self, arrays):
-        """Return what every rank has for this one, from a list of flat float64 arrays, one for each rank."""
-        counts = np.array([len(rows) for rows in arrays], dtype=np.int64)
-        theirs = np.empty_like(counts)
+    def deliver(self, outgoing):
+        """Like `trade`, where nobody knows yet from whom to expect a message; collective.
+
+        Only how many there will be is told by a call to all. No message of a later call is taken for one of this: its
+        sender waits in that call for this rank's.
+        """
+        marks, expected = np.zeros(self.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        marks[list(outgoing)] = 1
         with self._activity.waiting():
-            self._mpi.Alltoall(counts, theirs)
-            flat = np.empty(int(theirs.sum()))
-            self._mpi.Alltoallv([np.concatenate(arrays), counts, MPI.DOUBLE], [flat, theirs, MPI.DOUBLE])
-        return np.split(flat, np.cumsum(theirs)[:-1])
+            self._mpi.Reduce_scatter_block(marks, expected, op=MPI.SUM)
+        requests = [self._mpi.Isend([rows, MPI.DOUBLE], rank, DELIVERY) for rank, rows in outgoing.items()]
+        received = {}
+        for _ in range(int(expected[0])):
+            status = MPI.Status()
+            with self._activity.waiting():
+                message = self._mpi.Mprobe(MPI.ANY_SOURCE, DELIVERY, status)
+            rows = received[status.Get_source()] = np.empty(status.Get_count(MPI.DOUBLE))
+            message.Recv([rows, MPI.DOUBLE])
+        MPI.Request.Waitall(requests)
+        return received

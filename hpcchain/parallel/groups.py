@@ -6,15 +6,19 @@ they did is checked at the end of every window (`excess`), and a window in which
 leaves its room it gets a new home (`rehome`), and ghosts that this makes necessary are added. Now and then everything
 is chosen anew (`regroup`): molecules go to the ranks whose sectors they are in, ghosts that have moved off are dropped.
 
-Where a rank's molecules may come to is known to all as a set of cells (`sector.interest`).
+Where a rank's molecules may come to is a set of cells (`sector.interest`) within an extent, a box with a margin. All
+know all extents, six numbers each. Ranks whose extents have cells in common are *neighbours*, and tell each other which
+of these cells they may come to. What a rank keeps and sends so depends on its own molecules and its neighbours alone.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
-from hpcchain.model.system import PERIODIC, State
+from hpcchain.parallel.held import WIDTH, Held, merged, pack, taken, unpack
 from hpcchain.parallel.sectors import reference_points, sectors_for
-from hpcchain.sector.interest import grid_of, mark, project, reaches
-from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, OWNED, C, bead_order
+from hpcchain.sector.interest import FINEST, Cells, Extent, mark, reaches
+from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, MOL_BEADS, OWNED, VACANT, C, list_capacity
 from hpcchain.sector.patch import Patch
 
 ROOM = 0.25  # least room, in contact distances
@@ -25,9 +29,9 @@ SIDESTEP = 0.1  # how far a sector's side may then move, as a part of the edge t
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 MOST_FRESH = 1 << 16
+MARGIN = 4  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
+MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 NOBODY = np.zeros(0, dtype=np.int64)
-COLUMNS = {"position": 3, "velocity": 3, "image": 3, "ticks": 1, "remainder": 1, "depth": 1, "struck": 1, "step": 1}
-WIDTH = 1 + sum(COLUMNS.values()) + 3
 
 
 class Groups:
@@ -36,10 +40,10 @@ class Groups:
     Parameters
     ----------
     system : System
-        Its state is written over: that of the molecules here is kept up to date at each choice.
+        The whole system, the same on every rank; only what is here is kept of its state.
     comm : Exchange
     blueprint : Blueprint
-    shell, cell, growth, capacity :
+    shell, cell, growth :
         See `Patch`.
     sectors : sequence of 3 int or None
     now : (float, float)
@@ -50,15 +54,22 @@ class Groups:
     Attributes
     ----------
     patch : Patch
+    owned : (k,) int64 array
+        Global numbers of owned molecules, in ascending order.
     holders : dict of rank -> (n,) int64 array
         Rows of owned molecules that a rank holds as ghosts.
     sources : list of int
         Ranks that own ghosts here.
+    neighbours : dict of rank -> Extent
+        Ranks that may come to need ghosts from here, and the part of the box where.
+    theirs : dict of rank -> float64 array
+        Which cells there their molecules may come to, as bits.
     """
 
-    def __init__(self, system, comm, blueprint, shell, cell, growth, capacity, sectors, now, window):
-        self.system, self.comm, self.blueprint = system, comm, blueprint
-        self.shell, self.cell, self.growth, self.capacity = shell, cell, growth, capacity
+    def __init__(self, system, comm, blueprint, shell, cell, growth, sectors, now, window):
+        self.comm, self.blueprint, self.composition = comm, blueprint, blueprint.composition
+        self.system = replace(system, topology=self.composition, state=None)
+        self.shell, self.cell, self.growth = shell, cell, growth
         self.base = float(now[0])
         self.window = window
         self.regroupings = self.rehomings = 0
@@ -67,30 +78,25 @@ class Groups:
         self.demanded = set()
         self.past_withdrawn = 0
         self.past_counts = np.zeros(len(COUNTERS), dtype=np.int64)
-        topology, box = system.topology, system.box
-        self.beads = np.diff(topology.first_bead)
-        self.contact = float(topology.diameter.max())
-        self.cells = grid_of(box, self.contact)
-        self.place = (self.cells, box.origin, self.cells / box.size, box.boundary == PERIODIC)
-        self.least_room = np.full(topology.molecules, ROOM * self.contact)
-        everyone = np.arange(topology.molecules)
-        points = reference_points(box, topology, system.state.position, everyone)
-        self.sectors = sectors_for(box, sectors, points, self.beads.astype(float), comm.size)
+        self.contact = float(self.composition.examples.diameter.max())
+        self.capacity = list_capacity(self.composition.examples, shell)
+        self.wide = {}
+        everyone = np.arange(self.composition.molecules)
+        points = reference_points(system.box, system.topology, system.state.position, everyone)
+        weights = self.composition.size_of(everyone).astype(float)
+        self.sectors = sectors_for(system.box, sectors, points, weights, comm.size)
         self.movable = sectors is None
         self.owned = np.flatnonzero(self.sectors.owner(points) == comm.rank)
-        self.here = system.state.position.copy()
-        self.room_of = np.zeros(topology.molecules)
-        self._locate_at_start(now)
-        self._choose(False)
+        own = taken(system.state, self.composition.beads_of(self.owned))
+        self._choose(self._located(Held(self.owned, own, own.position.copy()), now), False)
 
-    def _locate_at_start(self, now):
-        """Note where owned beads are; segments that began earlier have to be made for that."""
-        state, ids = self.system.state, bead_order(self.system.topology, self.owned)
-        if np.any(state.ticks[ids] != now[0]) or np.any(state.remainder[ids] != now[1]):
-            sorts = np.full(self.system.topology.molecules, -1, dtype=np.int8)
-            sorts[self.owned] = OWNED
-            self._build(sorts)
-            self._locate(now)
+    def _located(self, own, now):
+        """Return owned molecules with the places where their beads are; what began earlier is carried there."""
+        state = own.state
+        if not (np.any(state.ticks != now[0]) or np.any(state.remainder != now[1])):
+            return own
+        self._build(own, np.full(len(own.names), OWNED, dtype=np.int8))
+        return replace(own, here=self._own(now).here)
 
     def regroup(self, now, window, everything=False, more_room=False, cost=None):
         """Hand molecules over to the ranks whose sectors they are in, and choose all ghosts anew; collective.
@@ -110,18 +116,37 @@ class Groups:
         """
         self.regroupings += 1
         self.window = window
-        self._save()
-        self._locate(now)
+        own = self._own(now)
+        self.past_counts += self.patch.sector.count
+        self.past_withdrawn += self.patch.withdrawn
         if more_room:
-            self.capacity += self.capacity // 2 + 8
+            self.capacity, self.patch.capacity = (c + c // 2 + 8 for c in (self.capacity, self.patch.capacity))
             self.crowding *= 2.0
-        points = reference_points(self.system.box, self.system.topology, self.here, self.owned)
+        points = self._points(own)
         if cost is not None and self.movable:
             self._balance(points, cost)
-        owner = self.sectors.owner(points)
-        received = self._send({rank: self.owned[owner == rank] for rank in range(self.comm.size)})
-        self.owned = np.sort(np.concatenate([received[rank] for rank in range(self.comm.size)]))
-        self._choose(everything)
+        owner, mine = self.sectors.owner(points), self.comm.rank
+        leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
+        received = self.comm.deliver({r: own.packed(self.composition, m).ravel() for r, m in leaving.items()})
+        staying = own.only(self.composition, owner == mine)
+        own = merged(self.composition, [staying, *(self._store(received[rank]) for rank in sorted(received))])
+        self.owned = own.names
+        self._choose(own, everything)
+
+    def _own(self, now):
+        """Return the Held of owned molecules, from the patch."""
+        patch = self.patch
+        rows = patch.owned[np.argsort(patch.order[patch.owned])]
+        beads = patch.beads_of(rows)
+        here = np.empty((len(patch.ids), 3))
+        here[patch.owned_beads] = patch.frame(*now)[0]
+        return Held(patch.order[rows], patch.state(beads), here[beads])
+
+    def _points(self, own):
+        """Return the reference points of owned molecules."""
+        beads = self.composition.beads_of(own.names)
+        return reference_points(self.system.box, Loose(self.composition, own.names, beads), own.here,
+                                np.arange(len(own.names)))  # fmt: skip
 
     def rehome(self, now, until, window):
         """Give new homes to molecules that would else be out of their rooms by a time; collective.
@@ -133,47 +158,52 @@ class Groups:
         self.rehomings += 1
         self.window = window
         rows = np.flatnonzero(self.excess(now, until) > 0.0)
-        moved = self.patch.order[rows]
         beads = self.patch.beads_of(rows)
         self.patch.locate(rows, now, self.home)
-        self.here[self.patch.ids[beads]] = self.home[beads]
-        self.room_of[moved] = self.room[rows] = self._rooms(moved, self.patch.sector.line[beads, 3:6])
-        news = self.comm.allgather(self._mark(moved))
-        if any(cells is None for cells in news):
-            return False
-        wanted = {rank: self._newly_wanted(rank, moved, cells) for rank, cells in enumerate(news)}
-        failed = not self._lend(wanted, now)
+        self.room[rows] = self._rooms(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
+        fresh = self._mark(self.home[beads], self._radii(rows, beads))
+        cells = NOBODY if fresh is None else fresh
+        news = self.comm.trade({rank: self._told(rank, cells) for rank in self.neighbours}, sorted(self.neighbours))
+        wanted = {rank: self._newly_wanted(rank, rows, news[rank].astype(np.int64)) for rank in self.neighbours}
+        failed = not self._lend(wanted, now) or fresh is None
         crowd = self.patch.ghosts > CROWD * self.ghosts_at_first + 64
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
-    def _newly_wanted(self, rank, moved, cells):
-        """Return owned molecules that a rank needs from now on: of `moved`, or near cells that it has come to."""
-        if rank == self.comm.rank:
-            return np.zeros(0, dtype=np.int64)
-        hit = np.zeros(self.system.topology.molecules, dtype=np.uint8)
-        if len(cells):
-            self.theirs[rank][cells] = 1
-            self.fresh[cells] = 1
-            self._reach(self.fresh, self.owned, hit)
-            self.fresh[cells] = 0
-        self._reach(self.theirs[rank], moved, hit)
-        hit[self.patch.order[self.holders.get(rank, NOBODY)]] = 0
+    def _told(self, rank, cells):
+        """Return, for a message, the places of cells in what is in common with a neighbour."""
+        return self.cells.within(self.neighbours[rank], cells).astype(np.float64)
+
+    def _newly_wanted(self, rank, moved, places):
+        """Return rows of molecules that a neighbour needs from now on: of `moved`, or near where it has come to."""
+        patch, common = self.patch, self.neighbours[rank]
+        hit = np.zeros(len(patch.order), dtype=np.uint8)
+        theirs = unpacked_bits(self.theirs[rank], common.size)
+        if len(places):
+            theirs[places] = 1
+            self.theirs[rank] = packed_bits(theirs)
+            fresh = np.zeros(common.size, dtype=np.uint8)
+            fresh[places] = 1
+            self._reach(common, fresh, patch.owned, hit)
+        self._reach(common, theirs, moved, hit)
+        hit[self.holders.get(rank, NOBODY)] = 0
         return np.flatnonzero(hit)
 
     def _lend(self, wanted, now):
-        """Send molecules, rank -> numbers, as further ghosts; False if there was no room for one that came here."""
-        row_of = self.patch.row_of
-        self._save_rows(row_of[np.concatenate(list(wanted.values()))])
-        received = self._send(wanted)
-        for rank, names in wanted.items():
-            if len(names):
-                self.holders[rank] = np.concatenate([self.holders.get(rank, NOBODY), row_of[names]])
+        """Send rows of molecules, by rank, as further ghosts; False if there was no room for one that came here."""
+        patch = self.patch
+        out = {}
+        for rank, rows in wanted.items():
+            beads = patch.beads_of(rows)
+            out[rank] = pack(patch.ids[beads], patch.state(beads), self.home[beads]).ravel()
+            if len(rows):
+                self.holders[rank] = np.concatenate([self.holders.get(rank, NOBODY), rows])
+        received = self.comm.trade(out, sorted(wanted))
         good = True
-        for rank, names in received.items():
-            if rank == self.comm.rank or not len(names):
-                continue
-            self.sources = sorted({*self.sources, rank})
-            good = good and self.patch.admit(names, self._packed(names)[:, 1:-3], now)
+        for rank in sorted(received):
+            rows = received[rank].reshape(-1, WIDTH)
+            if len(rows):
+                self.sources = sorted({*self.sources, rank})
+                good = good and patch.admit(self._store(received[rank]).names, rows[:, 1:-3], now)
         return good
 
     def _balance(self, points, cost):
@@ -188,28 +218,11 @@ class Groups:
         costs = np.array(self.comm.allgather(float(cost)))
         if imbalance(costs) <= UNEVEN:
             return
-        beads = self.beads[self.owned].astype(float)
+        beads = self.composition.size_of(self.owned).astype(float)
         every = self.comm.allgather((points, beads * (cost / beads.sum()) if len(beads) else beads))
         points = np.concatenate([p for p, _ in every])
         weights = np.concatenate([w for _, w in every])
         self.sectors = self.sectors.moved(points, weights, SIDESTEP)
-
-    def _save(self):
-        """Bring the state of owned molecules from the patch."""
-        self._save_rows(self.patch.owned)
-        self.past_counts += self.patch.sector.count
-        self.past_withdrawn += self.patch.withdrawn
-
-    def _save_rows(self, rows):
-        """Bring the state of the molecules in these rows from the patch."""
-        beads = self.patch.beads_of(rows)
-        state = self.patch.state(beads)
-        for name in State.ARRAYS:
-            getattr(self.system.state, name)[self.patch.ids[beads]] = getattr(state, name)
-
-    def _locate(self, now):
-        """Note where owned beads are at a time."""
-        self.here[self.patch.owned_ids] = self.patch.frame(*now)[0]
 
     def counts(self):
         """Return the kernels' counts so far, (len(COUNTERS),) int64."""
@@ -240,118 +253,153 @@ class Groups:
     def widen(self, excess):
         """Give molecules that got out of their room more of it from the next choice on."""
         out = np.flatnonzero(excess > 0.0)
-        self.least_room[self.patch.order[out]] = 1.5 * (self.room[out] + excess[out])
+        least = 1.5 * (self.room[out] + excess[out])
+        self.wide.update(zip(self.patch.order[out].tolist(), least.tolist(), strict=True))
 
-    def _choose(self, everything):
-        """Choose ghosts, fetch them, and build the patch."""
+    def _choose(self, own, everything):
+        """Choose ghosts of and for owned molecules, fetch them, and build the patch."""
         self.everything = everything
-        self.grid = np.zeros(int(np.prod(self.cells)), dtype=np.uint8)
-        self.fresh = np.zeros_like(self.grid)
-        velocity = self.system.state.velocity[bead_order(self.system.topology, self.owned)]
+        velocity = own.state.velocity
         self.typical = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1)))) if len(velocity) else 0.0
-        self.room_of[self.owned] = self._rooms(self.owned, velocity)
-        self._mark(self.owned)
-        packed = self.comm.allgather(np.packbits(self.grid))
-        self.theirs = {rank: np.unpackbits(bits, count=len(self.grid)) for rank, bits in enumerate(packed)}
-        wanted_by = {rank: self.owned if everything else self._wanted(rank) for rank in range(self.comm.size)}
-        self._settle_in(wanted_by, self._send(wanted_by), FULL_GHOST if everything else GHOST)
+        self.wide = {m: self.wide[m] for m in np.intersect1d(own.names, list(self.wide)).astype(np.int64).tolist()}
+        room = self._rooms(own.names, velocity)
+        size = self.composition.size_of(own.names)
+        like = self.composition.example_of(self.composition.beads_of(own.names))
+        balls = own.here, self._reach_of(like) + np.repeat(room, size), np.repeat(np.arange(len(size)), size)
+        self._look_around(*balls[:2])
+        wanted_by = {rank: self._wanted(rank, own.names, balls) for rank in self.neighbours}
+        received = self.comm.trade({rank: own.packed(self.composition, which).ravel()
+                                    for rank, which in wanted_by.items()}, sorted(self.neighbours))  # fmt: skip
+        ghosts = {rank: self._store(received[rank]) for rank in sorted(received) if len(received[rank])}
+        self._settle_in(own, room, {r: own.names[which] for r, which in wanted_by.items() if which.any()}, ghosts)
 
-    def _settle_in(self, wanted_by, received, sort):
-        """Build the patch from owned molecules and the ghosts received."""
-        sorts = np.full(self.system.topology.molecules, -1, dtype=np.int8)
-        for rank, names in received.items():
-            if rank != self.comm.rank:
-                sorts[names] = sort
-        for m, rank in self.demanded:
-            if rank == self.comm.rank:
-                sorts[m] = FULL_GHOST
-        sorts[self.owned] = OWNED
-        self._build(sorts)
-        row_of = self.patch.row_of
-        self.holders = {r: row_of[m] for r, m in wanted_by.items() if r != self.comm.rank and len(m)}
-        self.sources = sorted(r for r, m in received.items() if r != self.comm.rank and len(m))
-        self.home = self.here[self.patch.ids]
-        self.room = self.room_of[self.patch.order]
-        self.ghosts_at_first = self.patch.ghosts
+    def _look_around(self, position, radius):
+        """Find the neighbours, and let them know where these balls may come to."""
+        width = FINEST * self.contact
+        while True:
+            self.cells = Cells(self.system.box, width)
+            self.extent = self.cells.extent(position, radius, MARGIN)
+            every = [Extent(*pair) for pair in self.comm.allgather((self.extent.low, self.extent.length))]
+            if max(extent.size for extent in every) <= MOST_CELLS:
+                break
+            width *= 2.0
+        mine = self.comm.rank
+        common = {rank: self.cells.common(every[min(mine, rank)], every[max(mine, rank)])
+                  for rank in range(self.comm.size) if rank != mine}  # fmt: skip
+        asking = {rank for _, rank in self.demanded}
+        self.neighbours = {rank: extent for rank, extent in common.items()
+                           if extent.size or self.everything or mine in asking or rank in asking}  # fmt: skip
+        self.flags = np.zeros(self.extent.size, dtype=np.uint8)
+        self._mark(position, radius)
+        bits = {rank: packed_bits(self.cells.flags(self.extent, extent, self.flags))
+                for rank, extent in self.neighbours.items()}  # fmt: skip
+        self.theirs = self.comm.trade(bits, sorted(self.neighbours))
 
-    def _build(self, sorts):
-        self.patch = Patch(self.blueprint, self.system, sorts, self.shell, self.cell, self.growth, self.capacity,
+    def _settle_in(self, own, room, wanted_by, ghosts):
+        """Build the patch from owned molecules and the ghosts received, rank -> Held."""
+        held = merged(self.composition, [own, *ghosts.values()])
+        sorts = np.full(len(held.names), FULL_GHOST if self.everything else GHOST, dtype=np.int8)
+        sorts[np.isin(held.names, [m for m, rank in self.demanded if rank == self.comm.rank])] = FULL_GHOST
+        sorts[np.searchsorted(held.names, own.names)] = OWNED
+        self._build(held, sorts)
+        patch = self.patch
+        self.holders = {rank: patch.rows_of(names) for rank, names in wanted_by.items()}
+        self.sources = sorted(ghosts)
+        self.home = np.concatenate([held.here, np.zeros((self.composition.examples.beads, 3))])[patch.at]
+        self.room = np.zeros(len(patch.order))
+        self.room[patch.rows_of(own.names)] = room
+        self.ghosts_at_first = patch.ghosts
+
+    def _build(self, held, sorts):
+        system = replace(self.system, state=held.state)
+        capacity = self._capacities(self.composition.beads_of(held.names))
+        self.patch = Patch(self.blueprint, system, held.names, sorts, self.shell, self.cell, self.growth, capacity,
                            self.base, self.crowding)  # fmt: skip
+
+    def _capacities(self, ids):
+        """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
+        capacity = self.capacity[self.composition.example_of(ids)]
+        if self.patch is not None and len(ids):
+            beads = self.patch.beads_of(np.flatnonzero(self.patch.sorts != VACANT))
+            earlier, had = self.patch.ids[beads], self.patch.capacity[self.patch.at[beads]]
+            place = np.minimum(np.searchsorted(ids, earlier), len(ids) - 1)
+            stays = ids[place] == earlier
+            capacity[place[stays]] = np.maximum(capacity[place[stays]], had[stays])
+        return capacity
 
     def _rooms(self, molecules, velocity):
         """Return the room of molecules whose beads have these velocities: more for fast ones, and for long windows."""
         fastest = np.zeros(len(molecules))
         speed = np.sqrt(np.sum(velocity**2, axis=1))
-        np.maximum.at(fastest, np.repeat(np.arange(len(molecules)), self.beads[molecules]), speed)
+        np.maximum.at(fastest, np.repeat(np.arange(len(molecules)), self.composition.size_of(molecules)), speed)
         life = ROOM * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
-        return np.maximum(self.least_room[molecules], fastest * max(life, WINDOWS * self.window))
+        return np.maximum(self._least_rooms(molecules), fastest * max(life, WINDOWS * self.window))
 
-    def _balls(self, molecules):
-        """Return positions, radii and molecules of where the beads of these molecules may come to."""
-        ids = bead_order(self.system.topology, molecules)
-        group = np.repeat(molecules, self.beads[molecules])
-        radius = 0.5 * self.system.topology.diameter[ids] * (1.0 + ROUNDING) + self.room_of[group]
-        return self.here[ids], radius, group
+    def _least_rooms(self, molecules):
+        least = np.full(len(molecules), ROOM * self.contact)
+        if self.wide:
+            names, rooms = np.array(sorted(self.wide.items())).T
+            at = np.minimum(np.searchsorted(names, molecules), len(names) - 1)
+            least = np.where(names[at] == molecules, rooms[at], least)
+        return least
 
-    def _mark(self, molecules):
-        """Set the cells that these molecules may come to; return those that were not set before, None if too many."""
-        position, radius, _ = self._balls(molecules)
-        fresh = np.empty(MOST_FRESH, dtype=np.int64)
-        count = mark(self.grid, *self.place, position, radius, fresh)
-        return fresh[:count] if count <= MOST_FRESH else None
+    def _reach_of(self, like):
+        """Return the radii of beads that are like these of the examples."""
+        return 0.5 * self.composition.examples.diameter[like] * (1.0 + ROUNDING)
 
-    def _reach(self, grid, molecules, hit):
-        """Set `hit` for those of these molecules that may come to the set cells of a grid."""
-        position, radius, group = self._balls(molecules)
-        sums = np.zeros((3, int(self.cells.max()) + 1), dtype=np.int64)
-        project(grid, self.cells, sums)
-        reaches(grid, *self.place, position, radius, group, sums, hit)
+    def _radii(self, rows, beads):
+        """Return how far the beads of the molecules in these rows may come from their homes, with their own radii."""
+        sector = self.patch.sector
+        return sector.span[beads, 2] * (1.0 + ROUNDING) + np.repeat(self.room[rows], sector.mol[rows, MOL_BEADS])
 
-    def _wanted(self, rank):
-        """Return the owned molecules that may touch molecules of another rank, or that it has asked for."""
-        hit = np.zeros(self.system.topology.molecules, dtype=np.uint8)
-        if rank != self.comm.rank:
-            self._reach(self.theirs[rank], self.owned, hit)
-            hit[np.intersect1d(self.owned, [m for m, asker in self.demanded if asker == rank]).astype(np.int64)] = 1
-        return np.flatnonzero(hit)
+    def _mark(self, position, radius):
+        """Set the cells that these balls may come to; return those that were not set before.
 
-    def _send(self, molecules):
-        """Send molecules' states, rank -> global numbers; return rank -> numbers received from it.
-
-        What a rank keeps for itself is in its answer too.
+        Returns None if they are too many, or outside the extent.
         """
-        mine = self.comm.rank
-        out = [self._packed(molecules[r]).ravel() if r != mine else np.zeros(0) for r in range(self.comm.size)]
-        received = {mine: molecules[mine]}
-        for rank, flat in enumerate(self.comm.alltoall(out)):
-            if rank != mine:
-                received[rank] = self._store(flat.reshape(-1, WIDTH))
-        return received
+        fresh = np.empty(MOST_FRESH, dtype=np.int64)
+        count = mark(self.flags, self.extent.low, self.extent.length, *self.cells.place, position, radius, fresh)
+        return fresh[:count] if 0 <= count <= MOST_FRESH else None
 
-    def _packed(self, molecules):
-        """Return (N, WIDTH) float64 rows of the beads of molecules: id, state, place at the last choice."""
-        ids = bead_order(self.system.topology, molecules)
-        rows = np.empty((len(ids), WIDTH))
-        rows[:, 0] = ids
-        at = 1
-        for name, width in COLUMNS.items():
-            rows[:, at : at + width] = getattr(self.system.state, name)[ids].reshape(len(ids), width)
-            at += width
-        rows[:, at:] = self.here[ids]
-        return rows
+    def _reach(self, extent, flags, rows, hit):
+        """Set `hit` for those of the molecules in these rows that may come to the set cells of an extent."""
+        beads = self.patch.beads_of(rows)
+        group = np.repeat(rows, self.patch.sector.mol[rows, MOL_BEADS])
+        reaches(flags, extent.low, extent.length, *self.cells.place, self.home[beads], self._radii(rows, beads), group,
+                hit)  # fmt: skip
+
+    def _wanted(self, rank, names, balls):
+        """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
+        if self.everything:
+            return np.ones(len(names), dtype=bool)
+        hit = np.zeros(len(names), dtype=np.uint8)
+        extent = self.neighbours[rank]
+        theirs = unpacked_bits(self.theirs[rank], extent.size)
+        reaches(theirs, extent.low, extent.length, *self.cells.place, *balls, hit)
+        return (hit != 0) | np.isin(names, [m for m, asker in self.demanded if asker == rank])
 
     def _store(self, rows):
-        """Write received bead rows into the state; return the molecules' global numbers."""
-        ids = rows[:, 0].astype(np.int64)
-        at = 1
-        for name, width in COLUMNS.items():
-            target = getattr(self.system.state, name)
-            target[ids] = rows[:, at : at + width].reshape(len(ids), *target.shape[1:])
-            at += width
-        self.here[ids] = rows[:, at:]
-        first = self.system.topology.first_bead
-        molecules = np.searchsorted(first, ids, side="right") - 1
-        return molecules[first[molecules] == ids]
+        """Return the Held of received bead rows."""
+        return unpack(self.composition, rows.reshape(-1, WIDTH))
+
+
+class Loose:
+    """The beads and masses of some molecules alone, as `reference_points` asks for them of a topology."""
+
+    def __init__(self, composition, molecules, beads):
+        self.first_bead = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
+        self.mass = composition.examples.mass[composition.example_of(beads)]
+
+
+def packed_bits(flags):
+    """Return flags (n,) uint8 as a float64 message of n bits."""
+    octets = np.packbits(flags)
+    return np.concatenate([octets, np.zeros(-len(octets) % 8, dtype=np.uint8)]).view(np.float64)
+
+
+def unpacked_bits(message, count):
+    """Return the flags that `packed_bits` made a message of."""
+    return np.unpackbits(message.view(np.uint8), count=count)
 
 
 def imbalance(costs):

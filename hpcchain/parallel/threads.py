@@ -37,8 +37,9 @@ class ThreadExchange:
         every = self.allgather(outgoing)
         return {rank: every[rank][self.rank].copy() for rank in sources}
 
-    def alltoall(self, arrays):
-        return [rows[self.rank].copy() for rows in self.allgather(arrays)]
+    def deliver(self, outgoing):
+        every = self.allgather(outgoing)
+        return {rank: rows[self.rank].copy() for rank, rows in enumerate(every) if self.rank in rows}
 
 
 def on_ranks(size, body):

@@ -15,11 +15,10 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
-from hpcchain.model.system import State
 from hpcchain.parallel.groups import UNEVEN, Groups, imbalance
 from hpcchain.sector import loop
 from hpcchain.sector.engine import EVENT_ROW, default_shell
-from hpcchain.sector.layout import COUNTERS, Blueprint, list_capacity, virial_quantum
+from hpcchain.sector.layout import COUNTERS, Blueprint, virial_quantum
 from hpcchain.sector.patch import WindowBroken
 
 MOST_PASSES = 40
@@ -44,7 +43,7 @@ class WindowedEngine:
     Parameters
     ----------
     system : System
-        The whole system, the same on every rank.
+        The whole system, the same on every rank; each keeps what is its own of it.
     comm : Exchange
     log_events : bool
         Keep a log of this rank's contacts for `drain_events`.
@@ -63,7 +62,6 @@ class WindowedEngine:
 
     def __init__(self, system, comm, log_events=False, shell=None, cell=None, growth=(1.0, 0.0), window=None,
                  sectors=None, cost=None):  # fmt: skip
-        self.system = replace(system, state=State(**{n: getattr(system.state, n).copy() for n in State.ARRAYS}))
         self.comm = comm
         self.tick = system.physics.tick
         state = system.state
@@ -81,14 +79,15 @@ class WindowedEngine:
         self.setbacks = 0
         self.trouble = self.now
         shell = default_shell(system) if shell is None else shell
+        blueprint = Blueprint(system)
+        self.system = replace(system, topology=blueprint.composition, state=None)
         self.groups = Groups(
-            self.system,
+            system,
             comm,
-            Blueprint(system),
+            blueprint,
             shell,
             0.0 if cell is None else cell,
             growth,
-            list_capacity(system.topology, shell),
             sectors,
             self.now,
             self.window,

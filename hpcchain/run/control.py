@@ -2,20 +2,24 @@
 
 import logging
 import math
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
 from hpcchain.io.atomic import make_folder
 from hpcchain.io.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, prune
-from hpcchain.io.collective import root_does, together
+from hpcchain.io.collective import gathered, root_does, together
 from hpcchain.io.provenance import collect
+from hpcchain.io.rows import BLOCK
 from hpcchain.model.overlap import bead_overlap
 from hpcchain.model.system import System
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
-from hpcchain.run.engines import brought_together, engine_for, parts_of_events
+from hpcchain.run.engines import brought_together, engine_for, in_slabs, parts_of_events
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.recorder import Recorder
@@ -39,7 +43,7 @@ class Run:
     config : Config
         The resolved input.
     system : System
-        Its state is where the run goes on from.
+        Its state is where the run goes on from; who calls should let go of it.
     folder : path
         Output directory.
     signals : Signals
@@ -62,10 +66,10 @@ class Run:
         self.end = config.run.end_time
         self.timers = Timers()
         self.provenance = collect(self.mpi)
-        self.system = system
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
             self.observables = Observables(system, counters.get("freedom"))
+        self.system = system = replace(system, topology=self.observables.composition, state=None)  # what all ranks keep
         output = config.output
         self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
         self.reports = Schedule(output.report_every, time, counters.get("report_time"))
@@ -101,7 +105,7 @@ class Run:
 
     def require_possible(self, path):
         """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another."""
-        box, topology = self.system.box, self.system.topology
+        box, topology = self.system.box, self.system.topology.whole()
         position, _, _ = brought_together(self.comm, topology, self.engine.ids, self.engine.frame(self.time))
         pair = root_does(
             self.mpi, path, "looking for overlaps", lambda: bead_overlap(box, topology, position, DEEP)
@@ -162,22 +166,23 @@ class Run:
             if frame:
                 self.recorder.frame(self.time, state, ids)
             if report:
-                self._report(brought_together(self.comm, self.system.topology, ids, state))
+                low, slab = in_slabs(self.comm, self.system.topology.beads, ids, state)
+                self._report(gathered(self.mpi, self.observables.sums(low, *slab, BLOCK)))
 
-    def _report(self, state):
-        """Write a report on all beads; sums run in global order, and unlike machines take the root's."""
+    def _report(self, sums):
+        """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
         self.tally.gather()
         windows = self.engine.window_report()
         if any(physics.propagator == "variational" for physics in self.system.physics.every()):
             windows = windows | {"contacts_without_root": self.tally.no_roots}
-        row = self.comm.bcast(self._measure(state))
+        row = self.comm.bcast(self._measure(np.concatenate(sums)))
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
             self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts, windows)
 
-    def _measure(self, state):
+    def _measure(self, sums):
         interval = self.time - (self.reports.served or 0.0)
-        return self.observables.measure(*state, interval, self.tally.interval_virial, self.tally.interval_contacts)
+        return self.observables.measure(sums, interval, self.tally.interval_virial, self.tally.interval_contacts)
 
     def _drain_events(self):
         if self.config.output.events:

@@ -62,6 +62,21 @@ def fitting(sectors, ranks):
     return sectors
 
 
+def in_slabs(comm, beads, ids, frame):
+    """Return the first global id of this rank's slab of beads, and the slab's (position, velocity, image); collective.
+
+    Parameters
+    ----------
+    comm : Single or World
+    beads : int
+        Of the whole system.
+    ids, frame :
+        See `brought_together`.
+    """
+    found = rows.in_order(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
+    return rows.slab(beads, comm.mpi)[0], tuple(found[name] for name in FRAME)
+
+
 def brought_together(comm, topology, ids, frame):
     """Return the (position, velocity, image) of all beads in global order on every rank; collective.
 

@@ -17,7 +17,7 @@ class Recorder:
         Has a folder parts.
     comm : communicator or None
     system : System
-        For the topology and the box.
+        For the composition, in place of a topology, and the box.
     counters : dict
         Those of the checkpoint that the run goes on from; empty for a new run.
     log_events : bool
@@ -67,6 +67,6 @@ class Recorder:
 
     def assemble(self, provenance):
         """Bring the output files up to the last closed part, and remove the parts."""
-        topology, box = self._system.topology, self._system.box
+        topology, box = self._system.topology.whole(), self._system.box
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance)
 

@@ -50,6 +50,8 @@ class Engine:
         A power of two [mass length^2 / time].
     """
 
+    at = None  # the row of each bead in the state and in `capacity`: its global id, where these have all beads
+
     def __init__(self, system, log_events=False, shell=None, cell=None, growth=(1.0, 0.0)):
         self.system = system
         self.log_rows = LOG_ROWS if log_events else 0
@@ -59,8 +61,9 @@ class Engine:
         self.quantum = virial_quantum(system)
         self.virial = 0
         self.blueprint = Blueprint(system)
-        self.order = space_order(system, np.arange(system.topology.molecules))
-        self.capacity = list_capacity(system.topology, self.shell)
+        topology = system.topology
+        self.order = space_order(system, np.arange(topology.molecules), topology.first_bead[:-1])
+        self.capacity = list_capacity(topology, self.shell)
         self.rows = []
         self.crowding = 1.0
         self.base = float(system.state.ticks.max(initial=0.0))
@@ -68,8 +71,9 @@ class Engine:
 
     def _build(self, system):
         self.sector, self.ids = build_sector(
-            self.blueprint, system, self.shell, self.cell, self.order, self.capacity, self.log_rows
+            self.blueprint, system, self.shell, self.cell, self.order, self.capacity, self.log_rows, self.at
         )
+        self.at = self.ids if self.at is None else self.at
         self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
         self._require_finite()
         self._prepare()
@@ -88,12 +92,12 @@ class Engine:
                 self.sector = self.sector._replace(**cells)
                 continue
             need = self.sector.row[:, 1].astype(np.int64)
-            np.maximum.at(self.capacity, self.ids, need + need // 2 + 8)  # vacant rows have other beads' ids
+            np.maximum.at(self.capacity, self.at, need + need // 2 + 8)  # vacant rows share theirs
             self._resize_lists()
         loop.search_all(self.sector, self.base)
 
     def _resize_lists(self):
-        room = self.capacity[self.ids]
+        room = self.capacity[self.at]
         starts = np.concatenate([[0], np.cumsum(room)])
         self.sector.row[:, 0] = starts[:-1]
         self.sector.row[:, 2] = room

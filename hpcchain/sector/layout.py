@@ -43,6 +43,7 @@ stepper               None, or True where molecules are moved by a method that s
 
 import numpy as np
 
+from hpcchain.model.composition import composition_of
 from hpcchain.model.rods import longest_rod, molecule_sites
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.propagators.lanes import CURVE, LANES, TABLE, TILE, tiles
@@ -88,6 +89,7 @@ STEP_AT, TOLERANCE_AT, LAW_AT = -8, -7, -6
 LIMITS = 8
 
 MOST_TIES, MOST_MEMBERS = 16, 8
+SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
 EVENT_COLUMNS = 11
@@ -122,8 +124,8 @@ class Blueprint:
 
     Attributes
     ----------
-    kind : (M,) int64 array
-        Class of each molecule: those of one class share beads, bonds, masses and lengths.
+    composition : Composition
+        Molecules of one of its classes share beads, bonds, masses and lengths.
     examples : (classes,) int64 array
         A molecule of each class.
     rows : (classes, MOL_COLUMNS) int64 array
@@ -133,17 +135,18 @@ class Blueprint:
     sizes : (k,) int64 array
         The numbers of beads that molecules have.
     offsets, partners : int64 arrays
-        Each bead's bonded beads (`bonded_pairs`).
+        The bonded beads of each bead of the examples (`bonded_pairs`), relative to it.
     """
 
     def __init__(self, system):
-        topology = system.topology
-        self.kind, examples = molecule_kinds(topology)
-        self.examples = np.array(examples, dtype=np.int64)
-        self.rows = np.zeros((len(examples), MOL_COLUMNS), dtype=np.int64)
+        self.composition = composition_of(system.topology)
+        topology = self.composition.examples
+        first = np.unique(self.composition.run, return_index=True)[1]
+        self.examples = self.composition.first_molecule[:-1][first]
+        self.rows = np.zeros((topology.molecules, MOL_COLUMNS), dtype=np.int64)
         tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
         self.sizes = np.unique(np.diff(topology.first_bead))
-        for row, m in zip(self.rows, examples, strict=True):
+        for m, row in enumerate(self.rows):
             physics = system.physics.of(topology.kind[m])
             n = int(topology.first_bead[m + 1] - topology.first_bead[m])
             table = static_table(topology, m)
@@ -170,13 +173,8 @@ class Blueprint:
             tables += [limits(physics, row[MOL_SOLVER]), table]
         self.rows[:, MOL_ROOM] = -(-self.rows[:, MOL_ROOM] // LANES) * LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
-        self.offsets, self.partners = bonded_pairs(topology)
-
-
-def molecule_kinds(topology):
-    """Return (M,) int64 classes of molecules that share beads, bonds, masses and lengths, and one example of each."""
-    _, examples, kinds = np.unique(topology.kind, return_index=True, return_inverse=True)
-    return kinds.astype(np.int64).reshape(-1), [int(m) for m in examples]
+        self.offsets, partners = bonded_pairs(topology)
+        self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
 
 
 def limits(physics, solver):
@@ -249,7 +247,8 @@ def static_table(topology, m):
 
 def parameters(system, shell, cell):
     """Return the (PARAMETERS,) float64 constants that kernels read, and the number of cells per axis."""
-    box, physics, topology = system.box, system.physics, system.topology
+    box, physics, composition = system.box, system.physics, composition_of(system.topology)
+    topology = composition.examples
     contact = float(topology.diameter.max())
     par = np.zeros(PARAMETERS)
     periodic = box.boundary == PERIODIC
@@ -274,7 +273,7 @@ def parameters(system, shell, cell):
     reach = contact + 2.0 * shell
     width = max(reach * (1.0 + 1e-6), cell)
     counts = np.maximum(1, np.floor(box.size / width)).astype(np.int64)
-    counts = np.minimum(counts, max(1, int(round((4.0 * topology.beads) ** (1 / 3))) + 1))
+    counts = np.minimum(counts, max(1, int(round((4.0 * composition.beads) ** (1 / 3))) + 1))
     par[PERIOD : PERIOD + 3] = box.size
     par[INVERSE_PERIOD : INVERSE_PERIOD + 3] = 1.0 / box.size
     par[WIDEST] = contact
@@ -294,7 +293,7 @@ def virial_quantum(system):
 
     In units of mass length^2 / time; 2^-36 of what a heaviest bead has that moves its diameter in a tick.
     """
-    topology = system.topology
+    topology = composition_of(system.topology).examples
     natural = float(topology.mass.max()) * float(topology.diameter.max()) ** 2 / system.physics.tick
     return 2.0 ** (np.floor(np.log2(natural)) - 36.0)
 
@@ -310,13 +309,13 @@ def bonded_pairs(topology):
 
 
 def list_capacity(topology, shell):
-    """Return (N,) int64 first guesses of the neighbour lists' capacities."""
+    """Return (N,) int64 first guesses of the neighbour lists' capacities; for equal beads they are equal."""
     contact = topology.diameter.max()
     ratio = (0.5 * (topology.diameter + contact) + 2.0 * shell) / max(float(topology.diameter.min()), 1e-300)
     return np.clip(8 + np.ceil(3.0 * ratio**3), 16, 4096).astype(np.int64)
 
 
-def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
+def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=None):
     """Allocate a sector for those molecules of a system, and in that order, that `order` gives.
 
     Parameters
@@ -330,43 +329,51 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows):
         Least cell width [length].
     order : (M,) int64 array
         Global molecule numbers in local order.
-    capacity : (N,) int64 array
-        Neighbour list capacities, global bead order.
+    capacity : int64 array
+        Neighbour list capacities, one for each row of the system's state.
     log_rows : int
         Rows of the contact log, 0 for none.
+    at : (n,) int64 array, optional
+        The state's row of each local bead; default: its global id, where the state has all beads.
 
     Returns
     -------
     Sector, (N,) int64 array
         The arrays, and the global bead id of each local bead.
     """
-    topology, state = system.topology, system.state
+    composition, state, part = blueprint.composition, system.state, at is not None
     par, cells = parameters(system, shell, cell)
-    beads = np.diff(topology.first_bead)[order]
-    ids = bead_order(topology, order)
+    beads = composition.size_of(order)
+    ids = composition.beads_of(order)
+    at = ids if at is None else at
     n, m = len(ids), len(order)
-    offsets, partners = blueprint.offsets, blueprint.partners
-    counts = np.diff(offsets)[ids]
+    like = composition.example_of(ids)
+    offsets = blueprint.offsets
+    counts = np.diff(offsets)[like]
     bond_row = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(counts, out=bond_row[1:])
-    spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][ids] - bond_row[:-1], counts)
-    bonded = np.repeat(np.arange(n) - ids, counts) + partners[spread]
-    mol, size = molecule_rows(blueprint, system, order)
+    spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][like] - bond_row[:-1], counts)
+    bonded = np.repeat(np.arange(n), counts) + blueprint.partners[spread]
+    mol, size = molecule_rows(blueprint, order)
+    starting = at[mol[:, MOL_FIRST]]
+    mol[:, MOL_IMAGE : MOL_IMAGE + 3] = state.image[starting]
     seg = np.zeros((n, 6), dtype=np.int64)
-    seg[:, 1] = state.depth[ids]
-    seg[:, 2] = state.struck[ids]
+    seg[:, 1] = state.depth[at]
+    seg[:, 2] = state.struck[at]
     seg[:, 3] = np.repeat(np.arange(m), beads)
     seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (np.arange(n) - mol[seg[:, 3], MOL_FIRST]) * CURVE
     what = np.full((n, 5), NO_EVENT, dtype=np.int64)
     what[:, 3] = ids
     line, span = records(n)
-    line[:] = np.column_stack([state.position[ids], state.velocity[ids], state.ticks[ids], state.remainder[ids]])
-    span[:, 2] = 0.5 * topology.diameter[ids]
+    if part:  # molecules of others may come from anywhere, but not before all is built anew
+        cells = folded(cells, system.box, state.position[at])
+    line[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
+    span[:, 2] = 0.5 * composition.examples.diameter[like]
     row = np.zeros((n, 4), dtype=np.int32)
-    starts = np.concatenate([[0], np.cumsum(capacity[ids])])
-    row[:, 0], row[:, 2] = starts[:-1], capacity[ids]
+    starts = np.concatenate([[0], np.cumsum(capacity[at])])
+    row[:, 0], row[:, 2] = starts[:-1], capacity[at]
     pace = np.zeros((m, 8))
-    pace[:, 0] = state.step[topology.first_bead[order]]
+    pace[:, 0] = state.step[starting]
     longest = int(tiles(beads.max(initial=1)))
     leaves = queue_size(m)
     sector = Sector(
@@ -422,13 +429,38 @@ def aligned_zeros(shape):
     return room[start : start + size].reshape(shape)
 
 
+def folded(cells, box, position):
+    """Return (7,) int64 cells as `cell_arrays` takes them, of which beads in a part of the box need only some.
+
+    Cells k, k + n, k + 2n, ... along an axis are one, where the n cells per axis divide those of the box's edge; beads
+    are told apart by their places. So memory goes with the part of the box that the beads are in.
+
+    Parameters
+    ----------
+    cells : (3,) int64 array
+        Cells per edge of the box.
+    box : Box
+    position : (N, 3) float64 array
+        [length]
+    """
+    few, edge = np.array(cells), np.array(cells)
+    for c, count in enumerate(cells):
+        layers = np.unique(np.floor(np.nan_to_num((position[:, c] - box.origin[c]) / box.size[c] % 1.0) * count))
+        gap = np.diff(np.append(layers, layers[0] + count)).max() if len(layers) else 0
+        turns = int(count // max(count - gap + 1 + 2 * SPARE_LAYERS, 3))
+        if turns > 1:
+            few[c] = count // turns
+            edge[c] = few[c] * turns
+    return np.array([*few, 0, *edge], dtype=np.int64)
+
+
 def cell_arrays(cells, beads, crowding, entries=1):
     """Return the arrays of cells with room for `crowding` times the expected number of beads in each.
 
     Parameters
     ----------
-    cells : (3,) int64 array
-        Cells per axis.
+    cells : (3,) or (7,) int64 array
+        Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
     beads : int
     crowding : float
     entries : int
@@ -437,30 +469,21 @@ def cell_arrays(cells, beads, crowding, entries=1):
     number = int(np.prod(cells[:3]))
     capacity = int(min(entries * beads, 8 + crowding * 4 * np.ceil(beads / number)))
     return {
-        "cells": np.array([*cells[:3], capacity], dtype=np.int64),
+        "cells": np.array([*cells[:3], capacity, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
         "room": np.zeros((number * capacity, 4), dtype=np.int32),
         "fill": np.zeros(number, dtype=np.int32),
         "found": np.zeros(entries * beads + capacity + 1, dtype=np.int64),
     }
 
 
-def bead_order(topology, order):
-    """Return the global bead ids in local order."""
-    first, last = topology.first_bead[order], topology.first_bead[order + 1]
-    lengths = last - first
-    starts = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    return starts + np.arange(int(lengths.sum()))
-
-
-def molecule_rows(blueprint, system, order):
+def molecule_rows(blueprint, order):
     """Return the `mol` table of molecules `order`, and the size of the series' array."""
     mol = aligned_zeros((len(order), MOL_COLUMNS)).view(np.int64)
-    mol[:] = blueprint.rows[blueprint.kind[order]]
+    mol[:] = blueprint.rows[blueprint.composition.class_of(order)]
     beads = mol[:, MOL_BEADS]
     mol[:, MOL_FIRST] = np.cumsum(beads) - beads
     block = np.where(beads > 1, beads * CURVE, 0)
     mol[:, MOL_SERIES] = np.cumsum(block) - block
-    mol[:, MOL_IMAGE : MOL_IMAGE + 3] = system.state.image[system.topology.first_bead[order]]
     mol[:, MOL_PREVIOUS] = mol[:, MOL_TARGET] = -1
     mol[:, MOL_HIGHER] = SEGMENT_END
     mol[:, MOL_ID] = order

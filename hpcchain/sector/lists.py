@@ -45,7 +45,9 @@ def place_centre(s, i, x, y, z):
     fx = fraction(s.par, 0, x)
     fy = fraction(s.par, 1, y)
     fz = fraction(s.par, 2, z)
-    cell = (np.int64(fx * s.cells[0]) * s.cells[1] + np.int64(fy * s.cells[1])) * s.cells[2] + np.int64(fz * s.cells[2])
+    cx = np.int64(fx * s.cells[4]) % s.cells[0]
+    cy = np.int64(fy * s.cells[5]) % s.cells[1]
+    cell = (cx * s.cells[1] + cy) * s.cells[2] + np.int64(fz * s.cells[6]) % s.cells[2]
     capacity = s.cells[3]
     old = np.int64(s.place[i, 3])
     s.place[i, 0] = np.int64(fx * TURN) - HALF_TURN

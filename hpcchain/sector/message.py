@@ -51,6 +51,7 @@ from hpcchain.sector.layout import (
     TICK,
     UNMADE,
 )
+from hpcchain.sector.names import row_in
 from hpcchain.sector.record import ALONE, BEADS, IMAGE, LENGTH, MEMBERS, PER_BEAD, STEP, WRONG
 from hpcchain.sector.renew import settle
 from hpcchain.sector.swept import sweep
@@ -141,7 +142,7 @@ def longest_script(s, message, row_of):
     at = 0
     floats = 0
     while at < len(message):
-        m = row_of[np.int64(message[at])]
+        m = row_in(row_of, np.int64(message[at]))
         more = np.int64(message[at + 2]) - np.int64(message[at + 1])
         most = max(most, np.int64(message[at + 2]))
         size = more * _size(s.mol[m, MOL_BEADS])
@@ -159,8 +160,8 @@ def take(s, message, row_of, wanted, base):
     s : Sector
         With room in `script` and `script_at` (`longest_script`).
     message : (n,) float64 array
-    row_of : (M,) int array
-        Local row of each global molecule, -1 for those not here.
+    row_of : (k, 2) int64 array
+        Local rows of molecules by global number (`names`).
     wanted : (k,) int64 array
         Receives global numbers of molecules that must be here, and be searched like owned ones, because an event that
         an owned molecule, or one searched like these, took part in depends on them.
@@ -175,7 +176,7 @@ def take(s, message, row_of, wanted, base):
     at = 0
     count = 0
     while at < len(message):
-        m = row_of[np.int64(message[at])]
+        m = row_in(row_of, np.int64(message[at]))
         kept = np.int64(message[at + 1])
         total = np.int64(message[at + 2])
         at += HEAD
@@ -198,7 +199,7 @@ def take(s, message, row_of, wanted, base):
 @kernel
 def _alone(s, place, row_of):
     for k in range(np.int64(s.script[place + MEMBERS])):
-        m = row_of[np.int64(s.script[place + MEMBERS + 1 + k])]
+        m = row_in(row_of, np.int64(s.script[place + MEMBERS + 1 + k]))
         if m >= 0 and s.mol[m, MOL_GHOST] == OWNED:
             return 0.0
     return 1.0
@@ -210,7 +211,7 @@ def _want(s, place, row_of, wanted, count):
     ours = False
     seen = True
     for k in range(members):
-        m = row_of[np.int64(s.script[place + MEMBERS + 1 + k])]
+        m = row_in(row_of, np.int64(s.script[place + MEMBERS + 1 + k]))
         ours = ours or (m >= 0 and s.mol[m, MOL_GHOST] != GHOST)
         seen = seen and m >= 0 and s.mol[m, MOL_GHOST] != GHOST
     core = 2 if s.script[place + 4] >= 0.0 else 1  # of a contact with a wall one molecule
@@ -218,7 +219,7 @@ def _want(s, place, row_of, wanted, count):
         return count
     for k in range(members):
         name = np.int64(s.script[place + MEMBERS + 1 + k])
-        m = row_of[name]
+        m = row_in(row_of, name)
         if (m < 0 or s.mol[m, MOL_GHOST] == GHOST) and count < len(wanted):
             wanted[count] = name
             count += 1

@@ -3,15 +3,16 @@
 import numpy as np
 
 
-def space_order(system, molecules):
+def space_order(system, molecules, first):
     """Return these molecules' numbers along a space-filling (Morton) curve of their first beads.
 
     Parameters
     ----------
     system : System
     molecules : (n,) int64 array
+    first : (n,) int64 array
+        The state's row of each one's first bead.
     """
-    first = system.topology.first_bead[molecules]
     place = (system.state.position[first] - system.box.origin) / system.box.size
     grid = np.floor(np.nan_to_num(place % 1.0) * 1024.0).astype(np.uint64) & np.uint64(1023)
     code = np.zeros(len(first), dtype=np.uint64)

@@ -4,6 +4,8 @@ It carries the sector loop through a window as often as it takes, tells others w
 right by what their owners say. It knows nothing of ranks: messages come and go as arrays.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from hpcchain.model.system import State
@@ -38,9 +40,11 @@ from hpcchain.sector.layout import (
     C,
     aligned_zeros,
     cell_arrays,
+    list_capacity,
     records,
 )
 from hpcchain.sector.lists import clean_lists
+from hpcchain.sector.names import enter, name_table, rows_in
 from hpcchain.sector.order import space_order
 from hpcchain.sector.window import finish_window, strayed, undo_window
 
@@ -75,6 +79,14 @@ def extended(array, more):
     return larger
 
 
+def with_vacant(state, more):
+    """Return a State with rows for `more` beads behind its own, for what is vacant."""
+    place = state.position[0] if len(state.position) else 0.0  # not where cells would have to be had for them alone
+    vacant = State.at_rest_clock(np.zeros((more, 3)) + place, np.zeros((more, 3)))
+    pairs = ((name, getattr(state, name), getattr(vacant, name)) for name in State.ARRAYS)
+    return State(**{name: np.concatenate([own, others]) for name, own, others in pairs})
+
+
 class Patch(Engine):
     """Molecules of one rank and ghosts, carried through windows.
 
@@ -82,38 +94,64 @@ class Patch(Engine):
     ----------
     blueprint : Blueprint
     system : System
-        The state of the molecules here is used.
-    sorts : (M,) int8 array
-        OWNED, GHOST, FULL_GHOST, or -1 for molecules that are not here.
+        Its state is that of the beads of `names` alone, in their order, and is not kept.
+    names : (k,) int64 array
+        Molecules that are here, in ascending order.
+    sorts : (k,) int8 array
+        OWNED, GHOST or FULL_GHOST.
     shell, cell : float
         See `Engine`.
     growth : (float, float)
         See `Engine`.
-    capacity : (N,) int64 array
-        Capacities of neighbour lists; kept up to date.
+    capacity : (n,) int64 array
+        Capacities of neighbour lists, for the state's rows.
     base : float
         Ticks that queue keys are relative to.
     crowding : float
         Room in the cells relative to what even density would need.
+
+    Attributes
+    ----------
+    at : (N,) int64 array
+        The row that each local bead had in the state, and has in `capacity`; behind those, the rows that vacant ones
+        begin with.
     """
 
-    def __init__(self, blueprint, system, sorts, shell, cell, growth, capacity, base, crowding=1.0):
-        self.system, self.blueprint = system, blueprint
-        self.shell, self.cell, self.growth, self.capacity, self.base = shell, cell, growth, capacity, base
+    def __init__(self, blueprint, system, names, sorts, shell, cell, growth, capacity, base, crowding=1.0):
+        self.system, self.blueprint = replace(system, state=None), blueprint
+        self.shell, self.cell, self.growth, self.base = shell, cell, growth, base
         self.log_rows = EVENTS
         self.rows = []
         self.crowding = crowding
-        here = space_order(system, np.flatnonzero(sorts >= 0))
-        kinds = blueprint.kind[here]
-        counts = np.bincount(kinds, minlength=len(blueprint.rows))
-        vacant = counts // VACANCY + LEAST_VACANT if len(here) < len(sorts) else 0 * counts
+        composition = blueprint.composition
+        size = composition.size_of(names)
+        first = np.cumsum(size) - size
+        order = space_order(system, np.arange(len(names)), first)
+        here = names[order]
+        counts = np.bincount(composition.class_of(here), minlength=len(blueprint.rows))
+        vacant = counts // VACANCY + LEAST_VACANT if len(here) < composition.molecules else 0 * counts
         spare = np.repeat(np.arange(len(counts)), vacant)
         self.order = np.concatenate([here, blueprint.examples[spare]])
-        self.sorts = np.concatenate([sorts[here], np.full(len(spare), VACANT)]).astype(np.int64)
+        self.sorts = np.concatenate([sorts[order], np.full(len(spare), VACANT)]).astype(np.int64)
         self.vacant = {k: list(len(here) + np.flatnonzero(spare == k)) for k in range(len(counts))}
-        self.row_of = np.full(system.topology.molecules, -1, dtype=np.int64)
-        self.row_of[here] = np.arange(len(here))
-        self._build(system)
+        self.row_of = name_table(len(self.order))
+        enter(self.row_of, here, np.arange(len(here)))
+        self.at = self._rows_of(order, spare, first, size)
+        self.capacity = np.concatenate([capacity, list_capacity(composition.examples, shell)])
+        self._build(replace(system, state=with_vacant(system.state, composition.examples.beads)))
+
+    def _rows_of(self, order, spare, first, size):
+        """Return the state's row of each local bead; vacant ones have those of their class behind the others."""
+        examples = self.blueprint.composition.examples
+        begin = np.concatenate([first[order], int(size.sum()) + examples.first_bead[spare]])
+        count = np.concatenate([size[order], np.diff(examples.first_bead)[spare]])
+        return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
+
+    def rows_of(self, names):
+        """Return the rows of molecules that are here."""
+        rows = np.empty(len(names), dtype=np.int64)
+        rows_in(self.row_of, names, rows)
+        return rows
 
     def _prepare(self):
         """Tell the kernels who is a ghost, and give cells and windows their room."""
@@ -146,9 +184,9 @@ class Patch(Engine):
             Ticks and remainder of the present time.
         """
         s, at = self.sector, 0
-        first = self.system.topology.first_bead
+        composition = self.blueprint.composition
         for name in molecules:
-            vacant = self.vacant[int(self.blueprint.kind[name])]
+            vacant = self.vacant[int(composition.class_of(name))]
             if not vacant:
                 return False
             m = int(vacant.pop())
@@ -162,8 +200,9 @@ class Patch(Engine):
             s.pace[m, 0] = own[0, 13]
             s.mol[m, MOL_ID], s.mol[m, MOL_GHOST] = name, GHOST
             s.row[i : i + n, 3] = GHOST
-            self.ids[i : i + n] = s.what[i : i + n, 3] = np.arange(first[name], first[name + 1])
-            self.order[m], self.sorts[m], self.row_of[name] = name, GHOST, m
+            self.ids[i : i + n] = s.what[i : i + n, 3] = composition.first_bead_of(name) + np.arange(n)
+            self.order[m], self.sorts[m] = name, GHOST
+            enter(self.row_of, self.order[m : m + 1], np.array([m]))
             if loop.admit(s, m, *now, self.base):
                 return False
         self.ghost_rows = np.flatnonzero((self.sorts == GHOST) | (self.sorts == FULL_GHOST))
@@ -295,8 +334,8 @@ class Patch(Engine):
         """
         s = self.sector
         log = s.log[: s.count[C["logged"]]]
-        lower = np.searchsorted(self.system.topology.first_bead, log[:, 2].astype(np.int64), side="right") - 1
-        log = log[(log[:, 6] != 0.0) & (s.mol[self.row_of[lower], MOL_GHOST] == OWNED)]
+        lower = self.rows_of(self.blueprint.composition.molecule_of(log[:, 2].astype(np.int64)))
+        log = log[(log[:, 6] != 0.0) & (s.mol[lower, MOL_GHOST] == OWNED)]
         rows = np.empty(len(log), dtype=EVENT_ROW)
         rows["time"], rows["kind"], rows["impulse"] = log[:, 0], log[:, 1], log[:, 4]
         rows["bead"] = log[:, 2:4]

@@ -149,6 +149,12 @@ def no_room(put):
     put(groups.Groups, "excess", lambda old, self, *args: np.full(len(self.patch.order), -1.0))
 
 
+@leak("nobody is told of new homes", "wide", "gas")
+def no_news(put):
+    put(groups.Groups, "_told", lambda old, self, rank, cells: np.zeros(0))
+    put(groups.Groups, "_newly_wanted", lambda old, self, *args: np.zeros(0, dtype=np.int64))
+
+
 @leak("ghosts are not set back", "gas")
 def ghosts_stay(put):
     put(message, "_check", lambda old, *args: None)
@@ -167,14 +173,14 @@ def fixed_ghosts(put):
 @leak("molecules are put back into the box when they are sent", "wide")
 def wrap(put):
     def store(old, self, rows):
-        molecules = old(self, rows)
-        box, state, first = self.system.box, self.system.state, self.system.topology.first_bead
-        for m in molecules:
-            beads = slice(first[m], first[m + 1])
-            whole = np.floor((state.position[first[m]] - box.origin) / box.size)
-            state.position[beads] -= whole * box.size
-            state.image[beads] += whole.astype(np.int64)
-        return molecules
+        held = old(self, rows)
+        box, state, size = self.system.box, held.state, self.composition.size_of(held.names)
+        for first, beads in zip(np.cumsum(size) - size, size, strict=True):
+            own = slice(first, first + beads)
+            whole = np.floor((state.position[first] - box.origin) / box.size)
+            state.position[own] -= whole * box.size
+            state.image[own] += whole.astype(np.int64)
+        return held
 
     put(groups.Groups, "_store", store)
     put(groups.Groups, "rehome", lambda old, *args: False)  # so that everything is sent anew often

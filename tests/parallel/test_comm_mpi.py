@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.parallel.comm import World, world
+from hpcchain.parallel.exchange import Exchange
 
 pytestmark = pytest.mark.mpi
 
@@ -49,3 +50,16 @@ def test_agree_is_not_mixed_up_with_an_unfinished_exchange():
     request = comm.mpi.Ibarrier() if comm.rank else None
     assert len(comm.agree((comm.rank,))) == comm.size
     (request or comm.mpi.Ibarrier()).Wait()
+
+
+def test_messages_that_nobody_expects_arrive_each_in_its_own_round():
+    """Who sends to whom is drawn anew in every round; lengths and numbers tell sender and round."""
+    comm = world()
+    exchange, rng = Exchange(comm.mpi), np.random.default_rng(5)
+    for turn in range(50):
+        sends = rng.random((comm.size, comm.size)) < 0.4
+        message = {rank: np.full(comm.rank + 1, 100.0 * turn + comm.rank) for rank in np.flatnonzero(sends[comm.rank])}
+        received = exchange.deliver({int(rank): rows for rank, rows in message.items()})
+        assert sorted(received) == np.flatnonzero(sends[:, comm.rank]).tolist()
+        for rank, rows in received.items():
+            assert rows.tolist() == [100.0 * turn + rank] * (rank + 1)

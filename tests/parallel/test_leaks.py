@@ -15,6 +15,7 @@ LEAKS = (
     "segments begin anew at a window's end",
     "closed segments are not searched",
     "nobody checks that molecules stay in their room",
+    "nobody is told of new homes",
     "ghosts are not set back",
     "ghosts do not take part in contacts",
     "molecules are put back into the box when they are sent",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.sector.layout import cell_arrays
+from hpcchain.sector.layout import cell_arrays, folded
 from hpcchain.sector.lists import CELL_FULL, FULL
 from tests.unit.kernel_tools import (
     cell_counts,
@@ -80,6 +80,31 @@ def test_large_box_with_molecules():
     s, system = gas(100, np.array([8.0, 9.0, 10.0]), (PERIODIC,) * 3, 4, trimers=40)
     assert min(cell_counts(s)) >= 5
     check_renewals(s, system, 300)
+
+
+def test_cells_that_stand_for_several():
+    """Three by three by four cells for nine by three by eight: what is far is told apart by its place."""
+    s, system = gas(100, np.array([14.0, 5.0, 14.0]), (PERIODIC,) * 3, 4, trimers=40)
+    assert np.all(np.array(cell_counts(s)) >= (9, 3, 8))
+    s = s._replace(**cell_arrays(np.array([3, 3, 4, 0, 9, 3, 8]), 220, 220))
+    assert cell_counts(s) == (3, 3, 4)
+    check_renewals(s, system, 200)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_more_cells_than_where_beads_are(seed):
+    """Beads in a part of the box, through its boundary or not, have cells of their own and some more around them."""
+    rng = np.random.default_rng(seed)
+    box = make_system([(NO_BONDS, np.zeros((1, 3)), np.zeros((1, 3)), np.ones(1))], (50.0, 40.0, 30.0)).box
+    cells = np.array([40, 31, 23])
+    part = rng.uniform(0.02, 0.3, 3)
+    position = box.origin + box.size * (rng.uniform(-1.0, 1.0, 3) + part * rng.random((200, 3)))
+    few, _, edge = np.split(folded(cells, box, position), [3, 4])
+    assert np.all(edge % few == 0) and np.all(edge <= cells) and np.all(edge > cells - cells // few - 1)
+    place = np.floor((position - box.origin) / box.size % 1.0 * edge).astype(int)
+    for c in range(3):
+        assert len(np.unique(place[:, c] % few[c])) == len(np.unique(place[:, c]))
+        assert few[c] == cells[c] or few[c] < 2 * (part[c] * cells[c] + 6)
 
 
 def check_renewals(s, system, renewals):

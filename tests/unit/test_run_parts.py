@@ -1,5 +1,6 @@
 """The small parts of run control: lock, signals, tally, run log, timers, compiling notice."""
 
+import itertools
 import json
 import logging
 import math
@@ -26,6 +27,7 @@ from hpcchain.run.folder import cut_log
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.signals import Signals
 from hpcchain.run.tally import Tally
+from tests.unit.kernel_tools import make_system
 
 
 def test_the_lock_is_held_and_let_go(tmp_path):
@@ -200,16 +202,36 @@ def test_timers_table_and_its_lines():
 
 def test_observables_by_hand():
     """Two beads of mass 2 and 1, one box length apart in their images."""
-    topology = SimpleNamespace(mass=np.array([2.0, 1.0]), molecules=2)
-    system = SimpleNamespace(topology=topology, box=SimpleNamespace(size=np.full(3, 4.0), volume=64.0))
+    system = beads_of_mass([2.0, 1.0])
     position, velocity = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
     image = np.array([[0, 0, 0], [0, 1, 0]])
-    row = Observables(system, freedom=3).measure(position, velocity, image, 0.5, 6.0, 11)
+    observables = Observables(system, freedom=3)
+    sums = observables.sums(0, position, velocity, image, 4096)
+    row = observables.measure(sums, 0.5, 6.0, 11)
     assert (row["kinetic_energy"], row["temperature"], row["contacts"]) == (3.0, 2.0, 11)
     assert row["momentum"].tolist() == [2.0, 2.0, 0.0]
     assert row["angular_momentum"].tolist() == [0.0, 0.0, 2.0 - 10.0]
     assert row["pressure"] == (2 * 2.0 + 6.0 / 1.5) / 64.0
-    assert math.isnan(Observables(system, freedom=3).measure(position, velocity, image, 0.0, 0.0, 0)["pressure"])
+    assert math.isnan(observables.measure(sums, 0.0, 0.0, 0)["pressure"])
+
+
+def beads_of_mass(mass):
+    """Return a System of monomers of these masses in a box of edge 4."""
+    none = np.zeros((0, 2), dtype=np.int64)
+    return make_system([(none, np.zeros((1, 3)), np.zeros((1, 3)), [m]) for m in mass], size=(4.0,) * 3)
+
+
+def test_observables_are_the_same_from_any_slabs():
+    rng = np.random.default_rng(4)
+    observables = Observables(beads_of_mass(rng.uniform(0.5, 2.0, 50)), freedom=3)
+    frame = rng.normal(size=(50, 3)), rng.normal(size=(50, 3)), rng.integers(-2, 3, (50, 3))
+    whole = observables.sums(0, *frame, 8)
+    for limits in ((0, 16, 50), (0, 0, 8, 48, 50)):
+        parts = [observables.sums(a, *(rows[a:b] for rows in frame), 8) for a, b in itertools.pairwise(limits)]
+        assert np.array_equal(np.concatenate(parts), whole)
+    row, plain = (observables.measure(sums, 1.0, 0.0, 0) for sums in (whole, observables.sums(0, *frame, 50)))
+    for name in ("kinetic_energy", "momentum", "angular_momentum"):
+        np.testing.assert_allclose(row[name], plain[name], rtol=1e-13, atol=1e-13)
 
 
 class Kernel:
