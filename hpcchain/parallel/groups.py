@@ -20,8 +20,7 @@ from hpcchain.sector.patch import Patch
 ROOM = 0.25  # least room, in contact distances
 FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
 WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
-UNEVEN = 1.08  # cost of a rank over the mean at which sectors are changed
-SIDESTEP = 0.1  # how far a sector's side may then move, as a part of the edge that it divides
+SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 MOST_FRESH = 1 << 16
@@ -106,7 +105,7 @@ class Groups:
         more_room : bool
             Make neighbour lists longer.
         cost : float, optional
-            What this rank's molecules have cost lately, in any unit; given on all ranks or on none.
+            What this rank's molecules have cost lately, in any unit, for sectors to follow; on all ranks or on none.
         """
         self.regroupings += 1
         self.window = window
@@ -116,7 +115,7 @@ class Groups:
             self.capacity += self.capacity // 2 + 8
             self.crowding *= 2.0
         points = reference_points(self.system.box, self.system.topology, self.here, self.owned)
-        if cost is not None and self.movable:
+        if cost is not None:
             self._balance(points, cost)
         owner = self.sectors.owner(points)
         received = self._send({rank: self.owned[owner == rank] for rank in range(self.comm.size)})
@@ -185,9 +184,6 @@ class Groups:
             Of owned molecules.
         cost : float
         """
-        costs = np.array(self.comm.allgather(float(cost)))
-        if imbalance(costs) <= UNEVEN:
-            return
         beads = self.beads[self.owned].astype(float)
         every = self.comm.allgather((points, beads * (cost / beads.sum()) if len(beads) else beads))
         points = np.concatenate([p for p, _ in every])
@@ -212,7 +208,7 @@ class Groups:
         self.here[self.patch.owned_ids] = self.patch.frame(*now)[0]
 
     def counts(self):
-        """Return the kernels' counts so far, (len(COUNTERS),) int64."""
+        """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""
         return self.past_counts + self.patch.sector.count
 
     def sizes(self):
@@ -277,6 +273,7 @@ class Groups:
     def _build(self, sorts):
         self.patch = Patch(self.blueprint, self.system, sorts, self.shell, self.cell, self.growth, self.capacity,
                            self.base, self.crowding)  # fmt: skip
+        self.past_counts -= self.patch.sector.count
 
     def _rooms(self, molecules, velocity):
         """Return the room of molecules whose beads have these velocities: more for fast ones, and for long windows."""
@@ -352,8 +349,3 @@ class Groups:
         first = self.system.topology.first_bead
         molecules = np.searchsorted(first, ids, side="right") - 1
         return molecules[first[molecules] == ids]
-
-
-def imbalance(costs):
-    """Return greatest over mean of the ranks' costs (at least 1), 1 where there are none."""
-    return float(costs.max() * len(costs) / costs.sum()) if costs.sum() > 0.0 else 1.0

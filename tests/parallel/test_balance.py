@@ -90,10 +90,11 @@ def test_sectors_follow_the_cost():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("system", "end", "most"), [
-    (droplet(10), 1.2, 1.15), (slab(11), 1.0, 1.25), (lengths(10), 0.8, 1.25),
+@pytest.mark.parametrize(("system", "end"), [
+    (droplet(10), 1.2), (slab(11), 1.0), (lengths(10), 2.0),
 ], ids=["droplet", "slab", "lengths"])  # fmt: skip
-def test_costs_become_equal(system, end, most):
-    """With some 700 beads per rank; 1.15 is the aim for all three, which the last two have not come to."""
+def test_costs_become_equal(system, end):
+    """With some 700 beads per rank; the lattices of chains take time until there are contacts to learn from."""
     even, moved = followed(system, end)
-    assert min(even[:2]) > 2.0 and moved[1] < most, f"even {even}, moved {moved}"
+    print(f"even {even}, moved {moved}")
+    assert min(even[:2]) > 2.0 and moved[1] < 1.15, f"even {even}, moved {moved}"
