@@ -3,11 +3,12 @@
 A rank's cost since the last move is a sum over the segments that it has made, two at a time in a contact. With few of
 them ranks differ by chance alone, and sectors that followed it would be moved for ever. So costs are compared when
 enough segments have been made, and what they differ by is reduced by what chance would do (the positive-part
-estimator of James and Stein, 1961); while nothing significant is left, measuring goes on.
+estimator of James and Stein, 1961); while more than half of it is chance, or little is left, measuring goes on.
 """
 
 import numpy as np
 
+CLEAR = 0.5  # least part of the differences that chance does not explain
 UNEVEN = 1.04  # cost of a rank over the mean, beyond chance, at which sectors are moved
 ENOUGH = 600.0  # segments per rank that say something
 TOGETHER = 2.0  # segments that one contact makes: as good as one for telling costs apart
@@ -55,8 +56,9 @@ class Balance:
             return None
         costs, segments = np.array(self.comm.allgather(now - self.begun)).T
         self.found = imbalance(costs)
-        steady = beyond_chance(costs, segments)
-        if segments.mean() >= ENOUGH and imbalance(steady) > UNEVEN:
+        part = beyond_chance(costs, segments)
+        steady = costs.mean() + part * (costs - costs.mean())
+        if segments.mean() >= ENOUGH and part > CLEAR and imbalance(steady) > UNEVEN:
             self._begin(windows, now)
             return steady
         if segments.mean() > STALE:
@@ -73,7 +75,7 @@ class Balance:
 
 
 def beyond_chance(costs, segments):
-    """Return costs drawn to their mean by the part of their differences that is to be expected from chance.
+    """Return the part of the differences between costs that is not to be expected from chance, 0 ... 1.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ def beyond_chance(costs, segments):
     mean = costs.mean()
     chance = TOGETHER * mean * float(np.sum(costs)) / max(segments.mean(), 1.0)
     differ = float(np.sum((costs - mean) ** 2))
-    return costs if differ == 0.0 else mean + max(0.0, 1.0 - chance / differ) * (costs - mean)
+    return max(0.0, 1.0 - chance / differ) if differ > 0.0 else 0.0
 
 
 def imbalance(costs):

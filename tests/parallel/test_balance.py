@@ -79,14 +79,14 @@ def followed(system, end):
     """Return the imbalances of the even split and of sectors that move; these must leave the bits of one rank."""
     even, moved = imbalances(system, end, sectors=EVEN), imbalances(system, end)
     require_same(serial(system, end), parallel(system, end, RANKS, cost=counted), "sectors moved")
-    assert moved[2] >= 3, f"sectors were moved only {moved[2]} times"
+    assert moved[2] >= 2, f"sectors were moved only {moved[2]} times"
     return even, moved
 
 
 def test_sectors_follow_the_cost():
-    """Few beads: their number of contacts in a few windows is mostly chance, and a rank's cannot be told to a tenth."""
+    """Few beads: the second half has some 850 segments per rank, of which chance leaves the busiest a tenth too many."""
     even, moved = followed(slab(7), 1.2)
-    assert even[1] > 2.0 and moved[1] < 0.5 * even[1] and moved[1] < 1.4, f"even {even}, moved {moved}"
+    assert even[1] > 2.0 and moved[1] < 1.25, f"even {even}, moved {moved}"
 
 
 @pytest.mark.long
@@ -96,5 +96,4 @@ def test_sectors_follow_the_cost():
 def test_costs_become_equal(system, end):
     """With some 700 beads per rank; the lattices of chains take time until there are contacts to learn from."""
     even, moved = followed(system, end)
-    print(f"even {even}, moved {moved}")
     assert min(even[:2]) > 2.0 and moved[1] < 1.15, f"even {even}, moved {moved}"

@@ -30,7 +30,7 @@ def looks(rates, windows, seed=1):
 def test_equal_ranks_are_hardly_ever_moved():
     """In fifteen runs; at the first look already, one of eight ranks is by chance 5 to 10 per cent above the mean."""
     moves = sum(len(looks(np.full(RANKS, rate), 400, seed)) for rate in (3.0, 30.0, 300.0) for seed in range(5))
-    assert moves <= 5
+    assert moves <= 3
 
 
 def test_one_dear_rank_is_seen_as_soon_as_there_is_evidence():
@@ -53,12 +53,12 @@ def test_what_chance_explains_is_taken_off():
     rng = np.random.default_rng(2)
     true = 300.0 * (1.0 + 0.08 * rng.normal(size=(4000, RANKS)))
     found = 2.0 * rng.poisson(0.5 * true)
-    steady = np.array([beyond_chance(row, row) for row in found])
-    errors = [np.mean((x - true) ** 2) for x in (steady, found, found.mean(axis=1, keepdims=True))]
+    mean = found.mean(axis=1, keepdims=True)
+    steady = mean + np.array([[beyond_chance(row, row)] for row in found]) * (found - mean)
+    errors = [np.mean((x - true) ** 2) for x in (steady, found, mean)]
     assert errors[0] < 0.9 * errors[1] and errors[0] < 0.9 * errors[2]
-    assert np.allclose(steady.mean(axis=1), found.mean(axis=1), rtol=1e-12)
 
 
 def test_no_costs_are_even():
-    assert np.array_equal(beyond_chance(np.zeros(4), np.zeros(4)), np.zeros(4))
+    assert beyond_chance(np.zeros(4), np.zeros(4)) == 0.0
     assert imbalance(np.zeros(4)) == 1.0 and imbalance(np.array([1.0, 3.0])) == 1.5
