@@ -84,7 +84,7 @@ def followed(system, end):
 
 
 def test_sectors_follow_the_cost():
-    """Few beads: the second half has some 850 segments per rank, of which chance leaves the busiest a tenth too many."""
+    """Few beads: the second half has some 850 segments per rank, and chance leaves the busiest a tenth too many."""
     even, moved = followed(slab(7), 1.2)
     assert even[1] > 2.0 and moved[1] < 1.25, f"even {even}, moved {moved}"
 
