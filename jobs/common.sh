@@ -35,6 +35,17 @@ launcher() {
     fi
 }
 
+# scaling strong|weak INPUT OUTPUT [WORDS...]: what tools/scaling measures on 1, 2, 4, ... ranks up to all of the job's.
+scaling() {
+    local what=$1 input=$2 folder=$3 numbers=() n
+    shift 3
+    for ((n = 1; n <= SLURM_NTASKS; n *= 2)); do numbers+=("$n"); done
+    warm_nodes || exit
+    launcher "{ranks}"
+    "$venv/bin/python" "$home/tools/scaling" "$what" "$input" --output "$folder" --ranks "${numbers[@]}" \
+        --launcher "${ranks[*]}" "$@"
+}
+
 # warm_nodes: one process on every node fills a compile cache on that node's own disk. What the user's cache holds
 # already ('hpcchain warmup' on a login node with the same processor, once) is copied instead of compiled.
 warm_nodes() {

@@ -13,12 +13,4 @@
 #SBATCH --output=%x-%j.log
 set -uo pipefail
 source "${HPCCHAIN_HOME:-$SLURM_SUBMIT_DIR}/jobs/common.sh"
-input=$1 folder=$2
-shift 2
-numbers=()
-for ((n = 1; n <= SLURM_NTASKS; n *= 2)); do numbers+=("$n"); done
-
-warm_nodes || exit
-launcher "{ranks}"
-exec "$venv/bin/python" "$home/tools/scaling" strong "$input" --output "$folder" --ranks "${numbers[@]}" \
-    --launcher "${ranks[*]}" "$@"
+scaling strong "$@"

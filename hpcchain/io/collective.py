@@ -3,12 +3,20 @@
 A communicator is an mpi4py object, or None for a serial run.
 """
 
+import errno
+import os
+import re
 from contextlib import contextmanager
 
 from hpcchain.errors import DataError, HpcchainError
 
 FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
 """What the operating system, h5py and numpy raise over a bad file or disk."""
+
+KEPT = "what was complete is kept, and `hpcchain resume` goes on from the last checkpoint, if there is one yet"
+FULL = {errno.ENOSPC: f"make room there: {KEPT}", errno.EDQUOT: f"make room in your quota: {KEPT}",
+        errno.EFBIG: f"files may be no larger there (ulimit -f, or the file system): {KEPT}"}  # fmt: skip
+"""The system's errors of which users can get rid, and how."""
 
 
 def rank_of(comm):
@@ -82,6 +90,9 @@ def root_does(comm, path, doing, action):
 
 
 def plain(reason):
-    """Return an exception as one line of text."""
+    """Return an exception as one line of text: of the library's long ones, the system's error that they are about."""
     text = " ".join(str(reason).split()) or type(reason).__name__
-    return text if len(text) < 300 else text[:300] + " ..."
+    number = re.search(r"\berrno = (\d+)", text)
+    code = int(number[1]) if number else getattr(reason, "errno", None)
+    text = os.strerror(code) if number else text if len(text) < 300 else text[:300] + " ..."
+    return f"{text}; {FULL[code]}" if code in FULL else text

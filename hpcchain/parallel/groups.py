@@ -24,8 +24,7 @@ from hpcchain.sector.patch import Patch
 ROOM = 0.25  # least room, in contact distances
 FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
 WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
-UNEVEN = 1.08  # cost of a rank over the mean at which sectors are changed
-SIDESTEP = 0.1  # how far a sector's side may then move, as a part of the edge that it divides
+SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 MOST_FRESH = 1 << 16
@@ -112,7 +111,7 @@ class Groups:
         more_room : bool
             Make neighbour lists longer.
         cost : float, optional
-            What this rank's molecules have cost lately, in any unit; given on all ranks or on none.
+            What this rank's molecules have cost lately, in any unit, for sectors to follow; on all ranks or on none.
         """
         self.regroupings += 1
         self.window = window
@@ -123,7 +122,7 @@ class Groups:
             self.capacity, self.patch.capacity = (c + c // 2 + 8 for c in (self.capacity, self.patch.capacity))
             self.crowding *= 2.0
         points = self._points(own)
-        if cost is not None and self.movable:
+        if cost is not None:
             self._balance(points, cost)
         owner, mine = self.sectors.owner(points), self.comm.rank
         leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
@@ -215,9 +214,6 @@ class Groups:
             Of owned molecules.
         cost : float
         """
-        costs = np.array(self.comm.allgather(float(cost)))
-        if imbalance(costs) <= UNEVEN:
-            return
         beads = self.composition.size_of(self.owned).astype(float)
         every = self.comm.allgather((points, beads * (cost / beads.sum()) if len(beads) else beads))
         points = np.concatenate([p for p, _ in every])
@@ -225,7 +221,7 @@ class Groups:
         self.sectors = self.sectors.moved(points, weights, SIDESTEP)
 
     def counts(self):
-        """Return the kernels' counts so far, (len(COUNTERS),) int64."""
+        """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""
         return self.past_counts + self.patch.sector.count
 
     def sizes(self):
@@ -315,6 +311,7 @@ class Groups:
         capacity = self._capacities(self.composition.beads_of(held.names))
         self.patch = Patch(self.blueprint, system, held.names, sorts, self.shell, self.cell, self.growth, capacity,
                            self.base, self.crowding)  # fmt: skip
+        self.past_counts -= self.patch.sector.count
 
     def _capacities(self, ids):
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
@@ -400,8 +397,3 @@ def packed_bits(flags):
 def unpacked_bits(message, count):
     """Return the flags that `packed_bits` made a message of."""
     return np.unpackbits(message.view(np.uint8), count=count)
-
-
-def imbalance(costs):
-    """Return greatest over mean of the ranks' costs (at least 1), 1 where there are none."""
-    return float(costs.max() * len(costs) / costs.sum()) if costs.sum() > 0.0 else 1.0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-PART = 0.5  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
+PART = 0.7  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
 
 
 class Grid:

@@ -15,10 +15,11 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
-from hpcchain.parallel.groups import UNEVEN, Groups, imbalance
+from hpcchain.parallel.balance import Balance, imbalance
+from hpcchain.parallel.groups import Groups
 from hpcchain.sector import loop
 from hpcchain.sector.engine import EVENT_ROW, default_shell
-from hpcchain.sector.layout import COUNTERS, Blueprint, virial_quantum
+from hpcchain.sector.layout import COUNTERS, Blueprint, C, virial_quantum
 from hpcchain.sector.patch import WindowBroken
 
 MOST_PASSES = 40
@@ -28,10 +29,6 @@ GROW = 1.5  # most that a window is longer than the one before
 AHEAD = 8.0  # windows for which molecules get new homes beforehand
 LEAST_WINDOW = 2.0**-24  # ticks
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
-SETTLING = 4  # windows that say nothing of what molecules cost: kernels are loaded, and lists grow
-FIRST_LOOK, LAST_LOOK = 8, 256  # windows between two looks at the balance: more and more of them while it is good
-PROGRESS = 0.98  # else moving sectors does not help, and is done less and less often
-URGENT, URGENT_LOOK = 1.15, 32  # an imbalance with which it is tried again at least so often
 WORK = ("computing", "packing", "setting_right", "finishing")
 PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
 WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS = range(7)
@@ -96,9 +93,8 @@ class WindowedEngine:
         self.statistics = dict.fromkeys(("windows", "passes", "undone", "messages", "floats"), 0)
         self.processor = 0.0
         self.cost = cost or processor_seconds
-        self.weighed = self.reported = self.cost(self)
-        self.imbalance = math.inf
-        self.window_weighed, self.look, self.between = 0, SETTLING + FIRST_LOOK, FIRST_LOOK
+        self.reported = self.cost(self)
+        self.balance = Balance(comm)
 
     @property
     def patch(self):
@@ -218,34 +214,18 @@ class WindowedEngine:
             self.processor += thread_time() - processor
 
     def _regroup(self, **options):
-        long_enough = self.statistics["windows"] - self.window_weighed >= FIRST_LOOK
-        if long_enough:
-            options["cost"] = self.cost(self) - self.weighed
         with self._spent("regrouping"):
             self.groups.regroup(self.now, self.window, **options)
-        if long_enough:
-            self._weigh()
-
-    def _weigh(self):
-        """Begin to measure anew what molecules cost."""
-        self.weighed, self.window_weighed = self.cost(self), self.statistics["windows"]
 
     def _look_at_balance(self):
         """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
-        windows = self.statistics["windows"]
-        if windows == SETTLING:
-            self._weigh()
-        if not self.groups.movable or windows < max(self.look, self.window_weighed + FIRST_LOOK):
+        if not self.groups.movable:
             return False
-        found = imbalance(np.array(self.comm.allgather(self.cost(self) - self.weighed)))
-        uneven = found > UNEVEN
-        helps, self.imbalance = uneven and found < PROGRESS * self.imbalance, found
-        most = URGENT_LOOK if found > URGENT else LAST_LOOK
-        self.between = FIRST_LOOK if helps else min(2 * self.between, most)
-        self.look = windows + self.between
-        if uneven:
-            self._regroup()
-        return uneven
+        segments = self.groups.counts()[C["segments"]]
+        costs = self.balance.costs(self.statistics["windows"], self.cost(self), segments)
+        if costs is not None:
+            self._regroup(cost=costs[self.comm.rank])
+        return costs is not None
 
     def _take_back(self, flags, end):
         """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""

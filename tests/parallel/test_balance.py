@@ -79,21 +79,21 @@ def followed(system, end):
     """Return the imbalances of the even split and of sectors that move; these must leave the bits of one rank."""
     even, moved = imbalances(system, end, sectors=EVEN), imbalances(system, end)
     require_same(serial(system, end), parallel(system, end, RANKS, cost=counted), "sectors moved")
-    assert moved[2] >= 3, f"sectors were moved only {moved[2]} times"
+    assert moved[2] >= 2, f"sectors were moved only {moved[2]} times"
     return even, moved
 
 
 def test_sectors_follow_the_cost():
-    """Few beads: their number of contacts in a few windows is mostly chance, and a rank's cannot be told to a tenth."""
+    """Few beads: the second half has some 850 segments per rank, and chance leaves the busiest a tenth too many."""
     even, moved = followed(slab(7), 1.2)
-    assert even[1] > 2.0 and moved[1] < 0.5 * even[1] and moved[1] < 1.4, f"even {even}, moved {moved}"
+    assert even[1] > 2.0 and moved[1] < 1.25, f"even {even}, moved {moved}"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("system", "end", "most"), [
-    (droplet(10), 1.2, 1.15), (slab(11), 1.0, 1.25), (lengths(10), 0.8, 1.25),
+@pytest.mark.parametrize(("system", "end"), [
+    (droplet(10), 1.2), (slab(11), 1.0), (lengths(10), 2.0),
 ], ids=["droplet", "slab", "lengths"])  # fmt: skip
-def test_costs_become_equal(system, end, most):
-    """With some 700 beads per rank; 1.15 is the aim for all three, which the last two have not come to."""
+def test_costs_become_equal(system, end):
+    """With some 700 beads per rank; the lattices of chains take time until there are contacts to learn from."""
     even, moved = followed(system, end)
-    assert min(even[:2]) > 2.0 and moved[1] < most, f"even {even}, moved {moved}"
+    assert min(even[:2]) > 2.0 and moved[1] < 1.15, f"even {even}, moved {moved}"

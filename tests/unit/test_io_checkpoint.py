@@ -1,6 +1,7 @@
 """Checkpoints: what is written comes back to the bit; what is damaged, foreign or impossible is refused."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hpcchain.io.atomic import temporary
 from hpcchain.io.checkpoint import read_checkpoint, read_perf, read_system, read_time, write_checkpoint
 from hpcchain.io.checkpoint_layout import STATE, TOPOLOGY
 from hpcchain.io.checkpoint_store import checkpoint_name, list_checkpoints, newest_valid, prune
+from hpcchain.io.collective import plain
 from hpcchain.model.system import State, Topology
 
 
@@ -299,3 +301,18 @@ def test_provenance_tells_nothing_of_the_user(tmp_path, system):
                           "system", "cpu_names", "hosts", "ranks", "created"}
     words = set(" ".join(map(str, found.values())).split())
     assert not words & {os.uname().nodename, os.path.expanduser("~"), str(tmp_path)}
+
+
+@pytest.mark.parametrize(("reason", "said"), [
+    (RuntimeError("Disable slist on flush dest failure failed (file write failed: time = Sat Nov 21 23:18:41 2026\n, "
+                  "file descriptor = 20, errno = 28, error message = 'No space left on device', buf = 0x555c6d12f988)"),
+     "No space left on device; make room there"),
+    (OSError(28, "No space left on device"), r"\[Errno 28\] No space left on device; make room there"),
+    (OSError(122, "Disk quota exceeded"), "make room in your quota"),
+    (OSError("Unable to open file (errno = 13, error message = 'Permission denied')"), "^Permission denied$"),
+    (ValueError("two\n  lines"), "^two lines$"),
+])  # fmt: skip
+def test_failures_are_told_in_the_systems_words_and_what_to_do(reason, said):
+    """Not in the library's, which are long, and cut off before the cause."""
+    found = plain(reason)
+    assert re.search(said, found) and "buf" not in found and ("resume" in found) == ("make room" in found)

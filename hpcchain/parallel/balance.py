@@ -1,0 +1,93 @@
+"""When sectors are moved, and for what costs: measured work is partly chance, which is not to be followed.
+
+A rank's cost since the last move is a sum over the segments that it has made, two at a time in a contact. With few of
+them ranks differ by chance alone, and sectors that followed it would be moved for ever. So costs are compared when
+enough segments have been made, and what they differ by is reduced by what chance would do (the positive-part
+estimator of James and Stein, 1961); while more than half of it is chance, or little is left, measuring goes on.
+"""
+
+import numpy as np
+
+CLEAR = 0.5  # least part of the differences that chance does not explain
+UNEVEN = 1.04  # cost of a rank over the mean, beyond chance, at which sectors are moved
+ENOUGH = 600.0  # segments per rank that say something
+TOGETHER = 2.0  # segments that one contact makes: as good as one for telling costs apart
+STALE = 40.0 * ENOUGH  # segments per rank after which measuring begins anew: by then molecules have moved
+SETTLING = 4  # windows that say nothing of what molecules cost: kernels are loaded, and lists grow
+FIRST_LOOK, LAST_LOOK = 8, 256  # windows between two looks: more and more of them while nothing is to be done
+
+
+class Balance:
+    """Decides between windows whether sectors are to be moved; the same on all ranks.
+
+    Parameters
+    ----------
+    comm : Exchange
+
+    Attributes
+    ----------
+    found : float
+        Imbalance at the last look.
+    """
+
+    def __init__(self, comm):
+        self.comm = comm
+        self.begun = np.zeros(2)
+        self.next_look, self.between = SETTLING, FIRST_LOOK
+        self.found = 1.0
+
+    def costs(self, windows, cost, segments):
+        """Return all ranks' costs that sectors are to be moved for, None for leaving them; collective.
+
+        Parameters
+        ----------
+        windows : int
+            Windows so far.
+        cost : float
+            What this rank's work has cost so far, in any unit.
+        segments : int
+            Segments that it has made so far.
+        """
+        if windows < self.next_look:
+            return None
+        now = np.array([cost, segments], dtype=np.float64)
+        if windows == SETTLING:
+            self._begin(windows, now)
+            return None
+        costs, segments = np.array(self.comm.allgather(now - self.begun)).T
+        self.found = imbalance(costs)
+        part = beyond_chance(costs, segments)
+        steady = costs.mean() + part * (costs - costs.mean())
+        if segments.mean() >= ENOUGH and part > CLEAR and imbalance(steady) > UNEVEN:
+            self._begin(windows, now)
+            return steady
+        if segments.mean() > STALE:
+            self._begin(windows, now)
+        elif segments.mean() >= ENOUGH:
+            self.between = min(2 * self.between, LAST_LOOK)
+        self.next_look = windows + self.between
+        return None
+
+    def _begin(self, windows, now):
+        """Measure from now on."""
+        self.begun, self.between = now, FIRST_LOOK
+        self.next_look = windows + self.between
+
+
+def beyond_chance(costs, segments):
+    """Return the part of the differences between costs that is not to be expected from chance, 0 ... 1.
+
+    Parameters
+    ----------
+    costs, segments : (ranks,) float64 array
+        Costs, and of how many segments each is the sum.
+    """
+    mean = costs.mean()
+    chance = TOGETHER * mean * float(np.sum(costs)) / max(segments.mean(), 1.0)
+    differ = float(np.sum((costs - mean) ** 2))
+    return max(0.0, 1.0 - chance / differ) if differ > 0.0 else 0.0
+
+
+def imbalance(costs):
+    """Return greatest over mean of the ranks' costs (at least 1), 1 where there are none."""
+    return float(costs.max() * len(costs) / costs.sum()) if costs.sum() > 0.0 else 1.0
