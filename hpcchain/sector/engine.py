@@ -6,6 +6,7 @@ from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
 from hpcchain.model.system import State
 from hpcchain.sector import loop
+from hpcchain.sector.batch import Batch
 from hpcchain.sector.layout import (
     BOOK_BEADS,
     BOOK_VIRIAL,
@@ -74,6 +75,7 @@ class Engine:
             self.blueprint, system, self.shell, self.cell, self.order, self.capacity, self.log_rows, self.at
         )
         self.at = self.ids if self.at is None else self.at
+        self.batch = Batch()
         self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
         self._require_finite()
         self._prepare()
@@ -119,9 +121,11 @@ class Engine:
             Whether the time was reached.
         """
         ticks, rest = split(time, self.system.physics.tick)
-        most = 20000
+        until = float(ticks), float(rest)
         while True:
-            status = loop.advance(self.sector, float(ticks), float(rest), self.base, most, self.log_rows)
+            status = self.batch.spend(
+                lambda most: loop.advance(self.sector, *until, self.base, most, self.log_rows), loop.PAUSED
+            )
             self._count_virial()
             self._require_finite()
             if status == loop.REACHED:

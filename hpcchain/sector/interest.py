@@ -164,20 +164,24 @@ def mark(flags, low, length, cells, origin, inverse, periodic, position, radius,
         x0, x1 = _range(cells, origin, inverse, periodic, position, radius, i, 0)
         y0, y1 = _range(cells, origin, inverse, periodic, position, radius, i, 1)
         z0, z1 = _range(cells, origin, inverse, periodic, position, radius, i, 2)
+        start = (z0 - low[2]) % cells[2]  # one division here, none for each cell
         for x in range(x0, x1 + 1):
             dx = (x - low[0]) % cells[0]
             for y in range(y0, y1 + 1):
                 dy = (y - low[1]) % cells[1]
+                if dx >= length[0] or dy >= length[1]:
+                    return -1
+                line = (dx * length[1] + dy) * length[2]
+                dz = start
                 for z in range(z0, z1 + 1):
-                    dz = (z - low[2]) % cells[2]
-                    if dx >= length[0] or dy >= length[1] or dz >= length[2]:
+                    if dz >= length[2]:
                         return -1
-                    place = (dx * length[1] + dy) * length[2] + dz
-                    if flags[place] == 0:
-                        flags[place] = 1
+                    if flags[line + dz] == 0:
+                        flags[line + dz] = 1
                         if count < len(fresh):
                             fresh[count] = ((x % cells[0]) * cells[1] + y % cells[1]) * cells[2] + z % cells[2]
                         count += 1
+                    dz = dz + 1 if dz + 1 < cells[2] else np.int64(0)
     return count
 
 
@@ -195,6 +199,7 @@ def reaches(flags, low, length, cells, origin, inverse, periodic, position, radi
             continue
         z0, z1 = _range(cells, origin, inverse, periodic, position, radius, i, 2)
         found = np.uint8(0)
+        start = (z0 - low[2]) % cells[2]
         for x in range(x0, x1 + 1):
             dx = (x - low[0]) % cells[0]
             if dx >= length[0]:
@@ -204,10 +209,11 @@ def reaches(flags, low, length, cells, origin, inverse, periodic, position, radi
                 if dy >= length[1]:
                     continue
                 line = (dx * length[1] + dy) * length[2]
-                for z in range(z0, z1 + 1):
-                    dz = (z - low[2]) % cells[2]
+                dz = start
+                for _ in range(z0, z1 + 1):
                     if dz < length[2]:
                         found |= flags[line + dz]
+                    dz = dz + 1 if dz + 1 < cells[2] else np.int64(0)
         if found != 0:
             hit[group[i]] = 1
 

@@ -216,15 +216,20 @@ class Patch(Engine):
         WindowBroken
         """
         most = MOST_EVENTS + EVENTS_PER_MOLECULE * len(self.order) if np.any(self.sorts == GHOST) else np.inf
-        budget = 10 + len(self.order)  # batches; far more than any sound window takes
+        budget = BATCH * (10 + len(self.order))  # events of all kinds; far more than any sound window takes
         while True:
+            budget -= self.batch.size
             try:
-                status = loop.advance(self.sector, float(until[0]), float(until[1]), self.base, BATCH, self.log_rows)
+                status = self.batch.spend(
+                    lambda size: loop.advance(
+                        self.sector, float(until[0]), float(until[1]), self.base, size, self.log_rows
+                    ),
+                    loop.PAUSED,
+                )
             except ZeroDivisionError:  # in plain Python: two beads in one place
                 status = loop.NOT_A_NUMBER
             if status == loop.REACHED:
                 return
-            budget -= 1
             if budget < 0 or self.sector.book[BOOK_EVENT] > most:
                 raise WindowBroken(loop.STUCK)
             if status == loop.LOG_FULL:

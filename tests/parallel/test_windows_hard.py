@@ -8,7 +8,9 @@ import pytest
 from identity import DRAWS, in_stages, parallel, require_same, serial
 from shapes import bead, boxed, rod
 
+from hpcchain.config import load_config
 from hpcchain.model.system import OPEN, PERIODIC, WALL
+from hpcchain.run.growth import grown_system
 
 EIGHT = (2, 2, 2)
 
@@ -73,6 +75,21 @@ def test_many_contacts_of_two_molecules_across_a_boundary():
     busiest = np.unique(one.events["bead"], axis=0, return_counts=True)[1].max()
     assert busiest > 10
     everywhere(system, 4.0, 30, (3,), (4.0,), sectors=(3, 1, 1))
+
+
+@pytest.mark.parametrize(("seed", "window"), [(4, 0.05), (11, 0.1)])
+def test_ranks_that_guess_what_becomes_of_each_others_molecules(seed, window, tmp_path):
+    """In long windows contacts across boundaries follow one another. No rank may take what the other has guessed of its
+    own molecules for true, or they repeat it to each other until the window is taken back (two and four times here).
+    """
+    path = tmp_path / "chains.toml"
+    path.write_text('[box]\nsize = [7.1, 7.1, 7.1]\n[[molecule]]\nkind = "chain"\nbeads = 6\ncount = 40\n'
+                    f"[initial]\nseed = {seed}\n[run]\nend_time = 1.0\n", encoding="utf-8")
+    system = grown_system(load_config(path))
+    one, two = serial(system, 2.0), parallel(system, 2.0, 2, window=window)
+    assert len(one.events) > 1000
+    require_same(one, two, "2 ranks")
+    assert two.reports[0]["windows_undone"] == 0
 
 
 def test_a_fast_bead_through_many_sectors_in_one_window():
