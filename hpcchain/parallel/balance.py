@@ -10,6 +10,7 @@ import numpy as np
 
 CLEAR = 0.5  # least part of the differences that chance does not explain
 UNEVEN = 1.04  # cost of a rank over the mean, beyond chance, at which sectors are moved
+UNEVEN_TIME = 1.08  # the same of processor seconds, which differ by what else processors and their caches have to do
 ENOUGH = 600.0  # segments per rank that say something
 TOGETHER = 2.0  # segments that one contact makes: as good as one for telling costs apart
 STALE = 40.0 * ENOUGH  # segments per rank after which measuring begins anew: by then molecules have moved
@@ -23,6 +24,8 @@ class Balance:
     Parameters
     ----------
     comm : Exchange
+    uneven : float
+        Cost of a rank over the mean at which sectors are moved.
 
     Attributes
     ----------
@@ -30,8 +33,8 @@ class Balance:
         Imbalance at the last look.
     """
 
-    def __init__(self, comm):
-        self.comm = comm
+    def __init__(self, comm, uneven=UNEVEN):
+        self.comm, self.uneven = comm, uneven
         self.begun = np.zeros(2)
         self.next_look, self.between = SETTLING, FIRST_LOOK
         self.found = 1.0
@@ -58,7 +61,7 @@ class Balance:
         self.found = imbalance(costs)
         part = beyond_chance(costs, segments)
         steady = costs.mean() + part * (costs - costs.mean())
-        if segments.mean() >= ENOUGH and part > CLEAR and imbalance(steady) > UNEVEN:
+        if segments.mean() >= ENOUGH and part > CLEAR and imbalance(steady) > self.uneven:
             self._begin(windows, now)
             return steady
         if segments.mean() > STALE:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
-from hpcchain.parallel.balance import Balance, imbalance
+from hpcchain.parallel.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.groups import Groups
 from hpcchain.sector import loop
 from hpcchain.sector.engine import EVENT_ROW, default_shell
@@ -24,7 +24,7 @@ from hpcchain.sector.patch import WindowBroken
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
-CONTACTS_PER_WINDOW = 0.25  # per molecule
+CONTACTS_PER_WINDOW = 0.4  # per molecule
 GROW = 1.5  # most that a window is longer than the one before
 AHEAD = 8.0  # windows for which molecules get new homes beforehand
 LEAST_WINDOW = 2.0**-24  # ticks
@@ -94,7 +94,7 @@ class WindowedEngine:
         self.processor = 0.0
         self.cost = cost or processor_seconds
         self.reported = self.cost(self)
-        self.balance = Balance(comm)
+        self.balance = Balance(comm, UNEVEN_TIME if cost is None else UNEVEN)
 
     @property
     def patch(self):

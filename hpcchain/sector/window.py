@@ -104,7 +104,7 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
                 safe = 0.0
             h = s.mol[h, MOL_PREVIOUS]
         excess[m] = far - room[m]
-        if s.mol[m, MOL_NUMBER] == 0:
+        if excess[m] <= 0.0:  # its closed segments, too: they are no more asked about
             _keep_inside(s, m, safe, from_ticks, from_rest)
 
 

@@ -25,6 +25,7 @@ from hpcchain.sector.layout import (
     OWNED,
     TICK,
     UNMADE,
+    VACANT,
 )
 from hpcchain.sector.lists import relist
 from tests.whole import frame_of
@@ -71,7 +72,7 @@ def test_who_is_set_back_meets_segments_closed_since():
     """The quick first look knows where present segments go, and is not for times before the latest event."""
     patch = passed_by(0.25)
     s = patch.sector
-    slow, fast = (int(patch.row_of[m]) for m in (0, 1))
+    slow, fast = map(int, patch.rows_of(np.array([0, 1])))
     rows = s.mol[fast, MOL_FIRST] + np.arange(2)
     assert np.all(np.abs(s.line[rows, 3]) < 1.0) and np.all(s.line[rows, 0] > 12.4), "the fast one is to be at rest"
     found = looked_again(patch, slow, (0.0, 0.5, 0.0))
@@ -123,10 +124,9 @@ def test_ghosts_have_their_owners_segments_and_their_errors():
         for k in range(1, 7):
             engine.advance(0.1 * k)
             s = engine.patch.sector
-            for name, m in enumerate(engine.patch.row_of):
-                if m >= 0:
-                    start = s.line[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
-                    (owned if s.mol[m, MOL_GHOST] == OWNED else ghosts)[name, start] = float(s.pace[m, 4])
+            for m in np.flatnonzero(engine.patch.sorts != VACANT):
+                start = int(engine.patch.order[m]), s.line[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
+                (owned if s.mol[m, MOL_GHOST] == OWNED else ghosts)[start] = float(s.pace[m, 4])
         return owned, ghosts
 
     ranks = on_ranks(2, body)
