@@ -63,7 +63,7 @@ def lengths(n):
 
 
 def imbalances(system, end, **options):
-    """Return the imbalance over the first and over the second half of a run, and how often sectors were looked at."""
+    """Return the imbalance over the first and over the second half of a run, and how often all was chosen anew."""
 
     def body(exchange):
         engine, found = WindowedEngine(system, exchange, cost=counted, **options), []
