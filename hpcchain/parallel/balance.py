@@ -26,18 +26,12 @@ class Balance:
     comm : Exchange
     uneven : float
         Cost of a rank over the mean at which sectors are moved.
-
-    Attributes
-    ----------
-    found : float
-        Imbalance at the last look.
     """
 
     def __init__(self, comm, uneven=UNEVEN):
         self.comm, self.uneven = comm, uneven
         self.begun = np.zeros(2)
         self.next_look, self.between = SETTLING, FIRST_LOOK
-        self.found = 1.0
 
     def costs(self, windows, cost, segments):
         """Return all ranks' costs that sectors are to be moved for, None for leaving them; collective.
@@ -58,7 +52,6 @@ class Balance:
             self._begin(windows, now)
             return None
         costs, segments = np.array(self.comm.allgather(now - self.begun)).T
-        self.found = imbalance(costs)
         part = beyond_chance(costs, segments)
         steady = costs.mean() + part * (costs - costs.mean())
         if segments.mean() >= ENOUGH and part > CLEAR and imbalance(steady) > self.uneven:
