@@ -4,10 +4,14 @@ A rank's cost since the last move is a sum over the segments that it has made, t
 them ranks differ by chance alone, and sectors that followed it would be moved for ever. So costs are compared when
 enough segments have been made, and what they differ by is reduced by what chance would do (the positive-part
 estimator of James and Stein, 1961); while more than half of it is chance, or little is left, measuring goes on.
+
+Processor seconds also differ by what else a machine has to do for a while. Sectors follow them only when a second
+measurement, begun after the first, says the same.
 """
 
 import numpy as np
 
+ALIKE = 0.5  # least correlation of two measurements that say the same
 CLEAR = 0.5  # least part of the differences that chance does not explain
 UNEVEN = 1.04  # cost of a rank over the mean, beyond chance, at which sectors are moved
 UNEVEN_TIME = 1.08  # the same of processor seconds, which differ by what else processors and their caches have to do
@@ -26,10 +30,13 @@ class Balance:
     comm : Exchange
     uneven : float
         Cost of a rank over the mean at which sectors are moved.
+    twice : bool
+        Whether two measurements have to say so.
     """
 
-    def __init__(self, comm, uneven=UNEVEN):
-        self.comm, self.uneven = comm, uneven
+    def __init__(self, comm, uneven=UNEVEN, twice=False):
+        self.comm, self.uneven, self.twice = comm, uneven, twice
+        self.said = None
         self.begun = np.zeros(2)
         self.next_look, self.between = SETTLING, FIRST_LOOK
 
@@ -56,7 +63,7 @@ class Balance:
         steady = costs.mean() + part * (costs - costs.mean())
         if segments.mean() >= ENOUGH and part > CLEAR and imbalance(steady) > self.uneven:
             self._begin(windows, now)
-            return steady
+            return self._agreed(steady)
         if segments.mean() > STALE:
             self._begin(windows, now)
         elif segments.mean() >= ENOUGH:
@@ -64,10 +71,26 @@ class Balance:
         self.next_look = windows + self.between
         return None
 
+    def _agreed(self, steady):
+        """Return what sectors are to follow now that a measurement has found them uneven, None to measure again."""
+        if not self.twice:
+            return steady
+        before, self.said = self.said, steady / steady.mean()
+        if before is None or alike(before, self.said) < ALIKE:
+            return None
+        both, self.said = 0.5 * (before + self.said), None
+        return both
+
     def _begin(self, windows, now):
         """Measure from now on."""
         self.begun, self.between = now, FIRST_LOOK
         self.next_look = windows + self.between
+
+
+def alike(one, other):
+    """Return the correlation of two measurements' differences from their means, -1 ... 1."""
+    a, b = one - one.mean(), other - other.mean()
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
 def beyond_chance(costs, segments):

@@ -94,7 +94,7 @@ class WindowedEngine:
         self.processor = 0.0
         self.cost = cost or processor_seconds
         self.reported = self.cost(self)
-        self.balance = Balance(comm, UNEVEN_TIME if cost is None else UNEVEN)
+        self.balance = Balance(comm, *((UNEVEN_TIME, True) if cost is None else (UNEVEN, False)))
 
     @property
     def patch(self):

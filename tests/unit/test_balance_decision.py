@@ -8,14 +8,18 @@ from hpcchain.parallel.threads import on_ranks
 RANKS = 8
 
 
-def looks(rates, windows, seed=1):
-    """Return (window, costs) of the moves that come of ranks that make so many segments per window on average."""
+def looks(rates, windows, seed=1, twice=False, slow=None):
+    """Return (window, costs) of the moves that come of ranks that make so many segments per window on average.
+
+    `slow` takes a rank and a window, and returns what each segment costs there.
+    """
 
     def body(exchange):
         rng = np.random.default_rng([seed, exchange.rank])
-        balance, cost, moves = Balance(exchange), 0.0, []
+        balance, cost, moves = Balance(exchange, twice=twice), 0.0, []
         for window in range(1, windows + 1):
-            cost += 2.0 * rng.poisson(0.5 * rates[exchange.rank])
+            made = 2.0 * rng.poisson(0.5 * rates[exchange.rank])
+            cost += made if slow is None else made * slow(exchange.rank, window)
             costs = balance.costs(window, cost, int(cost))
             if costs is not None:
                 moves.append((window, costs))
@@ -62,3 +66,21 @@ def test_what_chance_explains_is_taken_off():
 def test_no_costs_are_even():
     assert beyond_chance(np.zeros(4), np.zeros(4)) == 0.0
     assert imbalance(np.zeros(4)) == 1.0 and imbalance(np.array([1.0, 3.0])) == 1.5
+
+
+def test_what_passes_by_is_not_followed_where_two_measurements_have_to_agree():
+    """A rank that is slow for a while, and then another: with one measurement sectors follow each of them."""
+    rates = np.full(RANKS, 300.0)
+
+    def slow(rank, window):
+        return 1.5 if window <= 12 and rank == 2 or 20 < window <= 28 and rank == 5 else 1.0
+
+    assert looks(rates, 60, slow=slow)
+    assert not looks(rates, 60, slow=slow, twice=True)
+
+
+def test_what_stays_is_followed_where_two_measurements_have_to_agree():
+    rates = np.full(RANKS, 300.0)
+    window, costs = looks(rates, 60, slow=lambda rank, window: 1.5 if rank == 2 else 1.0, twice=True)[0]
+    assert window == SETTLING + 2 * FIRST_LOOK
+    assert int(np.argmax(costs)) == 2 and abs(imbalance(costs) - 1.5 / (8.5 / 8)) < 0.05
