@@ -17,8 +17,18 @@ import numpy as np
 
 from hpcchain.parallel.held import WIDTH, Held, merged, pack, taken, unpack
 from hpcchain.parallel.sectors import reference_points, sectors_for
-from hpcchain.sector.interest import FINEST, Cells, Extent, mark, reaches
-from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, MOL_BEADS, OWNED, VACANT, C, list_capacity
+from hpcchain.sector.interest import FINEST, Cells, Extent, mark, may_reach, put, reaches
+from hpcchain.sector.layout import (
+    COUNTERS,
+    FULL_GHOST,
+    GHOST,
+    MOL_BEADS,
+    MOL_FIRST,
+    OWNED,
+    VACANT,
+    C,
+    list_capacity,
+)
 from hpcchain.sector.patch import Patch
 
 ROOM = 0.25  # least room, in contact distances
@@ -28,6 +38,7 @@ SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edg
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 MOST_FRESH = 1 << 16
+SPAN = 2  # cells that most beads' balls reach from their own: for a first look at who may come to fresh ones
 MARGIN = 4  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
 MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 NOBODY = np.zeros(0, dtype=np.int64)
@@ -61,7 +72,7 @@ class Groups:
         Ranks that own ghosts here.
     neighbours : dict of rank -> Extent
         Ranks that may come to need ghosts from here, and the part of the box where.
-    theirs : dict of rank -> float64 array
+    theirs : dict of rank -> uint32 array
         Which cells there their molecules may come to, as bits.
     """
 
@@ -160,7 +171,7 @@ class Groups:
         beads = self.patch.beads_of(rows)
         self.patch.locate(rows, now, self.home)
         self.room[rows] = self._rooms(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
-        fresh = self._mark(self.home[beads], self._radii(rows, beads))
+        fresh = self._mark(self._balls(rows))
         cells = NOBODY if fresh is None else fresh
         news = self.comm.trade({rank: self._told(rank, cells) for rank in self.neighbours}, sorted(self.neighbours))
         wanted = {rank: self._newly_wanted(rank, rows, news[rank].astype(np.int64)) for rank in self.neighbours}
@@ -174,18 +185,19 @@ class Groups:
 
     def _newly_wanted(self, rank, moved, places):
         """Return rows of molecules that a neighbour needs from now on: of `moved`, or near where it has come to."""
-        patch, common = self.patch, self.neighbours[rank]
-        hit = np.zeros(len(patch.order), dtype=np.uint8)
-        theirs = unpacked_bits(self.theirs[rank], common.size)
+        common, theirs = self.neighbours[rank], self.theirs[rank]
+        wanted = [moved[self._reaching(common, theirs, self._balls(moved))]]
         if len(places):
-            theirs[places] = 1
-            self.theirs[rank] = packed_bits(theirs)
-            fresh = np.zeros(common.size, dtype=np.uint8)
-            fresh[places] = 1
-            self._reach(common, fresh, patch.owned, hit)
-        self._reach(common, theirs, moved, hit)
-        hit[self.holders.get(rank, NOBODY)] = 0
-        return np.flatnonzero(hit)
+            cells, _, _, periodic = self.cells.place
+            fresh, wide = common.nothing(), common.nothing()
+            put(fresh, wide, common.low, common.length, cells, periodic, places, SPAN)
+            theirs |= fresh
+            owned = self.patch.owned
+            near = np.zeros(len(owned), dtype=np.uint8)
+            may_reach(wide, common.low, common.length, *self.cells.place, *self._balls(owned), SPAN, near)
+            near = owned[near != 0]
+            wanted.append(near[self._reaching(common, fresh, self._balls(near))])
+        return np.setdiff1d(np.concatenate(wanted), self.holders.get(rank, NOBODY))
 
     def _lend(self, wanted, now):
         """Send rows of molecules, by rank, as further ghosts; False if there was no room for one that came here."""
@@ -261,17 +273,19 @@ class Groups:
         room = self._rooms(own.names, velocity)
         size = self.composition.size_of(own.names)
         like = self.composition.example_of(self.composition.beads_of(own.names))
-        balls = own.here, self._reach_of(like) + np.repeat(room, size), np.repeat(np.arange(len(size)), size)
-        self._look_around(*balls[:2])
+        balls = own.here, self._reach_of(like), np.cumsum(size) - size, size, room
+        self._look_around(balls)
         wanted_by = {rank: self._wanted(rank, own.names, balls) for rank in self.neighbours}
         received = self.comm.trade({rank: own.packed(self.composition, which).ravel()
                                     for rank, which in wanted_by.items()}, sorted(self.neighbours))  # fmt: skip
         ghosts = {rank: self._store(received[rank]) for rank in sorted(received) if len(received[rank])}
         self._settle_in(own, room, {r: own.names[which] for r, which in wanted_by.items() if which.any()}, ghosts)
 
-    def _look_around(self, position, radius):
-        """Find the neighbours, and let them know where these balls may come to."""
+    def _look_around(self, balls):
+        """Find the neighbours, and let them know where these molecules (`_balls`) may come to."""
         width = FINEST * self.contact
+        position, radius, _, size, room = balls
+        radius = radius + np.repeat(room, size)
         while True:
             self.cells = Cells(self.system.box, width)
             self.extent = self.cells.extent(position, radius, MARGIN)
@@ -285,11 +299,12 @@ class Groups:
         asking = {rank for _, rank in self.demanded}
         self.neighbours = {rank: extent for rank, extent in common.items()
                            if extent.size or self.everything or mine in asking or rank in asking}  # fmt: skip
-        self.flags = np.zeros(self.extent.size, dtype=np.uint8)
-        self._mark(position, radius)
-        bits = {rank: packed_bits(self.cells.flags(self.extent, extent, self.flags))
+        self.bits = self.extent.nothing()
+        self._mark(balls)
+        bits = {rank: as_message(self.cells.shared(self.extent, extent, self.bits))
                 for rank, extent in self.neighbours.items()}  # fmt: skip
-        self.theirs = self.comm.trade(bits, sorted(self.neighbours))
+        received = self.comm.trade(bits, sorted(self.neighbours))
+        self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
 
     def _settle_in(self, own, room, wanted_by, ghosts):
         """Build the patch from owned molecules and the ghosts received, rank -> Held."""
@@ -304,13 +319,14 @@ class Groups:
         self.home = np.concatenate([held.here, np.zeros((self.composition.examples.beads, 3))])[patch.at]
         self.room = np.zeros(len(patch.order))
         self.room[patch.rows_of(own.names)] = room
+        self.radius = patch.sector.span[: len(patch.ids), 2] * (1.0 + ROUNDING)
         self.ghosts_at_first = patch.ghosts
 
     def _build(self, held, sorts):
         system = replace(self.system, state=held.state)
         capacity = self._capacities(self.composition.beads_of(held.names))
         self.patch = Patch(self.blueprint, system, held.names, sorts, self.shell, self.cell, self.growth, capacity,
-                           self.base, self.crowding)  # fmt: skip
+                           self.base, self.crowding, None if self.patch is None else self.patch.closed)  # fmt: skip
         self.past_counts -= self.patch.sector.count
 
     def _capacities(self, ids):
@@ -344,36 +360,32 @@ class Groups:
         """Return the radii of beads that are like these of the examples."""
         return 0.5 * self.composition.examples.diameter[like] * (1.0 + ROUNDING)
 
-    def _radii(self, rows, beads):
-        """Return how far the beads of the molecules in these rows may come from their homes, with their own radii."""
-        sector = self.patch.sector
-        return sector.span[beads, 2] * (1.0 + ROUNDING) + np.repeat(self.room[rows], sector.mol[rows, MOL_BEADS])
+    def _balls(self, rows):
+        """Return what tells kernels where the molecules in these rows may come to (`interest.mark`)."""
+        mol = self.patch.sector.mol
+        return self.home, self.radius, mol[rows, MOL_FIRST], mol[rows, MOL_BEADS], self.room[rows]
 
-    def _mark(self, position, radius):
-        """Set the cells that these balls may come to; return those that were not set before.
+    def _mark(self, balls):
+        """Set the cells that these molecules may come to; return those that were not set before.
 
         Returns None if they are too many, or outside the extent.
         """
         fresh = np.empty(MOST_FRESH, dtype=np.int64)
-        count = mark(self.flags, self.extent.low, self.extent.length, *self.cells.place, position, radius, fresh)
+        count = mark(self.bits, self.extent.low, self.extent.length, *self.cells.place, *balls, fresh)
         return fresh[:count] if 0 <= count <= MOST_FRESH else None
 
-    def _reach(self, extent, flags, rows, hit):
-        """Set `hit` for those of the molecules in these rows that may come to the set cells of an extent."""
-        beads = self.patch.beads_of(rows)
-        group = np.repeat(rows, self.patch.sector.mol[rows, MOL_BEADS])
-        reaches(flags, extent.low, extent.length, *self.cells.place, self.home[beads], self._radii(rows, beads), group,
-                hit)  # fmt: skip
+    def _reaching(self, extent, bits, balls):
+        """Return a mask of those of these molecules that may come to the set cells of an extent."""
+        hit = np.zeros(len(balls[2]), dtype=np.uint8)
+        reaches(bits, extent.low, extent.length, *self.cells.place, *balls, hit)
+        return hit != 0
 
     def _wanted(self, rank, names, balls):
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
         if self.everything:
             return np.ones(len(names), dtype=bool)
-        hit = np.zeros(len(names), dtype=np.uint8)
-        extent = self.neighbours[rank]
-        theirs = unpacked_bits(self.theirs[rank], extent.size)
-        reaches(theirs, extent.low, extent.length, *self.cells.place, *balls, hit)
-        return (hit != 0) | np.isin(names, [m for m, asker in self.demanded if asker == rank])
+        reaching = self._reaching(self.neighbours[rank], self.theirs[rank], balls)
+        return reaching | np.isin(names, [m for m, asker in self.demanded if asker == rank])
 
     def _store(self, rows):
         """Return the Held of received bead rows."""
@@ -388,12 +400,11 @@ class Loose:
         self.mass = composition.examples.mass[composition.example_of(beads)]
 
 
-def packed_bits(flags):
-    """Return flags (n,) uint8 as a float64 message of n bits."""
-    octets = np.packbits(flags)
-    return np.concatenate([octets, np.zeros(-len(octets) % 8, dtype=np.uint8)]).view(np.float64)
+def as_message(bits):
+    """Return bits (n,) uint32 as a float64 message."""
+    return np.concatenate([bits, np.zeros(len(bits) % 2, dtype=np.uint32)]).view(np.float64)
 
 
-def unpacked_bits(message, count):
-    """Return the flags that `packed_bits` made a message of."""
-    return np.unpackbits(message.view(np.uint8), count=count)
+def from_message(message, extent):
+    """Return the bits of an extent's cells that `as_message` made a message of."""
+    return message.view(np.uint32)[: len(extent.nothing())].copy()

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import inlined, kernel
 from hpcchain.model.system import PERIODIC
 
 FINEST = 0.5
+WORD = 32  # cells whose bits are kept together
 MOST_ALONG = 2**17  # cells along an axis, so that a cell's number is exact as a float64
 
 
@@ -66,16 +67,15 @@ class Cells:
                 length[c] = min(head, one.length[c])
         return Extent(low, length) if length.min() > 0 else Extent(low, np.zeros(3, dtype=np.int64))
 
-    def flags(self, extent, other, flags):
-        """Return the flags (uint8) of an extent's cells as those of another extent, 0 where that has more."""
+    def shared(self, extent, other, bits):
+        """Return the bits of an extent's cells as those of another extent, 0 where that has more."""
         if extent.size == 0:
-            return np.zeros(other.size, dtype=np.uint8)
+            return other.nothing()
         inside = [(low + np.arange(n) - start) % count for low, n, start, count in
                   zip(other.low, other.length, extent.low, self.counts, strict=True)]
         here = np.ix_(*(np.minimum(at, n - 1) for at, n in zip(inside, extent.length, strict=True)))
         x, y, z = (at < n for at, n in zip(inside, extent.length, strict=True))
-        known = x[:, None, None] & y[:, None] & z
-        return np.where(known, flags.reshape(extent.length)[here], 0).astype(np.uint8).ravel()
+        return other.bits(extent.flags(bits)[here] & (x[:, None, None] & y[:, None] & z))
 
     def within(self, extent, cells):
         """Return the places that cells, by number in the whole box, have in an extent; those outside are left out."""
@@ -87,7 +87,10 @@ class Cells:
 
 @dataclass
 class Extent:
-    """A box of cells, which may go through the boundary: along each axis the first cell and how many."""
+    """A box of cells, which may go through the boundary: along each axis the first cell and how many.
+
+    Sets of its cells are kept as bits, rows along the third axis, WORD of them in an unsigned integer.
+    """
 
     low: np.ndarray
     length: np.ndarray
@@ -96,6 +99,26 @@ class Extent:
     def size(self):
         """Number of cells."""
         return math.prod(int(n) for n in self.length)
+
+    @property
+    def shape(self):
+        """Of the bits: cells along two axes, and the unsigned integers that a row along the third takes."""
+        return int(self.length[0]), int(self.length[1]), -(-int(self.length[2]) // WORD)
+
+    def nothing(self):
+        """Return the bits of no cells, (n,) uint32."""
+        return np.zeros(math.prod(self.shape), dtype=np.uint32)
+
+    def bits(self, flags):
+        """Return the bits of those cells for which flags (nx, ny, nz) are true."""
+        padded = np.zeros((*self.shape[:2], self.shape[2] * WORD), dtype=np.uint8)
+        padded[:, :, : self.length[2]] = flags
+        return np.packbits(padded, axis=2, bitorder="little").view(np.uint32).ravel()
+
+    def flags(self, bits):
+        """Return for which cells bits are set, (nx, ny, nz) bool."""
+        octets = bits.view(np.uint8).reshape(*self.shape[:2], 4 * self.shape[2])
+        return np.unpackbits(octets, axis=2, bitorder="little", count=int(self.length[2])).astype(bool)
 
 
 def shortest(layers, count, wraps, margin):
@@ -129,18 +152,18 @@ def spread(layers, cells, origin, inverse, periodic, position, radius):
     """Set the layers of cells (3, most) uint8, along each axis, that boxes reach; see `mark`."""
     for i in range(len(position)):
         for c in range(3):
-            first, last = _range(cells, origin, inverse, periodic, position, radius, i, c)
+            first, last = _range(cells, origin, inverse, periodic, position, radius[i], i, c)
             for x in range(first, last + 1):
                 layers[c, x % cells[c]] = 1
 
 
 @kernel
-def mark(flags, low, length, cells, origin, inverse, periodic, position, radius, fresh):
-    """Set the cells of an extent that boxes of half width radius[i] about position[i] reach.
+def mark(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, fresh):
+    """Set the cells of an extent that molecules may come to.
 
     Parameters
     ----------
-    flags : (nx ny nz,) uint8 array
+    bits : (n,) uint32 array
         The extent's cells.
     low, length : (3,) int64 arrays
         The extent.
@@ -149,9 +172,13 @@ def mark(flags, low, length, cells, origin, inverse, periodic, position, radius,
         Lower corner [length] and cells per length.
     periodic : (3,) bool array
         Axes along which cells wrap; along others what lies outside counts as being in the outermost cells.
-    position : (n, 3), radius : (n,) float64 arrays
-        [length]
-    fresh : (k,) int64 array
+    position : (N, 3), radius : (N,) float64 arrays
+        Of beads [length].
+    first, count : (k,) int64 arrays
+        The molecules' beads.
+    room : (k,) float64 array
+        How far molecules may go [length]: a bead may come to what the box of half width radius + room about it reaches.
+    fresh : (n,) int64 array
         Receives the numbers, in the whole box, of cells that were not set before, as many as fit.
 
     Returns
@@ -159,63 +186,176 @@ def mark(flags, low, length, cells, origin, inverse, periodic, position, radius,
     int
         How many were not set before; -1 if a cell lies outside the extent.
     """
-    count = 0
-    for i in range(len(position)):
-        x0, x1 = _range(cells, origin, inverse, periodic, position, radius, i, 0)
-        y0, y1 = _range(cells, origin, inverse, periodic, position, radius, i, 1)
-        z0, z1 = _range(cells, origin, inverse, periodic, position, radius, i, 2)
-        start = (z0 - low[2]) % cells[2]  # one division here, none for each cell
-        for x in range(x0, x1 + 1):
-            dx = (x - low[0]) % cells[0]
-            for y in range(y0, y1 + 1):
-                dy = (y - low[1]) % cells[1]
-                if dx >= length[0] or dy >= length[1]:
-                    return -1
-                line = (dx * length[1] + dy) * length[2]
-                dz = start
-                for z in range(z0, z1 + 1):
-                    if dz >= length[2]:
+    new = 0
+    words = (length[2] + WORD - 1) // WORD
+    for k in range(len(first)):
+        for i in range(first[k], first[k] + count[k]):
+            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 0)
+            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 1)
+            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 2)
+            start = (z0 - low[2]) % cells[2]
+            ahead = min(z1 - z0 + 1, cells[2] - start)
+            again = z1 - z0 + 1 - ahead  # cells beyond the boundary, from where the box begins once more
+            if start + ahead > length[2] or again > length[2]:
+                return -1
+            dx = (x0 - low[0]) % cells[0]  # a division each here, none for each row of cells
+            from_y = (y0 - low[1]) % cells[1]
+            for _ in range(x0, x1 + 1):
+                dy = from_y
+                for _ in range(y0, y1 + 1):
+                    if dx >= length[0] or dy >= length[1]:
                         return -1
-                    if flags[line + dz] == 0:
-                        flags[line + dz] = 1
-                        if count < len(fresh):
-                            fresh[count] = ((x % cells[0]) * cells[1] + y % cells[1]) * cells[2] + z % cells[2]
-                        count += 1
-                    dz = dz + 1 if dz + 1 < cells[2] else np.int64(0)
-    return count
+                    row = dx * length[1] + dy
+                    new = _set_run(bits, row * words, start, ahead, low, length, cells, row, fresh, new)
+                    new = _set_run(bits, row * words, np.int64(0), again, low, length, cells, row, fresh, new)
+                    dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
+                dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
+    return new
+
+
+@inlined
+def _set_run(bits, line, start, number, low, length, cells, row, fresh, new):
+    at = start
+    left = number
+    while left > 0:
+        bit = at % WORD
+        some = min(left, WORD - bit)
+        run = ((np.int64(1) << some) - 1) << bit
+        before = np.int64(bits[line + at // WORD])
+        if run & ~before != 0:
+            bits[line + at // WORD] = np.uint32(before | run)
+            for b in range(bit, bit + some):
+                if (before >> b) & 1 == 0:
+                    if new < len(fresh):
+                        x = (row // length[1] + low[0]) % cells[0]
+                        y = (row % length[1] + low[1]) % cells[1]
+                        fresh[new] = (x * cells[1] + y) * cells[2] + (at - bit + b + low[2]) % cells[2]
+                    new += 1
+        at += some
+        left -= some
+    return new
+
+
+@inlined
+def _any_in_run(bits, line, start, number):
+    found = np.int64(0)
+    at = start
+    left = number
+    while left > 0:
+        bit = at % WORD
+        some = min(left, WORD - bit)
+        found |= np.int64(bits[line + at // WORD]) & (((np.int64(1) << some) - 1) << bit)
+        at += some
+        left -= some
+    return found
 
 
 @kernel
-def reaches(flags, low, length, cells, origin, inverse, periodic, position, radius, group, hit):
-    """Set hit[group[i]] where the box about position[i] reaches a set cell of an extent; see `mark`."""
-    for i in range(len(position)):
-        if hit[group[i]] != 0:
-            continue
-        x0, x1 = _range(cells, origin, inverse, periodic, position, radius, i, 0)
-        if not _meets(x0, x1, low[0], length[0], cells[0]):
-            continue
-        y0, y1 = _range(cells, origin, inverse, periodic, position, radius, i, 1)
-        if not _meets(y0, y1, low[1], length[1], cells[1]):
-            continue
-        z0, z1 = _range(cells, origin, inverse, periodic, position, radius, i, 2)
-        found = np.uint8(0)
-        start = (z0 - low[2]) % cells[2]
-        for x in range(x0, x1 + 1):
-            dx = (x - low[0]) % cells[0]
-            if dx >= length[0]:
+def reaches(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, hit):
+    """Set hit[k] where molecule k may come to a set cell of an extent; see `mark`."""
+    words = (length[2] + WORD - 1) // WORD
+    for k in range(len(first)):
+        for i in range(first[k], first[k] + count[k]):
+            if hit[k] != 0:
+                break
+            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 0)
+            if not _meets(x0, x1, low[0], length[0], cells[0]):
                 continue
-            for y in range(y0, y1 + 1):
-                dy = (y - low[1]) % cells[1]
-                if dy >= length[1]:
-                    continue
-                line = (dx * length[1] + dy) * length[2]
-                dz = start
-                for _ in range(z0, z1 + 1):
-                    if dz < length[2]:
-                        found |= flags[line + dz]
-                    dz = dz + 1 if dz + 1 < cells[2] else np.int64(0)
-        if found != 0:
-            hit[group[i]] = 1
+            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 1)
+            if not _meets(y0, y1, low[1], length[1], cells[1]):
+                continue
+            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 2)
+            start = (z0 - low[2]) % cells[2]
+            ahead = min(z1 - z0 + 1, cells[2] - start)
+            again = min(z1 - z0 + 1 - ahead, length[2])
+            ahead = min(ahead, length[2] - start)
+            found = np.int64(0)
+            dx = (x0 - low[0]) % cells[0]
+            from_y = (y0 - low[1]) % cells[1]
+            for _ in range(x0, x1 + 1):
+                dy = from_y
+                for _ in range(y0, y1 + 1):
+                    if dx < length[0] and dy < length[1]:
+                        line = (dx * length[1] + dy) * words
+                        found |= _any_in_run(bits, line, start, ahead)
+                        found |= _any_in_run(bits, line, np.int64(0), again)
+                    dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
+                dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
+            if found != 0:
+                hit[k] = 1
+
+
+@kernel
+def put(bits, wide, low, length, cells, periodic, places, span):
+    """Set cells of an extent in `bits`, and in `wide` also those up to `span` cells from them; see `mark`.
+
+    Parameters
+    ----------
+    bits, wide : (n,) uint32 arrays
+    places : (k,) int64 array
+        The cells' numbers in the extent.
+    span : int
+    """
+    for p in range(len(places)):
+        z = places[p] % length[2]
+        y = places[p] // length[2] % length[1]
+        x = places[p] // (length[2] * length[1])
+        _set_bit(bits, length, x, y, z)
+        for ox in range(-span, span + 1):
+            for oy in range(-span, span + 1):
+                for oz in range(-span, span + 1):
+                    nx = _beside(x + ox, length[0], cells[0], periodic[0])
+                    ny = _beside(y + oy, length[1], cells[1], periodic[1])
+                    nz = _beside(z + oz, length[2], cells[2], periodic[2])
+                    if nx >= 0 and ny >= 0 and nz >= 0:
+                        _set_bit(wide, length, nx, ny, nz)
+
+
+@inlined
+def _set_bit(bits, length, x, y, z):
+    word = (x * length[1] + y) * ((length[2] + WORD - 1) // WORD) + z // WORD
+    bits[word] = np.uint32(np.int64(bits[word]) | (np.int64(1) << (z % WORD)))
+
+
+@inlined
+def _beside(x, length, n, periodic):
+    """Return the place of a layer of cells in an extent, -1 if it is outside."""
+    if periodic:
+        x %= n
+    return x if 0 <= x < length else np.int64(-1)
+
+
+@kernel
+def may_reach(wide, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, span, hit):
+    """Set hit[k] where molecule k may come to the cells that `put` made `wide` of, and for some that cannot."""
+    for k in range(len(first)):
+        for i in range(first[k], first[k] + count[k]):
+            far = radius[i] + room[k]
+            if far * max(inverse[0], inverse[1], inverse[2]) > span:
+                hit[k] = 1
+                break
+            x = _range(cells, origin, inverse, periodic, position, 0.0, i, 0)[0]
+            y = _range(cells, origin, inverse, periodic, position, 0.0, i, 1)[0]
+            z = _range(cells, origin, inverse, periodic, position, 0.0, i, 2)[0]
+            x = (x - low[0]) % cells[0]
+            y = (y - low[1]) % cells[1]
+            z = (z - low[2]) % cells[2]
+            if x >= length[0] or y >= length[1] or z >= length[2]:
+                near = _beyond(x, length[0], cells[0]) <= span and _beyond(y, length[1], cells[1]) <= span
+                if near and _beyond(z, length[2], cells[2]) <= span:
+                    hit[k] = 1
+                    break
+                continue
+            word = (x * length[1] + y) * ((length[2] + WORD - 1) // WORD) + z // WORD
+            if (np.int64(wide[word]) >> (z % WORD)) & 1 != 0:
+                hit[k] = 1
+                break
+
+
+@inlined
+def _beyond(x, length, n):
+    """Return how many layers beyond an extent one is, on the nearer side."""
+    return np.int64(0) if x < length else min(x - length + 1, n - x)
 
 
 @kernel
@@ -231,8 +371,8 @@ def _meets(first, last, low, length, n):
 def _range(cells, origin, inverse, periodic, position, radius, i, c):
     """Return the first and last cell that a box reaches along an axis, at most a whole turn."""
     n = cells[c]
-    low = np.int64(np.floor((position[i, c] - radius[i] - origin[c]) * inverse[c]))
-    high = np.int64(np.floor((position[i, c] + radius[i] - origin[c]) * inverse[c]))
+    low = np.int64(np.floor((position[i, c] - radius - origin[c]) * inverse[c]))
+    high = np.int64(np.floor((position[i, c] + radius - origin[c]) * inverse[c]))
     if periodic[c]:
         return low, min(high, low + n - 1)
     return min(max(low, 0), n - 1), min(max(high, 0), n - 1)
