@@ -21,6 +21,7 @@ from hpcchain.sector.layout import (
     GROWTH,
     GROWTH_RATE,
     INVERSE,
+    LATEST,
     LAW,
     LOWER_WALL,
     MOL_BEADS,
@@ -45,6 +46,7 @@ from hpcchain.sector.layout import (
 from hpcchain.sector.prefetch import ask_for_beads
 from hpcchain.sector.renew import complete_one, new_segment
 from hpcchain.sector.search import joined
+from hpcchain.sector.swept import looking_back, may_meet
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
@@ -141,6 +143,7 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
     scale = par[GROWTH] + par[GROWTH_RATE] * (ticks * par[TICK] + rest)
     core = members
     count = 0
+    close = s.stepper is None
     for g in range(core):
         m = group[g]
         start = mol[m, MOL_FIRST]
@@ -149,6 +152,8 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
             p = lane(offset[g], b)
             for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
                 j = np.int64(s.neighbour[e])
+                if close and not may_meet(s, i, j, 0.0):
+                    continue
                 sigma = s.span[i, 2] + s.span[j, 2]
                 mj = s.seg[j, 3]
                 inner = mj == group[0] or (core > 1 and mj == group[1])
@@ -179,13 +184,19 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
 @kernel
 def rewind_touching(s, group, offset, members, ticks, rest):
     """Ask for those to be set back (`aim_back`) that touch the event's molecules now but have been carried on since."""
+    if not earlier(ticks, rest, s.par[LATEST], s.par[LATEST + 1]):
+        return
     scale = s.par[GROWTH] + s.par[GROWTH_RATE] * (ticks * s.par[TICK] + rest)
+    close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
+    back = looking_back(s)
     for g in range(members):
         start = s.mol[group[g], MOL_FIRST]
         for b in range(s.mol[group[g], MOL_BEADS]):
             i = start + b
             for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
                 j = np.int64(s.neighbour[e])
+                if close and not may_meet(s, i, j, back):
+                    continue
                 m = s.seg[j, 3]
                 h = m
                 while h >= 0 and earlier(ticks, rest, s.line[s.mol[h, MOL_FIRST], 6], s.line[s.mol[h, MOL_FIRST], 7]):

@@ -21,6 +21,7 @@ from hpcchain.sector.layout import (
     virial_quantum,
 )
 from hpcchain.sector.lists import CELL_FULL
+from hpcchain.sector.memory import aligned_zeros, gathered
 from hpcchain.sector.order import space_order
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
@@ -79,6 +80,7 @@ class Engine:
         self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
         self._require_finite()
         self._prepare()
+        self.sector = gathered(self.sector, untouched=("series",))
         loop.start(self.sector)
         self._enlist()
 
@@ -103,7 +105,7 @@ class Engine:
         starts = np.concatenate([[0], np.cumsum(room)])
         self.sector.row[:, 0] = starts[:-1]
         self.sector.row[:, 2] = room
-        self.sector = self.sector._replace(neighbour=np.zeros(int(starts[-1]), dtype=np.int32))
+        self.sector = self.sector._replace(neighbour=aligned_zeros(int(starts[-1]), np.int32))
 
     def advance(self, time, pause=None):
         """Run all events up to and including a time [time].

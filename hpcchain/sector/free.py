@@ -11,6 +11,7 @@ from hpcchain.kernel import kernel
 from hpcchain.sector.clockmath import after
 from hpcchain.sector.layout import (
     CAP,
+    FASTEST,
     GROWTH_RATE,
     INVERSE,
     MOL_IMAGE,
@@ -55,6 +56,9 @@ def aim(par, line, span, pace, i, m):
     span[i, 3] = h
     pace[m, 1], pace[m, 2] = after(line[i, 6], line[i, 7], h, par[TICK])
     pace[m, 3] = h
+    pace[m, 5] = speed
+    if speed > par[FASTEST]:
+        par[FASTEST] = speed
 
 
 @kernel

@@ -21,6 +21,7 @@ from hpcchain.sector.layout import (
     EVENT_LOG,
     EVENT_LOGS,
     EVENT_MEMBERS,
+    IN_UNTIL,
     MOL_BEADS,
     MOL_CHANGED,
     MOL_CLASS,
@@ -54,7 +55,7 @@ def remember(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.book[BOOK_WINDOWED] != 0:
         _remember(s.mol, s.pace, s.line, s.span, s.seg, s.what, s.spare, s.book, m)
-        s.inside[m, 0] = -np.inf
+        s.inside[m, IN_UNTIL] = -np.inf
 
 
 @kernel
@@ -99,7 +100,7 @@ def _copy_segment(mol, pace, line, span, seg, a, b):
             mol[b, c] = mol[a, c]
     mol[b, MOL_FIRST] = first
     mol[b, MOL_SERIES] = series
-    for c in range(5):
+    for c in range(6):
         pace[b, c] = pace[a, c]
     i = mol[a, MOL_FIRST]
     j = mol[b, MOL_FIRST]
@@ -120,9 +121,9 @@ def _copy_segment(mol, pace, line, span, seg, a, b):
 def reopen(s, m):
     """Drop molecule m's present segment and open the one before it again."""
     h = s.mol[m, MOL_PREVIOUS]
-    s.pace[m, 5] = s.line[s.mol[m, MOL_FIRST], 6]
-    s.pace[m, 6] = s.line[s.mol[m, MOL_FIRST], 7]
-    s.inside[m, 0] = -np.inf
+    s.opened[m, 0] = s.line[s.mol[m, MOL_FIRST], 6]
+    s.opened[m, 1] = s.line[s.mol[m, MOL_FIRST], 7]
+    s.inside[m, IN_UNTIL] = -np.inf
     _copy_segment(s.mol, s.pace, s.line, s.span, s.seg, h, m)
     if s.mol[m, MOL_SOLVER] != BALLISTIC:
         sweep(s, m)
@@ -171,8 +172,8 @@ def aim_back(s, m, number):
         s.touched[s.book[BOOK_TOUCHED]] = m
         s.book[BOOK_TOUCHED] += 1
         s.mol[m, MOL_TARGET] = number
-        s.pace[m, 5] = s.par[NOW]
-        s.pace[m, 6] = s.par[NOW + 1]
+        s.opened[m, 0] = s.par[NOW]
+        s.opened[m, 1] = s.par[NOW + 1]
     else:
         s.mol[m, MOL_TARGET] = min(s.mol[m, MOL_TARGET], number)
 

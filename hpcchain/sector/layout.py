@@ -23,8 +23,8 @@ row       4 int32     first entry, length and capacity of the bead's list in `ne
 place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `fill`, `where`: the cells' entries
 mol       32 int64    per molecule: columns MOL_… below
 pace      8 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length;
-                      how far the series may be from the motion at most [length]; ticks and remainder of when a
-                      withdrawal opened the segment again; discrete energy of a step (`steppers`)
+                      how far the series may be from the motion at most [length]; its fastest bead's bound of speed;
+                      nothing; discrete energy of a step (`steppers`)
 first     2 float64   per molecule: ticks and remainder of its earliest event
 tag       4 int64     per molecule: depth, lower id, higher id of that event; the bead that holds it (AT_END,
                       BY_SCRIPT)
@@ -33,10 +33,10 @@ spare     2 int64     per size of molecule: head of the chain of free rows for c
 event     11 int64    per event of the window: number of molecules, which, first row in `log`, rows there
 log       7 float64   per contact: time, kind (0 pair, 1 wall), lower id, higher id, impulse, virial in quanta, stands
 script    flat        owners' records of ghosts' segments (`message`); `script_at`: where, by ghost and segment
-inside    2 float64   per molecule: ticks and remainder until which its segment surely keeps it in its room, -inf
-                      where that is not known (`window.strayed`)
-touched   int64       molecules that a withdrawal has set back
-renewed   int64       beads whose lists were made anew in this window; `stale`: cells that hold places they had before
+inside    8 float64   per molecule, columns IN_… below: whether it stays in its room (`window.strayed`)
+touched   int64       molecules that a withdrawal has set back; `opened` (2 float64): ticks and remainder of when
+apart     2 int64     pairs listed in this window whose centres have been far apart (`lists`); `stale`: cells that hold
+                      centres that beads had before
 stepper               None, or True where molecules are moved by a method that solves for its steps
 ========  ==========  ======================================================================================
 """
@@ -54,6 +54,7 @@ from hpcchain.propagators.structure import LANES as STRIDE_LANES
 from hpcchain.propagators.structure import build_structure
 from hpcchain.propagators.web import web_room
 from hpcchain.sector.handle import handed
+from hpcchain.sector.memory import aligned_zeros, records
 from hpcchain.sector.queue import queue_size
 
 NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
@@ -74,16 +75,20 @@ BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER = range(7)
 OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_SCRIPT = -1, -2
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
-(BOOK_MOLECULES, BOOK_BEADS, BOOK_WINDOWED, BOOK_SERIAL, BOOK_EVENT, BOOK_LOW, BOOK_TOUCHED, BOOK_SCRIPT, BOOK_RENEWED,
+(BOOK_MOLECULES, BOOK_BEADS, BOOK_WINDOWED, BOOK_SERIAL, BOOK_EVENT, BOOK_LOW, BOOK_TOUCHED, BOOK_SCRIPT, BOOK_APART,
  BOOK_STALE, BOOK_VIRIAL, BOOK_WITHDRAWN, BOOK_BACKS) = range(13)
 BOOKS = 16
 LOG_COLUMNS = 7
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, RESTITUTION,
  TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, UNEQUAL,
- NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44)
-PARAMETERS = 45
+ NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW, FASTEST) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45)
+PARAMETERS = 46
+# A molecule's segment surely keeps it in its room until a time, -inf where that is not known; how far its beads may be
+# from their homes at most when the segment began that was open at the window's start, or at IN_SINCE if that is later,
+# and when its present one did [length].
+IN_UNTIL, IN_SINCE, IN_FAR, IN_NOW = 0, 2, 4, 5
 # In front of a kind's static table: longest segment, tolerance, whether its contacts follow paper 000's law.
 STEP_AT, TOLERANCE_AT, LAW_AT = -8, -7, -6
 LIMITS = 8
@@ -93,7 +98,6 @@ SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
 EVENT_COLUMNS = 11
-RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
 
 FIELDS = {
     "par": "f8", "line": "f8 8/16", "span": "f8 4/16", "seg": "i8 6", "when": "f8 2", "what": "i8 5",
@@ -104,8 +108,8 @@ FIELDS = {
     "graph": "i8", "bonded": "i8", "bond_row": "i8", "work": "f8", "kicks": "f8", "count": "i8",
     "log": f"f8 {LOG_COLUMNS}", "group": "i8", "offset": "i8", "contacts": "i8 4", "tied": "i8 2", "normals": "f8 3",
     "growths": "f8", "matrix": f"f8 {MOST_TIES}", "sizes": "f8", "book": "i8", "spare": "i8 2",
-    "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "inside": "f8 2", "touched": "i8",
-    "renewed": "i8", "stale": "i8",
+    "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "inside": "f8 8", "touched": "i8",
+    "opened": "f8 2", "apart": "i8 2", "stale": "i8",
 }  # fmt: skip
 Sector = handed("Sector", FIELDS, ("stepper",))
 
@@ -408,25 +412,19 @@ def window_arrays(beads, molecules, sizes):
         "event": np.zeros((1, EVENT_COLUMNS), dtype=np.int64),
         "script": np.zeros(1),
         "script_at": np.zeros((1, 1), dtype=np.int64),
-        "inside": np.full((max(molecules, 1), 2), -np.inf),
+        "inside": unplaced(max(molecules, 1)),
         "touched": np.zeros(max(molecules, 1), dtype=np.int64),
-        "renewed": np.zeros(beads, dtype=np.int64),
+        "opened": np.zeros((max(molecules, 1), 2)),
+        "apart": np.zeros((4 * beads + 64, 2), dtype=np.int64),
         "stale": np.zeros(max(beads, 1), dtype=np.int64),
     }
 
 
-def records(beads):
-    """Return `line` and `span` of that many beads: columns of one table, for what is read together to lie together."""
-    table = aligned_zeros((beads, RECORD))
-    return table[:, :8], table[:, 8:12]
-
-
-def aligned_zeros(shape):
-    """Return zeros that begin on a pair of cache lines, so that rows of sixteen floats lie on one."""
-    size = int(np.prod(shape))
-    room = np.zeros(size + CACHE_LINES)
-    start = -(room.ctypes.data // room.itemsize) % CACHE_LINES
-    return room[start : start + size].reshape(shape)
+def unplaced(molecules):
+    """Return `inside` of molecules of which nothing is known."""
+    inside = aligned_zeros((molecules, 8))
+    inside[:, IN_UNTIL], inside[:, IN_FAR] = -np.inf, np.inf
+    return inside
 
 
 def folded(cells, box, position):
@@ -478,7 +476,7 @@ def cell_arrays(cells, beads, crowding, entries=1):
 
 def molecule_rows(blueprint, order):
     """Return the `mol` table of molecules `order`, and the size of the series' array."""
-    mol = aligned_zeros((len(order), MOL_COLUMNS)).view(np.int64)
+    mol = aligned_zeros((len(order), MOL_COLUMNS), np.int64)
     mol[:] = blueprint.rows[blueprint.composition.class_of(order)]
     beads = mol[:, MOL_BEADS]
     mol[:, MOL_FIRST] = np.cumsum(beads) - beads

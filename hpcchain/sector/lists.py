@@ -16,8 +16,8 @@ import numpy as np
 
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.layout import (
+    BOOK_APART,
     BOOK_BEADS,
-    BOOK_RENEWED,
     BOOK_STALE,
     BOOK_WINDOWED,
     OWNED,
@@ -165,8 +165,6 @@ def relist(s, i, x, y, z, t):
     there is no room; lists are then incomplete and must be built anew.
     """
     windowed = s.book[BOOK_WINDOWED] != 0
-    if windowed:
-        _append(s.renewed, s.book, BOOK_RENEWED, i)
     s.centre[i, 0] = x
     s.centre[i, 1] = y
     s.centre[i, 2] = z
@@ -193,6 +191,8 @@ def relist(s, i, x, y, z, t):
                 return _unmark(s, first, old, kept)
             s.neighbour[np.int64(s.row[j, 0]) + s.row[j, 1]] = i
             s.row[j, 1] += 1
+            if windowed and far_apart(s, i, j):  # found by a centre that it had before, or of unequal beads
+                _note_apart(s, i, j)
         s.mark[j] = 2
         s.found[kept] = j
         kept += 1
@@ -200,6 +200,7 @@ def relist(s, i, x, y, z, t):
         j = s.neighbour[e]
         if s.mark[j] == 1:
             if windowed:
+                _note_apart(s, i, j)
                 s.found[kept] = j
                 kept += 1
             else:
@@ -242,14 +243,15 @@ def _unmark(s, first, old, kept):
 
 @inlined
 def drop(s, j, i):
-    """Take bead i out of bead j's list."""
+    """Take bead i out of bead j's list; return whether it was there."""
     start = np.int64(s.row[j, 0])
     last = start + s.row[j, 1] - 1
     for g in range(start, last + 1):
         if s.neighbour[g] == i:
             s.neighbour[g] = s.neighbour[last]
-            break
-    s.row[j, 1] -= 1
+            s.row[j, 1] -= 1
+            return True
+    return False
 
 
 @kernel
@@ -266,7 +268,7 @@ def build_lists(s):
     s.beside[:] = 0
     s.fill[:] = 0
     s.book[BOOK_STALE] = 0
-    s.book[BOOK_RENEWED] = 0
+    s.book[BOOK_APART] = 0
     for i in range(len(s.centre)):
         s.place[i, 3] = -1
         if s.row[i, 3] == VACANT:
@@ -302,18 +304,40 @@ def clean_lists(s):
     """At a window's end, take beads' former centres out of the cells and who was only near those out of the lists."""
     for k in range(s.book[BOOK_STALE] if s.book[BOOK_STALE] >= 0 else len(s.fill)):
         _compact(s, s.stale[k] if s.book[BOOK_STALE] >= 0 else k)
-    for k in range(s.book[BOOK_RENEWED] if s.book[BOOK_RENEWED] >= 0 else s.book[BOOK_BEADS]):
-        i = s.renewed[k] if s.book[BOOK_RENEWED] >= 0 else k
-        e = np.int64(s.row[i, 0])
-        while e < np.int64(s.row[i, 0]) + s.row[i, 1]:
-            j = s.neighbour[e]
-            if far_apart(s, i, j):
-                drop(s, j, i)
-                drop(s, i, j)
-            else:
-                e += 1
+    for k in range(s.book[BOOK_APART]):
+        i, j = s.apart[k]
+        if far_apart(s, i, j) and drop(s, j, i):
+            drop(s, i, j)
+    if s.book[BOOK_APART] < 0:  # more than were noted
+        for i in range(s.book[BOOK_BEADS]):
+            _drop_far(s, i)
     s.book[BOOK_STALE] = 0
-    s.book[BOOK_RENEWED] = 0
+    s.book[BOOK_APART] = 0
+
+
+@inlined
+def _drop_far(s, i):
+    """Part bead i from those on its list that are far apart from it."""
+    e = np.int64(s.row[i, 0])
+    while e < np.int64(s.row[i, 0]) + s.row[i, 1]:
+        j = s.neighbour[e]
+        if far_apart(s, i, j):
+            drop(s, j, i)
+            drop(s, i, j)
+        else:
+            e += 1
+
+
+@inlined
+def _note_apart(s, i, j):
+    """Note that two listed beads' centres are now far apart, for `clean_lists`; overflow as in `_append`."""
+    at = s.book[BOOK_APART]
+    if at == len(s.apart):
+        s.book[BOOK_APART] = -1
+    elif at >= 0:
+        s.apart[at, 0] = i
+        s.apart[at, 1] = j
+        s.book[BOOK_APART] += 1
 
 
 @inlined

@@ -50,6 +50,7 @@ from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import complete_one, new_segment, renew_lists, search_range, settle
 from hpcchain.sector.search import list_expiry, precedes, stands
+from hpcchain.sector.window import move_home
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL = range(7)
 MOST_DEPTH = 100000
@@ -107,7 +108,7 @@ def locate(s, rows, ticks, rest, home):
             home[i, 0] = x
             home[i, 1] = y
             home[i, 2] = z
-        s.inside[m, 0] = -np.inf
+        move_home(s, m, ticks, rest)
 
 
 @kernel
@@ -284,8 +285,8 @@ def refresh_touched(s, base):
         s.mol[s.touched[k], MOL_TARGET] = -1
     for k in range(s.book[BOOK_TOUCHED]):
         m = s.touched[k]
-        ticks = s.pace[m, 5]
-        rest = s.pace[m, 6]
+        ticks = s.opened[m, 0]
+        rest = s.opened[m, 1]
         s.par[NOW] = ticks
         s.par[NOW + 1] = rest
         for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):

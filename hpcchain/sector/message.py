@@ -30,6 +30,7 @@ from hpcchain.sector.layout import (
     BOOK_SCRIPT,
     BOOK_SERIAL,
     EVENT_MEMBERS,
+    FASTEST,
     GHOST,
     MOL_BEADS,
     MOL_CHANGED,
@@ -301,7 +302,9 @@ def follow_script(s, m):
         s.mol[m, MOL_IMAGE + c] = np.int64(s.script[place + IMAGE + c])
     first = s.mol[m, MOL_FIRST]
     at = place + BEADS
+    fastest = 0.0
     for i in range(first, first + s.mol[m, MOL_BEADS]):
+        fastest = max(fastest, s.script[at + 8])
         for c in range(6):
             s.line[i, c] = s.script[at + c]
         s.line[i, 6] = s.script[place]
@@ -317,6 +320,9 @@ def follow_script(s, m):
     s.pace[m, 1], s.pace[m, 2] = after(s.script[place], s.script[place + 1], s.script[place + LENGTH], s.par[TICK])
     s.pace[m, 3] = s.script[place + LENGTH]
     s.pace[m, 4] = s.script[place + WRONG]
+    s.pace[m, 5] = fastest
+    if fastest > s.par[FASTEST]:
+        s.par[FASTEST] = fastest
     if s.mol[m, MOL_SOLVER] != BALLISTIC:
         sweep(s, m)
     s.mol[m, MOL_MATCH] = 1

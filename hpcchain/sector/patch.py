@@ -38,12 +38,11 @@ from hpcchain.sector.layout import (
     OWNED,
     VACANT,
     C,
-    aligned_zeros,
     cell_arrays,
     list_capacity,
-    records,
 )
 from hpcchain.sector.lists import clean_lists
+from hpcchain.sector.memory import aligned_zeros, records
 from hpcchain.sector.names import enter, name_table, rows_in
 from hpcchain.sector.order import space_order
 from hpcchain.sector.window import finish_window, strayed, undo_window
@@ -74,7 +73,7 @@ class WindowBroken(Exception):
 
 def extended(array, more):
     """Return an array with `more` rows of zeros behind its own."""
-    larger = aligned_zeros((len(array) + more, *array.shape[1:]))
+    larger = aligned_zeros((len(array) + more, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -109,6 +108,8 @@ class Patch(Engine):
         Ticks that queue keys are relative to.
     crowding : float
         Room in the cells relative to what even density would need.
+    closed : (sizes,) int64 array, optional
+        Rows for closed segments to begin with, by size of molecule (`Blueprint.sizes`), if that is more than usual.
 
     Attributes
     ----------
@@ -117,12 +118,14 @@ class Patch(Engine):
         begin with.
     """
 
-    def __init__(self, blueprint, system, names, sorts, shell, cell, growth, capacity, base, crowding=1.0):
+    def __init__(self, blueprint, system, names, sorts, shell, cell, growth, capacity, base, crowding=1.0,
+                 closed=None):  # fmt: skip
         self.system, self.blueprint = replace(system, state=None), blueprint
         self.shell, self.cell, self.growth, self.base = shell, cell, growth, base
         self.log_rows = EVENTS
         self.rows = []
         self.crowding = crowding
+        self.closed, self.begin_with = np.zeros(len(blueprint.sizes), dtype=np.int64), closed
         composition = blueprint.composition
         size = composition.size_of(names)
         first = np.cumsum(size) - size
@@ -169,7 +172,8 @@ class Patch(Engine):
             script=np.zeros(4096),
             script_at=np.zeros((len(self.order), 8), dtype=np.int64),
         )
-        self._more_rows(np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare)) // 2 + 2 * MOST_MEMBERS)
+        rows = np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare)) + 2 * MOST_MEMBERS
+        self._more_rows(rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules, rows, now):
         """Take in further ghosts between windows; False if there is no room for them.
@@ -258,6 +262,7 @@ class Patch(Engine):
     def _more_rows(self, more):
         """Append rows for closed segments: `more` of each size of molecule."""
         s = self.sector
+        self.closed += more
         sizes = self.blueprint.sizes
         kinds = np.repeat(np.arange(len(sizes)), more)
         beads = sizes[kinds]
@@ -280,14 +285,15 @@ class Patch(Engine):
         line, span = records(len(s.line) + len(seg))
         line[: len(s.line)], span[: len(s.line)] = s.line, s.span
         self.sector = s._replace(
-            mol=extended(s.mol.view(np.float64), len(mol)).view(np.int64),
-            seg=np.concatenate([s.seg, seg]),
+            mol=extended(s.mol, len(mol)),
+            seg=extended(s.seg, len(seg)),
             line=line,
             span=span,
-            pace=np.concatenate([s.pace, np.zeros((len(kinds), s.pace.shape[1]))]),
+            pace=extended(s.pace, len(kinds)),
             series=extended(s.series, int(block.sum())),
         )
         self.sector.mol[len(s.mol) :] = mol
+        self.sector.seg[len(s.seg) :] = seg
 
     def pack(self, rows):
         """Return the message, a float64 array, about those of these molecule rows that have changed since the last."""

@@ -16,6 +16,7 @@ from hpcchain.sector.layout import (
     BY_SCRIPT,
     CAP,
     COLLOCATION,
+    FASTEST,
     FIRST_STEP,
     GHOST,
     MOL_BEADS,
@@ -128,6 +129,9 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
         s.seg[i, 0] = serial
         s.seg[i, 1] = depth
         s.seg[i, 5] = order
+    s.pace[m, 5] = fastest
+    if fastest > s.par[FASTEST]:
+        s.par[FASTEST] = fastest
     if fastest * h > s.par[CAP]:
         h = s.par[CAP] / fastest
     for i in range(first, first + n):

@@ -10,12 +10,17 @@ import math
 import numpy as np
 
 from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.clockmath import earlier
+from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.layout import (
+    FASTEST,
     GROWTH,
     GROWTH_RATE,
     INVERSE_PERIOD,
+    LATEST,
     MOL_BEADS,
     MOL_FIRST,
+    NOW,
     ORIGIN,
     PERIOD,
     REACH_MARGIN,
@@ -51,8 +56,30 @@ def sweep(s, m):
 
 
 @inlined
-def within_reach(s, i):
-    """Write those of bead i's list to `found` that it may meet during their segments; return how many."""
+def looking_back(s):
+    """Return how far a bead's present segment may begin from where the bead has been since NOW [length].
+
+    In a window others may have been carried on past NOW: then their segments closed since count, too.
+    """
+    if not earlier(s.par[NOW], s.par[NOW + 1], s.par[LATEST], s.par[LATEST + 1]):
+        return 0.0
+    return time_span(s.par[LATEST], s.par[LATEST + 1], s.par[NOW], s.par[NOW + 1], s.par[TICK]) * s.par[FASTEST]
+
+
+@inlined
+def may_meet(s, i, j, back):
+    """Whether beads i and j may touch during their segments, and those closed since NOW; `back` is `looking_back`'s."""
+    dx = np.int32(np.int64(s.swept[i, 0]) - s.swept[j, 0]) * (s.par[PERIOD] / TURN)
+    dy = np.int32(np.int64(s.swept[i, 1]) - s.swept[j, 1]) * (s.par[PERIOD + 1] / TURN)
+    dz = np.int32(np.int64(s.swept[i, 2]) - s.swept[j, 2]) * (s.par[PERIOD + 2] / TURN)
+    far = s.par[REACH_UNIT] * (np.int64(s.swept[i, 3]) + np.int64(s.swept[j, 3])) + back
+    endless = s.swept[i, 3] == UNBOUNDED or s.swept[j, 3] == UNBOUNDED
+    return endless or dx * dx + dy * dy + dz * dz <= far * far
+
+
+@inlined
+def within_reach(s, i, back):
+    """Write those of bead i's list to `found` that it may meet (`may_meet`); return how many."""
     px = np.int64(s.swept[i, 0])
     py = np.int64(s.swept[i, 1])
     pz = np.int64(s.swept[i, 2])
@@ -68,7 +95,7 @@ def within_reach(s, i):
         dx = sx * np.int32(px - s.swept[j, 0])
         dy = sy * np.int32(py - s.swept[j, 1])
         dz = sz * np.int32(pz - s.swept[j, 2])
-        far = unit * (np.int64(own) + np.int64(s.swept[j, 3]))
+        far = unit * (np.int64(own) + np.int64(s.swept[j, 3])) + back
         s.found[count] = j
         count += 1 if dx * dx + dy * dy + dz * dz <= far * far or s.swept[j, 3] == UNBOUNDED else 0
     return count

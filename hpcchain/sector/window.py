@@ -13,6 +13,11 @@ from hpcchain.sector.layout import (
     BOOK_MOLECULES,
     BOOK_SCRIPT,
     BOOK_TOUCHED,
+    FASTEST,
+    IN_FAR,
+    IN_NOW,
+    IN_SINCE,
+    IN_UNTIL,
     INVERSE,
     MOL_BEADS,
     MOL_FIRST,
@@ -29,18 +34,23 @@ from hpcchain.sector.layout import (
 )
 
 EARLY = 1.0 - 1e-9
+LONGEST = 2.0**20
 
 
 @kernel
 def finish_window(s):
     """Forget all closed segments, scripts and events: the present segments are the next window's first."""
+    fastest = 0.0
     for m in range(s.book[BOOK_MOLECULES]):
         if s.mol[m, MOL_NUMBER] > 0:
+            _note_since(s, m)
             forget(s, m)
         s.mol[m, MOL_MATCH] = 1
         s.mol[m, MOL_SCRIPT] = 0
         s.mol[m, MOL_REOPENED] = 0
         s.mol[m, MOL_TARGET] = -1
+        fastest = max(fastest, s.pace[m, 5])
+    s.par[FASTEST] = fastest
     s.book[BOOK_EVENT] = 0
     s.book[BOOK_SCRIPT] = 0
     s.book[BOOK_TOUCHED] = 0
@@ -62,6 +72,9 @@ def undo_window(s):
 def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, excess):
     """Find how far owned molecules' beads may leave their room between two times.
 
+    What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
+    the beads of the others are looked at one by one.
+
     Parameters
     ----------
     s : Sector
@@ -70,52 +83,126 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
     room : (M,) float64 array
         How far each molecule's beads may go from there [length].
     from_ticks, from_rest, until_ticks, until_rest : float
-        The times; present segments count up to the later.
+        The times: the window's start, and up to when present segments count.
     excess : (M,) float64 array
-        Receives how far beyond its room each molecule gets, not a number if a place is not; negative inside it, and
-        -inf where that is known from before [length].
+        Receives how far beyond its room each molecule gets at most, not a number if a place is not; negative inside it,
+        and -inf where that is known from before [length].
     """
     for m in range(s.book[BOOK_MOLECULES]):
         excess[m] = -np.inf
-        if earlier(until_ticks, until_rest, s.inside[m, 0], s.inside[m, 1]) or s.mol[m, MOL_GHOST] != OWNED:
-            continue
-        far = 0.0
-        safe = np.inf
-        end_ticks = until_ticks
-        end_rest = until_rest
-        h = m
-        while h >= 0:
-            first = s.mol[h, MOL_FIRST]
-            ticks = s.line[first, 6]
-            rest = s.line[first, 7]
-            lag = max(time_span(from_ticks, from_rest, ticks, rest, s.par[TICK]), 0.0)
-            dt = time_span(end_ticks, end_rest, ticks, rest, s.par[TICK]) - lag
-            if dt >= 0.0:
-                for b in range(s.mol[m, MOL_BEADS]):
-                    here = _distance(s, first + b, lag, home, s.mol[m, MOL_FIRST] + b) + s.pace[h, 4]
-                    if h == m:
-                        safe = min(safe, (room[m] - here) / s.span[first + b, 1])
-                    here += s.span[first + b, 1] * dt
-                    if not here <= far:  # so that what is not a number stays
-                        far = here
-                end_ticks = ticks
-                end_rest = rest
-            elif h == m:
-                safe = 0.0
-            h = s.mol[h, MOL_PREVIOUS]
-        excess[m] = far - room[m]
-        if excess[m] <= 0.0:  # its closed segments, too: they are no more asked about
-            _keep_inside(s, m, safe, from_ticks, from_rest)
+        soon = not earlier(until_ticks, until_rest, s.inside[m, IN_UNTIL], s.inside[m, IN_UNTIL + 1])
+        if soon and s.mol[m, MOL_GHOST] == OWNED:
+            excess[m] = _at_most(s, m, until_ticks, until_rest) - room[m]
+            if not excess[m] <= 0.0:
+                excess[m] = _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest) - room[m]
+            if excess[m] <= 0.0:  # its closed segments, too: they are no more asked about
+                _keep_inside(s, m, room[m])
+
+
+@kernel
+def _at_most(s, m, until_ticks, until_rest):
+    """Return how far molecule m may be from its home at most up to a time, by its fastest bead's speeds."""
+    way = 0.0
+    h = m
+    after_ticks = s.line[s.mol[m, MOL_FIRST], 6]
+    after_rest = s.line[s.mol[m, MOL_FIRST], 7]
+    present = max(time_span(until_ticks, until_rest, after_ticks, after_rest, s.par[TICK]), 0.0) * s.pace[m, 5]
+    while s.mol[h, MOL_NUMBER] > 0:
+        h = s.mol[h, MOL_PREVIOUS]
+        ticks = s.line[s.mol[h, MOL_FIRST], 6]
+        rest = s.line[s.mol[h, MOL_FIRST], 7]
+        way += s.pace[h, 4] + s.pace[h, 5] * _since(s, m, h, after_ticks, after_rest, ticks, rest)
+        after_ticks = ticks
+        after_rest = rest
+    if h == m:
+        present = s.pace[m, 5] * _since(s, m, m, until_ticks, until_rest, after_ticks, after_rest)
+    s.inside[m, IN_NOW] = s.inside[m, IN_FAR] + way
+    return s.inside[m, IN_NOW] + present + s.pace[m, 4]
 
 
 @inlined
-def _keep_inside(s, m, safe, ticks, rest):
-    """Note for how long after a time a molecule stays in its room if nothing begins another segment of it."""
-    first = s.mol[m, MOL_FIRST]
-    if earlier(ticks, rest, s.line[first, 6], s.line[first, 7]):
+def _since(s, m, h, until_ticks, until_rest, ticks, rest):
+    """Return the time from a segment's start to another, of the first one from when IN_FAR holds."""
+    if s.mol[h, MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, IN_SINCE], s.inside[m, IN_SINCE + 1]):
+        ticks = s.inside[m, IN_SINCE]
+        rest = s.inside[m, IN_SINCE + 1]
+    return max(time_span(until_ticks, until_rest, ticks, rest, s.par[TICK]), 0.0)
+
+
+@kernel
+def _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest):
+    """Return how far molecule m may be from its home between two times, not a number if a place is not.
+
+    What is found of its beads at the present segment's start, or at the earlier time if that is later, is kept.
+    """
+    far = 0.0
+    end_ticks = until_ticks
+    end_rest = until_rest
+    h = m
+    while h >= 0:
+        first = s.mol[h, MOL_FIRST]
         ticks = s.line[first, 6]
         rest = s.line[first, 7]
-    s.inside[m, 0], s.inside[m, 1] = after(ticks, rest, max(EARLY * safe, 0.0), s.par[TICK])
+        lag = max(time_span(from_ticks, from_rest, ticks, rest, s.par[TICK]), 0.0)
+        dt = time_span(end_ticks, end_rest, ticks, rest, s.par[TICK]) - lag
+        now = 0.0
+        if dt >= 0.0:
+            for b in range(s.mol[m, MOL_BEADS]):
+                here = _distance(s, first + b, lag, home, s.mol[m, MOL_FIRST] + b) + s.pace[h, 4]
+                now = max(now, here)
+                here += s.span[first + b, 1] * dt
+                if not here <= far:  # so that what is not a number stays
+                    far = here
+            if h == m:
+                _note_now(s, m, now, lag, from_ticks, from_rest)
+            end_ticks = ticks
+            end_rest = rest
+        h = s.mol[h, MOL_PREVIOUS]
+    return far
+
+
+@inlined
+def _note_now(s, m, now, lag, ticks, rest):
+    """Keep how far molecule m is from its home at the start of its present segment, or at a later time.
+
+    Of a segment that has been there since before the window, this holds of the window's start, too.
+    """
+    s.inside[m, IN_NOW] = now
+    if s.mol[m, MOL_NUMBER] == 0:
+        s.inside[m, IN_FAR] = now
+        s.inside[m, IN_SINCE] = ticks if lag > 0.0 else -np.inf
+        s.inside[m, IN_SINCE + 1] = rest
+
+
+@inlined
+def _keep_inside(s, m, room):
+    """Note until when a molecule stays in its room if nothing begins another segment of it."""
+    first = s.mol[m, MOL_FIRST]
+    ticks = s.line[first, 6]
+    rest = s.line[first, 7]
+    if s.mol[m, MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, IN_SINCE], s.inside[m, IN_SINCE + 1]):
+        ticks = s.inside[m, IN_SINCE]
+        rest = s.inside[m, IN_SINCE + 1]
+    left = room - s.inside[m, IN_NOW] - s.pace[m, 4]
+    safe = EARLY * left / s.pace[m, 5] if left > 0.0 else 0.0
+    s.inside[m, IN_UNTIL], s.inside[m, IN_UNTIL + 1] = after(ticks, rest, min(safe, LONGEST), s.par[TICK])
+
+
+@inlined
+def _note_since(s, m):
+    """At a window's end: what is known of a new segment's start is what is known of the next window's."""
+    s.inside[m, IN_FAR] = s.inside[m, IN_NOW]
+    s.inside[m, IN_SINCE] = -np.inf
+
+
+@kernel
+def move_home(s, m, ticks, rest):
+    """Note that molecule m's home is where it is at a time between windows, and its room a new one."""
+    s.inside[m, IN_UNTIL] = -np.inf
+    s.inside[m, IN_SINCE] = ticks
+    s.inside[m, IN_SINCE + 1] = rest
+    s.inside[m, IN_FAR] = 0.0
+    s.inside[m, IN_NOW] = 0.0
 
 
 @kernel

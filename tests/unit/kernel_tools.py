@@ -252,7 +252,7 @@ def search_one(s, i):
 
 def first_look(s, i):
     """Return the beads of bead i's list that it is not too far from to meet."""
-    return s.found[: swept.within_reach(s, i)].tolist()
+    return s.found[: swept.within_reach(s, i, 0.0)].tolist()
 
 
 def relist_one(s, i, point):

@@ -6,7 +6,8 @@ from numba import config
 
 from hpcchain.kernel import kernel
 from hpcchain.sector.handle import handed
-from hpcchain.sector.layout import FIELDS, records
+from hpcchain.sector.layout import FIELDS
+from hpcchain.sector.memory import records
 
 Pair = handed("Pair", {"x": "f8", "wide": "f8 4/16", "plain": "i8 3", "free": "i8 :", "small": "i4"}, ("extra",))
 

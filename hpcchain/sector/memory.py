@@ -1,0 +1,71 @@
+"""Where a sector's arrays lie: on pairs of cache lines, and together on large pages.
+
+The loop reads a few words here and there in tens of megabytes. On pages of 4 KiB a processor then spends a tenth of its
+time on finding out where pages are; on the large ones of Linux, which have to be asked for, next to none.
+"""
+
+import mmap
+from contextlib import suppress
+
+import numpy as np
+
+RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
+LINE = 8 * CACHE_LINES  # bytes
+PAGE = 1 << 21  # bytes of a large page
+LARGE = PAGE // 4  # bytes from which a large page is worth its room
+
+
+def stretch(size):
+    """Return (size,) uint8 zeros that begin on a pair of cache lines, on large pages if they are many."""
+    if size < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        room = np.zeros(size + LINE, dtype=np.uint8)
+        start = -room.ctypes.data % LINE
+    else:
+        block = mmap.mmap(-1, (size // PAGE + 2) * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with suppress(OSError):  # a system that has none has pages of the usual size
+            block.madvise(mmap.MADV_HUGEPAGE)
+        room = np.frombuffer(block, dtype=np.uint8)
+        start = -room.ctypes.data % PAGE
+    return room[start : start + size]
+
+
+def aligned_zeros(shape, dtype=np.float64):
+    """Return zeros that begin on a pair of cache lines, so that rows of sixteen floats lie on one."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return stretch(size).view(dtype).reshape(shape)
+
+
+def records(beads):
+    """Return `line` and `span` of that many beads: columns of one table, for what is read together to lie together."""
+    return columns_of(aligned_zeros((beads, RECORD)))
+
+
+def columns_of(table):
+    """Return the columns of a table of records that are `line` and `span`."""
+    return table[:, :8], table[:, 8:12]
+
+
+def gathered(sector, untouched=()):
+    """Return a sector with the same contents, all in one stretch of memory.
+
+    Parameters
+    ----------
+    sector : Sector
+    untouched : sequence of str
+        Arrays that hold nothing but zeros so far: their memory is not touched, either.
+    """
+    arrays = {name: array for name, array in zip(sector._fields, sector, strict=True) if isinstance(array, np.ndarray)}
+    beads = len(arrays.pop("line"))
+    del arrays["span"]
+    sizes = {name: -(-array.nbytes // LINE) * LINE for name, array in arrays.items()}
+    room = stretch(beads * LINE + sum(sizes.values()))
+    at = beads * LINE
+    line, span = columns_of(room[:at].view(np.float64).reshape(beads, RECORD))
+    line[:], span[:] = sector.line, sector.span
+    moved = {"line": line, "span": span}
+    for name, array in arrays.items():
+        moved[name] = room[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
+        if name not in untouched:
+            moved[name][...] = array
+        at += sizes[name]
+    return sector._replace(**moved)

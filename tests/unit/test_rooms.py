@@ -1,0 +1,58 @@
+"""Molecules' rooms: how far one is known to be from its home at most is never less than how far it is."""
+
+import numpy as np
+import pytest
+from unit.gases import MIXTURE, gas
+
+from hpcchain.parallel.threads import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector.layout import IN_UNTIL, MOL_BEADS, MOL_FIRST
+
+WINDOW = 0.05
+
+
+def distances(groups, time):
+    """Return how far from its home each owned molecule is, by its beads' places in a frame."""
+    patch, size = groups.patch, groups.system.box.size
+    here = np.full((len(patch.ids), 3), np.nan)
+    here[patch.owned_beads] = patch.frame(*time)[0]
+    apart = here - groups.home
+    apart -= size * np.rint(apart / size)
+    away = np.sqrt(np.sum(apart**2, axis=1))
+    mol = patch.sector.mol
+    return np.array([away[mol[m, MOL_FIRST] : mol[m, MOL_FIRST] + mol[m, MOL_BEADS]].max() for m in patch.owned])
+
+
+def watched(seed):
+    """Return what is known and true of all molecules after each of many windows, and how often some got new homes.
+
+    That is an array of rows (distance, room, excess by what was known, whether anything had to be looked at).
+    """
+    system = gas([MIXTURE[k % 8] for k in range(27)], seed=seed, pitch=3.4)
+
+    def body(exchange):
+        engine, rows = WindowedEngine(system, exchange, window=WINDOW), []
+        groups = engine.groups
+        for k in range(40):
+            engine.advance((k + 1) * WINDOW)
+            owned, room = groups.patch.owned, groups.room[groups.patch.owned]
+            looked = np.isfinite(groups.excess(engine.now, engine.now)[owned])
+            groups.excess(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
+            groups.patch.sector.inside[:, IN_UNTIL] = -np.inf
+            excess = groups.excess(engine.now, engine.now)[owned]
+            rows.append(np.column_stack([distances(groups, engine.now), room, excess, looked]))
+        return np.concatenate(rows), groups.rehomings
+
+    every = on_ranks(2, body)
+    return np.concatenate([rows for rows, _ in every]), every[0][1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_farther_from_home_than_is_known(seed):
+    """While molecules meet, turn and get new homes."""
+    rows, rehomings = watched(seed)
+    away, room, excess, looked = rows.T
+    assert np.all(away <= room + excess + 1e-9)
+    assert np.all(away <= room + 1e-9), "a window was ended in which somebody got out"
+    assert rehomings > 2 and np.max(away / room) > 0.25, "nobody gets far"
+    assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
