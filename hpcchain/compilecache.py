@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 VARIABLE = "NUMBA_CACHE_DIR"
-PLACES = ("kernel.py", "propagators/*.py", "contact/*.py", "sector/*.py", "model/*kernel*.py", "papers/*kernel*.py")
+PLACES = ("apart.py", "kernel.py", "propagators/*.py", "contact/*.py", "sector/*.py", "model/*kernel*.py",
+          "papers/*kernel*.py")  # fmt: skip
 
 
 def folder():

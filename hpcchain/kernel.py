@@ -9,11 +9,24 @@ has no value becomes infinite or not a number, which the engine looks for where 
 import numba
 
 from hpcchain import compilecache
+from hpcchain.apart import ApartCache, ApartCompiler, KernelCache, cached
 
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
 numba.config.CACHE_DIR = str(compilecache.folder())
 
-kernel = numba.njit(cache=True, error_model="numpy", _nrt=False)
-inlined = numba.njit(cache=True, error_model="numpy", _nrt=False, inline="always")
+OPTIONS = {"error_model": "numpy", "_nrt": False}
+
+
+def kernel(function):
+    """Compile a function, whose code goes into that of the kernels that call it."""
+    return cached(KernelCache)(numba.njit(**OPTIONS)(function))
+
+
+def apart(function):
+    """Compile a large function once, whoever calls it (`hpcchain.apart`): nothing of it is inlined."""
+    return cached(ApartCache)(numba.njit(**OPTIONS, pipeline_class=ApartCompiler)(function))
+
+
+inlined = numba.njit(cache=True, inline="always", **OPTIONS)
 owning = numba.njit(cache=True)

@@ -16,7 +16,7 @@ root, as near grazing with a step after the contact that is longer than the one 
 is taken.
 """
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.lanes import COEF, INVM, KEPT, ROW, TILE
 from hpcchain.propagators.steppers import steps_energy, steps_excess, to_grid
 from hpcchain.sector.layout import LAW_AT, MOL_GRAPH, MOL_TABLE, MOL_TILES, STEP_AT
@@ -69,7 +69,7 @@ def _straight_energy(work, o, nt, kappa):
     return energy, slope
 
 
-@kernel
+@apart
 def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest, tick):
     """Turn the velocities after exact impulses into those of paper 000's law; return kappa, 0 where it has no root.
 

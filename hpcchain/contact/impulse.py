@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.lanes import COEF, KICK, ROW, TILE
 from hpcchain.propagators.molecule import kick, push
 from hpcchain.sector.layout import MOL_TILES
@@ -106,7 +106,7 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
     return size
 
 
-@kernel
+@apart
 def tied_impulses(
     work, mol, graph, group, offset, members, contacts, normals, growths, count, e, kicks, matrix, sizes, lost
 ):

@@ -8,7 +8,7 @@ equation 6).
 
 import math
 
-from hpcchain.kernel import inlined, kernel
+from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import (
     BACK,
     BOUND,
@@ -192,7 +192,7 @@ def _solve_back(work, o, nt, row):
         store(work, p + row, x)
 
 
-@kernel
+@apart
 def chain_prepare(work, o, nt):
     """Make bond vectors and factors of T, and move positions and velocities onto the bonds.
 
@@ -415,7 +415,7 @@ def _first_side(work, o, nt):
     return math.sqrt(largest(worst))
 
 
-@kernel
+@apart
 def chain_series(work, o, nt, h, tolerance):
     """Expand the free motion about the present state (NUMERICS 1: Taylor recursion).
 

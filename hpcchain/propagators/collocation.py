@@ -39,7 +39,7 @@ import math
 
 import numpy as np
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.gauss import FIXED_POINT, INDEX1, INDEX2, NEWTON, PAPER
 from hpcchain.propagators.graph import factor_size, graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 from hpcchain.propagators.newton import MOST_STEPS, newton_size, newton_step
@@ -287,7 +287,7 @@ def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, 
     return NOT_SOLVED
 
 
-@kernel
+@apart
 def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
     """Take Newton steps until the violation is within its limit, then make all stage values from the multipliers."""
     s = len(tables.node)
@@ -322,7 +322,7 @@ def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
     return NOT_SOLVED
 
 
-@kernel
+@apart
 def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
     """Solve the stages over tau from the block's start state and write the end state to the workspace.
 

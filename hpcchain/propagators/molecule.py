@@ -9,7 +9,7 @@ the code of these is not compiled at all.
 
 import math
 
-from hpcchain.kernel import inlined, kernel
+from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare, chain_series
 from hpcchain.propagators.lanes import BOUND, COEF, CURVE, HIST, INVM, KICK, LANES, LEN2, MASK, ROW, TABLE, TILE
 from hpcchain.propagators.points import everywhere, four_states, point, put, turned
@@ -41,7 +41,7 @@ LAST_TERM = 1e-1
 LAST_TURN = 1e-2
 
 
-@kernel
+@apart
 def load(work, o, mol, m, table, graph, series, line, dt, stepper):
     """Bring molecule m to the workspace at offset o, a time dt after its segment's start."""
     nt = mol[m, MOL_TILES]
@@ -146,7 +146,7 @@ def prepare(work, o, mol, m, graph, stepper):
         project(work, o, mol, m, graph, stepper)
 
 
-@kernel
+@apart
 def project(work, o, mol, m, graph, stepper):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds, for a contact.
 
@@ -168,7 +168,7 @@ def project(work, o, mol, m, graph, stepper):
     return 0.0
 
 
-@kernel
+@apart
 def refresh(work, o, mol, m, graph):
     """Make bond vectors and factors of T, leaving the state as it is."""
     if mol[m, MOL_SOLVER] == BALLISTIC or mol[m, MOL_SOLVER] == ROD:
@@ -180,7 +180,7 @@ def refresh(work, o, mol, m, graph):
     chain_factor(work, o, mol[m, MOL_TILES])
 
 
-@kernel
+@apart
 def kick(work, o, mol, m, graph, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
     if mol[m, MOL_SOLVER] >= GRAPH:
@@ -199,7 +199,7 @@ def push(work, o, nt, p):
             work[w + COEF + ROW + k] += p * work[w + KICK + k]
 
 
-@kernel
+@apart
 def expand(work, o, mol, m, graph, h, tolerance, stepper):
     """Expand the free motion of the state in the workspace; return order and length of the segment (0: ballistic)."""
     solver = mol[m, MOL_SOLVER]

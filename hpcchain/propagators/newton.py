@@ -14,7 +14,7 @@ they do not.
 
 import math
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.gauss import INDEX1, INDEX2
 from hpcchain.propagators.structure import BAND, BEADS, BONDS, HIGH, LOW, PLACE, STRIDE
 
@@ -29,7 +29,7 @@ def newton_size(gs, go, npad, s):
     return 3 * npad * s + unknowns * (3 * s * gs[go + BAND] + 2)
 
 
-@kernel
+@apart
 def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds,
                 room):  # fmt: skip
     """Change stage accelerations and multipliers by one Newton step; return whether there was one.

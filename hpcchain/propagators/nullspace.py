@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.dense import dense_solve
 from hpcchain.propagators.structure import BEADS, BONDS, STRIDE
 
@@ -122,7 +122,7 @@ def _velocities(n, tree, to, tau, b, start, end, stride, root, ro, v, vo, npad):
             v[vo + c * npad + bead] = v[vo + c * npad + parent] + rate * moved
 
 
-@kernel
+@apart
 def null_space_newton(gs, go, x, velocity, npad, im, io, tau, tol, tree, to, ws, chord, start, rest):
     """Solve a step; V is left at ws[chord].
 

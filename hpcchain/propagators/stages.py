@@ -32,7 +32,7 @@ of `collocation`.
 
 import numpy as np
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.collocation import (
     END,
     SOLVED,
@@ -125,7 +125,7 @@ def _start(work, o, nt, block):
     web_gather(work, o, nt, COEF + ROW, block + 24 * nt)
 
 
-@kernel
+@apart
 def stages_move(work, o, nt, gs, go, dt):
     """Move the state in the tiles on by dt; return the solver's status.
 
@@ -177,7 +177,7 @@ def stages_project(work, o, nt, gs, go):
     return lost if lost > NOTHING * energy else 0.0
 
 
-@kernel
+@apart
 def stages_series(work, o, nt, gs, go, h):
     """Expand the free motion of the state in the tiles; return order and length, halved until the stages are found.
 

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.lanes import COEF, KEPT, ROW, TABLE
 from hpcchain.propagators.nullspace import WALK, tree_walk
 from hpcchain.propagators.steps import (
@@ -115,7 +115,7 @@ def steps_excess(work, o, nt, gs, go):
     return web_places(gs, go, nt, o)[7] + EXCESS
 
 
-@kernel
+@apart
 def steps_move(work, o, nt, gs, go, dt):
     """Move the state in the tiles on by dt and put its velocities on the bonds; return the solver's status.
 
@@ -150,7 +150,7 @@ def _energy(work, im, v, npad):
     return energy
 
 
-@kernel
+@apart
 def steps_series(work, o, nt, gs, go, h):
     """Expand the step of the state in the tiles; return order and length, halved until the step is found.
 

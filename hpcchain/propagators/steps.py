@@ -20,7 +20,7 @@ of 3 npad floats: V at CHORD, q1 after it, the acceleration at the start over 2 
 
 import math
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.dense import dense_solve
 from hpcchain.propagators.graph import graph_bonds, graph_factor, graph_gt, graph_solve
 from hpcchain.propagators.nullspace import null_space_newton, null_space_size
@@ -192,7 +192,7 @@ def _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo):
     return math.sqrt(longest * fastest)
 
 
-@kernel
+@apart
 def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, fac, fo):
     """Solve one step; V, q1 and what else `step_places` names are in the workspace on return.
 

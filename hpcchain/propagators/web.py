@@ -7,7 +7,7 @@ factorisation, and the series' workspace.
 
 import math
 
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.graph import (
     factor_size,
     graph_bonds,
@@ -79,7 +79,7 @@ def web_load(work, o, nt, gs, go, table, at):
         work[lengths + k] = table[at + nt * TABLE + k]
 
 
-@kernel
+@apart
 def web_refresh(work, o, nt, gs, go):
     """Make bond vectors and factors of T from the positions in the workspace."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
@@ -88,7 +88,7 @@ def web_refresh(work, o, nt, gs, go):
     graph_factor(gs, go, work, bonds, gs[go + STRIDE], work, im, work, factors)
 
 
-@kernel
+@apart
 def web_prepare(work, o, nt, gs, go):
     """Make bond vectors and factors, and move positions and velocities onto the bonds (see `chain_prepare`)."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
@@ -139,7 +139,7 @@ def web_kick(work, o, nt, gs, go, bead, nx, ny, nz):
     return nx * work[vector + bead] + ny * work[vector + npad + bead] + nz * work[vector + 2 * npad + bead]
 
 
-@kernel
+@apart
 def web_series(work, o, nt, gs, go, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)

@@ -43,8 +43,7 @@ class CompilingNotice:
         while not all(is_ready(kernel) for kernel in self._kernels):
             if begin is None and any(was_missed(kernel) for kernel in self._watched()):
                 begin = time.perf_counter()
-                LOG.info("compiling for this machine, once: a minute or two, for methods that solve for steps three "
-                         "('hpcchain warmup' does it beforehand)")  # fmt: skip
+                LOG.info("compiling for this machine, once: a minute or two ('hpcchain warmup' does it beforehand)")
             if self._over.wait(POLL_SECONDS):
                 return
         if begin is not None:

@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.contact.discrete import any_takes_law, discrete_share, keep_velocities, takes_law
 from hpcchain.contact.impulse import approach, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.pair import curve
-from hpcchain.kernel import inlined, kernel
+from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
 from hpcchain.propagators.molecule import load, project
 from hpcchain.propagators.steppers import steps_excess
@@ -59,7 +59,7 @@ def learn_pace(pace, m, realised):
     pace[m, 0] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
 
 
-@kernel
+@apart
 def _bring(s, o, m, ticks, rest):
     """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
     first = s.mol[m, MOL_FIRST]
@@ -130,7 +130,7 @@ def _join(s, group, offset, members, m, ticks, rest):
     return members, members + 1, _bring(s, offset[members], m, ticks, rest)
 
 
-@kernel
+@apart
 def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts, beads, normals, growths, closing):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
@@ -209,7 +209,7 @@ def rewind_touching(s, group, offset, members, ticks, rest):
                     aim_back(s, m, s.mol[h, MOL_NUMBER])
 
 
-@kernel
+@apart
 def _near(s, work, p, j, distance, ticks, rest):
     """Whether a bead, read off its segment in row j, touches the bead at place p."""
     dt = time_span(ticks, rest, s.line[j, 6], s.line[j, 7], s.par[TICK])
@@ -402,7 +402,7 @@ def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
     record(s, log_rows, time, s.what[i, 3], gid, size, moment)
 
 
-@kernel
+@apart
 def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset, contacts, beads, normals, growths,
             matrix, sizes):  # fmt: skip
     """Bring the molecules of a contact to its time, apply the contact law and start their new segments.
@@ -533,7 +533,7 @@ def _note_rootless(s, log_rows):
         s.log[s.count[12] - 1, STANDS] = ROOTLESS
 
 
-@kernel
+@apart
 def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, n, lost):
     """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
     oa = offset[0]

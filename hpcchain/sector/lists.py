@@ -14,7 +14,7 @@ without periodic images the wrap may list a pair that is far apart, never miss o
 
 import numpy as np
 
-from hpcchain.kernel import inlined, kernel
+from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.sector.layout import (
     BOOK_APART,
     BOOK_BEADS,
@@ -157,7 +157,7 @@ def reach_of(s, i):
     return s.span[i, 2] + 0.5 * s.par[WIDEST] + 2.0 * s.par[SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[WIDEST]
 
 
-@kernel
+@apart
 def relist(s, i, x, y, z, t):
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.contact.pair import curve
-from hpcchain.kernel import inlined, kernel
+from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.molecule import load, load_start, prepare, refresh
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
@@ -274,7 +274,7 @@ def _refresh(s, m, base):
     return status
 
 
-@kernel
+@apart
 def refresh_touched(s, base):
     """Lists, searches and queue for all that a withdrawal has set back; 0 or an error.
 

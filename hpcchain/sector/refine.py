@@ -13,7 +13,7 @@ import numpy as np
 
 from hpcchain.contact.pair import curve, curved_contact
 from hpcchain.contact.wall import wall_contact
-from hpcchain.kernel import kernel
+from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.lanes import COEF, ROW, TABLE, TILE
 from hpcchain.propagators.molecule import load
 from hpcchain.propagators.stages import STAGES, WIDTH, stage_table_size
@@ -60,7 +60,7 @@ def bead_exactly(solve, line, seg, series, i, t, o):
     return work[p], work[p + 8], work[p + 16], work[q], work[q + 8], work[q + 16]
 
 
-@kernel
+@apart
 def _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
     """Return the gap of a pair, or of bead i and a wall (j < 0, at sx, its side in sy), and the rate of the gap."""
     oi = np.int64(0)
@@ -192,7 +192,7 @@ def _bisects(solve, m):
     return steps_bisects(graph, mol[m, MOL_GRAPH], mol[m, MOL_TILES], table, mol[m, MOL_TABLE])
 
 
-@kernel
+@apart
 def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s):
     """Return the contact near s by Newton steps, else by bisection, and when the gap begins to rise again."""
     if _bisects(solve, seg[i, 3]) or (j >= 0 and _bisects(solve, seg[j, 3])):
@@ -281,7 +281,7 @@ def _seen(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, j
     return curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, until, just_hit)
 
 
-@kernel
+@apart
 def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, just_hit):
     """Return when two beads, or a bead and a wall, touch, or inf: `curved_contact`, made exact.
 

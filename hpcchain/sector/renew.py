@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hpcchain.kernel import inlined, kernel
+from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
 from hpcchain.propagators.molecule import acceleration_bound, expand, load_start, refresh, series_error, store
 from hpcchain.propagators.steppers import steps_figures, to_grid
@@ -76,7 +76,7 @@ def rebase(s, o, m):
         refresh(s.work, o, s.mol, m, s.graph)
 
 
-@kernel
+@apart
 def new_segment(s, o, m, ticks, rest, serial, depth):
     """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
 

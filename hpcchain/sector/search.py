@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.contact.pair import NOISE, curved_contact, straight_contact
 from hpcchain.contact.wall import wall_contact
-from hpcchain.kernel import inlined, kernel
+from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     GHOST,
@@ -45,7 +45,7 @@ MOST_REOPENED = 4
 LACKING = -1.0
 
 
-@kernel
+@apart
 def search_bead(s, i, stepper):
     """Find bead i's earliest event and store it in `when` and `what`.
 

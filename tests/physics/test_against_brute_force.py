@@ -39,7 +39,7 @@ def test_an_even_rod_meets_its_own_images(tmp_path):
 def test_four_beads_in_space(tmp_path):
     """Section 4.5's chaotic motion between walls: round-off grows 1e9-fold within about 15 contacts."""
     system = tables.four_beads_chaotic()
-    want = expected(system, 40)
+    want = expected(system, 16)  # two programs agree on no more than these; those after them cost most
     assert len(want) >= 12
     assert {kind for kind, *_ in want.names} == {0, 1}
     log = run(system.input(want.end), tmp_path).events()
