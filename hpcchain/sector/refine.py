@@ -282,7 +282,9 @@ def _closing(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
     low = 0.0
     high = until
     found = False
-    while high - low > table[at + WIDTH]:
+    for _ in range(MOST_HALVINGS):
+        if high - low <= table[at + WIDTH]:
+            break
         origin = low
         span = high - low
         for k in range(points):
@@ -355,7 +357,9 @@ def _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
         bring(solve, line, seg, series, j, tj, oj)
     low = 0.0
     high = until
-    while high - low > table[at + WIDTH]:
+    for _ in range(MOST_HALVINGS):
+        if high - low <= table[at + WIDTH]:
+            break
         span = high - low
         if falls_i and not _solved(solve, seg[i, 3], oi, points, span):
             return np.inf

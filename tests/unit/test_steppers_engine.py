@@ -9,6 +9,8 @@ from whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
+from hpcchain.papers import single_chain
+from hpcchain.papers.collisions import Integrator
 from hpcchain.sector.engine import Engine
 from tests.unit import twins
 from tests.unit.solved import RING, instants, invariants, start, stretched, tumbling
@@ -110,6 +112,17 @@ def paper_law(bonds, mass, x, w, tau):
         unknowns = unknowns - change
     assert np.abs(change).max() < 1e-12
     return after.reshape(-1, 3), unknowns[-1]
+
+
+def test_the_trimers_period_is_the_discrete_ones(tmp_path):
+    """Contact after contact as paper 000's program has it in the null space; every 3.6250 at h = .5."""
+    engine = Engine(start(tables.trimer(), tmp_path, step=0.5, name="variational"), log_events=True)
+    engine.advance(3.625 * 100)
+    found = instants(engine.drain_events())
+    wanted = np.array(Integrator(single_chain.trimer(), 0.5, positions=False).run(contacts=len(found)).contact_time)
+    assert len(found) == 100 and engine.counters["no_roots"] == 0
+    assert np.abs(found - wanted).max() < 1e-9
+    assert np.diff(found).mean() == pytest.approx(3.6250, abs=2e-4)
 
 
 @pytest.mark.parametrize("propagator", LAWS, ids=NAMES)
