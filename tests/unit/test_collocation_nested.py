@@ -18,37 +18,69 @@ from tests.unit.test_collocation_engine import propagator
 
 SEARCH = {"contact_search": "nested"}
 WAYS = {"falling": SEARCH, "all": SEARCH | {"contact_stages": "all"}, "root": {}}
+"""Further [propagator] keys per search."""
 
 
-def alone(position, velocity):
-    """Return the System of one chain in open space."""
-    n = len(position)
-    return System([Molecule("chain", n)], (60.0,) * 3, ("open",) * 3, (-30.0,) * 3, 1.0, position, velocity)
+def in_space(*states):
+    """Return the System of chains in open space, from their (position, velocity)."""
+    position, velocity = (np.concatenate(rows) for rows in zip(*states, strict=True))
+    molecules = [Molecule("chain", len(rows)) for rows, _ in states]
+    return System(molecules, (60.0,) * 3, ("open",) * 3, (-30.0,) * 3, 1.0, position, velocity)
+
+
+def folded(n, seed):
+    """Return the System of a thermal chain that hits itself."""
+    return in_space(thermal_chain(n, seed)[:2])
+
+
+def meeting(n, seed):
+    """Return the System of two thermal chains that fly at each other."""
+    states = [list(thermal_chain(n, 10 * seed + k)[:2]) for k in range(2)]
+    for side, (position, velocity) in zip((-1.0, 1.0), states, strict=True):
+        position += [side * (n + 1.0) / 2.0, 0.0, 0.0] - position.mean(axis=0)
+        velocity -= [4.0 * side, 0.0, 0.0]
+    return in_space(*states)
 
 
 def first_contact(system, folder, until, **keys):
-    """Return the time of the first contact, nan when there is none until then."""
+    """Return the time and the beads of the first contact; the time is nan when there is none until then."""
     engine = Engine(start(system, folder, **keys), log_events=True)
     engine.advance(until)
-    times = engine.drain_events()["time"]
-    return times[0] if len(times) else np.nan
+    events = engine.drain_events()
+    return (events["time"][0], events["bead"][0].tolist()) if len(events) else (np.nan, [])
 
 
-def before_contact(n, seed, folder, lead):
-    """Return the System of a thermal chain a time before its first contact."""
-    system = alone(*thermal_chain(n, seed)[:2])
-    begin = first_contact(system, folder, 3.0, name="taylor") - lead
+def before_contact(system, folder, lead):
+    """Return the System a time before its first contact, and the contact's beads."""
+    time, beads = first_contact(system, folder, 3.0, name="taylor")
     engine = Engine(start(system, folder, name="taylor"))
-    engine.advance(begin)
-    return alone(*frame_of(engine, begin)[:2])
+    engine.advance(time - lead)
+    position, velocity, _ = frame_of(engine, time - lead)
+    ends = np.cumsum([0] + [molecule.beads for molecule in system.molecules])
+    return in_space(*((position[i:j], velocity[i:j]) for i, j in zip(ends, ends[1:], strict=False))), beads
 
 
 @pytest.mark.parametrize("variant", ["index2", "paper"])
-@pytest.mark.parametrize(("n", "seed"), [(4, 2), (4, 4), (6, 1)])
-def test_the_search_is_that_written_for_one_clock(n, seed, variant, tmp_path):
+@pytest.mark.parametrize(("make", "n", "seed"), [(folded, 4, 2), (folded, 6, 1), (meeting, 3, 1), (meeting, 4, 2)])
+def test_the_search_is_that_written_for_one_clock(make, n, seed, variant, tmp_path):
     step = 0.3
-    system = before_contact(n, seed, tmp_path, 0.6 * step)
-    chain = Beads(system.position, system.velocity, [(k, k + 1) for k in range(n - 1)])
-    track = chain.collocate(step, 4, step, variant, contacts=NESTED)
-    found = first_contact(system, tmp_path, step, **propagator(4, step), variant=variant, **SEARCH)
-    assert abs(found - track.time[track.contact][0]) < 1e-14
+    system, beads = before_contact(make(n, seed), tmp_path, 0.6 * step)
+    both = Beads(system.position, system.velocity, system.bonds)
+    track = both.collocate(step, 4, step, variant, contacts=NESTED)
+    time, found = first_contact(system, tmp_path, step, **propagator(4, step), variant=variant, **SEARCH)
+    assert abs(time - track.time[track.contact][0]) < 1e-14
+    assert found == beads and (make is folded) == (len(system.molecules) == 1)
+
+
+@pytest.mark.parametrize(("make", "n", "seed", "stages"), [(folded, 4, 2, 3), (folded, 4, 2, 4), (meeting, 3, 1, 4)])
+def test_falling_stages_end_before_the_contact_at_order_3_and_all_stages_by_the_width(make, n, seed, stages, tmp_path):
+    """Whatever it begins with, the search ends with two stages, whose positions are of order 3."""
+    steps, width, early = np.array([0.4, 0.2, 0.1]), 1e-9, []
+    for step in steps:
+        system, _ = before_contact(make(n, seed), tmp_path, 0.6 * step)
+        keys = propagator(stages, step) | {"contact_interval": width}
+        falling, every, root = (first_contact(system, tmp_path, step, **keys, **way)[0] for way in WAYS.values())
+        assert -width < every - root < 1e-13
+        early.append(root - falling)
+    assert min(early) > width
+    assert np.polyfit(np.log(steps), np.log(early), 1)[0] == pytest.approx(3.0, abs=0.3)

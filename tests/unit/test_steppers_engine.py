@@ -1,9 +1,12 @@
 """rattle and variational in the engine: paper 000's contact law against its equations, order 2, what is conserved,
 exact contacts, restarts, solvers and searches that agree."""
 
+import json
+
 import numpy as np
 import pytest
 from reference import tables
+from reference.program import run
 from reference.systems import Molecule, System, place, thermal, toml
 from whole import frame_of, state_of
 
@@ -148,6 +151,11 @@ def test_law_without_a_root_is_counted(tmp_path):
     events = engine.drain_events()
     assert 0 < engine.counters["no_roots"] < 0.2 * len(events)
     assert np.all(events["impulse"] > 0)
+    law = {"propagator": {"name": "variational", "step": 0.1}}
+    done = run(tables.thermal_chain().input(200.0, report_every=100.0) | law, tmp_path, timeout=200)
+    reports = [json.loads(line) for line in (done.directory / "run.jsonl").read_text().splitlines()]
+    counts = [report["contacts_without_root"] for report in reports if "contacts_without_root" in report]
+    assert counts[-1] == engine.counters["no_roots"] and counts == sorted(counts)
 
 
 def test_solvers_and_searches_agree(tmp_path):
