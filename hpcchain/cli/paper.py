@@ -43,6 +43,7 @@ def perform(modules, every, folder, quick):
     pages.prepare(folder)
     if any(hasattr(module, "draw") for module in modules) and drawing() is None:
         print("no figures: they need matplotlib, which is not installed: pip install 'hpcchain[plot]'\n")
+    started = time.monotonic(), time.process_time()
     for module in modules:
         print(f"{module.NAME}: {module.TITLE}", flush=True)
         begin = time.process_time()
@@ -54,7 +55,8 @@ def perform(modules, every, folder, quick):
         print(text(result))
         print(f"{seconds:.1f} s of CPU time; {', '.join(path.name for path in written)} in {folder}\n", flush=True)
     if modules:
-        print(f"summary: {summary}")
+        wall, spent = time.monotonic() - started[0], time.process_time() - started[1]
+        print(f"summary: {summary}; {spent:.0f} s of CPU time, {wall:.0f} s by the clock")
     return 0
 
 

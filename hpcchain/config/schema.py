@@ -89,6 +89,8 @@ KEYS = (
     Key("propagator", "contact_search", Choice(("root", "nested", "bisection")), "root",
         "contact times by root, or as in the papers: collocation by nested intervals, rattle by bisection"),
     Key("propagator", "contact_interval", POSITIVE, 1e-4, "nested: width of the last interval [time]"),
+    Key("propagator", "contact_stages", Choice(("falling", "all")), "falling",
+        "nested: one stage fewer in each interval, as printed, or all in each"),
     Key("propagator", "solver", Choice(("tridiagonal", "null-space", "multipliers", "sweeping", "analytic")),
         "tridiagonal", "solver of a step; variational: first three, rattle: first and last two"),
     Key("propagator", "collision", Choice(("variational", "exact")), "variational",

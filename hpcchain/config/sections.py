@@ -89,6 +89,7 @@ class PropagatorSection:
     stage_solver: str
     contact_search: str
     contact_interval: float
+    contact_stages: str
     solver: str
     collision: str
     step: float | None

@@ -176,10 +176,11 @@ def settings(propagator):
 
 
 def stage_options(propagator):
-    """Return what collocation takes further: variant, solver of the stages, width of nested intervals (0: none)."""
+    """Return what collocation takes further: variant, solver of the stages, nested intervals (width 0: none)."""
     nested = propagator.contact_search == "nested"
     return {
         "variant": propagator.variant,
         "solver": propagator.stage_solver,
         "width": propagator.contact_interval if nested else 0.0,
+        "falling": nested and propagator.contact_stages == "falling",
     }

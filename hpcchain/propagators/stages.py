@@ -26,8 +26,8 @@ loses energy at that order; paper is carried as its last stage has it, and what 
 given back, there being no energy that holds.
 
 The scratch follows that of `web`, in the place of the series' workspace: the stages' constants (number of stages,
-tolerance of the solver, variant, solver, width of nested intervals, then the arrays of GaussTables) and the workspace
-of `collocation`.
+tolerance of the solver, variant, solver, width of nested intervals, whether stages fall in them, then the arrays of
+GaussTables) and the workspace of `collocation`.
 """
 
 import numpy as np
@@ -47,13 +47,16 @@ from hpcchain.propagators.lanes import COEF, ROW, TABLE
 from hpcchain.propagators.structure import STRIDE
 from hpcchain.propagators.web import bound_acceleration, web_gather, web_places, web_prepare, web_scatter
 
-STAGES, ACCURACY, VARIANT, SOLVER, WIDTH, HEADER = range(6)
+STAGES, ACCURACY, VARIANT, SOLVER, WIDTH, FALLING, HEADER = range(7)
+FEWEST = 2  # of falling stages; one alone is of no order that printed collocation has
 MOST_HALVINGS = 40
 NOTHING = 2.0**-60
 
 
-def stage_table(s, accuracy, variant="index2", solver="auto", width=0.0):
+def stage_table(s, accuracy, variant="index2", solver="auto", width=0.0, falling=False):
     """Return the flat constants of s stages for a molecule's static table: what the kernels copy, then nodes.
+
+    With falling stages the constants of s - 1, s - 2, ... stages follow, as `falling_table` finds them.
 
     Parameters
     ----------
@@ -64,17 +67,35 @@ def stage_table(s, accuracy, variant="index2", solver="auto", width=0.0):
         As for `gauss_tables`.
     width : float
         Where nested intervals about a contact end [time]; 0 = the root is solved for.
+    falling : bool
+        Whether nested intervals are solved with ever fewer stages, as printed, or with all of them.
     """
-    tables = gauss_tables(s, variant, solver)
-    *arrays, variant_code, solver_code = tables
     nodes = [gauss_tables(k).node for k in range(s, 0, -1)]
-    return np.concatenate([[s, accuracy, variant_code, solver_code, width], *map(np.ravel, arrays), *nodes])
+    counts = range(s - 1, FEWEST - 1, -1) if falling else ()
+    fewer = [_constants(k, accuracy, variant, solver, width, falling) for k in counts]
+    return np.concatenate([_constants(s, accuracy, variant, solver, width, falling), *nodes, *fewer])
+
+
+def _constants(s, accuracy, variant, solver, width, falling):
+    *arrays, variant_code, solver_code = gauss_tables(s, variant, solver)
+    return np.concatenate([[s, accuracy, variant_code, solver_code, width, falling], *map(np.ravel, arrays)])
 
 
 @kernel
 def stage_table_size(s):
     """Return the length of the part of `stage_table` that is copied; the nodes of s, s - 1, ... 1 stages follow."""
     return HEADER + 2 * s + 4 * s * s + (s + 1) * (s + 1)
+
+
+@kernel
+def falling_table(s, k):
+    """Return where in `stage_table` of s falling stages the constants of k <= s stages begin."""
+    at = 0
+    if k < s:
+        at = stage_table_size(s) + s * (s + 1) // 2
+        for more in range(k + 1, s):
+            at += stage_table_size(more)
+    return at
 
 
 @kernel
@@ -86,8 +107,17 @@ def stages_room(gs, go, nt, s, solver):
 @kernel
 def stages_load(work, o, nt, gs, go, table, at):
     """Fill the stages' constants from the molecule's static table, where they follow the bond lengths."""
-    to = web_places(gs, go, nt, o)[7]
-    source = at + nt * TABLE + gs[go + STRIDE]
+    _copy(work, web_places(gs, go, nt, o)[7], table, stages_place(nt, gs, go, at))
+
+
+@kernel
+def stages_place(nt, gs, go, at):
+    """Return where in the static table the constants of the stages of the molecule begin whose part begins at `at`."""
+    return at + nt * TABLE + gs[go + STRIDE]
+
+
+@kernel
+def _copy(work, to, table, source):
     for k in range(stage_table_size(int(table[source]))):
         work[to + k] = table[source + k]
 
@@ -149,6 +179,49 @@ def stages_move(work, o, nt, gs, go, dt):
             web_prepare(work, o, nt, gs, go)
             web_prepare(work, o, nt, gs, go)
     return status
+
+
+@kernel
+def stages_solve(work, o, nt, gs, go, table, at, k, span):
+    """Solve k falling stages over a span from the state in the tiles; return the solver's status.
+
+    `stages_state` and `stages_jump` read them. The constants of all stages are those of k then, until the next load.
+    """
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
+    source = stages_place(nt, gs, go, at)
+    _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
+    _start(work, o, nt, block)
+    tables, ws = stage_tables(work, constants)
+    reach = span * tables.node[-1] if tables.variant == PAPER else span
+    return collocation_state(
+        gs, go, work, block, 8 * nt, work, im, reach, work[constants + ACCURACY], tables, work, ws, work, factors
+    )
+
+
+@kernel
+def _stage(work, o, nt, gs, go, k):
+    """Return where positions and velocities of stage k are that `stages_solve` found."""
+    tables, ws = stage_tables(work, web_places(gs, go, nt, o)[7])
+    position = ws + END + 72 * nt + 24 * nt * k
+    return position, position + 24 * nt * len(tables.node)
+
+
+@kernel
+def stages_state(work, o, nt, gs, go, k, b):
+    """Return position and velocity of bead b of the molecule at stage k that `stages_solve` found."""
+    p, q = _stage(work, o, nt, gs, go, k)
+    p += b
+    q += b
+    n = 8 * nt
+    return work[p], work[p + n], work[p + 2 * n], work[q], work[q + n], work[q + 2 * n]
+
+
+@kernel
+def stages_jump(work, o, nt, gs, go, k):
+    """Put the state of stage k that `stages_solve` found in the tiles."""
+    position, velocity = _stage(work, o, nt, gs, go, k)
+    web_scatter(work, o, nt, COEF, position)
+    web_scatter(work, o, nt, COEF + ROW, velocity)
 
 
 @kernel

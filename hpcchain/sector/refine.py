@@ -14,11 +14,21 @@ import numpy as np
 from hpcchain.contact.pair import curve, curved_contact
 from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import apart, kernel
-from hpcchain.propagators.lanes import COEF, ROW, TABLE, TILE
+from hpcchain.propagators.collocation import SOLVED
+from hpcchain.propagators.lanes import COEF, ROW, TILE
 from hpcchain.propagators.molecule import load
-from hpcchain.propagators.stages import STAGES, WIDTH, stage_table_size
+from hpcchain.propagators.stages import (
+    FALLING,
+    FEWEST,
+    STAGES,
+    WIDTH,
+    stage_table_size,
+    stages_jump,
+    stages_place,
+    stages_solve,
+    stages_state,
+)
 from hpcchain.propagators.steppers import steps_bisects
-from hpcchain.propagators.structure import STRIDE
 from hpcchain.sector.layout import (
     COLLOCATION,
     MOL_FIRST,
@@ -228,7 +238,7 @@ def _nesting(solve, m):
     mol, table, graph, work, pace = solve
     if mol[m, MOL_SOLVER] != COLLOCATION:
         return np.int64(-1)
-    at = mol[m, MOL_TABLE] + mol[m, MOL_TILES] * TABLE + graph[mol[m, MOL_GRAPH] + STRIDE]
+    at = stages_place(mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], mol[m, MOL_TABLE])
     return at if table[at + WIDTH] > 0.0 else np.int64(-1)
 
 
@@ -236,9 +246,34 @@ def _nesting(solve, m):
 def _nested(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s):
     """Return the contact by nested intervals, as `_refined` does: just before the solutions touch (paper 001, IV A).
 
+    As printed stages fall from interval to interval; where that ends behind the contact all stages are kept.
+    """
+    table = solve[1]
+    at = _constants(solve, seg, i, j)
+    if table[at + FALLING] > 0.0:
+        low = _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
+        if low < until and _is_before(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, low):
+            return low, low
+    low = _closing(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
+    if low < until and _is_before(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, low):
+        return low, low
+    return _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s)
+
+
+@kernel
+def _is_before(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
+    """Whether the solutions near each other at s and do not overlap."""
+    gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s)
+    return gap >= 0.0 and rate < 0.0
+
+
+@kernel
+def _closing(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until):
+    """Return a time before a contact by less than the width, or inf, all stages kept.
+
     The first of the collocation points at which the beads overlap and the point before it bound the next interval,
     whose points are those of one stage fewer, until it is no wider than the input says. The solutions run from the
-    segments' starts with all stages. Overlaps between two points are not seen by this: then the root near s decides.
+    segments' starts with all stages. Overlaps between two points are not seen by this.
     """
     table = solve[1]
     at = _constants(solve, seg, i, j)
@@ -247,7 +282,9 @@ def _nested(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong
     low = 0.0
     high = until
     found = False
-    while high - low > table[at + WIDTH]:
+    for _ in range(MOST_HALVINGS):
+        if high - low <= table[at + WIDTH]:
+            break
         origin = low
         span = high - low
         for k in range(points):
@@ -262,14 +299,108 @@ def _nested(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong
             gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, high)
             found = gap <= 0.0
         if not found:
-            break
+            return np.inf
         if points > 1:
             node += points
             points -= 1
-    gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, low)
-    if found and gap >= 0.0 and rate < 0.0:
-        return low, low
-    return _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s)
+    return low if found else np.inf
+
+
+@kernel
+def _falls(solve, m, points):
+    """Whether molecule m has solutions of that many falling stages and fewer; else its own one says where it is."""
+    mol, table, graph, work, pace = solve
+    at = _nesting(solve, m)
+    return at >= 0 and table[at + FALLING] > 0.0 and table[at + STAGES] >= points
+
+
+@kernel
+def _solved(solve, m, o, points, span):
+    """Solve that many stages over a span from the state at workspace offset o; return whether they were found."""
+    mol, table, graph, work, pace = solve
+    go = mol[m, MOL_GRAPH]
+    return stages_solve(work, o, mol[m, MOL_TILES], graph, go, table, mol[m, MOL_TABLE], points, span) == SOLVED
+
+
+@kernel
+def _at_stage(solve, line, seg, series, i, t, o, falls, k):
+    """Return position and velocity of bead i at stage k, which is at time t of its segment."""
+    if not falls:
+        bring(solve, line, seg, series, i, t, o)
+        return bead_exactly(solve, line, seg, series, i, t, o)
+    mol, table, graph, work, pace = solve
+    m = seg[i, 3]
+    return stages_state(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], k, i - mol[m, MOL_FIRST])
+
+
+@kernel
+def _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until):
+    """Return a time just before a contact by nested intervals with falling stages, as printed, or inf.
+
+    Each interval is solved from the state at the last stage without overlap of the one before, with one stage fewer.
+    What that loses of the order stays in the time: by how much is tested in test_collocation_nested. A contact
+    behind the last stage is taken to be between it and the interval's end, where the solutions must overlap.
+    """
+    mol, table, graph, work, pace = solve
+    at = _constants(solve, seg, i, j)
+    points = np.int64(table[at + STAGES])
+    node = at + stage_table_size(points)
+    apart = j >= 0 and seg[i, 3] != seg[j, 3]
+    oi = np.int64(0)
+    oj = mol[seg[i, 3], MOL_ROOM] if apart else oi
+    falls_i = _falls(solve, seg[i, 3], points)
+    falls_j = j >= 0 and _falls(solve, seg[j, 3], points)
+    gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
+    found = gap <= 0.0
+    bring(solve, line, seg, series, i, ti, oi)
+    if apart:
+        bring(solve, line, seg, series, j, tj, oj)
+    low = 0.0
+    high = until
+    for _ in range(MOST_HALVINGS):
+        if high - low <= table[at + WIDTH]:
+            break
+        span = high - low
+        if falls_i and not _solved(solve, seg[i, 3], oi, points, span):
+            return np.inf
+        if apart and falls_j and not _solved(solve, seg[j, 3], oj, points, span):
+            return np.inf
+        start = low
+        last = -1
+        for k in range(points):
+            s = start + span * table[node + k]
+            x, y, z, u, v, w = _at_stage(solve, line, seg, series, i, ti + s, oi, falls_i, k)
+            if j < 0:
+                gap, rate = _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
+            else:
+                xj, yj, zj, uj, vj, wj = _at_stage(solve, line, seg, series, j, tj + s, oj, falls_j, k)
+                gap, rate = _pair_gap(
+                    (x - xj) + sx, (y - yj) + sy, (z - zj) + sz, u - uj, v - vj, w - wj, d + growth * s, growth
+                )
+            if gap <= 0.0:
+                high = s
+                found = True
+                break
+            low = s
+            last = k
+        if not found:
+            return np.inf
+        if last >= 0:
+            _jump(solve, seg[i, 3], oi, falls_i, last)
+            if apart:
+                _jump(solve, seg[j, 3], oj, falls_j, last)
+        if points > FEWEST:
+            node += points
+            points -= 1
+    return low if found else np.inf
+
+
+@kernel
+def _jump(solve, m, o, falls, k):
+    """Put molecule m's state of stage k in the workspace, if its stages fall."""
+    if falls:
+        mol, table, graph, work, pace = solve
+        stages_jump(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], k)
 
 
 @kernel

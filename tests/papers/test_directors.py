@@ -45,6 +45,43 @@ def test_free_spinning(h):
         np.testing.assert_allclose(director @ director.transpose(0, 2, 1), np.tile(np.eye(3), (2, 1, 1)), atol=1e-13)
 
 
+def frame_gradient(frame):
+    """Return the (6, 9) gradient of the frame's constraints d_i . d_k - delta_ik, and their values."""
+    pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]
+    gradient = np.zeros((6, 3, 3))
+    for row, (i, k) in enumerate(pairs):
+        gradient[row, i] += frame[k]
+        gradient[row, k] += frame[i]
+    return gradient.reshape(6, 9), np.array([frame[i] @ frame[k] - (i == k) for i, k in pairs])
+
+
+@pytest.mark.parametrize("h", [0.01, 0.05])
+def test_a_null_space_step_is_that_with_multipliers(h):
+    """The same discrete Euler-Lagrange equations for nine components and six multipliers, by Newton's method."""
+    track = track_of("head-on", h, end=3 * h)
+    for b in range(2):
+        one, two, wanted = (frames[b] for frames in track.director[:3])
+        gradient = frame_gradient(two)[0]
+        frame, multipliers = (2.0 * two - one).ravel(), np.zeros(6)
+        for _ in range(20):
+            slope, off = frame_gradient(frame.reshape(3, 3))
+            residual = np.concatenate([frame - 2.0 * two.ravel() + one.ravel() - gradient.T @ multipliers, off])
+            matrix = np.block([[np.eye(9), -gradient.T], [slope, np.zeros((6, 6))]])
+            change = np.linalg.solve(matrix, residual)
+            frame, multipliers = frame - change[:9], multipliers - change[9:]
+        np.testing.assert_allclose(frame.reshape(3, 3), wanted, atol=1e-11)
+
+
+def test_orientation_is_of_order_two_to_the_exact_rotation():
+    """A sphere spins about a fixed axis at a fixed rate."""
+    errors = []
+    for h in (0.04, 0.02, 0.01):
+        track = track_of("head-on", h, end=0.8)
+        turned = [directors.turned(0.8 * spin, np.eye(3)) for spin in directors.SPIN]
+        errors.append(np.abs(track.director[-1] - turned).max())
+    assert np.polyfit(np.log([0.04, 0.02, 0.01]), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.05)
+
+
 @pytest.mark.parametrize("name", directors.SETUPS)
 def test_gap_and_angular_momentum(name):
     """No penetration at any node, and angular momentum to the tolerance of Newton's method."""

@@ -187,6 +187,17 @@ def test_truncation_is_as_asked_whether_or_not_the_segment_was_shortened(n, tole
     assert cut >= 1
 
 
+@pytest.mark.parametrize("order", [4, 8, 12])
+def test_a_series_of_order_k_is_wrong_by_the_next_power_of_the_step(order):
+    bonds, x, v, mass = random_chain(9, 11)
+    series = Bench((bonds, x, v, mass)).expand(10.0, 1e-15)[0][: order + 1]
+    steps = np.array([0.15, 0.2, 0.27]) * order / 12 / np.linalg.norm(np.diff(v, axis=0), axis=1).max()
+    exact = [reference(bonds, x, v, mass, h)[0] for h in steps]
+    errors = [np.abs(twins.evaluate(series, h)[0] - there).max() for h, there in zip(steps, exact, strict=True)]
+    assert min(errors) > 2e-13, "at round-off there is no slope to fit"
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order + 1, abs=0.35)
+
+
 @pytest.mark.parametrize("n", [3, 9, 17])
 def test_a_shortened_segment_is_not_shorter_than_the_tolerance_asks(n):
     """What is left out is not far below the tolerance either."""

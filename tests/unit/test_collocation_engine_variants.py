@@ -11,6 +11,7 @@ from tests.unit.solved import instants, invariants, start, stretched
 from tests.unit.test_collocation_engine import propagator
 
 NESTED = {"contact_search": "nested"}
+ALL = NESTED | {"contact_stages": "all"}
 PAPER = {"variant": "paper"}
 
 
@@ -47,14 +48,14 @@ def test_times_of_contacts_are_of_the_variants_order(variant, stages, steps, ord
 
 @pytest.mark.parametrize("width", [1e-3, 1e-5, 1e-7])
 def test_nested_intervals_end_before_the_contact_by_less_than_their_width(width, tmp_path):
-    found, exact = first_contacts("trimer_44", tmp_path, 6, 0.2, 1, contact_interval=width, **NESTED)
+    found, exact = first_contacts("trimer_44", tmp_path, 6, 0.2, 1, contact_interval=width, **ALL)
     assert -width < found[0] - exact[0] < 1e-11
     assert found[0] != first_contacts("trimer_44", tmp_path, 6, 0.2, 1)[0][0]
 
 
 @pytest.mark.parametrize(("keys", "lost"), [
-    (NESTED, 1e-13), ({"variant": "index1"}, 1e-6), ({"variant": "paper"}, 1e-3), ({"variant": "paper"} | NESTED, 1e-3),
-], ids=["nested", "index1", "paper", "paper nested"])
+    (NESTED, 1e-13), (ALL, 1e-13), ({"variant": "index1"}, 1e-6), (PAPER, 1e-3), (PAPER | NESTED, 1e-3),
+], ids=["nested", "nested, all stages", "index1", "paper", "paper nested"])
 def test_mixed_molecules(keys, lost, tmp_path):
     """No overlap, bonds and momenta to round-off, energy as the variant holds it."""
     system = cases.build("everything")

@@ -1,14 +1,19 @@
 """rattle and variational in the engine: paper 000's contact law against its equations, order 2, what is conserved,
 exact contacts, restarts, solvers and searches that agree."""
 
+import json
+
 import numpy as np
 import pytest
 from reference import tables
+from reference.program import run
 from reference.systems import Molecule, System, place, thermal, toml
 from whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
+from hpcchain.papers import single_chain
+from hpcchain.papers.collisions import Integrator
 from hpcchain.sector.engine import Engine
 from tests.unit import twins
 from tests.unit.solved import RING, instants, invariants, start, stretched, tumbling
@@ -112,6 +117,17 @@ def paper_law(bonds, mass, x, w, tau):
     return after.reshape(-1, 3), unknowns[-1]
 
 
+def test_the_trimers_period_is_the_discrete_ones(tmp_path):
+    """Contact after contact as paper 000's program has it in the null space; every 3.6250 at h = .5."""
+    engine = Engine(start(tables.trimer(), tmp_path, step=0.5, name="variational"), log_events=True)
+    engine.advance(3.625 * 100)
+    found = instants(engine.drain_events())
+    wanted = np.array(Integrator(single_chain.trimer(), 0.5, positions=False).run(contacts=len(found)).contact_time)
+    assert len(found) == 100 and engine.counters["no_roots"] == 0
+    assert np.abs(found - wanted).max() < 1e-9
+    assert np.diff(found).mean() == pytest.approx(3.6250, abs=2e-4)
+
+
 @pytest.mark.parametrize("propagator", LAWS, ids=NAMES)
 def test_free_chain_conserves_momenta(propagator, tmp_path):
     """Over thousands of steps and hundreds of contacts; NUMERICS 4: energy walks, the exact law's less."""
@@ -135,6 +151,11 @@ def test_law_without_a_root_is_counted(tmp_path):
     events = engine.drain_events()
     assert 0 < engine.counters["no_roots"] < 0.2 * len(events)
     assert np.all(events["impulse"] > 0)
+    law = {"propagator": {"name": "variational", "step": 0.1}}
+    done = run(tables.thermal_chain().input(200.0, report_every=100.0) | law, tmp_path, timeout=200)
+    reports = [json.loads(line) for line in (done.directory / "run.jsonl").read_text().splitlines()]
+    counts = [report["contacts_without_root"] for report in reports if "contacts_without_root" in report]
+    assert counts[-1] == engine.counters["no_roots"] and counts == sorted(counts)
 
 
 def test_solvers_and_searches_agree(tmp_path):

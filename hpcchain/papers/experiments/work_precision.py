@@ -174,6 +174,7 @@ def draw(result, figure):
             panel = panels[row, column]
             for label in labels:
                 here = (data["case"] == case) & (data["beads"] == n) & (data["propagator"] == label)
+                here &= data[name] > 0.0  # the reference itself has no error
                 cost, error = frontier(data["cpu_us_per_bead_time"][here], data[name][here])
                 panel.loglog(cost, error, "o-", markersize=3, linewidth=0.8, label=label)
             panel.set_title(f"{case}, {n} beads", fontsize="small")
@@ -181,12 +182,13 @@ def draw(result, figure):
                 panel.set_ylabel("position error" if name == "error" else "energy error")
             if row == 3:
                 panel.set_xlabel("CPU µs per bead and unit time")
-    panels[0, -1].legend(fontsize="x-small")
+    figure.legend(*panels[0, -1].get_legend_handles_labels(), loc="outside upper center", ncols=len(labels),
+                  fontsize="small")
 
 
 def frontier(cost, error):
     """Return those settings than which no cheaper one is better, by cost."""
     order = np.argsort(cost)
-    cost, error = cost[order], np.maximum(error[order], 1e-17)
+    cost, error = cost[order], error[order]
     best = error < np.concatenate([[np.inf], np.minimum.accumulate(error)[:-1]])
     return cost[best], error[best]
