@@ -37,7 +37,7 @@ def test_what_is_copied_is_there_and_is_what_setup_reads(sections, setup):
 
 
 def test_packages_are_those_of_setup(sections, setup):
-    """What the definition installs itself is Python, by setup's names, and certificates for pip; the rest setup does."""
+    """What the definition installs itself is Python, by setup's names, and certificates; the rest setup does."""
     install = next(line for line in sections["post"] if "apt-get" in line and " install " in line)
     named = {word for word in install.split(" install ")[1].split() if not word.startswith("-")}
     python = re.search(r"python_can_build; then echo (.*?);", setup).group(1).split()
