@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hpcchain.config import load_config
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
-from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.io.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint_store import newest_valid
 from hpcchain.io.collective import agree, from_root, rank_of, root_does
 from hpcchain.io.parts import COUNTED
@@ -141,7 +141,8 @@ def build(path, out, overrides=(), comm=None):
     config = read_input(path, overrides, mpi)
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm)
-        write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml())
+        ids = None if system.held is None else system.topology.beads_of(system.held)
+        write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
     return EXIT_DONE
 
 
@@ -195,7 +196,7 @@ def with_end(config, until):
 
 
 def start_system(config, signals, comm=None, limit=None):
-    """Return the System that an input starts from, the whole on every rank; collective."""
+    """Return the System that an input starts from, of a start in a file this rank's part; collective."""
     method = config.initial.method
     if method == "explicit":
         return build_system(config)
@@ -270,9 +271,9 @@ def watchdog(comm, folder, silence):
 
 
 def timed_read(path, mpi, limit):
-    """Return the checkpoint of a path; how long that takes is a first guess of how long writing one will take."""
+    """Return this rank's part of a checkpoint; how long reading takes is a first guess for writing one."""
     begin = time.monotonic()
-    checkpoint = read_checkpoint(path, mpi)
+    checkpoint = read_part(path, mpi)
     limit.saved(time.monotonic() - begin)
     return checkpoint
 

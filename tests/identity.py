@@ -7,6 +7,7 @@ import numpy as np
 from whole import frame_of, state_of
 
 from hpcchain.io.events import order
+from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
 from hpcchain.parallel.threads import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
@@ -45,7 +46,7 @@ def serial(system, end, **options):
 
 
 def parallel(system, end, ranks, times=(), **options):
-    """Return the Outcome of the engine of several ranks.
+    """Return the Outcome of the engine of several ranks, each of which is given some of the molecules.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def parallel(system, end, ranks, times=(), **options):
     """
 
     def body(exchange):
-        engine = WindowedEngine(system, exchange, log_events=True, **options)
+        engine = WindowedEngine(dealt(system, exchange), exchange, log_events=True, **options)
         for time in times:
             engine.advance(float(time))
             engine.frame(float(time))
@@ -72,6 +73,15 @@ def parallel(system, end, ranks, times=(), **options):
     frame = tuple(whole(ids, rows) for rows in zip(*frames, strict=True))
     state = State(**{name: whole(ids, [getattr(s, name) for s in states]) for name in State.ARRAYS})
     return Outcome(events[order(events)], frame, state, sum(virials), list(reports))
+
+
+def dealt(system, exchange):
+    """Return what a rank is given of a system: molecules dealt out at random, each to one rank."""
+    molecules = system.topology.molecules
+    held = np.flatnonzero(np.random.default_rng(molecules).integers(0, exchange.size, molecules) == exchange.rank)
+    beads = composition_of(system.topology).beads_of(held)
+    state = State(**{name: getattr(system.state, name)[beads] for name in State.ARRAYS})
+    return replace(system, state=state, held=held)
 
 
 def report(engine):

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import numpy as np
 
+from hpcchain.model.system import State, System
 from hpcchain.sector.engine import Engine
 
 SEAM = "hpcchain.parallel.windows"
@@ -31,6 +32,7 @@ class ReplicatedEngine:
 
     def __init__(self, system, comm, log_events, shell, cell, growth, window, sectors):
         self.settings = {"window": window, "sectors": sectors}
+        system = whole_of(system, comm)
         self.growing = growth != (1.0, 0.0)
         self._serial = Engine(system, log_events=True, shell=shell, cell=cell, growth=growth)
         self._comm, self._log_events = comm, log_events
@@ -99,6 +101,16 @@ class ReplicatedEngine:
 
     def window_report(self):
         return {"passes_per_window": float(self._comm.size), "imbalance": 0.0}
+
+
+def whole_of(system, comm):
+    """Return the whole of a System of which each rank may have a part."""
+    if system.held is None:
+        return system
+    parts = comm.allgather((system.topology.beads_of(system.held), system.state))
+    order = np.argsort(np.concatenate([ids for ids, _ in parts]))
+    arrays = {name: np.concatenate([getattr(state, name) for _, state in parts])[order] for name in State.ARRAYS}
+    return System(system.box, system.topology.whole(), State(**arrays), system.physics)
 
 
 def stand_in(engine=ReplicatedEngine):

@@ -25,7 +25,7 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
     ----------
     run_dir : path
     comm : communicator or None
-    topology : Topology
+    topology : Topology or Composition
     box : Box
     counters : dict
         Totals "frames", "events", "reports" that the files shall hold, and "part_seal": see `lineage`.

@@ -11,9 +11,19 @@ import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.io import files, rows
-from hpcchain.io.checkpoint_layout import OPTIONAL, STATE, TOPOLOGY, check_system, check_table, stored_type
-from hpcchain.io.collective import agree
+from hpcchain.io.checkpoint_layout import (
+    OPTIONAL,
+    STATE,
+    TOPOLOGY,
+    check_system,
+    check_table,
+    part_problem,
+    stored_type,
+    wrong_contents,
+)
+from hpcchain.io.collective import agree, gathered, is_parallel
 from hpcchain.io.provenance import collect
+from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
 
 
@@ -112,19 +122,51 @@ def read_checkpoint(path, comm=None, ids=None):
     """
     with files.reading(path, "checkpoint", comm) as file:
         topology = _read_topology(file, comm)
-        slabs = {name: _get_slab(file, f"state/{name}", *rule, topology.beads, comm) for name, rule in STATE.items()}
-        state = State(**_wanted(comm, topology.beads, ids, slabs))
-        box = Box(*(files.get(file, f"box/{name}", comm) for name in ("size", "origin", "boundary")))
-        physics = Physics(**files.get_json(file, "physics", comm))
-        found = Checkpoint(
-            system=System(box, topology, state, physics),
-            time=float(files.get(file, "time", comm)[0]),
-            counters=files.get_json(file, "counters", comm),
-            config_toml=files.get_text(file, "config_toml", comm),
-            provenance=files.get_json(file, "provenance", comm),
-        )
+        state = State(**_wanted(comm, topology.beads, ids, _state_slabs(file, topology.beads, comm)))
+        found = _read_rest(file, topology, state, None, comm)
         check_system(path, found.system, found.time)
     return found
+
+
+def read_part(path, comm):
+    """Read this rank's part of a checkpoint or start file, an even one of all molecules; collective.
+
+    On several ranks the system's topology is a Composition, and nothing on any rank grows with the number of molecules
+    of the whole; one rank gets what `read_checkpoint` returns.
+
+    Raises
+    ------
+    DataError
+        On every rank, as `read_checkpoint`, or when molecules of one kind are not alike.
+    """
+    if not is_parallel(comm):
+        return read_checkpoint(path, comm)
+    with files.reading(path, "checkpoint", comm) as file:
+        composition = _read_composition(file, comm)
+        low, high = rows.slab(composition.beads, comm)
+        names = composition.beginning_in(low, high)
+        slabs = _state_slabs(file, composition.beads, comm)
+        state = State(**rows.pick(comm, composition.beads, composition.beads_of(names), slabs))
+        found = _read_rest(file, composition, state, names, comm)
+        problem = part_problem(found.system, found.time)
+        agree(comm, wrong_contents(path, problem) if problem else None)
+    return found
+
+
+def _state_slabs(file, beads, comm):
+    return {name: _get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
+
+
+def _read_rest(file, topology, state, held, comm):
+    """Return the Checkpoint of a file whose topology and state have been read."""
+    box = Box(*(files.get(file, f"box/{name}", comm) for name in ("size", "origin", "boundary")))
+    return Checkpoint(
+        system=System(box, topology, state, Physics(**files.get_json(file, "physics", comm)), held),
+        time=float(files.get(file, "time", comm)[0]),
+        counters=files.get_json(file, "counters", comm),
+        config_toml=files.get_text(file, "config_toml", comm),
+        provenance=files.get_json(file, "provenance", comm),
+    )
 
 
 def read_system(path, comm=None, ids=None):
@@ -156,7 +198,7 @@ def _constants(physics):
 
 def _in_use(topology, name):
     """Return whether a flag is set for any molecule."""
-    return bool(np.any(getattr(getattr(topology, "examples", topology), name)))
+    return bool(np.any(getattr(topology.examples, name)))
 
 
 def _refuse_impossible_time(path, time, comm):
@@ -184,12 +226,51 @@ def _get_slab(file, name, kind, columns, count, comm):
 
 def _read_topology(file, comm):
     tables = {}
-    for name, (kind, columns) in TOPOLOGY.items():
-        if name in OPTIONAL and f"topology/{name}" not in file:
-            continue
-        slab = {name: _get_slab(file, f"topology/{name}", kind, columns, None, comm)}
-        tables |= rows.everywhere(comm, slab)
+    for name, slab in _topology_slabs(file, comm):
+        tables |= rows.everywhere(comm, {name: slab})
     return Topology(names=tuple(files.get_json(file, "names", comm)), **tables)
+
+
+def _read_composition(file, comm):
+    """Return the Composition of a file's molecules; each rank compares its slabs of the tables with it.
+
+    Raises
+    ------
+    DataError
+        On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
+    """
+    tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
+    slabs = _topology_slabs(file, comm)
+    (_, kind), low = next(slabs), rows.slab(len(tables["kind"]), comm)[0]
+    starts = np.flatnonzero(np.diff(kind, prepend=-1))
+    every = gathered(comm, (low + starts, kind[starts]))
+    runs = [np.concatenate([pair[k] for pair in every]) for k in (0, 1)]
+
+    def rows_of(name, first, count):
+        table = tables[name]
+        return rows.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
+
+    names = tuple(files.get_json(file, "names", comm))
+    found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
+    for name, part in slabs:
+        low, high = rows.slab(len(tables[name]), comm)
+        fits = found is not None and len(tables[name]) == found.count(name)
+        if not fits or not np.array_equal(part, found.rows(name, low, high)):
+            found = None  # and on with reading, which is collective
+    problem = "molecules of one kind are not alike, or their beads or bonds do not add up"
+    agree(comm, None if found is not None else wrong_contents(file.filename, problem))
+    return found
+
+
+def _tables_in(file):
+    """Return the names and types of the tables of molecules, bonds and beads that a file has."""
+    return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
+
+
+def _topology_slabs(file, comm):
+    """Yield the name and this rank's slab of each table of molecules, bonds and beads that a file has."""
+    for name, (kind, columns) in _tables_in(file):
+        yield name, _get_slab(file, f"topology/{name}", kind, columns, None, comm)
 
 
 def _wanted(comm, count, ids, slabs):

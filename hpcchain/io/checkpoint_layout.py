@@ -1,5 +1,7 @@
 """Which tables a checkpoint has, and what makes their contents a system that can run."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from hpcchain.errors import DataError
@@ -50,7 +52,17 @@ def check_system(path, system, time):
     """
     problem = _problem(system, time)
     if problem:
-        raise DataError(f"{path}: {problem}; the file was not made by this program or is damaged")
+        raise wrong_contents(path, problem)
+
+
+def part_problem(system, time):
+    """Return what is wrong with this rank's part of a system that has a Composition, or None; see `check_system`."""
+    return _problem(replace(system, topology=system.topology.examples), time)
+
+
+def wrong_contents(path, problem):
+    """Return the DataError for a file of which every byte is as it was written, but that makes no system."""
+    return DataError(f"{path}: {problem}; the file was not made by this program or is damaged")
 
 
 def _problem(system, time):

@@ -72,21 +72,26 @@ def _write_box(group, frames, box, comm):
 
 
 def _write_beads(file, group, topology, comm):
-    species, names = bead_types(topology)
-    rows.put(group, "id", np.arange(topology.beads, dtype=np.int64), comm)
-    rows.put(group, "species", species, comm)
-    rows.put(group, "mass", topology.mass, comm)
-    rows.put(group, "diameter", topology.diameter, comm)
-    rows.put(group, "molecule", topology.molecule_of_bead.astype(np.int64), comm)
+    species, names = bead_types(topology.examples)
+    ids = np.arange(*rows.slab(topology.beads, comm), dtype=np.int64)
+    like = topology.example_of(ids)
+    own = {
+        "id": ids, "species": species[like], "mass": topology.examples.mass[like],
+        "diameter": topology.examples.diameter[like], "molecule": topology.molecule_of(ids).astype(np.int64),
+    }  # fmt: skip
+    for name, part in own.items():
+        rows.put_slab(group, name, topology.beads, part, comm)
     files.put_json(file, "parameters/species_names", names, comm)
 
 
 def _write_bonds(file, group, topology, comm):
-    bonds = np.asarray(topology.bonds, dtype=np.int64).reshape(-1, 2)
-    dataset = rows.put(file, "connectivity/bonds", bonds, comm)
+    count = topology.count("bonds")
+    bonds = np.asarray(topology.rows("bonds", *rows.slab(count, comm)), dtype=np.int64).reshape(-1, 2)
+    dataset = rows.put_slab(file, "connectivity/bonds", count, bonds, comm)
     dataset.attrs["particles_group"] = group.ref
     for column, name in enumerate(("bond_from", "bond_to")):
-        rows.put(file, f"parameters/vmd_structure/{name}", (bonds[:, column] + 1).astype(np.int32), comm)
+        ends = (bonds[:, column] + 1).astype(np.int32)
+        rows.put_slab(file, f"parameters/vmd_structure/{name}", count, ends, comm)
 
 
 @dataclass

@@ -44,6 +44,20 @@ class Composition:
         """Number of beads N."""
         return int(self.first_bead[-1])
 
+    @property
+    def copies(self):
+        """(C,) int64: how many molecules of each class there are."""
+        return np.bincount(self.run, np.diff(self.first_molecule), self.examples.molecules).astype(np.int64)
+
+    @property
+    def firsts(self):
+        """(C,) int64: the first molecule of each class, which its example is made after."""
+        return self.first_molecule[:-1][np.unique(self.run, return_index=True)[1]]
+
+    def part(self, molecules):
+        """Return the Topology of these molecules alone, numbered anew."""
+        return one_of_each(self.examples, self.class_of(molecules))
+
     def class_of(self, molecules):
         """Return the class (n,) int64 of molecules, numbers or an array of them."""
         return self.run[self._run_of(self.first_molecule, molecules)]
@@ -72,6 +86,17 @@ class Composition:
         """Return the rows of `examples` that say what beads (n,) are like."""
         at = self._run_of(self.first_bead, beads)
         return self.examples.first_bead[self.run[at]] + (beads - self.first_bead[at]) % self._sizes[at]
+
+    def beginning_in(self, low, high):
+        """Return the molecules whose first beads are among beads low ... high - 1."""
+        return np.arange(*(self._first_from(bead) for bead in (low, high)))
+
+    def _first_from(self, bead):
+        """Return the first molecule that begins at a bead or behind it."""
+        if bead >= self.beads:
+            return self.molecules
+        molecule = int(self.molecule_of(np.int64(bead)))
+        return molecule + int(self.first_bead_of(molecule) < bead)
 
     @property
     def names(self):
@@ -149,6 +174,64 @@ def composition_of(topology):
     return found
 
 
+def composition_from(names, starts, kinds, lengths, rows_of):
+    """Return the Composition of tables of which only a few rows are read, or None where they make no sense.
+
+    Parameters
+    ----------
+    names : tuple of str
+    starts, kinds : (r,) integer arrays
+        Molecules at which the kind may change, in ascending order, and the kind from there on.
+    lengths : dict of str -> int
+        How many rows the tables have.
+    rows_of : function of (str, int, int)
+        Returns rows of a table, given the first and how many; on several ranks all ask for the same ones.
+    """
+    change = np.flatnonzero(np.diff(kinds, prepend=-1))
+    found, run = np.unique(kinds[change], return_inverse=True)
+    run = run.reshape(-1).astype(np.int64)
+    first_molecule = np.append(starts[change], lengths["kind"]).astype(np.int64)
+    examples = first_molecule[:-1][np.unique(run, return_index=True)[1]]
+    if lengths["first_bead"] != lengths["kind"] + 1 or lengths["first_bond"] != lengths["kind"] + 1:
+        return None
+    parts = [_one_molecule(int(m), lengths, rows_of) for m in examples]
+    if None in parts:
+        return None
+    first = {name: running_sum([len(part[column]) for part in parts]) for name, column in
+             (("first_bead", "mass"), ("first_bond", "bond_length"))}  # fmt: skip
+    tables = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    shift = np.repeat(first["first_bead"][:-1], np.diff(first["first_bond"]))
+    tables["bonds"] = tables["bonds"] + shift[:, None]
+    each = {name: np.diff(first[name])[run] * np.diff(first_molecule) for name in first}
+    return Composition(
+        examples=Topology(names=names, kind=found.astype(np.int32), **first, **tables),
+        run=run,
+        first_molecule=first_molecule,
+        **{name: running_sum(sizes) for name, sizes in each.items()},
+    )
+
+
+def _one_molecule(molecule, lengths, rows_of):
+    """Return a molecule's rows in the tables of beads, bonds and molecules, beads numbered from 0; None: impossible."""
+    (a, b), (c, d) = (rows_of(name, molecule, 2).tolist() for name in ("first_bead", "first_bond"))
+    if not (0 <= a <= b <= lengths["mass"] and 0 <= c <= d <= lengths["bonds"]):
+        return None
+    if lengths["diameter"] != lengths["mass"] or lengths["bond_length"] != lengths["bonds"]:
+        return None
+    found = {name: rows_of(name, a, b - a) for name in PER_BEAD}
+    found |= {name: rows_of(name, c, d - c) for name in PER_BOND}
+    flags = [name for name in PER_MOLECULE if name in lengths]
+    if any(lengths[name] != lengths["kind"] for name in flags):
+        return None
+    found |= {name: rows_of(name, molecule, 1).astype(bool) for name in flags}
+    return found | {"bonds": rows_of("bonds", c, d - c).reshape(-1, 2) - a}
+
+
+def running_sum(sizes):
+    """Return the (n + 1,) int64 array of where blocks of the given sizes begin, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
 def one_of_each(topology, molecules):
     """Return the Topology of these molecules alone, numbered anew."""
     size = np.diff(topology.first_bead)[molecules]
@@ -167,7 +250,8 @@ def one_of_each(topology, molecules):
 
 def _joined(first, molecules):
     """Return the numbers first[m] ... first[m + 1] - 1 of molecules, one after another."""
-    return np.concatenate([np.zeros(0, np.int64), *(np.arange(first[m], first[m + 1]) for m in molecules)])
+    count = first[molecules + 1] - first[molecules]
+    return np.arange(int(count.sum())) + np.repeat(first[molecules] - (np.cumsum(count) - count), count)
 
 
 def _require_alike(topology, found):

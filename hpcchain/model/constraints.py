@@ -164,18 +164,20 @@ def constraint_rank(group, position):
     return int(np.count_nonzero(values > SINGULAR * values[-1]))
 
 
-def degrees_of_freedom(topology, position):
+def degrees_of_freedom(topology, position, copies=None):
     """Return 3 N minus the independent bonds (a rod is left 5 ways to move) minus 3 for the total momentum, as an int.
 
     Parameters
     ----------
     topology : Topology
-        All molecules.
+        All molecules, or examples of them.
     position : (N, 3) float64 array
         Bonds satisfied; the independent bonds are counted on the first molecule of every kind [length].
+    copies : (M,) int64 array, optional
+        How many molecules each stands for; default: itself.
     """
     free = 0
     for group in groups_of(topology):
         one = 3 * len(group.mass) - constraint_rank(group, position[group.beads[0]])
-        free += one * len(group.molecules)
+        free += one * (len(group.molecules) if copies is None else int(copies[group.molecules].sum()))
     return free - 3

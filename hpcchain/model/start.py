@@ -53,58 +53,79 @@ def check_start(source, box, topology, position, velocity):
     position, velocity : (N, 3) float64 arrays
         [length], [length / time].
     """
-    _check_bonds(source, topology, position)
-    _check_rates(source, topology, position, velocity)
-    _check_rods(source, topology, position, velocity)
-    wall = wall_overlap(box, topology, position, TOLERANCE)
+    squared = float(np.einsum("ik,ik->i", velocity, velocity).mean()) if len(velocity) else 0.0
+    check_molecules(source, box, topology, position, velocity, np.arange(topology.beads), squared)
+    require_apart(source, topology, bead_overlap(box, topology, position, TOLERANCE))
+
+
+def check_molecules(source, box, topology, position, velocity, ids, squared):
+    """Raise ConfigError unless each of some molecules satisfies its bonds and is inside the walls, to 1e-9 relative.
+
+    Parameters
+    ----------
+    source, box, position, velocity :
+        See `check_start`; of these molecules' beads.
+    topology : Topology
+        Of these molecules alone.
+    ids : (n,) int64 array
+        Global ids of their beads, for messages.
+    squared : float
+        Mean square speed of all beads of the system [length^2 / time^2].
+    """
+    _check_bonds(source, topology, position, ids)
+    _check_rates(source, topology, position, velocity, ids, squared)
+    _check_rods(source, topology, position, velocity, ids, squared)
+    wall = wall_overlap(box, topology, position, TOLERANCE) if len(position) else None
     if wall is not None:
         bead, axis, depth = wall
         raise ConfigError(
-            f"{source}: molecule.positions: bead {bead} reaches {depth:.3g} into a wall of axis {axis}; "
+            f"{source}: molecule.positions: bead {ids[bead]} reaches {depth:.3g} into a wall of axis {axis}; "
             "move it inside the box"
         )
-    pair = bead_overlap(box, topology, position, TOLERANCE)
+
+
+def require_apart(source, topology, pair):
+    """Raise ConfigError where there is a pair of overlapping beads, (bead, bead, distance)."""
     if pair is not None:
         i, j, distance = pair
-        contact = 0.5 * (topology.diameter[i] + topology.diameter[j])
+        first, other = topology.examples.diameter[topology.example_of(np.array([i, j]))]
         raise ConfigError(
             f"{source}: molecule.positions: beads {i} and {j} overlap: their distance {distance:.12g} is below the "
-            f"contact distance {contact:.12g}; move them apart"
+            f"contact distance {0.5 * (first + other):.12g}; move them apart"
         )
 
 
-def _check_bonds(source, topology, position):
+def _check_bonds(source, topology, position, ids):
     bond = bond_vectors(position, topology.bonds)
     length = np.sqrt(np.einsum("bk,bk->b", bond, bond))
     error = np.abs(length / topology.bond_length - 1.0)
     bad = np.flatnonzero(error > TOLERANCE)
     if len(bad):
         at = bad[np.argmax(error[bad])]
-        i, j = topology.bonds[at]
+        i, j = ids[topology.bonds[at]]
         raise ConfigError(
             f"{source}: molecule.positions: beads {i} and {j} are {length[at]:.12g} apart, their bond_length is "
             f"{topology.bond_length[at]:.12g}; they must agree to {TOLERANCE:g} relative"
         )
 
 
-def _check_rates(source, topology, position, velocity):
+def _check_rates(source, topology, position, velocity, ids, typical):
     bond = bond_vectors(position, topology.bonds)
     rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(velocity, topology.bonds))) / topology.bond_length
     squared = np.einsum("ik,ik->i", velocity, velocity)
-    speed = np.sqrt(np.maximum(squared[topology.bonds].max(axis=1), squared.mean()))
+    speed = np.sqrt(np.maximum(squared[topology.bonds].max(axis=1), typical))
     excess = rate - TOLERANCE * speed
     bad = np.flatnonzero(excess > 0.0)
     if len(bad):
         at = bad[np.argmax(excess[bad])]
-        i, j = topology.bonds[at]
+        i, j = ids[topology.bonds[at]]
         raise ConfigError(
             f"{source}: molecule.velocities: the bond of beads {i} and {j} would stretch at {rate[at]:.6g}; velocities "
             f"must not change a bond's length, to {TOLERANCE:g} of their speed"
         )
 
 
-def _check_rods(source, topology, position, velocity):
-    typical = np.einsum("ik,ik->i", velocity, velocity).mean() if len(velocity) else 0.0
+def _check_rods(source, topology, position, velocity, ids, typical):
     for group in (group for group in groups_of(topology) if group.rod):
         x, v = position[group.beads], velocity[group.beads]
         length = group.length.sum()
@@ -112,16 +133,16 @@ def _check_rods(source, topology, position, velocity):
         bead = _worst(group, off / length)
         if bead is not None:
             raise ConfigError(
-                f"{source}: molecule.positions: bead {bead} is {_of(group, off, bead):.6g} off where the straight line "
-                f"of its rod has it; beads of a rod must lie there to {TOLERANCE:g} of its length {length:.12g}"
+                f"{source}: molecule.positions: bead {ids[bead]} is {_of(group, off, bead):.6g} off where the straight "
+                f"line of its rod has it; beads of a rod must lie there to {TOLERANCE:g} of its length {length:.12g}"
             )
         off = np.sqrt(np.sum((v - rod_velocities(group, x, v)) ** 2, axis=2))
         speed = np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", v, v).max(axis=1), typical))[:, None]
         bead = _worst(group, np.divide(off, speed, out=np.zeros_like(off), where=speed > 0.0))
         if bead is not None:
             raise ConfigError(
-                f"{source}: molecule.velocities: bead {bead} is {_of(group, off, bead):.6g} off the velocity that a "
-                f"rigid rod would give it; velocities must keep a rod straight, to {TOLERANCE:g} of their speed"
+                f"{source}: molecule.velocities: bead {ids[bead]} is {_of(group, off, bead):.6g} off the velocity that "
+                f"a rigid rod would give it; velocities must keep a rod straight, to {TOLERANCE:g} of their speed"
             )
 
 
@@ -150,9 +171,14 @@ def build_physics(config, topology, velocity):
     """
     speed = float(np.sqrt(np.mean(np.einsum("ik,ik->i", velocity, velocity)))) if len(velocity) else 0.0
     contact = float(topology.diameter.min())
+    return physics_with(config, tick_for(contact / speed if speed > 0.0 else 0.0))
+
+
+def physics_with(config, tick):
+    """Return the constants of a run whose clock has this tick [time]."""
     own = [kind.propagator for kind in config.molecules]
     return Physics(
-        tick=tick_for(contact / speed if speed > 0.0 else 0.0),
+        tick=tick,
         restitution=config.contact.restitution,
         kinds=[settings(each) if each else {} for each in own] if any(own) else [],
         **settings(config.propagator),

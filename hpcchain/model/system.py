@@ -92,6 +92,19 @@ class Topology:
         return getattr(self, name)[low:high]
 
     @property
+    def examples(self):
+        """Molecules that are like all others, as `Composition.examples`: all of them."""
+        return self
+
+    def example_of(self, beads):
+        """Return the rows of `examples` that say what beads (n,) are like."""
+        return beads
+
+    def molecule_of(self, beads):
+        """Return the molecules that beads (n,) belong to."""
+        return np.searchsorted(self.first_bead, beads, side="right") - 1
+
+    @property
     def molecule_of_bead(self):
         """(N,) int64: the molecule that a bead belongs to."""
         return np.repeat(np.arange(self.molecules), np.diff(self.first_bead))
@@ -179,9 +192,21 @@ class Physics:
 
 @dataclass
 class System:
-    """Everything that decides a trajectory."""
+    """Everything that decides a trajectory; on several ranks each may have a part of the state alone.
+
+    Attributes
+    ----------
+    box : Box
+    topology : Topology or Composition
+        Of all molecules.
+    state : State
+    physics : Physics
+    held : (k,) int64 array, optional
+        The molecules that the state has, in ascending order, when it has not all: each is then on one rank.
+    """
 
     box: Box
     topology: Topology
     state: State
     physics: Physics
+    held: np.ndarray = None

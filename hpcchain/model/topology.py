@@ -1,8 +1,11 @@
 """The box and the molecules of a checked input."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from hpcchain.config.check import bond_table
+from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
 
 BOUNDARY = {"periodic": PERIODIC, "wall": WALL, "open": OPEN}
@@ -56,9 +59,23 @@ def build_topology(config):
     )
 
 
-def running_sum(sizes):
-    """Return the (n + 1,) int64 array of where blocks of the given sizes begin, and the end of the last."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+def build_composition(config):
+    """Return the Composition of an input: `build_topology` in memory that does not grow with the molecules' number.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
+    kinds = config.molecules
+    counts = [kind.count for kind in kinds]
+    return Composition(
+        examples=build_topology(replace(config, molecules=[replace(kind, count=1) for kind in kinds])),
+        run=np.arange(len(kinds)),
+        first_molecule=running_sum(counts),
+        first_bead=running_sum([kind.count * kind.beads for kind in kinds]),
+        first_bond=running_sum([kind.count * kind.bond_count for kind in kinds]),
+    )
 
 
 def per_item(kinds, name, size):

@@ -20,7 +20,7 @@ class Observables:
     system : System
         Its topology, box and state at the start.
     freedom : int, optional
-        Degrees of freedom; counted from the state when left out.
+        Degrees of freedom; counted from the state, which must then have all beads, when left out.
     """
 
     def __init__(self, system, freedom=None):

@@ -40,6 +40,13 @@ class Exchange:
             self._mpi.Allreduce(values, result, op=MPI.MAX)
         return result
 
+    def total(self, values):
+        """Return the element-wise sum over ranks of an int64 array."""
+        result = np.empty_like(values)
+        with self._activity.waiting():
+            self._mpi.Allreduce(values, result, op=MPI.SUM)
+        return result
+
     def trade(self, outgoing, sources):
         """Send one message to each of some ranks and receive one from each of others.
 

@@ -50,7 +50,7 @@ class Groups:
     Parameters
     ----------
     system : System
-        The whole system, the same on every rank; only what is here is kept of its state.
+        The same on every rank, or this rank's part of it; only what is here is kept of its state.
     comm : Exchange
     blueprint : Blueprint
     shell, cell, growth :
@@ -78,7 +78,7 @@ class Groups:
 
     def __init__(self, system, comm, blueprint, shell, cell, growth, sectors, now, window):
         self.comm, self.blueprint, self.composition = comm, blueprint, blueprint.composition
-        self.system = replace(system, topology=self.composition, state=None)
+        self.system = replace(system, topology=self.composition, state=None, held=None)
         self.shell, self.cell, self.growth = shell, cell, growth
         self.base = float(now[0])
         self.window = window
@@ -91,14 +91,34 @@ class Groups:
         self.contact = float(self.composition.examples.diameter.max())
         self.capacity = list_capacity(self.composition.examples, shell)
         self.wide = {}
-        everyone = np.arange(self.composition.molecules)
-        points = reference_points(system.box, system.topology, system.state.position, everyone)
-        weights = self.composition.size_of(everyone).astype(float)
-        self.sectors = sectors_for(system.box, sectors, points, weights, comm.size)
+        own = self._given(system)
+        points = self._points(own)
+        self.sectors = sectors_for(system.box, sectors, points, self._sizes(own), comm)
         self.movable = sectors is None
-        self.owned = np.flatnonzero(self.sectors.owner(points) == comm.rank)
-        own = taken(system.state, self.composition.beads_of(self.owned))
-        self._choose(self._located(Held(self.owned, own, own.position.copy()), now), False)
+        self._choose(self._located(self._settled(own, points), now), False)
+
+    def _given(self, system):
+        """Return the Held of this rank's part of a system, an even part of one that every rank has the whole of."""
+        names, state = system.held, system.state
+        if names is None:
+            low, high = (self.composition.molecules * (self.comm.rank + k) // self.comm.size for k in (0, 1))
+            names = np.arange(low, high)
+            state = taken(state, self.composition.beads_of(names))
+        return Held(names, state, state.position.copy())
+
+    def _sizes(self, own):
+        """Return how many beads owned molecules have, as float64."""
+        return self.composition.size_of(own.names).astype(float)
+
+    def _settled(self, own, points):
+        """Hand molecules, which are at these points, over to the ranks whose sectors they are in; collective."""
+        owner, mine = self.sectors.owner(points), self.comm.rank
+        leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
+        received = self.comm.deliver({r: own.packed(self.composition, m).ravel() for r, m in leaving.items()})
+        staying = own.only(self.composition, owner == mine)
+        own = merged(self.composition, [staying, *(self._store(received[rank]) for rank in sorted(received))])
+        self.owned = own.names
+        return own
 
     def _located(self, own, now):
         """Return owned molecules with the places where their beads are; what began earlier is carried there."""
@@ -134,14 +154,8 @@ class Groups:
             self.crowding *= 2.0
         points = self._points(own)
         if cost is not None:
-            self._balance(points, cost)
-        owner, mine = self.sectors.owner(points), self.comm.rank
-        leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
-        received = self.comm.deliver({r: own.packed(self.composition, m).ravel() for r, m in leaving.items()})
-        staying = own.only(self.composition, owner == mine)
-        own = merged(self.composition, [staying, *(self._store(received[rank]) for rank in sorted(received))])
-        self.owned = own.names
-        self._choose(own, everything)
+            self._balance(own, points, cost)
+        self._choose(self._settled(own, points), everything)
 
     def _own(self, now):
         """Return the Held of owned molecules, from the patch."""
@@ -217,20 +231,19 @@ class Groups:
                 good = good and patch.admit(self._store(received[rank]).names, rows[:, 1:-3], now)
         return good
 
-    def _balance(self, points, cost):
+    def _balance(self, own, points, cost):
         """Move sectors a little so that all ranks' molecules cost the same; what one costs goes by its beads.
 
         Parameters
         ----------
+        own : Held
         points : (n, 3) float64 array
             Of owned molecules.
         cost : float
         """
-        beads = self.composition.size_of(self.owned).astype(float)
-        every = self.comm.allgather((points, beads * (cost / beads.sum()) if len(beads) else beads))
-        points = np.concatenate([p for p, _ in every])
-        weights = np.concatenate([w for _, w in every])
-        self.sectors = self.sectors.moved(points, weights, SIDESTEP)
+        beads = self._sizes(own)
+        weights = beads * (cost / beads.sum()) if len(beads) else beads
+        self.sectors = self.sectors.moved(points, weights, SIDESTEP, self.comm)
 
     def counts(self):
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""

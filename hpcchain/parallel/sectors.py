@@ -1,8 +1,33 @@
-"""The division of the box into sectors, one per rank: which rank owns a molecule."""
+"""The division of the box into sectors, one per rank: which rank owns a molecule.
+
+Ranks find a division together, each from its own points: all cuts of one level of the tree are narrowed down at once,
+from histograms of weights that all ranks add up. No rank sees another's points. Weights are counted in whole units, so
+that their sums, and with them the cuts, are the same in any order and on every rank.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 PART = 0.7  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
+BINS, ROUNDS = 16, 8  # of the histograms that a cut is found by: to 2^-32 of the way over the points
+UNITS = 2.0**24  # that the heaviest point is counted in; 10^11 of them can be added up
+
+
+class Alone:
+    """The exchange of one rank with itself."""
+
+    rank, size = 0, 1
+
+    @staticmethod
+    def maximum(values):
+        """Return the greatest over ranks."""
+        return values
+
+    @staticmethod
+    def total(values):
+        """Return the sum over ranks."""
+        return values
 
 
 class Grid:
@@ -26,111 +51,223 @@ class Grid:
         return (place[:, 0] * self.counts[1] + place[:, 1]) * self.counts[2] + place[:, 2]
 
 
+@dataclass
+class Part:
+    """A node of the tree that is to be divided.
+
+    Attributes
+    ----------
+    low, high : (3,) float64 array
+        Corners of its box [length].
+    first, ranks : int
+        It is for ranks first ... first + ranks - 1.
+    least, most : (3,) float64 array
+        Where its points lie, those outside of the box among them [length].
+    at : int
+        Its number in an earlier division.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    first: int
+    ranks: int
+    least: np.ndarray
+    most: np.ndarray
+    at: int = 0
+
+    def halves(self, axis, cut, a, b):
+        """Return the parts below and above a cut, which have the numbers a and b in an earlier division."""
+        left = self.ranks // 2
+        below = Part(self.low, self.high.copy(), self.first, left, self.least, self.most.copy(), a)
+        above = Part(self.low.copy(), self.high, self.first + left, self.ranks - left, self.least.copy(), self.most, b)
+        below.high[axis] = above.low[axis] = np.clip(cut, self.low[axis], self.high[axis])
+        below.most[axis] = above.least[axis] = np.clip(cut, self.least[axis], self.most[axis])
+        return below, above
+
+
 class Bisection:
-    """Boxes by recursive bisection along their longest edge, with equal weights of points on both sides.
+    """Boxes by recursive bisection along their longest edge, with equal weights of points on both sides; collective.
 
     Parameters
     ----------
     box : Box
     points : (n, 3) float64 array
-        Where the work is [length].
+        Where this rank's work is [length].
     weights : (n,) float64 array
     ranks : int
+        Number of sectors.
+    comm : Exchange, optional
+        Default: there are no other points.
+
+    Attributes
+    ----------
+    cuts : list of (int, float, int, int)
+        Nodes of the tree, level by level: axis, place of the cut, numbers of the nodes below and above it; for a leaf
+        the axis is -1, and in place of the numbers stands its rank.
     """
 
-    def __init__(self, box, points, weights, ranks):
+    def __init__(self, box, points, weights, ranks, comm=Alone):
         self.box, self.ranks = box, ranks
-        self.cuts = []
-        self._divide(*self._whole(), points, weights, 0, ranks, None, 0, 0.0)
+        self.cuts = self._divided(points, weights, None, 0.0, comm)
 
-    def moved(self, points, weights, most):
-        """Return the same boxes with their sides moved towards equal weights.
+    def moved(self, points, weights, most, comm=Alone):
+        """Return the same boxes with their sides moved towards equal weights; collective.
 
         Parameters
         ----------
-        points, weights :
+        points, weights, comm :
             Of the present work.
         most : float
             How far a side may move, as a part of the edge that it divides: those who own what lies between change, so
             steps are small, and a wrong guess of the weights does little harm.
         """
         other = object.__new__(Bisection)
-        other.box, other.ranks, other.cuts = self.box, self.ranks, []
-        other._divide(*self._whole(), points, weights, 0, self.ranks, self.cuts, 0, most)
+        other.box, other.ranks = self.box, self.ranks
+        other.cuts = other._divided(points, weights, self.cuts, most, comm)
         return other
 
-    def _whole(self):
+    def _divided(self, points, weights, earlier, most, comm):
+        """Return the tree's nodes; see `moved`, `earlier` are those to begin from, or None."""
+        level, cuts = [self._whole(points, comm)], []
+        weights, where = in_units(weights, comm), np.zeros(len(points), dtype=np.int64)
+        while level:
+            axes = [_axis(part, earlier) for part in level]
+            found = _balanced(level, axes, points, weights, where, comm)
+            begin, parts = len(cuts) + len(level), []
+            for part, axis, cut in zip(level, axes, found, strict=True):
+                if axis < 0:
+                    cuts.append((-1, 0.0, part.first, part.first))
+                    continue
+                cut, a, b = _placed(part, axis, cut, earlier, most)
+                cuts.append((axis, cut, begin + len(parts), begin + len(parts) + 1))
+                parts += part.halves(axis, cut, a, b)
+            axis, cut, below, above = (np.array(column) for column in zip(*cuts[-len(level) :], strict=True))
+            inner = np.flatnonzero(axis[where] >= 0)
+            points, weights, where = points[inner], weights[inner], where[inner]
+            lower = points[np.arange(len(where)), axis[where]] < cut[where]
+            where = np.where(lower, below[where], above[where]) - begin
+            level = parts
+        return cuts
+
+    def _whole(self, points, comm):
+        """Return the tree's root."""
         origin = np.asarray(self.box.origin, dtype=np.float64)
-        return origin, origin + self.box.size
-
-    def _divide(self, low, high, points, weights, first, ranks, earlier, at, most):
-        """Append the node for ranks first ... first + ranks - 1 and those below it; return its number.
-
-        Parameters
-        ----------
-        low, high : (3,) float64 array
-            Corners of the node's box [length].
-        earlier : list or None
-            Nodes of the division to begin from, `at` the place of this one there, and `most` how far from it to go.
-        """
-        node = len(self.cuts)
-        self.cuts.append(None)
-        if ranks == 1:
-            self.cuts[node] = (-1, 0.0, first, first)
-            return node
-        left = ranks // 2
-        axis, before, a, b = (int(np.argmax(high - low)), None, 0, 0) if earlier is None else earlier[at]
-        cut = balanced_cut(points[:, axis], weights, left / ranks)
-        if before is not None:
-            reach = most * (high[axis] - low[axis])
-            part = 0.0 if cut is None else PART * (cut - before)
-            cut = float(np.clip(before + part, before - reach, before + reach))
-        elif cut is None:
-            cut = float(low[axis] + (high[axis] - low[axis]) * left / ranks)
-        below = points[:, axis] < cut
-        middle = float(np.clip(cut, low[axis], high[axis]))
-        split_high, split_low = high.copy(), low.copy()
-        split_high[axis] = split_low[axis] = middle
-        a = self._divide(low, split_high, points[below], weights[below], first, left, earlier, a, most)
-        b = self._divide(split_low, high, points[~below], weights[~below], first + left, ranks - left, earlier, b, most)
-        self.cuts[node] = (axis, cut, a, b)
-        return node
+        end = np.full(3, -np.inf)
+        ends = [-points.min(axis=0), points.max(axis=0)] if len(points) else [end, end]
+        least, most = comm.maximum(np.concatenate(ends)).reshape(2, 3) * [[-1.0], [1.0]]
+        if not np.all(np.isfinite(least)):
+            least, most = origin, origin + self.box.size  # nobody has points
+        return Part(origin, origin + self.box.size, 0, self.ranks, least, most)
 
     def owner(self, points):
         """Return the rank (n,) int64 of points (n, 3)."""
-        owner = np.zeros(len(points), dtype=np.int64)
-        self._assign(0, points, np.arange(len(points)), owner)
-        return owner
+        return self._descended(points, 0.0)[1]
 
-    def _assign(self, node, points, which, owner):
-        axis, cut, a, b = self.cuts[node]
-        if axis < 0:
-            owner[which] = a
-            return
-        below = points[which, axis] < cut
-        self._assign(a, points, which[below], owner)
-        self._assign(b, points, which[~below], owner)
+    def within(self, points, distance):
+        """Return (k,) numbers of points and (k,) ranks: all sectors to which a point is nearer than a distance.
+
+        Distances are along the axes of the cuts, through no boundary; a few more may be named.
+        """
+        return self._descended(points, distance)
+
+    def _descended(self, points, distance):
+        axis, cut, below, above = (np.array(column) for column in zip(*self.cuts, strict=True))
+        which, node = np.arange(len(points)), np.zeros(len(points), dtype=np.int64)
+        while np.any(inner := axis[node] >= 0):
+            x, at = points[which, axis[node]], cut[node]
+            left, right = inner & (x < at + distance), inner & (x >= at - distance)
+            which = np.concatenate([which[~inner], which[left], which[right]])
+            node = np.concatenate([node[~inner], below[node[left]], above[node[right]]])
+        order = np.argsort(which, kind="stable")
+        return which[order], below[node[order]]
 
 
-def balanced_cut(places, weights, share):
-    """Return where to cut a line so that a share of the weights lies below, None where nothing lies.
+def _axis(part, earlier):
+    """Return along which axis a part is divided, -1 for a leaf."""
+    if part.ranks == 1:
+        return -1
+    return int(np.argmax(part.high - part.low)) if earlier is None else earlier[part.at][0]
+
+
+def _balanced(level, axes, points, weights, where, comm):
+    """Return where cuts leave equal weights per rank on both sides, NaN where nothing lies; see `balanced_cuts`."""
+    lines = [k for k, axis in enumerate(axes) if axis >= 0]
+    found = np.full(len(level), np.nan)
+    if not lines:
+        return found
+    line, axis = np.full(len(level), -1), np.array(axes)
+    line[lines] = np.arange(len(lines))
+    inner = np.flatnonzero(axis[where] >= 0)
+    places = points[inner, axis[where[inner]]]
+    ends = np.array([(level[k].least[axes[k]], level[k].most[axes[k]]) for k in lines])
+    share = np.array([level[k].ranks // 2 / level[k].ranks for k in lines])
+    found[lines] = balanced_cuts(places, weights[inner], line[where[inner]], *ends.T, share, comm)
+    return found
+
+
+def _placed(part, axis, cut, earlier, most):
+    """Return where a part is cut when equal weights ask for `cut`, and its halves' numbers in an earlier division."""
+    if earlier is None:
+        even = part.low[axis] + (part.high[axis] - part.low[axis]) * (part.ranks // 2) / part.ranks
+        return float(even if np.isnan(cut) else cut), 0, 0
+    _, before, a, b = earlier[part.at]
+    reach = most * (part.high[axis] - part.low[axis])
+    step = 0.0 if np.isnan(cut) else PART * (cut - before)
+    return float(np.clip(before + step, before - reach, before + reach)), a, b
+
+
+def in_units(weights, comm=Alone):
+    """Return weights (n,) float64 as whole numbers, the heaviest of any rank as UNITS; collective."""
+    most = comm.maximum(np.array([weights.max(initial=0.0)]))[0]
+    return np.rint(weights * (UNITS / most)) if most > 0.0 else np.zeros(len(weights))
+
+
+def balanced_cuts(places, weights, lines, low, high, share, comm=Alone):
+    """Return where to cut lines so that shares of the weights lie below; collective.
 
     Parameters
     ----------
-    places, weights : (n,) float64 array
-    share : float
+    places : (n,) float64 array
+        Of this rank's points on their lines [length].
+    weights : (n,) float64 array
+        Whole numbers.
+    lines : (n,) int64 array
+        On which of k lines a point is.
+    low, high : (k,) float64 array
+        Ends of what points of all ranks take of a line [length].
+    share : (k,) float64 array
+        Of all points' weights, to be below the cut.
+    comm : Exchange
+
+    Returns
+    -------
+    (k,) float64 array
+        Where one of the two places that a heaviest bin lies between is nearest to that; NaN where nothing lies.
     """
-    if not len(places):
-        return None
-    order = np.argsort(places, kind="stable")
-    total = np.cumsum(weights[order])
-    at = int(np.searchsorted(total, total[-1] * share))
-    return float(places[order[min(at, len(order) - 1)]])
+    below, target = np.zeros(len(low), dtype=np.int64), None
+    for _ in range(ROUNDS):
+        width = (high - low) / BINS
+        with np.errstate(invalid="ignore", divide="ignore"):
+            bins = np.nan_to_num((places - low[lines]) / width[lines])  # where all lie in one place
+        bins = np.clip(bins, 0, BINS - 1).astype(np.int64)
+        counts = np.bincount(lines * BINS + bins, weights, len(low) * BINS).astype(np.int64)
+        counts = comm.total(counts).reshape(-1, BINS)
+        if target is None:
+            total = counts.sum(axis=1)
+            target = total * share
+        upto = below[:, None] + np.cumsum(counts, axis=1)
+        chosen = np.minimum(np.sum(upto < target[:, None], axis=1), BINS - 1)
+        above = np.take_along_axis(upto, chosen[:, None], axis=1)[:, 0]
+        below = above - np.take_along_axis(counts, chosen[:, None], axis=1)[:, 0]
+        low, high = low + width * chosen, low + width * (chosen + 1)
+        inside = bins == chosen[lines]
+        places, weights, lines = places[inside], weights[inside], lines[inside]
+    return np.where(total > 0, np.where(target - below < above - target, low, high), np.nan)
 
 
-def sectors_for(box, counts, points, weights, ranks):
-    """Return the division into these three counts, or one by bisection for None."""
-    return Bisection(box, points, weights, ranks) if counts is None else Grid(box, counts)
+def sectors_for(box, counts, points, weights, comm):
+    """Return the division into these three counts, or one by bisection for None; collective."""
+    return Bisection(box, points, weights, comm.size, comm) if counts is None else Grid(box, counts)
 
 
 def reference_points(box, topology, position, molecules):

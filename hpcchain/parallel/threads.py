@@ -33,6 +33,9 @@ class ThreadExchange:
     def maximum(self, values):
         return np.max(self.allgather(values.copy()), axis=0)
 
+    def total(self, values):
+        return np.sum(self.allgather(values.copy()), axis=0)
+
     def trade(self, outgoing, sources):
         every = self.allgather(outgoing)
         return {rank: every[rank][self.rank].copy() for rank in sources}

@@ -40,7 +40,7 @@ class WindowedEngine:
     Parameters
     ----------
     system : System
-        The whole system, the same on every rank; each keeps what is its own of it.
+        The same on every rank, or this rank's part of it; each keeps what is its own.
     comm : Exchange
     log_events : bool
         Keep a log of this rank's contacts for `drain_events`.
@@ -61,9 +61,7 @@ class WindowedEngine:
                  sectors=None, cost=None):  # fmt: skip
         self.comm = comm
         self.tick = system.physics.tick
-        state = system.state
-        last = np.lexsort((state.remainder, state.ticks))[-1]
-        self.now = (float(state.ticks[last]), float(state.remainder[last]))
+        self.now = latest(system.state, comm)
         self.begun = False
         self.asked = window
         self.window = 2.0**-4 * self.tick if window is None else float(window)
@@ -77,7 +75,7 @@ class WindowedEngine:
         self.trouble = self.now
         shell = default_shell(system) if shell is None else shell
         blueprint = Blueprint(system)
-        self.system = replace(system, topology=blueprint.composition, state=None)
+        self.system = replace(system, topology=blueprint.composition, state=None, held=None)
         self.groups = Groups(
             system,
             comm,
@@ -329,6 +327,13 @@ class WindowedEngine:
             "rehomings": self.groups.rehomings,
             "seconds": {phase: spread([one[phase] for one in every]) for phase in PHASES},
         }
+
+
+def latest(state, comm):
+    """Return the ticks and remainder at which the last of all ranks' segments begins; collective."""
+    ticks = comm.maximum(np.array([state.ticks.max(initial=-np.inf)]))[0]
+    rest = comm.maximum(np.array([state.remainder[state.ticks == ticks].max(initial=-np.inf)]))[0]
+    return float(ticks), float(rest)
 
 
 def spread(values):

@@ -11,15 +11,14 @@ from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
 from hpcchain.io.atomic import make_folder
 from hpcchain.io.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, prune
-from hpcchain.io.collective import gathered, root_does, together
+from hpcchain.io.collective import gathered, together
 from hpcchain.io.provenance import collect
 from hpcchain.io.rows import BLOCK
-from hpcchain.model.overlap import bead_overlap
 from hpcchain.model.system import System
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
-from hpcchain.run.engines import brought_together, engine_for, in_slabs, parts_of_events
+from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.recorder import Recorder
@@ -68,8 +67,9 @@ class Run:
         self.provenance = collect(self.mpi)
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
-            self.observables = Observables(system, counters.get("freedom"))
-        self.system = system = replace(system, topology=self.observables.composition, state=None)  # what all ranks keep
+            freedom = counters.get("freedom")
+            self.observables = Observables(system, freedom_of(system, comm) if freedom is None else freedom)
+        self.system = system = replace(system, topology=self.observables.composition, state=None, held=None)
         output = config.output
         self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
         self.reports = Schedule(output.report_every, time, counters.get("report_time"))
@@ -105,11 +105,7 @@ class Run:
 
     def require_possible(self, path):
         """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another."""
-        box, topology = self.system.box, self.system.topology.whole()
-        position, _, _ = brought_together(self.comm, topology, self.engine.ids, self.engine.frame(self.time))
-        pair = root_does(
-            self.mpi, path, "looking for overlaps", lambda: bead_overlap(box, topology, position, DEEP)
-        )
+        pair = overlap_in(self.system, self.comm, self.engine.ids, self.engine.frame(self.time)[0], DEEP)
         if pair is not None:
             i, j, distance = pair
             raise DataError(f"{path}: its state is impossible: at t {self.time:.6g} beads {i} and {j} are "

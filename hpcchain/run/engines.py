@@ -3,8 +3,13 @@
 import logging
 import math
 
+import numpy as np
+
 from hpcchain.io import rows
+from hpcchain.model.constraints import degrees_of_freedom
+from hpcchain.model.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
+from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.sector.engine import Engine
 
 LOG = logging.getLogger("hpcchain.run")
@@ -17,7 +22,7 @@ def engine_for(system, config, comm, growth=None):
     Parameters
     ----------
     system : System
-        The whole, on every rank.
+        The whole, on every rank, or this rank's part.
     config : Config
     comm : Single or World
     growth : (float, float), optional
@@ -60,6 +65,44 @@ def fitting(sectors, ranks):
         LOG.warning("run.sectors = %s does not fit %d ranks; sectors are chosen as with \"auto\"", list(sectors), ranks)
         return None
     return sectors
+
+
+def freedom_of(system, comm):
+    """Return the degrees of freedom of a system, of which each rank may have a part; collective."""
+    if system.held is None:
+        return degrees_of_freedom(system.topology, system.state.position)
+    composition, examples = system.topology, system.topology.examples
+    first = np.cumsum(composition.size_of(system.held)) - composition.size_of(system.held)
+    own = {}
+    for kind, molecule in enumerate(composition.firsts):
+        at = np.searchsorted(system.held, molecule)
+        if at < len(system.held) and system.held[at] == molecule:
+            own[kind] = system.state.position[first[at] : first[at] + composition.size_of(molecule)]
+    found = {kind: position for part in comm.allgather(own) for kind, position in part.items()}
+    position = np.concatenate([found[kind] for kind in range(examples.molecules)])
+    return degrees_of_freedom(examples, position, composition.copies)
+
+
+def overlap_in(system, comm, ids, position, tolerance):
+    """Return (bead, bead, distance) of two beads that overlap, the same on all ranks, or None; collective.
+
+    Parameters
+    ----------
+    system : System
+        Its topology a Composition.
+    comm : Single or World
+    ids : (n,) int64 array
+        Global ids of this rank's beads, whole molecules in any order.
+    position : (n, 3) float64 array
+        [length].
+    tolerance : float
+        Overlap that does not count, relative to the contact distance.
+    """
+    composition, order = system.topology, np.argsort(ids)
+    if comm.size == 1:
+        return bead_overlap(system.box, composition.whole(), position[order], tolerance)
+    names = np.unique(composition.molecule_of(ids))
+    return overlap_on_ranks(comm.exchange, system.box, composition, names, position[order], tolerance)
 
 
 def in_slabs(comm, beads, ids, frame):

@@ -5,12 +5,22 @@ from dataclasses import replace
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.io.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint import read_checkpoint, read_part
+from hpcchain.io.collective import agree, gathered, is_parallel
+from hpcchain.io.rows import slab
 from hpcchain.model.constraints import NotConverged, project_positions, project_velocities
-from hpcchain.model.start import build_physics, check_start
+from hpcchain.model.start import (
+    TOLERANCE,
+    build_physics,
+    check_molecules,
+    check_start,
+    physics_with,
+    require_apart,
+)
 from hpcchain.model.system import State, System
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.comm import Single
+from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.run.engines import brought_together, engine_for
 
 BOX_KEYS = ("size", "origin", "boundary")
@@ -24,8 +34,8 @@ KEY_OF_TABLE = {
 def system_from_file(config, comm=None):
     """Return the System of initial.file with all clocks at zero; collective.
 
-    A start that `build` made is taken to the bit: the run is the one that would have made that start itself. Of a
-    checkpoint, whose molecules have clocks of their own, the beads are taken at the checkpoint's time.
+    A start that `build` made is taken to the bit, and on several ranks each has a part of it. Of a checkpoint, whose
+    molecules have clocks of their own, the beads are taken at the checkpoint's time, and every rank has all of them.
 
     Parameters
     ----------
@@ -44,9 +54,15 @@ def system_from_file(config, comm=None):
     comm = comm or Single()
     path = config.initial.file
     found, topology = read_start(config, comm.mpi)
+    if is_start(found, comm):
+        return fresh_system(config, found, topology, comm)
+    if comm.size > 1:
+        found = read_checkpoint(path, comm.mpi)
+        topology = topology.whole()
     system = replace(found.system, topology=topology)
     fresh = is_fresh(system.state)
-    position, velocity, image = common_time(system, found.time, fresh, config, comm)
+    engine = engine_for(system, config, comm)
+    position, velocity, image = brought_together(comm, topology, engine.ids, engine.frame(found.time))
     check_start(str(path), system.box, topology, position, velocity)
     if not fresh:
         position, velocity = projected(path, topology, position, velocity)
@@ -55,8 +71,37 @@ def system_from_file(config, comm=None):
     return System(system.box, topology, state, build_physics(config, topology, velocity))
 
 
+def fresh_system(config, found, topology, comm):
+    """Return the System of a start that `build` made, on several ranks this rank's part of it; collective.
+
+    Beads and tick are the file's to the bit: they are those of the run that would have made the start itself.
+    """
+    path, system = config.initial.file, replace(found.system, topology=topology)
+    check_beads(str(path), system, comm)
+    state = State.at_rest_clock(system.state.position, system.state.velocity)
+    state.image[:] = system.state.image
+    return replace(system, state=state, physics=physics_with(config, system.physics.tick))
+
+
+def check_beads(path, system, comm):
+    """Raise ConfigError on every rank unless the beads are a possible start, as `check_start` does; collective."""
+    topology, state, failure = system.topology, system.state, None
+    if system.held is None:
+        check_start(path, system.box, topology, state.position, state.velocity)
+        return
+    total = comm.allreduce(np.array([len(state.velocity), np.sum(state.velocity**2)]))
+    try:
+        check_molecules(path, system.box, topology.part(system.held), state.position, state.velocity,
+                        topology.beads_of(system.held), total[1] / max(total[0], 1.0))  # fmt: skip
+    except ConfigError as error:
+        failure = error
+    agree(comm.mpi, failure)
+    pair = overlap_on_ranks(comm.exchange, system.box, topology, system.held, state.position, TOLERANCE)
+    require_apart(path, topology, pair)
+
+
 def read_start(config, mpi=None):
-    """Return the Checkpoint in initial.file and its topology with the input's names; collective.
+    """Return the Checkpoint in initial.file, on several ranks a part of it, and its topology with the input's names.
 
     Raises
     ------
@@ -64,22 +109,19 @@ def read_start(config, mpi=None):
         As `system_from_file`, which also looks at the beads' places.
     """
     path = config.initial.file
-    found = read_checkpoint(path, mpi)
+    found = read_part(path, mpi)
     require_same_box(config, path, found.system.box)
-    return found, agreed_topology(config, path, found.system.topology)
+    return found, agreed_topology(config, path, found.system.topology, mpi)
+
+
+def is_start(found, comm):
+    """Return whether nothing has happened yet in a checkpoint, which every rank has a part of; collective."""
+    return found.time == 0.0 and not comm.any(not is_fresh(found.system.state))
 
 
 def is_fresh(state):
     """Return whether nothing has happened yet in a state: all clocks are at zero."""
     return not (np.any(state.ticks) or np.any(state.remainder) or np.any(state.depth >= 0))
-
-
-def common_time(system, time, fresh, config, comm):
-    """Return position, velocity and image of all beads at one time, (N, 3) each, on every rank; collective."""
-    if fresh and time == 0.0:
-        return system.state.position, system.state.velocity, system.state.image
-    engine = engine_for(system, config, comm)
-    return brought_together(comm, system.topology, engine.ids, engine.frame(time))
 
 
 def projected(path, topology, position, velocity):
@@ -100,26 +142,35 @@ def require_same_box(config, path, box):
                               f"file {path}: {getattr(box, key).tolist()}; a start keeps its box")
 
 
-def agreed_topology(config, path, topology):
-    """Return the file's topology, with the input's names where it names molecules; ConfigError when they differ."""
+def agreed_topology(config, path, topology, mpi):
+    """Return the file's topology, with the input's names where it names molecules; ConfigError when they differ.
+
+    On several ranks it is a Composition, and each compares its slabs of the tables; collective.
+    """
     if not config.molecules:
         return topology
-    given = build_topology(config)
+    given = build_composition(config)
     if given.beads != topology.beads or given.molecules != topology.molecules:
         raise ConfigError(f"{config.source}: molecule: {given.molecules} molecules of {given.beads} beads in all are "
                           f"not the {topology.molecules} of {topology.beads} in the start file {path}; correct them, "
                           "or leave [[molecule]] out")
     for table, key in KEY_OF_TABLE.items():
-        ours, theirs = getattr(given, table), getattr(topology, table)
-        if not np.array_equal(ours, theirs):
-            raise ConfigError(f"{config.source}: molecule.{key}: differs from the start file "
-                              f"{path}{place(ours, theirs)}; correct it, or leave [[molecule]] out")
-    return given
+        where = first_difference(given, topology, table, mpi)
+        if where is not None:
+            raise ConfigError(f"{config.source}: molecule.{key}: differs from the start file {path}{where}; correct "
+                              "it, or leave [[molecule]] out")
+    return given if is_parallel(mpi) else given.whole()
 
 
-def place(ours, theirs):
-    """Return where two tables differ first, for the message."""
-    if ours.shape != theirs.shape:
+def first_difference(given, topology, table, mpi):
+    """Return for a message where the tables of this name differ first, None where they do not; collective."""
+    count = given.count(table)
+    if count != topology.count(table):
         return ""
-    row = int(np.argwhere(ours != theirs)[0][0])
-    return f" in row {row}: {ours[row].tolist()} here, {theirs[row].tolist()} there"
+    low, high = slab(count, mpi)
+    ours, theirs = given.rows(table, low, high), topology.rows(table, low, high)
+    other, text = np.argwhere(ours != theirs), None
+    if len(other):
+        row = int(other[0][0])
+        text = f" in row {low + row}: {ours[row].tolist()} here, {theirs[row].tolist()} there"
+    return next((found for found in gathered(mpi, text) if found is not None), None)

@@ -67,6 +67,6 @@ class Recorder:
 
     def assemble(self, provenance):
         """Bring the output files up to the last closed part, and remove the parts."""
-        topology, box = self._system.topology.whole(), self._system.box
+        topology, box = self._system.topology, self._system.box
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance)
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
+from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
 from hpcchain.sector import loop
 from hpcchain.sector.batch import Batch
@@ -231,6 +232,9 @@ class Engine:
 
 def default_shell(system):
     """Return a half width of the neighbour lists' shell that suits the density [length]."""
-    diameter = system.topology.diameter
-    fraction = float(np.sum(diameter**3)) * np.pi / 6.0 / system.box.volume
-    return float(diameter.mean()) * float(np.clip(0.2 + 0.03 / max(fraction, 0.03), 0.2, 0.6))
+    composition = composition_of(system.topology)
+    diameter, size = composition.examples.diameter, np.diff(composition.examples.first_bead)
+    copies = np.repeat(composition.copies, size)
+    fraction = float(np.sum(copies * diameter**3)) * np.pi / 6.0 / system.box.volume
+    mean = float(np.sum(copies * diameter)) / max(composition.beads, 1)
+    return mean * float(np.clip(0.2 + 0.03 / max(fraction, 0.03), 0.2, 0.6))

@@ -3,6 +3,8 @@
 import shutil
 import sys
 import tempfile
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +12,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from io_samples import events_between, frame_of, same_state, same_system, system_of
+from io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
 
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io import atomic, observables, rows, seal
 from hpcchain.io.assemble import assemble
-from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.io.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint_store import checkpoint_name, newest_valid, prune
 from hpcchain.io.compare import compare
 from hpcchain.io.events import order, sort_globally
@@ -116,6 +118,61 @@ def test_any_rank_count_reads_a_serial_checkpoint(comm, folder, block, how):
     assert same_state(found.system.state, part_of(system, ids).state)
     assert same_system(read_checkpoint(folder / "s.h5", comm).system, system)
     assert (found.time, found.counters, found.config_toml) == (1.5, {"events": 3}, "x")
+
+
+@pytest.mark.parametrize("lengths", [[5] * 7, [1], [3] * 400])
+def test_each_rank_reads_a_part_of_the_molecules(comm, folder, block, lengths):
+    """The parts make the whole; none is asked for by more than one rank, and some ranks may have none."""
+    system = one_kind(lengths)
+    write_checkpoint(folder / "p.h5", comm, system, 1.5, {"events": 3}, "x")
+    found = read_part(folder / "p.h5", comm)
+    if comm.size == 1:
+        assert found.system.held is None and same_system(found.system, system)
+        return
+    parts = comm.allgather(found.system.held)
+    assert np.array_equal(np.concatenate(parts), np.arange(len(lengths)))
+    assert max(map(len, parts)) <= len(lengths) // comm.size + rows.BLOCK // lengths[0] + 1
+    topology = found.system.topology
+    assert same_topology(topology.whole(), system.topology)
+    assert same_state(found.system.state, part_of(system, topology.beads_of(found.system.held)).state)
+    assert (found.time, found.counters, found.config_toml) == (1.5, {"events": 3}, "x")
+    assert found.system.physics == system.physics
+
+
+def test_what_a_rank_allocates_for_its_part_does_not_follow_the_whole(comm, folder):
+    """Peak bytes while reading, per bead of 48,000 more: by its share, not by the whole as `read_checkpoint`."""
+    peaks = []
+    for count in (8, 24):
+        write_checkpoint(folder / f"{count}.h5", comm, one_kind([10] * count * 300), 1.5, {}, "x")
+        for read in (read_checkpoint, read_part):
+            read(folder / f"{count}.h5", comm)  # what is made once is there
+            tracemalloc.start()
+            read(folder / f"{count}.h5", comm)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    whole, part = ((peaks[k + 2] - peaks[k]) / 48000 for k in (0, 1))
+    assert whole > 141.0
+    assert comm.size == 1 or part < 2.5 * whole / comm.size
+
+
+@pytest.mark.parametrize("name", ["mass", "bonds", "first_bead", "rod"])
+def test_molecules_that_are_not_alike_are_everyones_error(comm, folder, block, name):
+    """In a file whose checksums are right."""
+    system = one_kind([4] * 30)
+    table = getattr(system.topology, name).copy()
+    at = np.unravel_index(table.size // 2, table.shape)
+    table[at] = 1 - table[at] if table.dtype == bool else table[at] + 1
+    odd = replace(system, topology=replace(system.topology, **{name: table}))
+    write_checkpoint(folder / "p.h5", comm, odd, 1.5, {}, "x")
+    if comm.size > 1:
+        with pytest.raises(DataError, match="p.h5: molecules of one kind are not alike"):
+            read_part(folder / "p.h5", comm)
+
+
+def one_kind(lengths):
+    """Return a System of chains of one kind."""
+    system = system_of(lengths)
+    return replace(system, topology=chains(lengths, names=("A",)))
 
 
 def test_a_large_checkpoint_goes_round(comm, folder):

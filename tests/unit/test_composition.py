@@ -4,20 +4,28 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from io_samples import same_topology
 from mixtures import mixed_input, to_toml
 
 from hpcchain.config import load_config
 from hpcchain.errors import EngineError
-from hpcchain.model.composition import composition_of, one_of_each
-from hpcchain.model.topology import build_topology
+from hpcchain.model.composition import composition_from, composition_of, one_of_each
+from hpcchain.model.topology import build_composition, build_topology
 from tests.unit.kernel_tools import make_system
+
+TABLES = ("mass", "diameter", "bond_length", "self_contact", "rod")
 
 
 @pytest.fixture(scope="module")
-def topology(tmp_path_factory):
+def config(tmp_path_factory):
     path = tmp_path_factory.mktemp("composition") / "mixed.toml"
     path.write_text(to_toml(mixed_input() | {"run": {"end_time": 1.0}}))
-    return build_topology(load_config(path))
+    return load_config(path)
+
+
+@pytest.fixture(scope="module")
+def topology(config):
+    return build_topology(config)
 
 
 def shuffled(topology):
@@ -55,6 +63,46 @@ def test_any_rows_of_the_tables(topology, order):
             part = found.rows(name, low, high)
             assert np.array_equal(part, values[low:high]) and part.dtype == values.dtype, name
     assert found.names == table.names
+
+
+@pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
+def test_parts_of_the_molecules(topology, order):
+    table = order(topology)
+    found = composition_of(table)
+    molecules = np.flatnonzero(np.random.default_rng(2).random(table.molecules) < 0.3)
+    assert same_topology(found.part(molecules), one_of_each(table, molecules))
+    assert np.array_equal(found.copies, np.bincount(table.kind))
+    assert np.array_equal(found.firsts, np.unique(table.kind, return_index=True)[1])
+    limits = [0, 1, 17, 18, 40, table.beads]
+    parts = [found.beginning_in(low, high) for low, high in zip(limits[:-1], limits[1:], strict=True)]
+    assert np.array_equal(np.concatenate(parts), np.arange(table.molecules))
+    for low, high, part in zip(limits[:-1], limits[1:], parts, strict=True):
+        first = table.first_bead[part]
+        assert np.all((first >= low) & (first < high))
+
+
+def test_an_inputs_composition(config):
+    found = build_composition(config)
+    assert same_topology(found.whole(), build_topology(config))
+    assert same_topology(found.examples, composition_of(build_topology(config)).examples)
+    assert np.array_equal(found.run, composition_of(build_topology(config)).run)
+
+
+@pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
+def test_a_composition_of_a_few_rows_of_the_tables(topology, order):
+    table, asked = order(topology), []
+
+    def rows_of(name, first, count):
+        asked.append(count)
+        return table.rows(name, first, first + count)
+
+    lengths = {name: table.count(name) for name in (*TABLES, "first_bead", "first_bond", "bonds", "kind")}
+    starts = np.flatnonzero(np.diff(table.kind, prepend=-1))
+    found = composition_from(table.names, starts, table.kind[starts], lengths, rows_of)
+    assert same_topology(found.whole(), table) and same_topology(found.examples, composition_of(table).examples)
+    assert sum(asked) < 1000
+    wrong = lengths | {"first_bead": table.molecules}
+    assert composition_from(table.names, starts, table.kind[starts], wrong, rows_of) is None
 
 
 def test_memory_does_not_grow_with_the_molecules(topology):

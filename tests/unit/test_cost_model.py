@@ -10,10 +10,12 @@ from launching import ROOT
 TOOL = runpy.run_path(str(ROOT / "tools" / "cost_model"))
 COUNTS = [{"ranks": 4.0, "beads": 8000.0, "events": 18.0, "passes_per_window": 3.0, "redone": 0.01,
            "ghosts_per_owned": 1.5, "messages_per_window": 9.0, "bytes_per_window": 7e4, "to_all_bytes": 500.0,
-           "own_kB": 1.4e4, "other_kB": 1e3, "whole_kB": 1.3e3},
+           "own_kB": 1.4e4, "other_kB": 1e3, "whole_kB": 1.3e3, "given_kB": 300.0,
+           "settling_kB": 900.0},
           {"ranks": 32.0, "beads": 64000.0, "events": 16.0, "passes_per_window": 4.0, "redone": 0.01,
            "ghosts_per_owned": 2.0, "messages_per_window": 64.0, "bytes_per_window": 8e4, "to_all_bytes": 500.0,
-           "own_kB": 2.3e4, "other_kB": 1e3, "whole_kB": 1.0e4}]  # fmt: skip
+           "own_kB": 2.3e4, "other_kB": 1e3, "whole_kB": 1.0e4, "given_kB": 300.0,
+           "settling_kB": 1000.0}]  # fmt: skip
 RUNS = [{"ranks": 1.0, "beads": 1e4, "contacts": 1e5, "seconds": 2.0},
         {"ranks": 1.0, "beads": 1e4, "contacts": 1e5, "seconds": 2.5},
         {"ranks": 2.0, "beads": 1e4, "contacts": 1e5, "seconds": 1.8}]  # fmt: skip
@@ -93,5 +95,12 @@ def test_ghosts_go_with_the_surface():
 
 def test_arrays_over_the_whole_system_are_named():
     text = TOOL["verdict"](model(), 1e9, 10000)
-    assert "it cannot start" in text and "156 bytes a bead" in text
-    assert "it cannot start" not in TOOL["verdict"](model(), 1e6, 100)
+    assert "it cannot be grown there" in text and "156 bytes a bead" in text
+    assert "it cannot be grown there" not in TOOL["verdict"](model(), 1e6, 100)
+
+
+def test_a_start_from_a_file_is_flat():
+    found = model()
+    assert found.memory(1e5, 10)[1] == found.memory(1e5, 10000)[1] == pytest.approx(1e5 * 650.0)
+    assert found.memory(1e5, 10000)[2] == pytest.approx(1e9 * 156.25)
+    assert "a rank is given 65 MB" in TOOL["verdict"](found, 1e9, 10000)

@@ -5,7 +5,8 @@ import pytest
 
 from hpcchain.model.system import PERIODIC, Box
 from hpcchain.parallel.balance import imbalance
-from hpcchain.parallel.sectors import Bisection, Grid, balanced_cut
+from hpcchain.parallel.sectors import Bisection, Grid, balanced_cuts
+from hpcchain.parallel.threads import on_ranks
 
 SIZE = np.array([10.0, 12.0, 20.0])
 
@@ -27,12 +28,59 @@ def loads(sectors, points, weights, ranks):
     return np.bincount(sectors.owner(points), weights, ranks)
 
 
-def test_a_cut_has_the_share_below_it():
+def cut_of(places, weights, share):
+    """Return where a line from 0 to 8 is cut."""
+    ends = (np.array([0.0]), np.array([8.0]))
+    return balanced_cuts(places, weights, np.zeros(len(places), dtype=np.int64), *ends, np.array([share]))[0]
+
+
+@pytest.mark.parametrize(("share", "below"), [(0.3, 0), (0.5, 1), (0.7, 2), (0.85, 3), (0.97, 4)])
+def test_a_cut_is_where_the_weight_below_it_is_nearest_to_the_share(share, below):
     places, weights = np.array([3.0, 1.0, 2.0, 4.0]), np.array([1.0, 5.0, 1.0, 1.0])
-    assert balanced_cut(places, weights, 0.5) == 1.0
-    assert balanced_cut(places, weights, 0.7) == 2.0
-    assert balanced_cut(places, weights, 1.0) == 4.0
-    assert balanced_cut(places[:0], weights[:0], 0.5) is None
+    assert np.sum(places < cut_of(places, weights, share)) == below
+    assert np.isnan(cut_of(places[:0], weights[:0], share))
+
+
+def test_cuts_of_random_weights_against_the_sorted_ones():
+    rng = np.random.default_rng(6)
+    places, weights = 8.0 * rng.random(1000), np.rint(1000 * rng.random(1000))
+    total = np.cumsum(weights[np.argsort(places)])
+    for share in rng.random(20):
+        found = weights[places < cut_of(places, weights, share)].sum()
+        assert abs(found - share * total[-1]) == np.abs(np.append(total, 0.0) - share * total[-1]).min()
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8, 13])
+def test_ranks_that_have_a_part_of_the_points_find_the_cuts_of_one_that_has_all(ranks):
+    """Both at once and in steps, to the bit: whoever has which points, and some have none."""
+    points = points_of(1, 3000)
+    weights = np.random.default_rng(2).random(len(points))
+    holder = np.random.default_rng(3).integers(1, ranks, len(points)) if ranks > 2 else np.zeros(len(points), int)
+
+    def on_rank(exchange):
+        mine = holder == exchange.rank
+        first = Bisection(box(), points[mine], np.ones(np.sum(mine)), exchange.size, exchange)
+        return first.cuts, first.moved(points[mine], weights[mine], 0.2, exchange).cuts
+
+    first = Bisection(box(), points, np.ones(len(points)), ranks)
+    expected = first.cuts, first.moved(points, weights, 0.2).cuts
+    assert all(found == expected for found in on_ranks(ranks, on_rank))
+    assert expected[0] != expected[1]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 7, 13])
+def test_sectors_within_a_distance_of_a_point(ranks):
+    """Against owners of many points around it, and the owner alone at distance 0."""
+    sectors = Bisection(box(), points_of(1, 500), np.ones(500), ranks)
+    points = points_of(7, 50)
+    which, rank = sectors.within(points, 0.0)
+    assert np.array_equal(which, np.arange(50)) and np.array_equal(rank, sectors.owner(points))
+    which, rank = sectors.within(points, 1.5)
+    around = np.random.default_rng(8).uniform(-1.5, 1.5, (400, 3))
+    for k, point in enumerate(points):
+        assert set(sectors.owner(point + around)) <= set(rank[which == k])
+    assert len(set(zip(which, rank, strict=True))) == len(which)
+    assert ranks == 1 or len(which) < 50 * ranks
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 13])
