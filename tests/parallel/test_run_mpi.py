@@ -21,7 +21,7 @@ from run_folders import checkpoint_times, difference, frame_times, leftovers, lo
 
 from hpcchain import simulation
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, ConfigError, DataError, UsageError
-from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.io.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint_store import list_checkpoints
 from hpcchain.io.compare import compare
 from hpcchain.io.observables import read
@@ -173,32 +173,6 @@ def test_a_start_from_a_checkpoint_is_the_same_on_any_ranks(comm, place):
     run(comm, place / "again.toml", place / "again")
     on(comm, 1, lambda one: run(one, place / "again.toml", place / "again-1"))
     assert of_root(comm, lambda: difference(place / "again", place / "again-1", EVERY)) is None
-
-
-def test_an_impossible_start_is_refused_on_all_ranks_by_its_beads(comm, place):
-    """Of which each rank has read a part: a bond of the last chain is too long, or a single bead lies in that chain."""
-
-    def spoil():
-        for name, moved in (("long", {87: (87, 0.1)}), ("inside", {0: (84, 0.3)})):
-            found = read_checkpoint(place / "start.h5")
-            for bead, (other, shift) in moved.items():
-                found.system.state.position[bead] = found.system.state.position[other] + [shift, 0.0, 0.0]
-            write_checkpoint(place / f"{name}.h5", None, found.system, 0.0, {}, found.config_toml)
-            write_input(place / f"{name}.toml", TABLES | {"initial": {"method": "file", "file": f"{name}.h5"}})
-
-    of_root(comm, spoil)
-    for name, words in (("long", "beads 86 and 87 are .* apart"), ("inside", "beads 0 and 8[4-7] overlap")):
-        with pytest.raises(ConfigError, match=rf"{name}.h5: molecule.positions: {words}"):
-            run(comm, place / f"{name}.toml", place / "refused")
-
-
-def test_molecules_that_are_not_those_of_the_start_file(comm, place):
-    """The row that differs is named, though no rank has all rows."""
-    other = [TABLES["molecule"][0], TABLES["molecule"][1] | {"mass": 3.0}]
-    tables = TABLES | {"initial": {"method": "file", "file": "start.h5"}, "molecule": other}
-    of_root(comm, lambda: write_input(place / "heavy.toml", tables))
-    with pytest.raises(ConfigError, match=r"molecule.mass: differs from the start file .* in row 40: 3.0 here, 2.0"):
-        run(comm, place / "heavy.toml", place / "refused")
 
 
 @pytest.mark.parametrize(("number", "rank"), [(signal.SIGUSR1, -1), (signal.SIGTERM, 0)])
