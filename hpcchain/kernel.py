@@ -16,6 +16,7 @@ numba.config.SLP_VECTORIZE = True
 numba.config.CACHE_DIR = str(compilecache.folder())
 
 OPTIONS = {"error_model": "numpy", "_nrt": False}
+TRIED = ("0.68.",)  # versions of numba with whose inner parts `hpcchain.apart` has been tried
 
 
 def kernel(function):
@@ -28,5 +29,7 @@ def apart(function):
     return cached(ApartCache)(numba.njit(**OPTIONS, pipeline_class=ApartCompiler)(function))
 
 
+if not numba.__version__.startswith(TRIED):  # then compiling takes longer, and nothing else changes
+    kernel = apart = numba.njit(cache=True, **OPTIONS)
 inlined = numba.njit(cache=True, inline="always", **OPTIONS)
 owning = numba.njit(cache=True)
