@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.contact.discrete import any_takes_law, discrete_share, keep_velocities, takes_law
 from hpcchain.contact.impulse import approach, lane, separation, single_impulse, tied_impulses
-from hpcchain.contact.pair import curve
+from hpcchain.contact.pair import NOISE, curve
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
 from hpcchain.propagators.molecule import load, project
@@ -240,9 +240,12 @@ def _within(par, work, p, far, x, y, z):
 
 
 @inlined
-def _closing(par, gap, rate):
-    """Return 1 where a gap closes within half of TIE_TIME, else 0."""
-    return 1.0 if gap < -0.5 * par[TIE_TIME] * rate else 0.0
+def _closing(par, gap, rate, speed):
+    """Return 1 where a gap closes within half of TIE_TIME, else 0: at rest on one another is no contact that is due.
+
+    `speed` bounds the rate; below NOISE of it the search, too, finds none with what has just been hit.
+    """
+    return 1.0 if gap < -0.5 * par[TIE_TIME] * rate and rate < -NOISE * speed else 0.0
 
 
 @kernel
@@ -258,7 +261,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals
     rate = approach(s.work, p, q, n) - growths[count]
     if gap > s.par[TIE_GAP] * sigma or rate >= 0.0:
         return count
-    closing[count] = _closing(s.par, gap, rate)
+    closing[count] = _closing(s.par, gap, rate, s.span[i, 1] + s.span[j, 1])
     contacts[count, 0] = g
     contacts[count, 1] = b
     contacts[count, 2] = h
@@ -281,7 +284,7 @@ def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, gro
             rate = sign * work[p + COEF + ROW + 8 * axis] - growth
             if gap > par[TIE_GAP] * span[i, 2] or rate >= 0.0:
                 continue
-            closing[count] = _closing(par, gap, rate)
+            closing[count] = _closing(par, gap, rate, span[i, 1])
             normals[count, :] = 0.0
             normals[count, axis] = sign
             growths[count] = growth

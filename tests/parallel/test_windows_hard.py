@@ -6,6 +6,7 @@ Each test also checks that what it is about did happen.
 import numpy as np
 import pytest
 from identity import DRAWS, in_stages, parallel, require_same, serial
+from leaks import sticky
 from shapes import bead, boxed, rod
 
 from hpcchain.config import load_config
@@ -75,6 +76,15 @@ def test_many_contacts_of_two_molecules_across_a_boundary():
     busiest = np.unique(one.events["bead"], axis=0, return_counts=True)[1].max()
     assert busiest > 10
     everywhere(system, 4.0, 30, (3,), (4.0,), sectors=(3, 1, 1))
+
+
+@pytest.mark.parametrize(("ranks", "window", "sectors"), [
+    (2, 0.1, None), (2, 0.1, (1, 1, 2)), (3, 0.05, (1, 3, 1)), (3, 0.05, (1, 1, 3)), (4, 0.2, None),
+])  # fmt: skip
+def test_beads_that_stay_together_after_they_meet(ranks, window, sectors):
+    """What rests on another bead approaches it by no more than round-off: nobody is to see a further contact in that."""
+    one = everywhere(sticky(), 0.5, 100, (ranks,), (window,), sectors=sectors)
+    assert np.count_nonzero(one.events["impulse"] < 1e-9) > 10
 
 
 @pytest.mark.parametrize(("seed", "window"), [(4, 0.05), (11, 0.1)])
