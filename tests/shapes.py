@@ -1,5 +1,7 @@
 """Single beads and straight rods put where a test wants them, and a box around them."""
 
+from dataclasses import replace
+
 import numpy as np
 from unit.kernel_tools import chain_bonds, make_system
 
@@ -23,3 +25,21 @@ def rod(x, axis, beads, v, mass=1.0, pitch=1.0):
 def boxed(molecules, size, boundary=PERIODIC, **physics):
     """Return the System of molecules in a box whose lower corner is the origin."""
     return make_system(molecules, size, np.broadcast_to(boundary, 3), origin=(0.0, 0.0, 0.0), **physics)
+
+
+def gas(seed=2, fast=1.0, cells=3, pitch=1.55):
+    """Return a dense box of beads and rods with random velocities."""
+    rng = np.random.default_rng(seed)
+    molecules = []
+    for p in np.ndindex(cells, cells, cells):
+        place = (np.array(p) + 0.5) * pitch
+        if p[2] == 0 and sum(p) % 2:
+            molecules.append(rod(place, 2, 2, rng.normal(size=3)))
+        elif p[2] != 1 or not sum((p[0], p[1], 0)) % 2:
+            molecules.append(bead(place, fast * rng.normal(size=3), rng.uniform(0.5, 2.0)))
+    return boxed(molecules, (cells * pitch,) * 3)
+
+
+def sticky():
+    """Return beads and rods that do not bounce."""
+    return replace(gas(), physics=replace(gas().physics, restitution=0.0))

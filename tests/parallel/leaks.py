@@ -10,11 +10,10 @@ import json
 import multiprocessing
 import sys
 import warnings
-from dataclasses import replace
 
 import numpy as np
 from identity import first_difference, parallel, serial
-from shapes import bead, boxed, rod
+from shapes import bead, boxed, gas, rod, sticky
 
 from hpcchain.errors import HpcchainError
 from hpcchain.parallel import groups, windows
@@ -66,28 +65,10 @@ class Put:
             setattr(place, name, old)
 
 
-def gas(seed=2, fast=1.0, cells=3, pitch=1.55):
-    """Return a dense box of beads and rods with random velocities."""
-    rng = np.random.default_rng(seed)
-    molecules = []
-    for p in np.ndindex(cells, cells, cells):
-        place = (np.array(p) + 0.5) * pitch
-        if p[2] == 0 and sum(p) % 2:
-            molecules.append(rod(place, 2, 2, rng.normal(size=3)))
-        elif p[2] != 1 or not sum((p[0], p[1], 0)) % 2:
-            molecules.append(bead(place, fast * rng.normal(size=3), rng.uniform(0.5, 2.0)))
-    return boxed(molecules, (cells * pitch,) * 3)
-
-
 def cradle():
     """Return a row of touching beads that is struck at one end."""
     row = [bead((4.0 + k, 2.0, 2.0), (0.0, 0.0, 0.0)) for k in range(5)]
     return boxed([bead((2.0, 2.0, 2.0), (1.0, 0.0, 0.0)), *row], (12.0, 4.0, 4.0))
-
-
-def sticky():
-    """Return beads and rods that do not bounce."""
-    return replace(gas(), physics=replace(gas().physics, restitution=0.0))
 
 
 def wide():

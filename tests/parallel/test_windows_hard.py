@@ -6,8 +6,7 @@ Each test also checks that what it is about did happen.
 import numpy as np
 import pytest
 from identity import DRAWS, in_stages, parallel, require_same, serial
-from leaks import sticky
-from shapes import bead, boxed, rod
+from shapes import bead, boxed, rod, sticky
 
 from hpcchain.config import load_config
 from hpcchain.model.system import OPEN, PERIODIC, WALL
