@@ -119,11 +119,10 @@ def jobs(slurm, tmp_path_factory):
            HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
     submit("weak", WEAK, *two, "--oversubscribe", scripts / "weak.sh", "in.toml", "weak", "--repeat", "1")
     # each of the three under the other launcher, too
-    submit("array under mpirun", SHORT, "--array=1", *two, scripts / "array.sh", "in.toml", "sweep", "initial.seed",
+    submit("array-mpirun", SHORT, "--array=1", *two, scripts / "array.sh", "in.toml", "sweep", "initial.seed",
            "5", "6", HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
-    submit("strong under srun", SHORT, *two, "--oversubscribe", scripts / "strong.sh", "in.toml", "strong", "--repeat",
-           "1")  # fmt: skip
-    submit("weak under mpirun", WEAK, *two, "--oversubscribe", scripts / "weak.sh", "in.toml", "weak", "--repeat", "1",
+    submit("strong-srun", SHORT, *two, scripts / "strong.sh", "in.toml", "strong", "--repeat", "1")
+    submit("weak-mpirun", WEAK, *two, "--oversubscribe", scripts / "weak.sh", "in.toml", "weak", "--repeat", "1",
            HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
     submit("alone", SHORT, *two, "--output=alone-%j.log", "--wrap",
            f"srun --mpi=none {sys.executable} -m hpcchain run in.toml")  # fmt: skip
@@ -183,14 +182,14 @@ def test_an_array_over_a_parameter(jobs):
     assert difference(sweep / "initial.seed=5", sweep / "initial.seed=6", ("trajectory",)) is not None
     run_here(job.folder / "in.toml", job.folder / "six", settings=["initial.seed=6"])
     assert difference(sweep / "initial.seed=6", job.folder / "six", ("trajectory",)) is None
-    other = jobs["array under mpirun"]
+    other = jobs["array-mpirun"]
     assert other.finish() == [0], other.log()
     assert difference(other.folder / "sweep/initial.seed=6", job.folder / "six", ("trajectory",)) is None
 
 
-@pytest.mark.parametrize("job", ["strong", "weak", "strong under srun", "weak under mpirun"])
+@pytest.mark.parametrize("job", ["strong", "weak", "strong-srun", "weak-mpirun"])
 def test_scaling(jobs, job):
-    name, job = job.split()[0], jobs[job]
+    name, job = job.split("-")[0], jobs[job]
     assert job.finish() == [0], job.log()
     with (job.folder / name / "scaling.csv").open() as file:
         rows = list(csv.DictReader(file))
