@@ -121,13 +121,16 @@ def jobs(slurm, tmp_path_factory):
     # each of the three under the other launcher, too
     submit("array-mpirun", SHORT, "--array=1", *two, scripts / "array.sh", "in.toml", "sweep", "initial.seed",
            "5", "6", HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
-    submit("strong-srun", SHORT, *two, scripts / "strong.sh", "in.toml", "strong", "--repeat", "1")
     submit("weak-mpirun", WEAK, *two, "--oversubscribe", scripts / "weak.sh", "in.toml", "weak", "--repeat", "1",
            HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
     submit("alone", SHORT, *two, "--output=alone-%j.log", "--wrap",
            f"srun --mpi=none {sys.executable} -m hpcchain run in.toml")  # fmt: skip
     submit("late", TABLES, *two, scripts / "run.sh", "in.toml", "out", "--wall-limit", "0.01",
            HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
+    # srun at times does not get a step started while others' are: this one waits for them
+    others = "afterany:" + ":".join(job.number for job in found.values())
+    submit("strong-srun", SHORT, *two, f"--dependency={others}", scripts / "strong.sh", "in.toml", "strong", "--repeat",
+           "1")  # fmt: skip
     over = threading.Event()
     watch = threading.Thread(target=give_ends, args=([found[name] for name in ("limit", "deadline", "asked")], over))
     watch.start()
