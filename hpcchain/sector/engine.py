@@ -16,6 +16,7 @@ from hpcchain.sector.layout import (
     GROWTH_RATE,
     Blueprint,
     C,
+    Sector,
     build_sector,
     cell_arrays,
     list_capacity,
@@ -81,7 +82,8 @@ class Engine:
         self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
         self._require_finite()
         self._prepare()
-        self.sector = gathered(self.sector, untouched=("series",))
+        arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
+        self.sector = Sector(**gathered(arrays, untouched=("series",)))
         loop.start(self.sector)
         self._enlist()
 

@@ -45,27 +45,32 @@ def columns_of(table):
     return table[:, :8], table[:, 8:12]
 
 
-def gathered(sector, untouched=()):
-    """Return a sector with the same contents, all in one stretch of memory.
+def gathered(arrays, untouched=()):
+    """Return arrays with the same contents, all in one stretch of memory; each is let go of when it has been copied.
 
     Parameters
     ----------
-    sector : Sector
+    arrays : dict
+        A sector's fields by name, those that are no arrays among them; it is empty afterwards.
     untouched : sequence of str
         Arrays that hold nothing but zeros so far: their memory is not touched, either.
+
+    Returns
+    -------
+    dict
     """
-    arrays = {name: array for name, array in zip(sector._fields, sector, strict=True) if isinstance(array, np.ndarray)}
-    beads = len(arrays.pop("line"))
-    del arrays["span"]
+    moved = {name: arrays.pop(name) for name in [*arrays] if not isinstance(arrays[name], np.ndarray)}
+    line, span = arrays.pop("line"), arrays.pop("span")
     sizes = {name: -(-array.nbytes // LINE) * LINE for name, array in arrays.items()}
-    room = stretch(beads * LINE + sum(sizes.values()))
-    at = beads * LINE
-    line, span = columns_of(room[:at].view(np.float64).reshape(beads, RECORD))
-    line[:], span[:] = sector.line, sector.span
-    moved = {"line": line, "span": span}
-    for name, array in arrays.items():
+    at = len(line) * LINE
+    room = stretch(at + sum(sizes.values()))
+    moved["line"], moved["span"] = columns_of(room[:at].view(np.float64).reshape(len(line), RECORD))
+    moved["line"][:], moved["span"][:] = line, span
+    del line, span
+    for name in [*arrays]:
+        array = arrays.pop(name)
         moved[name] = room[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
         if name not in untouched:
             moved[name][...] = array
         at += sizes[name]
-    return sector._replace(**moved)
+    return moved

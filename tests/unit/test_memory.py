@@ -1,0 +1,47 @@
+"""Where a sector's arrays lie: nothing of their contents is lost when they are brought together."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from hpcchain.sector.memory import LARGE, LINE, aligned_zeros, gathered, records, stretch
+
+
+@pytest.mark.parametrize("size", [1, LINE, LARGE - 1, LARGE, 5 * LARGE + 3])
+def test_a_stretch_is_zeros_that_can_be_written(size):
+    room = stretch(size)
+    assert room.shape == (size,) and room.ctypes.data % LINE == 0 and not room.any()
+    room[:] = 7
+    assert room.min() == 7
+
+
+@pytest.mark.parametrize("beads", [3, 5000])
+def test_gathered_arrays_keep_their_contents(beads):
+    """Rows of `line` and `span` stay side by side, in steps of a record; what is no array is handed on."""
+    rng = np.random.default_rng(beads)
+    line, span = records(beads)
+    line[:], span[:] = rng.normal(size=line.shape), rng.normal(size=span.shape)
+    arrays = {"line": line, "span": span, "seg": rng.integers(0, 99, (beads, 6)), "mark": np.ones(beads, dtype=np.int8),
+              "none": np.zeros((0, 4)), "series": aligned_zeros(beads), "stepper": None}  # fmt: skip
+    expected = {name: None if array is None else array.copy() for name, array in arrays.items()}
+    del line, span
+    moved = gathered(arrays, untouched=("series",))
+    assert not arrays and moved.keys() == expected.keys() and moved["stepper"] is None
+    for name in expected.keys() - {"stepper"}:
+        assert moved[name].dtype == expected[name].dtype and np.array_equal(moved[name], expected[name]), name
+        assert moved[name].size == 0 or moved[name].ctypes.data % (LINE if name != "span" else 64) == 0
+    assert moved["span"].ctypes.data - moved["line"].ctypes.data == 64
+    assert moved["line"].strides == moved["span"].strides == (LINE, 8)
+
+
+def test_arrays_are_let_go_as_they_are_copied():
+    line, span = records(2)
+    old = np.arange(1000.0)
+    gone = weakref.ref(old)
+    arrays = {"line": line, "span": span, "old": old}
+    del old
+    moved = gathered(arrays)
+    gc.collect()
+    assert gone() is None and moved["old"][999] == 999.0
