@@ -43,7 +43,6 @@ from hpcchain.sector.layout import (
     UPPER_WALL,
     WALLS,
 )
-from hpcchain.sector.prefetch import ask_for_beads
 from hpcchain.sector.renew import complete_one, new_segment
 from hpcchain.sector.search import joined
 from hpcchain.sector.swept import looking_back, may_meet
@@ -63,7 +62,6 @@ def learn_pace(pace, m, realised):
 def _bring(s, o, m, ticks, rest):
     """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
     first = s.mol[m, MOL_FIRST]
-    ask_for_beads(s, first, s.mol[m, MOL_BEADS])
     complete_one(s, m)
     dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)

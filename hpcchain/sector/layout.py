@@ -37,6 +37,7 @@ inside    8 float64   per molecule, columns IN_… below: whether it stays in it
 touched   int64       molecules that a withdrawal has set back; `opened` (2 float64): ticks and remainder of when
 apart     2 int64     pairs listed in this window whose centres have been far apart (`lists`); `stale`: cells that hold
                       centres that beads had before
+ahead     int64       whose memory was asked for (`prefetch`)
 stepper               None, or True where molecules are moved by a method that solves for its steps
 ========  ==========  ======================================================================================
 """
@@ -109,7 +110,7 @@ FIELDS = {
     "log": f"f8 {LOG_COLUMNS}", "group": "i8", "offset": "i8", "contacts": "i8 4", "tied": "i8 2", "normals": "f8 3",
     "growths": "f8", "matrix": f"f8 {MOST_TIES}", "sizes": "f8", "book": "i8", "spare": "i8 2",
     "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "inside": "f8 8", "touched": "i8",
-    "opened": "f8 2", "apart": "i8 2", "stale": "i8",
+    "opened": "f8 2", "apart": "i8 2", "stale": "i8", "ahead": "i8",
 }  # fmt: skip
 Sector = handed("Sector", FIELDS, ("stepper",))
 
@@ -417,6 +418,7 @@ def window_arrays(beads, molecules, sizes):
         "opened": np.zeros((max(molecules, 1), 2)),
         "apart": np.zeros((4 * beads + 64, 2), dtype=np.int64),
         "stale": np.zeros(max(beads, 1), dtype=np.int64),
+        "ahead": np.full(32, -1, dtype=np.int64),
     }
 
 
@@ -466,6 +468,7 @@ def cell_arrays(cells, beads, crowding, entries=1):
     """
     number = int(np.prod(cells[:3]))
     capacity = int(min(entries * beads, 8 + crowding * 4 * np.ceil(beads / number)))
+    capacity = -(-capacity // 4) * 4  # entries are looked at by fours
     return {
         "cells": np.array([*cells[:3], capacity, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
         "room": np.zeros((number * capacity, 4), dtype=np.int32),

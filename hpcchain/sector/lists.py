@@ -15,6 +15,7 @@ without periodic images the wrap may list a pair that is far apart, never miss o
 import numpy as np
 
 from hpcchain.kernel import apart, inlined, kernel
+from hpcchain.sector.fours import near_rows
 from hpcchain.sector.layout import (
     BOOK_APART,
     BOOK_BEADS,
@@ -28,6 +29,7 @@ from hpcchain.sector.layout import (
     VACANT,
     WIDEST,
 )
+from hpcchain.sector.prefetch import ask
 from hpcchain.sector.search import joined
 from hpcchain.sector.swept import HALF_TURN, TURN, fraction
 
@@ -90,6 +92,21 @@ def _append(table, book, count, value):
         book[count] += 1
 
 
+@inlined
+def _ask_for_cells(s, i):
+    """Have the cells about bead i's centre brought to the cache."""
+    capacity = s.cells[3]
+    ny = s.cells[1]
+    nz = s.cells[2]
+    home = np.int64(s.place[i, 3])
+    last = s.cells[0] * ny * nz - 1
+    for ax in range(-1, 2):
+        for ay in range(-1, 2):
+            cell = home + (ax * ny + ay) * nz
+            for az in range(-1, 2):
+                ask(s.room, min(max(cell + az, 0), last) * capacity)
+
+
 @kernel
 def near_beads(s, reach, i):
     """Write to `found` the beads whose centres are within `reach` of bead i's (and i itself); return how many."""
@@ -120,12 +137,16 @@ def near_beads(s, reach, i):
                 bz = bz + nz if bz < 0 else (bz - nz if bz >= nz else bz)
                 cell = (bx * ny + by) * nz + bz
                 start = cell * capacity
-                for e in range(start, start + s.fill[cell]):
-                    dx = sx * np.int32(px - s.room[e, 0])
-                    dy = sy * np.int32(py - s.room[e, 1])
-                    dz = sz * np.int32(pz - s.room[e, 2])
-                    s.found[count] = s.room[e, 3]
-                    count += 1 if dx * dx + dy * dy + dz * dz < limit else 0
+                left = np.int64(s.fill[cell])
+                while True:
+                    bits = near_rows(s.room, start, left, px, py, pz, sx, sy, sz, limit)
+                    for k in range(4):
+                        s.found[count] = s.room[start + k, 3]
+                        count += (bits >> k) & 1
+                    left -= 4
+                    start += 4
+                    if left <= 0:
+                        break
                 if count + capacity > len(s.found):
                     return -1
     return count
@@ -171,13 +192,14 @@ def relist(s, i, x, y, z, t):
     s.centre[i, 3] = t
     if place_centre(s, i, x, y, z):
         return CELL_FULL
-    count = near_beads(s, reach_of(s, i), i)
-    if count < 0:
-        return CELL_FULL
+    _ask_for_cells(s, i)
     first = np.int64(s.row[i, 0])
     old = np.int64(s.row[i, 1])
     for e in range(first, first + old):
         s.mark[s.neighbour[e]] = 1
+    count = near_beads(s, reach_of(s, i), i)
+    if count < 0:
+        return _unmark(s, first, old, np.int64(0), CELL_FULL)
     several = s.par[UNEQUAL] != 0.0 and not windowed
     kept = 0
     for e in range(count):
@@ -188,7 +210,7 @@ def relist(s, i, x, y, z, t):
             if excluded(s, i, j):
                 continue
             if s.row[j, 1] == s.row[j, 2]:
-                return _unmark(s, first, old, kept)
+                return _unmark(s, first, old, kept, FULL)
             s.neighbour[np.int64(s.row[j, 0]) + s.row[j, 1]] = i
             s.row[j, 1] += 1
             if windowed and far_apart(s, i, j):  # found by a centre that it had before, or of unequal beads
@@ -233,12 +255,12 @@ def _note_owned(s, i):
 
 
 @kernel
-def _unmark(s, first, old, kept):
+def _unmark(s, first, old, kept, status):
     for e in range(first, first + old):
         s.mark[s.neighbour[e]] = 0
     for e in range(kept):
         s.mark[s.found[e]] = 0
-    return FULL
+    return status
 
 
 @inlined

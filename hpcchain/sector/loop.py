@@ -45,7 +45,7 @@ from hpcchain.sector.layout import (
 )
 from hpcchain.sector.lists import build_lists, relist
 from hpcchain.sector.message import compare, follow_script
-from hpcchain.sector.prefetch import ask_for_beads, prefetch
+from hpcchain.sector.prefetch import BEAD, choose_next, prefetch
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import complete_one, new_segment, renew_lists, search_range, settle
@@ -163,7 +163,6 @@ def _end_segment(s, m, ticks, rest):
         fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, s.book[BOOK_SERIAL], 0, 0)
         aim(s.par, s.line, s.span, s.pace, first, m)
         return
-    ask_for_beads(s, first, s.mol[m, MOL_BEADS])
     complete_one(s, m)
     o = np.int64(0)
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, 3], s.stepper)
@@ -395,6 +394,8 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             return STUCK
         if windowed and (s.book[BOOK_LOW] != 0 or s.book[BOOK_EVENT] + 1 >= len(s.event)):
             return HISTORY_FULL
+        if s.ahead[BEAD] < 0:
+            choose_next(s)
         s.par[NOW] = ticks
         s.par[NOW + 1] = rest
         if windowed and earlier(s.par[LATEST], s.par[LATEST + 1], ticks, rest):

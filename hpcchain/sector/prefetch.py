@@ -1,14 +1,31 @@
 """Ask the processor for memory that is wanted soon: it changes nothing but when data arrive."""
 
+import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from hpcchain.kernel import inlined
+from hpcchain.kernel import inlined, kernel
+from hpcchain.propagators.lanes import CURVE
+from hpcchain.sector.layout import BOOK_MOLECULES, MOL_BEADS, MOL_FIRST, MOL_SERIES
 
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
+PARTS = 8
+NEXT, BEAD = 2 * PARTS, 2 * PARTS + 1  # in a sector's `ahead`, behind who was asked for last in each part of the queue
+
+
+def _ask(context, builder, kind, array, row, lines, nearness):
+    """Ask for that many cache lines from where a row, or an entry, of an array begins."""
+    data = make_array(kind)(context, builder, array)
+    stride = builder.extract_value(data.strides, 0)
+    start = builder.gep(builder.bitcast(data.data, BYTE), [builder.mul(row, stride)])
+    kind_of_call = ir.FunctionType(ir.VoidType(), [BYTE, INT32, INT32, INT32])
+    call = builder.module.declare_intrinsic("llvm.prefetch", [BYTE], fnty=kind_of_call)
+    for line in range(lines):
+        builder.call(call, [builder.gep(start, [INT32(64 * line)]), INT32(0), INT32(nearness), INT32(1)])
+    return context.get_dummy_value()
 
 
 @intrinsic
@@ -16,37 +33,87 @@ def prefetch(typing, array, row):
     """Ask for the two cache lines that begin with a row of an array with two axes."""
 
     def generate(context, builder, signature, args):
-        kind = signature.args[0]
-        data = make_array(kind)(context, builder, args[0])
-        stride = builder.extract_value(data.strides, 0)
-        start = builder.gep(builder.bitcast(data.data, BYTE), [builder.mul(args[1], stride)])
-        kind_of_call = ir.FunctionType(ir.VoidType(), [BYTE, INT32, INT32, INT32])
-        call = builder.module.declare_intrinsic("llvm.prefetch", [BYTE], fnty=kind_of_call)
-        for line in (0, 64):
-            builder.call(call, [builder.gep(start, [INT32(line)]), INT32(0), INT32(3), INT32(1)])
-        return context.get_dummy_value()
+        return _ask(context, builder, signature.args[0], *args, 2, 3)
 
     return types.void(array, types.intp), generate
 
 
+@intrinsic
+def ask(typing, array, row):
+    """Ask for the cache line in which a row, or an entry, of an array begins, to wait in the second-level cache."""
+
+    def generate(context, builder, signature, args):
+        return _ask(context, builder, signature.args[0], *args, 1, 2)
+
+    return types.void(array, types.intp), generate
+
+
+@kernel
+def choose_next(s):
+    """Choose whose memory to ask for next: of those that are first in a part of the queue, the earliest not asked for.
+
+    What a processor has to fetch from memory takes as long as some hundred operations. The molecules of events to come
+    are known: they are asked for a few beads at a time while others are searched, and have come when they are wanted.
+    """
+    best = np.int64(0)
+    if len(s.key) >= 8 * PARTS:
+        for node in range(PARTS, 2 * PARTS):
+            if s.winner[node] != s.ahead[node] and (best == 0 or s.key[node] < s.key[best]):
+                best = node
+    s.ahead[BEAD] = -1
+    if best == 0:
+        return
+    m = s.winner[best]
+    s.ahead[best] = m
+    if m >= 0:
+        s.ahead[NEXT] = m
+        s.ahead[BEAD] = 0
+        ask(s.row, s.mol[m, MOL_FIRST])
+        ask(s.pace, m)
+
+
 @inlined
-def ask_for_beads(s, first, n):
-    """Ask for what a new segment of the molecule with these beads will read and write."""
-    for i in range(first, first + n):
-        prefetch(s.line, i)
-    for i in range(first, first + n, 2):
-        prefetch(s.seg, i)
-    for i in range(first, first + n, 3):
-        prefetch(s.what, i)
-    for i in range(first, first + n, 4):
-        prefetch(s.centre, i)
-    for i in range(first, first + n, 8):
-        prefetch(s.when, i)
-        prefetch(s.swept, i)
-        prefetch(s.row, i)
+def ask_for_next(s):
+    """Ask for two more beads of the molecule that was chosen; called once for each bead that is searched."""
+    b = s.ahead[BEAD]
+    m = s.ahead[NEXT]
+    if b < 0:
+        return
+    if m >= s.book[BOOK_MOLECULES]:  # the sector has been made anew since
+        s.ahead[BEAD] = -1
+        return
+    first = s.mol[m, MOL_FIRST]
+    n = s.mol[m, MOL_BEADS]
+    end = min(b + 2, n)
+    for k in range(b, end):
+        _ask_for_bead(s, first + k, s.mol[m, MOL_SERIES] + k * CURVE)
+    s.ahead[BEAD] = end
+    if end == n:
+        choose_next(s)
+
+
+@inlined
+def _ask_for_bead(s, i, at):
+    """Ask for what a new segment of bead i, whose series begins at `at`, will read and write."""
+    ask(s.line, i)
+    ask(s.span, i)
+    for k in range(0, CURVE, 8):
+        ask(s.series, at + k)
+    ask(s.seg, i)
+    ask(s.what, i)
+    ask(s.centre, i)
+    if i % 4 == 0:
+        ask(s.when, i)
+        ask(s.swept, i)
+        ask(s.place, i)
+        ask(s.row, i + 4)
+    ask(s.neighbour, np.int64(s.row[i, 0]))
 
 
 if config.DISABLE_JIT:
 
     def prefetch(array, row):
+        """Do nothing."""
+
+    def ask(array, row):
         """Do nothing."""

@@ -44,6 +44,7 @@ from hpcchain.sector.layout import (
     VACANT,
 )
 from hpcchain.sector.lists import relist
+from hpcchain.sector.prefetch import ask_for_next
 from hpcchain.sector.queue import queue_update
 from hpcchain.sector.record import ALONE
 from hpcchain.sector.search import list_expiry, search_bead
@@ -251,3 +252,4 @@ def search_range(s, first, n):
             lacking = search_bead(s, i, s.stepper)
             if lacking >= 0:
                 complete(s, lacking)
+        ask_for_next(s)

@@ -12,6 +12,7 @@ import numpy as np
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
+from hpcchain.sector.fours import met_rows
 from hpcchain.sector.layout import (
     FASTEST,
     GROWTH,
@@ -83,21 +84,32 @@ def within_reach(s, i, back):
     px = np.int64(s.swept[i, 0])
     py = np.int64(s.swept[i, 1])
     pz = np.int64(s.swept[i, 2])
-    own = s.swept[i, 3]
+    own = np.int64(s.swept[i, 3])
+    if own == UNBOUNDED:
+        return all_listed(s, i)
     sx = s.par[PERIOD] / TURN
     sy = s.par[PERIOD + 1] / TURN
     sz = s.par[PERIOD + 2] / TURN
     unit = s.par[REACH_UNIT]
     count = 0
-    first = np.int64(s.row[i, 0])
-    for e in range(first, first + s.row[i, 1]):
-        j = np.int64(s.neighbour[e])
-        dx = sx * np.int32(px - s.swept[j, 0])
-        dy = sy * np.int32(py - s.swept[j, 1])
-        dz = sz * np.int32(pz - s.swept[j, 2])
-        far = unit * (np.int64(own) + np.int64(s.swept[j, 3])) + back
-        s.found[count] = j
-        count += 1 if dx * dx + dy * dy + dz * dz <= far * far or s.swept[j, 3] == UNBOUNDED else 0
+    e = np.int64(s.row[i, 0])
+    left = np.int64(s.row[i, 1])
+    while left > 0:
+        a = np.int64(s.neighbour[e])
+        b = np.int64(s.neighbour[e + min(left - 1, 1)])
+        c = np.int64(s.neighbour[e + min(left - 1, 2)])
+        d = np.int64(s.neighbour[e + min(left - 1, 3)])
+        bits = met_rows(s.swept, a, b, c, d, left, px, py, pz, own, sx, sy, sz, unit, back, UNBOUNDED)
+        s.found[count] = a
+        count += bits & 1
+        s.found[count] = b
+        count += (bits >> 1) & 1
+        s.found[count] = c
+        count += (bits >> 2) & 1
+        s.found[count] = d
+        count += bits >> 3
+        e += 4
+        left -= 4
     return count
 
 
