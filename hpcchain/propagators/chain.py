@@ -8,6 +8,8 @@ equation 6).
 
 import math
 
+import numpy as np
+
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import (
     BACK,
@@ -431,30 +433,86 @@ def chain_series(work, o, nt, h, tolerance):
         Length of the segment [time], at most what was asked.
     """
     tolerance *= _first_side(work, o, nt)
+    return _orders_from(work, o, nt, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0))
+
+
+@apart
+def chain_series_of_two(work, o, nt, h, tolerance, p, mt, g, accuracy):
+    """Expand the motions of two chains, at o and p, in turn, order by order: one is worked on while the other waits.
+
+    Each order needs the one before, step by step, and so leaves a processor half idle. The numbers are those of
+    `chain_series`.
+
+    Returns
+    -------
+    order, h, order, h : int, float, int, float
+        Of the first chain and of the second.
+    """
+    tolerance *= _first_side(work, o, nt)
+    accuracy *= _first_side(work, p, mt)
     power = h
-    fourth = 0.0
-    first = 0.0
-    before = 0.0
-    k = 0
+    other = g
+    terms = (0.0, 0.0, 0.0, 0.0)
+    parts = (0.0, 0.0, 0.0, 0.0)
+    k = np.int64(0)
+    while True:
+        if k > 0:
+            _known(work, o, nt, k)
+            _known(work, p, mt, k)
+        _solve_back(work, o, nt, LAMBDA + ORDER * k)
+        _solve_back(work, p, mt, LAMBDA + ORDER * k)
+        now = _append(work, o, nt, k) * power * (k + 2)
+        then = _append(work, p, mt, k) * other * (k + 2)
+        terms = (terms[1], terms[2], terms[3], now)
+        parts = (parts[1], parts[2], parts[3], then)
+        power = power * h
+        other = other * g
+        k += 1
+        left = _left_after(terms, k)
+        rest = _left_after(parts, k)
+        ended = left <= tolerance or k + 1 == KMAX
+        over = rest <= accuracy or k + 1 == KMAX
+        if ended or over:
+            break
+    if ended:
+        order, h = _ended(work, o, nt, h, tolerance, k + 1, left)
+    else:
+        order, h = _orders_from(work, o, nt, h, tolerance, k, power, terms)
+    if over:
+        number, g = _ended(work, p, mt, g, accuracy, k + 1, rest)
+    else:
+        number, g = _orders_from(work, p, mt, g, accuracy, k, other, parts)
+    return order, h, number, g
+
+
+@apart
+def _orders_from(work, o, nt, h, tolerance, k, power, terms):
+    """Add the coefficients of order k + 2 and more; `power` is h^(k + 1), `terms` are the last four, latest last."""
     while True:
         if k > 0:
             _known(work, o, nt, k)
         _solve_back(work, o, nt, LAMBDA + ORDER * k)
-        now = _append(work, o, nt, k) * power * (k + 2)
-        if k > 1:
-            left = _left_out(fourth, first, before, now)
-            if left <= tolerance:
-                break
-            if k + 2 == KMAX:
-                h *= math.exp(math.log(tolerance / left) / KMAX)
-                break
-        fourth = first
-        first = before
-        before = now
+        terms = (terms[1], terms[2], terms[3], _append(work, o, nt, k) * power * (k + 2))
         power = power * h
         k += 1
-    _bound_acceleration(work, o, nt, k + 2, h)
-    return k + 2, h
+        left = _left_after(terms, k)
+        if left <= tolerance or k + 1 == KMAX:
+            return _ended(work, o, nt, h, tolerance, k + 1, left)
+
+
+@inlined
+def _left_after(terms, k):
+    """Estimate what a series leaves out after k terms, of which the last four are given; two tell nothing."""
+    return _left_out(terms[0], terms[1], terms[2], terms[3]) if k > 2 else math.inf
+
+
+@kernel
+def _ended(work, o, nt, h, tolerance, order, left):
+    """Shorten the segment by what is left out beyond the tolerance, and bound its acceleration; return order and h."""
+    if left > tolerance:
+        h *= math.exp(math.log(tolerance / left) / KMAX)
+    _bound_acceleration(work, o, nt, order, h)
+    return order, h
 
 
 @kernel

@@ -10,7 +10,14 @@ the code of these is not compiled at all.
 import math
 
 from hpcchain.kernel import apart, inlined, kernel
-from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare, chain_series
+from hpcchain.propagators.chain import (
+    chain_bonds,
+    chain_factor,
+    chain_kick,
+    chain_prepare,
+    chain_series,
+    chain_series_of_two,
+)
 from hpcchain.propagators.lanes import BOUND, COEF, CURVE, HIST, INVM, KICK, LANES, LEN2, MASK, ROW, TABLE, TILE
 from hpcchain.propagators.points import everywhere, four_states, point, put, turned
 from hpcchain.propagators.rod import rod_kick, rod_prepare, rod_series
@@ -217,6 +224,12 @@ def expand(work, o, mol, m, graph, h, tolerance, stepper):
     if solver == GRAPH:
         return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, LAST_TERM * tolerance)
     return chain_series(work, o, mol[m, MOL_TILES], h, tolerance)
+
+
+@inlined
+def expand_two(work, o, mol, m, h, tolerance, p, k, g, accuracy):
+    """Expand the free motions of two linear chains in the workspace; return order and length of both segments."""
+    return chain_series_of_two(work, o, mol[m, MOL_TILES], h, tolerance, p, mol[k, MOL_TILES], g, accuracy)
 
 
 @kernel

@@ -17,6 +17,7 @@ from hpcchain.sector.layout import (
     BOOK_SERIAL,
     BOOK_VIRIAL,
     BOOK_WINDOWED,
+    CHAIN,
     COLLOCATION,
     GROWTH,
     GROWTH_RATE,
@@ -43,7 +44,7 @@ from hpcchain.sector.layout import (
     UPPER_WALL,
     WALLS,
 )
-from hpcchain.sector.renew import complete_one, new_segment
+from hpcchain.sector.renew import complete_one, new_segment, two_segments
 from hpcchain.sector.search import joined
 from hpcchain.sector.swept import looking_back, may_meet
 
@@ -476,12 +477,21 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         for k in range(members):
             _close(s, group[k], ticks, rest)
         _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, normals[0], lost)
-    for k in range(members):
-        if group[k] < 0:
-            continue
-        s.book[BOOK_SERIAL] += 1
-        new_segment(s, offset[k], group[k], ticks, rest, s.book[BOOK_SERIAL], depth)
+    _new_segments(s, group, offset, members, ticks, rest, depth)
     return members
+
+
+@inlined
+def _new_segments(s, group, offset, members, ticks, rest, depth):
+    """Start new segments of all of a group; those of two chains are made together."""
+    if members == 2 and min(group[0], group[1]) >= 0 and s.mol[group[0], MOL_SOLVER] == CHAIN:
+        if s.mol[group[1], MOL_SOLVER] == CHAIN:
+            two_segments(s, offset[0], group[0], offset[1], group[1], ticks, rest, depth)
+            return
+    for k in range(members):
+        if group[k] >= 0:
+            s.book[BOOK_SERIAL] += 1
+            new_segment(s, offset[k], group[k], ticks, rest, s.book[BOOK_SERIAL], depth)
 
 
 @kernel

@@ -1,13 +1,12 @@
 """Four neighbours at a time: which of them are near, by their places in 32-bit fractions of the box.
 
-Rows of four int32, x, y, z and one more, fill a vector register by fours. The arithmetic is that of one at a time, to the
-bit, and needs no branch whose outcome nobody can foresee.
+Rows of four int32, x, y, z and one more, fill a vector register by fours. The arithmetic is that of one at a time, to
+the bit, and needs no branch whose outcome nobody can foresee.
 """
 
 import numpy as np
 from llvmlite import ir
 from numba import config, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
@@ -102,7 +101,8 @@ def met_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit,
 if config.DISABLE_JIT:
 
     def _square(px, py, pz, row, sx, sy, sz):
-        dx, dy, dz = (np.int32((int(p) - int(q) + 2**31) % 2**32 - 2**31) for p, q in zip((px, py, pz), row[:3]))
+        apart = ((int(p) - int(q) + 2**31) % 2**32 - 2**31 for p, q in zip((px, py, pz), row[:3], strict=True))
+        dx, dy, dz = map(np.int32, apart)
         return (sx * dx) ** 2 + (sy * dy) ** 2 + (sz * dz) ** 2
 
     def near_rows(rows, first, count, px, py, pz, sx, sy, sz, limit):

@@ -20,7 +20,7 @@ from numba.extending import NativeValue, models, register_model, typeof_impl, un
 from numba.np.arrayobj import make_array, populate_array
 
 WORDS = 3  # of a field in the table: address, and the lengths of at most two axes
-ELEMENTS = {"f8": types.float64, "i8": types.int64, "i4": types.int32, "i1": types.int8}
+ELEMENTS = {"f8": types.float64, "f4": types.float32, "i8": types.int64, "i4": types.int32, "i1": types.int8}
 INT64 = ir.IntType(64)
 
 

@@ -125,8 +125,7 @@ def reopen(s, m):
     s.opened[m, 1] = s.line[s.mol[m, MOL_FIRST], 7]
     s.inside[m, IN_UNTIL] = -np.inf
     _copy_segment(s.mol, s.pace, s.line, s.span, s.seg, h, m)
-    if s.mol[m, MOL_SOLVER] != BALLISTIC:
-        sweep(s, m)
+    sweep(s, m)
     s.mol[m, MOL_PREVIOUS] = s.mol[h, MOL_PREVIOUS]
     _release_row(s, h)
     s.mol[m, MOL_SENT] = min(s.mol[m, MOL_SENT], s.mol[m, MOL_NUMBER])

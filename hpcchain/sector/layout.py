@@ -17,6 +17,7 @@ what      5 int64     that event's partner bead or code (below), partner's seria
 centre    4 float64   position about which the bead's neighbour list was made, and how long after the segment's
                       start that was; -1 if before it
 swept     4 int32     where the bead may be during its segment: see `swept`
+flight    8 float32   where a single bead's segment began, its velocity, the time in two parts: see `swept`
 beside    int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
 row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; OWNED, GHOST, FULL_GHOST
                       or VACANT: a row that a ghost may be put in
@@ -83,9 +84,9 @@ LOG_COLUMNS = 7
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, RESTITUTION,
  TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, UNEQUAL,
- NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW, FASTEST) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45)
-PARAMETERS = 46
+ NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW, FASTEST, ASTRAY) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46)
+PARAMETERS = 47
 # A molecule's segment surely keeps it in its room until a time, -inf where that is not known; how far its beads may be
 # from their homes at most when the segment began that was open at the window's start, or at IN_SINCE if that is later,
 # and when its present one did [length].
@@ -96,14 +97,15 @@ LIMITS = 8
 
 MOST_TIES, MOST_MEMBERS = 16, 8
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
+ROUGHNESS = 1e-6  # of places in single precision, at least ten times what their rounding amounts to (`on_course`)
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
 EVENT_COLUMNS = 11
 
 FIELDS = {
     "par": "f8", "line": "f8 8/16", "span": "f8 4/16", "seg": "i8 6", "when": "f8 2", "what": "i8 5",
-    "centre": "f8 4", "swept": "i4 4", "row": "i4 4", "neighbour": "i4", "cells": "i8", "place": "i4 4",
-    "room": "i4 4", "fill": "i4", "where": "i4", "mark": "i1", "beside": "i1", "found": "i8",
+    "centre": "f8 4", "swept": "i4 4", "flight": "f4 8", "row": "i4 4", "neighbour": "i4", "cells": "i8",
+    "place": "i4 4", "room": "i4 4", "fill": "i4", "where": "i4", "mark": "i1", "beside": "i1", "found": "i8",
     "mol": f"i8 {MOL_COLUMNS}",
     "pace": "f8 8", "first": "f8 2", "tag": "i8 4", "key": "f8", "winner": "i8", "series": "f8", "table": "f8",
     "graph": "i8", "bonded": "i8", "bond_row": "i8", "work": "f8", "kicks": "f8", "count": "i8",
@@ -290,6 +292,7 @@ def parameters(system, shell, cell):
     par[WALLS] = float(wall.any())
     longest = max(float(topology.bond_length.max(initial=0.0)), longest_rod(topology))
     par[SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
+    par[ASTRAY] = ROUGHNESS * float(box.size.max()) if periodic.all() and not par[SMALL_BOX] else np.inf
     return par, counts
 
 
@@ -384,7 +387,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     sector = Sector(
         par=par, line=line, span=span, seg=seg,
         when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
-        swept=np.full((n, 4), UNBOUNDED, dtype=np.int32),
+        swept=np.full((n, 4), UNBOUNDED, dtype=np.int32), flight=np.full((n, 8), np.nan, dtype=np.float32),
         neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
         mark=np.zeros(n, dtype=np.int8), beside=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),

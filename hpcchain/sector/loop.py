@@ -50,6 +50,7 @@ from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import complete_one, new_segment, renew_lists, search_range, settle
 from hpcchain.sector.search import list_expiry, precedes, stands
+from hpcchain.sector.swept import take_course
 from hpcchain.sector.window import move_home
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL = range(7)
@@ -162,6 +163,7 @@ def _end_segment(s, m, ticks, rest):
         remember(s, m)
         fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, s.book[BOOK_SERIAL], 0, 0)
         aim(s.par, s.line, s.span, s.pace, first, m)
+        take_course(s, first)
         return
     complete_one(s, m)
     o = np.int64(0)
@@ -243,11 +245,13 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
         fly(s.par, s.line, s.seg, s.mol, partner, mj, dt, ticks, rest, s.book[BOOK_SERIAL], depth, 1)
         size, moment = bounce(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], s.mol[mj, MOL_TABLE], i, partner)
         aim(s.par, s.line, s.span, s.pace, partner, mj)
+        take_course(s, partner)
         s.count[10] += 1
         s.count[13] += 1
     else:
         size = rebound(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], i, partner)
     aim(s.par, s.line, s.span, s.pace, i, mi)
+    take_course(s, i)
     if size == 0.0:
         s.count[7] += 1
         return

@@ -323,8 +323,7 @@ def follow_script(s, m):
     s.pace[m, 5] = fastest
     if fastest > s.par[FASTEST]:
         s.par[FASTEST] = fastest
-    if s.mol[m, MOL_SOLVER] != BALLISTIC:
-        sweep(s, m)
+    sweep(s, m)
     s.mol[m, MOL_MATCH] = 1
 
 

@@ -56,10 +56,12 @@ def choose_next(s):
     are known: they are asked for a few beads at a time while others are searched, and have come when they are wanted.
     """
     best = np.int64(0)
+    least = np.inf
     if len(s.key) >= 8 * PARTS:
         for node in range(PARTS, 2 * PARTS):
-            if s.winner[node] != s.ahead[node] and (best == 0 or s.key[node] < s.key[best]):
-                best = node
+            key = s.key[node] if s.winner[node] != s.ahead[node] else np.inf
+            best = node if key < least else best
+            least = min(key, least)
     s.ahead[BEAD] = -1
     if best == 0:
         return
@@ -70,6 +72,8 @@ def choose_next(s):
         s.ahead[BEAD] = 0
         ask(s.row, s.mol[m, MOL_FIRST])
         ask(s.pace, m)
+        ask(s.first, m)
+        ask(s.tag, m)
 
 
 @inlined

@@ -6,13 +6,22 @@ import numpy as np
 
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
-from hpcchain.propagators.molecule import acceleration_bound, expand, load_start, refresh, series_error, store
+from hpcchain.propagators.molecule import (
+    acceleration_bound,
+    expand,
+    expand_two,
+    load_start,
+    refresh,
+    series_error,
+    store,
+)
 from hpcchain.propagators.steppers import steps_figures, to_grid
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     AT_END,
     BALLISTIC,
     BOOK_BEADS,
+    BOOK_SERIAL,
     BY_SCRIPT,
     CAP,
     COLLOCATION,
@@ -86,22 +95,50 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
     its history alone.
     """
     rebase(s, o, m)
-    first = s.mol[m, MOL_FIRST]
-    n = s.mol[m, MOL_BEADS]
+    h = _asked_length(s, m, ticks, rest)
+    tolerance = s.table[s.mol[m, MOL_TABLE] + TOLERANCE_AT]
+    order, h = expand(s.work, o, s.mol, m, s.graph, h, tolerance, s.stepper)
+    _write_segment(s, o, m, ticks, rest, serial, depth, order, h)
+
+
+@apart
+def two_segments(s, o, m, p, k, ticks, rest, depth):
+    """Write new segments of two linear chains, m from the workspace at o and k from that at p (`new_segment`)."""
+    rebase(s, o, m)
+    rebase(s, p, k)
+    order, h, number, g = expand_two(
+        s.work, o, s.mol, m, _asked_length(s, m, ticks, rest), s.table[s.mol[m, MOL_TABLE] + TOLERANCE_AT],
+        p, k, _asked_length(s, k, ticks, rest), s.table[s.mol[k, MOL_TABLE] + TOLERANCE_AT],
+    )  # fmt: skip
+    s.book[BOOK_SERIAL] += 2
+    serial = s.book[BOOK_SERIAL]
+    _write_segment(s, o, m, ticks, rest, serial - 1, depth, order, h)
+    _write_segment(s, p, k, ticks, rest, serial, depth, number, g)
+
+
+@inlined
+def _asked_length(s, m, ticks, rest):
+    """Return how long molecule m's new segment is to be, if its series lasts [time]."""
     solver = s.mol[m, MOL_SOLVER]
     limits = s.mol[m, MOL_TABLE]
     if solver == BALLISTIC:
-        h = LONGEST * s.par[TICK]
-    elif solver == COLLOCATION:
-        h = s.table[limits + STEP_AT]
-    elif solver == STEPPER:
-        h = to_grid(ticks, rest, s.par[TICK], s.table[limits + STEP_AT])
-    else:
-        h = s.pace[m, 0]
-        if h <= 0.0:
-            h = s.par[FIRST_STEP]
-        h = min(h, s.table[limits + STEP_AT])
-    order, h = expand(s.work, o, s.mol, m, s.graph, h, s.table[limits + TOLERANCE_AT], s.stepper)
+        return LONGEST * s.par[TICK]
+    if solver == COLLOCATION:
+        return s.table[limits + STEP_AT]
+    if solver == STEPPER:
+        return to_grid(ticks, rest, s.par[TICK], s.table[limits + STEP_AT])
+    h = s.pace[m, 0]
+    if h <= 0.0:
+        h = s.par[FIRST_STEP]
+    return min(h, s.table[limits + STEP_AT])
+
+
+@apart
+def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
+    """Copy a segment's series from the workspace at o, write down its start, bounds and end."""
+    first = s.mol[m, MOL_FIRST]
+    n = s.mol[m, MOL_BEADS]
+    solver = s.mol[m, MOL_SOLVER]
     if solver != BALLISTIC:
         store(s.work, o, s.mol, m, s.series, order)
     s.pace[m, 4] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
@@ -141,7 +178,7 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
     s.pace[m, 1] = end_ticks
     s.pace[m, 2] = end_rest
     s.pace[m, 3] = h
-    if solver != BALLISTIC and first < s.book[BOOK_BEADS]:
+    if first < s.book[BOOK_BEADS]:
         sweep(s, m)
     s.count[9] += order
     s.count[10] += 1

@@ -37,7 +37,7 @@ from hpcchain.sector.layout import (
 )
 from hpcchain.sector.prefetch import prefetch
 from hpcchain.sector.refine import exact_contact
-from hpcchain.sector.swept import all_listed, looking_back, within_reach
+from hpcchain.sector.swept import all_listed, looking_back, on_course, within_reach
 
 SLACK = 1.0 + 1e-9
 EARLY = 2.0**-6
@@ -49,8 +49,8 @@ LACKING = -1.0
 def search_bead(s, i, stepper):
     """Find bead i's earliest event and store it in `when` and `what`.
 
-    Every neighbour `within_reach` is met on the common span of the two present segments; where its present one begins
-    after NOW, those closed since are met too.
+    Every neighbour `within_reach`, or `on_course`, is met on the common span of the two present segments; where its
+    present one begins after NOW, those closed since are met too.
     Candidates are compared by (time, depth, lower id, higher id).
 
     `stepper` is None unless molecules are moved by a method whose contacts `exact_contact` finds. Candidates may
@@ -84,7 +84,12 @@ def search_bead(s, i, stepper):
     if sort == GHOST and s.beside[i] == 0:
         number = np.int64(0)
     else:
-        number = within_reach(s, i, looking_back(s)) if quick else all_listed(s, i)
+        if quick:
+            number = within_reach(s, i, looking_back(s))
+        elif earlier(s.par[NOW], s.par[NOW + 1], s.par[LATEST], s.par[LATEST + 1]):
+            number = all_listed(s, i)
+        else:
+            number = on_course(s, i)
     for e in range(number):
         prefetch(s.line, s.found[e])
     for e in range(number):

@@ -172,6 +172,13 @@ class Bench:
         bound = [molecule_kernels.acceleration_bound(self.work, self.offset[m], b) for b in range(series.shape[1])]
         return series, h, np.array(bound)
 
+    def expand_both(self, h, tolerance):
+        """Return [(order, length)] of the first two molecules, expanded together."""
+        sides = [(self.offset[m], m, h[m], tolerance[m]) for m in range(2)]
+        (o, m, h, accuracy), other = sides
+        found = molecule_kernels.expand_two(self.work, o, self.s.mol, m, h, accuracy, *other)
+        return [found[:2], found[2:]]
+
     def single(self, a, b, n, growth=0.0, restitution=1.0, lost=0.0):
         """Apply the impulse of a contact between (molecule, bead) a and b (None: a wall) and return its size."""
         ma, mb = a[0], -1 if b is None else b[0]
@@ -253,6 +260,11 @@ def search_one(s, i):
 def first_look(s, i):
     """Return the beads of bead i's list that it is not too far from to meet."""
     return s.found[: swept.within_reach(s, i, 0.0)].tolist()
+
+
+def first_look_at_single(s, i):
+    """Return the beads of single bead i's list that straight flight may bring to it."""
+    return s.found[: swept.on_course(s, i)].tolist()
 
 
 def relist_one(s, i, point):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hpcchain.propagators.lanes import KMAX
+from hpcchain.propagators.lanes import COEF, KMAX, ROW
+from hpcchain.propagators.molecule import acceleration_bound
 from tests.unit import twins
 from tests.unit.kernel_tools import Bench, chain_bonds, random_chain
 
@@ -108,6 +109,24 @@ def test_series_is_the_dense_expansion(n):
     assert len(series) > 6
     for k in range(len(series)):
         np.testing.assert_allclose(series[k], twin[k], rtol=0, atol=1e-11 * np.abs(twin[k]).max(), err_msg=f"order {k}")
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (10, 10), (9, 40), (20, 5)])
+@pytest.mark.parametrize("h", [(1e-2, 1e-2), (1e-3, 0.1), (2.0, 1e-3), (2.0, 3.0)])
+def test_two_chains_together_are_as_each_alone(sizes, h):
+    molecules = [random_chain(n, 30 + k) for k, n in enumerate(sizes)]
+    tolerance = 1e-13, 1e-15
+    alone = Bench(*molecules, stale=1)
+    want = [alone.expand(h[m], tolerance[m], m) for m in range(2)]
+    both = Bench(*molecules, stale=2)
+    found = both.expand_both(h, tolerance)
+    for m, (order, length) in enumerate(found):
+        series, expected, bound = want[m]
+        assert (order, length) == (len(series) - 1, expected)
+        for k in range(order + 1):
+            np.testing.assert_array_equal(both.rows(COEF + ROW * k, m), series[k])
+        seen = [acceleration_bound(both.work, both.offset[m], b) for b in range(sizes[m])]
+        np.testing.assert_array_equal(seen, bound)
 
 
 @pytest.mark.parametrize("n", SOME)

@@ -7,7 +7,7 @@ from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.engine import Engine
 from hpcchain.sector.layout import UNBOUNDED
 from tests.unit.gases import MIXTURE, gas
-from tests.unit.kernel_tools import bead_curves, first_look
+from tests.unit.kernel_tools import bead_curves, chain_bonds, first_look, first_look_at_single, make_system
 
 SAMPLES = 15
 
@@ -47,3 +47,62 @@ def test_single_beads_may_be_anywhere():
     dimer = np.isin(engine.sector.mol[engine.sector.seg[:, 3], 1], 2)
     assert np.all(engine.sector.swept[single & ~dimer, 3] == UNBOUNDED) and np.any(single)
     assert np.all(engine.sector.swept[dimer, 3] < UNBOUNDED)
+
+
+def nearest(s, i, j, size):
+    """Return how near two single beads come from where both segments exist on, and how fast they do at first."""
+    start = s.line[:, 6] * s.par[0] + s.line[:, 7]
+    begin = max(start[i], start[j])
+    r, u = (s.line[i, c] - s.line[j, c] for c in (slice(0, 3), slice(3, 6)))
+    r = r + s.line[i, 3:6] * (begin - start[i]) - s.line[j, 3:6] * (begin - start[j])
+    r = r - size * np.rint(r / size)
+    rate = r @ u
+    return (np.linalg.norm(r - u * rate / (u @ u)) if rate < 0.0 else np.linalg.norm(r)), rate
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_single_beads_left_out_fly_past(seed):
+    system = gas(["monomer"] * 90 + ["chain3"] * 9, seed, 1.9, boundary=(PERIODIC,) * 3, diameter=1.0)
+    engine = Engine(system, shell=0.6)
+    s, size = engine.sector, system.box.size
+    single = s.mol[s.seg[:, 3], 1] == 1
+    left_out = kept = 0
+    for time in (0.5, 1.0, 4.0):
+        engine.advance(time)
+        for i in np.flatnonzero(single):
+            listed = s.neighbour[s.row[i, 0] : s.row[i, 0] + s.row[i, 1]].tolist()
+            near = first_look_at_single(s, i)
+            assert set(near) >= {j for j in listed if not single[j]}
+            for j in filter(lambda j: single[j], listed):
+                least, rate = nearest(s, i, j, size)
+                if j in near:
+                    kept += least < 1.0
+                else:
+                    assert least > 1.0 or rate > 0.0
+                    left_out += 1
+    assert left_out > 1000 and kept > 100, (left_out, kept)
+
+
+@pytest.mark.parametrize("late", [0.0, 0.7])
+@pytest.mark.parametrize("offset", [1.0 - 1e-6, 1.0 - 1e-9, 1.0, 1.0 + 1e-9, 1.0 + 1e-4])
+def test_a_graze_between_single_beads_is_looked_at(offset, late):
+    point = np.array([4.3, 1.7, -2.9])
+    none = np.empty((0, 2), dtype=np.int64)
+    still = (none, point[None], np.zeros((1, 3)), np.ones(1))
+    passing = (none, point[None] + [[-1.7, offset, 0.0]], np.array([[1.0, 0.0, 0.0]]), np.ones(1))
+    others = [(chain_bonds(2), np.array([[-4.0, k, 3.0], [-3.0, k, 3.0]]), np.zeros((2, 3)), np.ones(2)) for k in (-2, 2)]
+    system = make_system([still, passing, *others], [10.0] * 3, (PERIODIC,) * 3)
+    engine = Engine(system, shell=1.0)
+    engine.advance(late)
+    assert (1 in first_look_at_single(engine.sector, 0)) == (offset < 1.00002)
+    assert (0 in first_look_at_single(engine.sector, 1)) == (offset < 1.00002)
+
+
+@pytest.mark.parametrize("first, growth", [(WALL, (1.0, 0.0)), (PERIODIC, (0.7, 0.05))])
+def test_walls_and_growth_have_all_looked_at(first, growth):
+    engine = Engine(gas(["monomer"] * 27, 3, 1.9, boundary=(first, PERIODIC, PERIODIC)), growth=growth, shell=0.5)
+    engine.advance(0.3)
+    s = engine.sector
+    for i in range(27):
+        assert len(first_look_at_single(s, i)) == s.row[i, 1]
+    assert s.row[:, 1].sum() > 27
