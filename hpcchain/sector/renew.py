@@ -34,6 +34,7 @@ from hpcchain.sector.layout import (
     NO_EVENT,
     ORIGIN,
     OWNED,
+    ROD_STEPPER,
     SEGMENT_END,
     SIZE,
     STEP_AT,
@@ -93,14 +94,17 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
         h = LONGEST * s.par[TICK]
     elif solver == COLLOCATION:
         h = s.table[limits + STEP_AT]
-    elif solver == STEPPER:
+    elif solver == STEPPER or solver == ROD_STEPPER:
         h = to_grid(ticks, rest, s.par[TICK], s.table[limits + STEP_AT])
     else:
         h = s.pace[m, 0]
         if h <= 0.0:
             h = s.par[FIRST_STEP]
         h = min(h, s.table[limits + STEP_AT])
+    asked = h
     order, h = expand(s.work, o, s.mol, m, s.graph, h, s.table[limits + TOLERANCE_AT], s.stepper)
+    if solver >= COLLOCATION and h < asked:
+        s.count[16] += 1
     if solver != BALLISTIC:
         store(s.work, o, s.mol, m, s.series, order)
     s.pace[m, 4] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
