@@ -9,6 +9,8 @@ the code of these is not compiled at all.
 
 import math
 
+import numpy as np
+
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare, chain_series
 from hpcchain.propagators.lanes import BOUND, COEF, CURVE, HIST, INVM, KICK, LANES, LEN2, MASK, ROW, TABLE, TILE
@@ -16,8 +18,15 @@ from hpcchain.propagators.points import everywhere, four_states, point, put, tur
 from hpcchain.propagators.rod import rod_kick, rod_prepare, rod_series
 from hpcchain.propagators.rod_steps import rod_step, rod_steps_error, rod_steps_series
 from hpcchain.propagators.rotor import rotor_series
-from hpcchain.propagators.stages import stages_interval, stages_load, stages_move, stages_project, stages_series
-from hpcchain.propagators.steppers import steps_load, steps_move, steps_series
+from hpcchain.propagators.stages import (
+    stages_interval,
+    stages_iterations,
+    stages_load,
+    stages_move,
+    stages_project,
+    stages_series,
+)
+from hpcchain.propagators.steppers import steps_iterations, steps_load, steps_move, steps_series
 from hpcchain.propagators.web import web_kick, web_load, web_prepare, web_refresh, web_series
 from hpcchain.sector.layout import (
     BALLISTIC,
@@ -237,6 +246,26 @@ def expand(work, o, mol, m, graph, h, tolerance, stepper):
     if solver == GRAPH:
         return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, LAST_TERM * tolerance)
     return chain_series(work, o, mol[m, MOL_TILES], h, tolerance)
+
+
+@kernel
+def iterations(work, o, mol, m, graph, stepper):
+    """Return how many iterations the last solve in molecule m's workspace took, -1 where its motion needs none."""
+    if stepper is not None:
+        if mol[m, MOL_SOLVER] == COLLOCATION:
+            return stages_iterations(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
+        if mol[m, MOL_SOLVER] == STEPPER:
+            return steps_iterations(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
+    return np.int64(-1)
+
+
+@kernel
+def note_iterations(count, first, taken):
+    """Count a solve of so many iterations, if not below 0: number, sum and most stand in `count` from `first` on."""
+    if taken >= 0:
+        count[first] += 1
+        count[first + 1] += taken
+        count[first + 2] = max(count[first + 2], taken)
 
 
 @kernel

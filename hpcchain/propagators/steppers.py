@@ -26,6 +26,7 @@ from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.lanes import COEF, KEPT, ROW, TABLE
 from hpcchain.propagators.nullspace import WALK, tree_walk
 from hpcchain.propagators.steps import (
+    ITERATIONS,
     NULL_SPACE,
     SOLVED,
     SOLVERS,
@@ -216,6 +217,13 @@ def steps_figures(work, o, nt, gs, go):
     """Return how far the cubic in the tiles may be from the truncated steps [length], and the energy of V."""
     constants = web_places(gs, go, nt, o)[7]
     return work[constants + MARGIN], work[constants + PLANNED]
+
+
+@kernel
+def steps_iterations(work, o, nt, gs, go):
+    """Return how many iterations the last step solved in this workspace took."""
+    constants = web_places(gs, go, nt, o)[7]
+    return np.int64(work[constants + _header(int(work[constants + SOLVER]), gs[go + BEADS]) + ITERATIONS])
 
 
 @kernel

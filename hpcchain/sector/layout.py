@@ -116,8 +116,9 @@ Sector = handed("Sector", FIELDS, ("stepper",))
 
 COUNTERS = ("contacts", "wall_contacts", "segment_ends", "rescans", "relists", "roots", "searches", "grazes", "ties",
             "orders", "segments", "failed_bead", "logged", "bead_segments", "withdrawn", "no_roots",
-            "halved")
+            "halved", "steps", "iterations", "most_iterations", "nodes", "node_iterations", "most_node_iterations")
 C = {name: i for i, name in enumerate(COUNTERS)}
+SUMMED = np.array([not name.startswith("most_") for name in COUNTERS])  # the others are greatest values
 
 
 class Blueprint:

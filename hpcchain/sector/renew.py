@@ -6,7 +6,16 @@ import numpy as np
 
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
-from hpcchain.propagators.molecule import acceleration_bound, expand, load_start, refresh, series_error, store
+from hpcchain.propagators.molecule import (
+    acceleration_bound,
+    expand,
+    iterations,
+    load_start,
+    note_iterations,
+    refresh,
+    series_error,
+    store,
+)
 from hpcchain.propagators.steppers import steps_figures, to_grid
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
@@ -103,8 +112,9 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
         h = min(h, s.table[limits + STEP_AT])
     asked = h
     order, h = expand(s.work, o, s.mol, m, s.graph, h, s.table[limits + TOLERANCE_AT], s.stepper)
-    if solver >= COLLOCATION and h < asked:
-        s.count[16] += 1
+    if solver >= COLLOCATION:
+        s.count[16] += h < asked
+        note_iterations(s.count, 17, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
     if solver != BALLISTIC:
         store(s.work, o, s.mol, m, s.series, order)
     s.pace[m, 4] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
