@@ -96,11 +96,10 @@ class Bench:
     molecules : (bonds, x, v, mass) each; without ordered chain bonds the sparse solver is used.
     stale : int or None
         Fill the workspace with random numbers of this seed beforehand, as a previous molecule would.
-    settings : diameter, rods and physics as `make_system` takes them.
     """
 
-    def __init__(self, *molecules, stale=None, **settings):
-        self.s = plain_sector(make_system(molecules, **settings))
+    def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
+        self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
         self.molecules = molecules
         rooms = self.s.mol[:, MOL_ROOM]
         self.offset = MARGIN + np.cumsum(rooms) - rooms
@@ -124,15 +123,6 @@ class Bench:
         n, nt, o = self.s.mol[m, MOL_BEADS], self.s.mol[m, MOL_TILES], self.offset[m]
         tiles = self.work[o : o + nt * TILE].reshape(nt, TILE)[:, at : at + ROW].reshape(nt, 3, 8)
         return tiles.transpose(0, 2, 1).reshape(-1, 3)[:n].copy()
-
-    def move(self, dt, m=0):
-        """Bring a molecule to a time after its start, as its propagator finds states."""
-        s = self.s
-        molecule_kernels.load(*self.args(m), s.table, s.graph, s.series, s.line, dt, s.stepper)
-
-    def error(self, order, h, m=0):
-        """Return the bound of how far the series in the workspace is from the molecule's states."""
-        return molecule_kernels.series_error(*self.args(m), self.s.graph, order, h, self.s.stepper)
 
     def put_state(self, x, v, m=0):
         """Overwrite the (n, 3) positions and velocities."""
