@@ -59,7 +59,8 @@ def checkpoint_of(source):
 
 def of_solving(solved):
     """Return the lines of the table of steps and iterations, from `hpcchain.run.tally.solving`."""
-    rows = [(name.replace("_", " "), "-" if value is None else f"{value:.6g}") for name, value in solved.items()]
+    texts = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in solved.items()}
+    rows = [(name.replace("_", " "), "-" if text == "None" else text) for name, text in texts.items()]
     return aligned([("on all ranks", "number"), *rows])
 
 

@@ -98,7 +98,7 @@ def test_log_and_perf_tell_them(tmp_path, capsys):
     assert 1.0 < reports[-1]["iterations_per_step"] <= reports[-1]["most_iterations"] < 8
     assert main(["perf", str(done.directory)]) == 0
     told = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("steps "))
-    assert int(float(told["steps solved"])) == counts[-1] and told["steps halved"] == "0"
+    assert told["steps solved"] == str(counts[-1]) and told["steps halved"] == "0"
 
 
 def test_a_checkpoint_of_an_earlier_version_tells_nothing():

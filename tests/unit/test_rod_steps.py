@@ -105,7 +105,8 @@ def test_steps_backwards_lead_back():
 def test_symplectic():
     """The form sum m (dq1 . dv2 - dq2 . dv1) of two rigid disturbances is the same after steps.
 
-    Central differences leave eps^2. A shift of the beads that goes with how fast the rod turns changes it: the test sees it.
+    Central differences leave eps^2. A shift of the beads that goes with how fast the rod turns changes it: the test
+    sees that.
     """
     rod, eps = random_rod(5, 7), 1e-4
     bonds, x, v, mass = rod
