@@ -1,17 +1,33 @@
 """`hpcchain info`: what is in a file, and where it came from."""
 
 from hpcchain.cli.options import add_command
+from hpcchain.cli.table import aligned
 
 
 def add_parser(sub):
     """Declare the command's options."""
     parser = add_command(sub, "info", execute, "say what is in a file and where it came from")
     parser.add_argument("file", metavar="FILE.h5")
+    parser.add_argument("--conditions", action="store_true",
+                        help="of a checkpoint, also the condition numbers of the matrices by which its steps and "
+                             "contacts are solved")
 
 
 def execute(args):
     """Print the description; return the exit code."""
     from hpcchain.io.inspect import info
 
-    print(info(args.file))
+    facts = info(args.file)
+    more = f"\n\n{conditions(args.file)}" if args.conditions else ""
+    print(facts + more)
     return 0
+
+
+def conditions(path):
+    """Return the table of condition numbers of a checkpoint; raises DataError for another file."""
+    from hpcchain.io.checkpoint import read_system
+    from hpcchain.observe.conditions import condition_numbers
+
+    rows = [(name, matrix, str(count), f"{mean:.4g}", f"{most:.4g}")
+            for name, matrix, count, mean, most in condition_numbers(read_system(path))]
+    return aligned([("condition numbers", "matrix", "molecules", "mean", "most"), *rows])

@@ -1,4 +1,4 @@
-"""`hpcchain perf`: where a run's time went."""
+"""`hpcchain perf`: where a run's time went, and what solving for its steps took."""
 
 from pathlib import Path
 
@@ -13,14 +13,16 @@ TOTAL = "total"
 
 def add_parser(sub):
     """Declare the command's options."""
-    parser = add_command(sub, "perf", execute, "show where a run's time went, per phase over its ranks")
+    parser = add_command(sub, "perf", execute,
+                         "show where a run's time went, per phase over its ranks, and what solving for its steps took")
     parser.add_argument("source", metavar="DIR|CHECKPOINT.h5",
                         help="a run's directory (its newest whole checkpoint is taken) or one checkpoint")
 
 
 def execute(args):
-    """Print the table; return the exit code."""
-    from hpcchain.io.checkpoint import read_perf
+    """Print the tables; return the exit code."""
+    from hpcchain.io.checkpoint import read_perf, read_progress
+    from hpcchain.run.tally import solving
 
     path = checkpoint_of(Path(args.source))
     phases = read_perf(path)
@@ -28,6 +30,9 @@ def execute(args):
         raise DataError(f"{path}: holds no timings; they are written by 'hpcchain run', not by 'build'")
     print(f"{path}: wall seconds by phase, over ranks")
     print(table(phases))
+    solved = solving(read_progress(path)[1])
+    if any(solved.values()):
+        print(f"\n{of_solving(solved)}")
     return 0
 
 
@@ -50,6 +55,13 @@ def checkpoint_of(source):
         why = "".join(f"\n  {bad}: {reason}" for bad, reason in refused)
         raise DataError(f"{source}: has no whole checkpoint in its folder checkpoints{why}")
     return path
+
+
+def of_solving(solved):
+    """Return the lines of the table of steps and iterations, from `hpcchain.run.tally.solving`."""
+    texts = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in solved.items()}
+    rows = [(name.replace("_", " "), "-" if text == "None" else text) for name, text in texts.items()]
+    return aligned([("on all ranks", "number"), *rows])
 
 
 def table(phases):

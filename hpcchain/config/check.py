@@ -18,6 +18,7 @@ SOLVERS = {
     "variational": ("tridiagonal", "null-space", "multipliers"),
     "rattle": ("tridiagonal", "sweeping", "analytic"),
 }
+OF_RODS = ("taylor", "rattle")  # what a kind of rods may have of its own: exact flight, paper 002's step
 SEARCHES = {"collocation": ("root", "nested"), "rattle": ("root", "bisection")}
 
 
@@ -62,9 +63,11 @@ def check_method(config):
 
 def check_own(kind, place):
     """Check a kind's own propagator."""
-    if kind.beads == 1 or kind.is_line:
-        what = "single beads" if kind.beads == 1 else "rods"
-        raise Wrong(f"{place}.propagator: means nothing for {what}, which fly exactly; remove it")
+    if kind.beads == 1:
+        raise Wrong(f"{place}.propagator: means nothing for single beads, which fly exactly; remove it")
+    if kind.is_line and kind.propagator.name not in OF_RODS:
+        raise Wrong(f'{place}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '
+                    f"{', '.join(OF_RODS)}, or remove it")
     check_propagator(kind.propagator, f"{place}.propagator", [kind])
 
 

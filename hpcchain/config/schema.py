@@ -80,7 +80,7 @@ KEYS = (
         "grow: growth of the contact distances, relative to full size [1 / time]"),
     Key("initial", "file", Text(empty=False), ABSENT, "method file: the start file, relative to the input file"),
     Key("propagator", "name", Choice(("taylor", "collocation", "variational", "rattle")), "taylor",
-        "how free motion is computed"),
+        "how free motion is computed; rods fly exactly under all but rattle"),
     Key("propagator", "stages", Integer(1, 12), 4, "collocation: Gauss stages"),
     Key("propagator", "variant", Choice(("index2", "index1", "paper")), "index2",
         "collocation: form of the constraints; paper: as printed in paper 001, of low order"),

@@ -197,6 +197,7 @@ def settings(propagator):
             "collision": propagator.collision,
             "contact_search": propagator.contact_search,
             "stages": stage_options(propagator),
+            **({"rods": "steps"} if propagator.name == "rattle" else {}),
         },
     }
 

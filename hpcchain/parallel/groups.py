@@ -25,6 +25,7 @@ from hpcchain.sector.layout import (
     MOL_BEADS,
     MOL_FIRST,
     OWNED,
+    SUMMED,
     VACANT,
     C,
     list_capacity,
@@ -147,7 +148,7 @@ class Groups:
         self.regroupings += 1
         self.window = window
         own = self._own(now)
-        self.past_counts += self.patch.sector.count
+        self.past_counts = self.counts()
         self.past_withdrawn += self.patch.withdrawn
         if more_room:
             self.capacity, self.patch.capacity = (c + c // 2 + 8 for c in (self.capacity, self.patch.capacity))
@@ -247,7 +248,8 @@ class Groups:
 
     def counts(self):
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""
-        return self.past_counts + self.patch.sector.count
+        now = self.patch.sector.count
+        return np.where(SUMMED, self.past_counts + now, np.maximum(self.past_counts, now))
 
     def sizes(self):
         """Return counts for reports: segments made and withdrawn here so far, beads owned and ghosts' beads."""
@@ -340,7 +342,7 @@ class Groups:
         capacity = self._capacities(self.composition.beads_of(held.names))
         self.patch = Patch(self.blueprint, system, held.names, sorts, self.shell, self.cell, self.growth, capacity,
                            self.base, self.crowding, None if self.patch is None else self.patch.closed)  # fmt: skip
-        self.past_counts -= self.patch.sector.count
+        self.past_counts[SUMMED] -= self.patch.sector.count[SUMMED]
 
     def _capacities(self, ids):
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""

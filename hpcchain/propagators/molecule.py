@@ -9,6 +9,8 @@ the code of these is not compiled at all.
 
 import math
 
+import numpy as np
+
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.chain import (
     chain_bonds,
@@ -21,9 +23,17 @@ from hpcchain.propagators.chain import (
 from hpcchain.propagators.lanes import BOUND, COEF, CURVE, HIST, INVM, KICK, LANES, LEN2, MASK, ROW, TABLE, TILE
 from hpcchain.propagators.points import everywhere, four_states, point, put, turned
 from hpcchain.propagators.rod import rod_kick, rod_prepare, rod_series
+from hpcchain.propagators.rod_steps import rod_step, rod_steps_error, rod_steps_series
 from hpcchain.propagators.rotor import rotor_series
-from hpcchain.propagators.stages import stages_interval, stages_load, stages_move, stages_project, stages_series
-from hpcchain.propagators.steppers import steps_load, steps_move, steps_series
+from hpcchain.propagators.stages import (
+    stages_interval,
+    stages_iterations,
+    stages_load,
+    stages_move,
+    stages_project,
+    stages_series,
+)
+from hpcchain.propagators.steppers import steps_iterations, steps_load, steps_move, steps_series
 from hpcchain.propagators.web import web_kick, web_load, web_prepare, web_refresh, web_series
 from hpcchain.sector.layout import (
     BALLISTIC,
@@ -39,6 +49,7 @@ from hpcchain.sector.layout import (
     MOL_TABLE,
     MOL_TILES,
     ROD,
+    ROD_STEPPER,
     ROTOR,
     STEPPER,
 )
@@ -46,6 +57,18 @@ from hpcchain.sector.layout import (
 # `chain_series` judges what a series leaves out, the other two its last terms, which must be smaller for the same.
 LAST_TERM = 1e-1
 LAST_TURN = 1e-2
+
+
+@inlined
+def _by_graph(solver):
+    """Whether a code finds impulses and its bonds' state through the sparse solver."""
+    return solver == GRAPH or solver == COLLOCATION or solver == STEPPER
+
+
+@inlined
+def _on_a_line(solver):
+    """Whether a code moves rods."""
+    return solver == ROD or solver == ROD_STEPPER
 
 
 @apart
@@ -65,6 +88,10 @@ def load(work, o, mol, m, table, graph, series, line, dt, stepper):
             _load_line(work, o, mol, m, line)
             if steps_move(work, o, nt, graph, mol[m, MOL_GRAPH], dt) == 0:
                 return
+        if mol[m, MOL_SOLVER] == ROD_STEPPER:
+            _load_line(work, o, mol, m, line)
+            rod_step(work, o, mol[m, MOL_BEADS], dt)
+            return
     _load_curves(work, o, mol, m, series, dt)
 
 
@@ -99,7 +126,7 @@ def _load_table(work, o, mol, m, table, graph, stepper):
             work[w + MASK + k] = table[at + 16 + k]
             work[w + LEN2 + k] = table[at + 24 + k]
         at += TABLE
-    if mol[m, MOL_SOLVER] >= GRAPH:
+    if _by_graph(mol[m, MOL_SOLVER]):
         web_load(work, o, nt, graph, mol[m, MOL_GRAPH], table, mol[m, MOL_TABLE])
     if stepper is not None:
         if mol[m, MOL_SOLVER] == COLLOCATION:
@@ -168,7 +195,7 @@ def project(work, o, mol, m, graph, stepper):
     if solver == GRAPH or solver == STEPPER:
         web_prepare(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return 0.0
-    if solver == ROD:
+    if _on_a_line(solver):
         rod_prepare(work, o, mol[m, MOL_BEADS])
         return 0.0
     chain_prepare(work, o, mol[m, MOL_TILES])
@@ -178,9 +205,9 @@ def project(work, o, mol, m, graph, stepper):
 @apart
 def refresh(work, o, mol, m, graph):
     """Make bond vectors and factors of T, leaving the state as it is."""
-    if mol[m, MOL_SOLVER] == BALLISTIC or mol[m, MOL_SOLVER] == ROD:
+    if mol[m, MOL_SOLVER] == BALLISTIC or _on_a_line(mol[m, MOL_SOLVER]):
         return
-    if mol[m, MOL_SOLVER] >= GRAPH:
+    if _by_graph(mol[m, MOL_SOLVER]):
         web_refresh(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
         return
     chain_bonds(work, o, mol[m, MOL_TILES], COEF, HIST)
@@ -190,9 +217,9 @@ def refresh(work, o, mol, m, graph):
 @apart
 def kick(work, o, mol, m, graph, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
-    if mol[m, MOL_SOLVER] >= GRAPH:
+    if _by_graph(mol[m, MOL_SOLVER]):
         return web_kick(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], bead, nx, ny, nz)
-    if mol[m, MOL_SOLVER] == ROD:
+    if _on_a_line(mol[m, MOL_SOLVER]):
         return rod_kick(work, o, mol[m, MOL_BEADS], bead, nx, ny, nz)
     return chain_kick(work, o, mol[m, MOL_TILES], mol[m, MOL_BONDS], bead, nx, ny, nz)
 
@@ -221,6 +248,8 @@ def expand(work, o, mol, m, graph, h, tolerance, stepper):
             return stages_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
         if solver == STEPPER:
             return steps_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h)
+        if solver == ROD_STEPPER:
+            return rod_steps_series(work, o, mol[m, MOL_BEADS], h, tolerance)
     if solver == GRAPH:
         return web_series(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], h, LAST_TERM * tolerance)
     return chain_series(work, o, mol[m, MOL_TILES], h, tolerance)
@@ -230,6 +259,26 @@ def expand(work, o, mol, m, graph, h, tolerance, stepper):
 def expand_two(work, o, mol, m, h, tolerance, p, k, g, accuracy):
     """Expand the free motions of two linear chains in the workspace; return order and length of both segments."""
     return chain_series_of_two(work, o, mol[m, MOL_TILES], h, tolerance, p, mol[k, MOL_TILES], g, accuracy)
+
+
+@kernel
+def iterations(work, o, mol, m, graph, stepper):
+    """Return how many iterations the last solve in molecule m's workspace took, -1 where its motion needs none."""
+    if stepper is not None:
+        if mol[m, MOL_SOLVER] == COLLOCATION:
+            return stages_iterations(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
+        if mol[m, MOL_SOLVER] == STEPPER:
+            return steps_iterations(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])
+    return np.int64(-1)
+
+
+@kernel
+def note_iterations(count, first, taken):
+    """Count a solve of so many iterations, if not below 0: number, sum and most stand in `count` from `first` on."""
+    if taken >= 0:
+        count[first] += 1
+        count[first + 1] += taken
+        count[first + 2] = max(count[first + 2], taken)
 
 
 @kernel
@@ -263,15 +312,17 @@ def acceleration_bound(work, o, b):
 
 @kernel
 def series_error(work, o, mol, m, graph, order, h, stepper):
-    """Return a bound of how far a collocation series in the workspace is from its solutions within h [length], else 0.
+    """Return a bound of how far the series of stages or of a rod's steps is from its states within h [length], else 0.
 
-    The part of the velocity that goes as the Legendre polynomial of degree s makes the series start with the molecule's
-    velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were solved over
-    is several times the error found.
+    The part of the velocity that goes as the Legendre polynomial of degree s makes collocation's series start with the
+    molecule's velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were
+    solved over is several times the error found.
     """
     if stepper is not None:
         if mol[m, MOL_SOLVER] == COLLOCATION:
             return _amplitude(work, o, mol, m, graph, order, h)
+        if mol[m, MOL_SOLVER] == ROD_STEPPER:
+            return rod_steps_error(work, o, mol[m, MOL_BEADS], order, h)
     return 0.0
 
 

@@ -5,6 +5,8 @@ C' + s_j u', u' across u. Distance constraints between neighbours do not hold a 
 that leaves it sideways), so the state is put on the line itself, and a contact acts on the body: mass M = sum m and
 inertia I = sum m s^2 (NUMERICS 5, 'As a hard molecule').
 
+Under rattle it moves in steps instead (`rod_steps`), with the projection and the impulse given here.
+
 In the tiles a rod's SITE lanes, those of the squared bond lengths in a chain, hold s_j.
 """
 
@@ -18,7 +20,8 @@ SITE = LEN2
 
 
 @inlined
-def _place(o, b):
+def bead_at(o, b):
+    """Return where bead b's lane is of the rod whose tiles begin at o."""
     return o + (b >> 3) * TILE + (b & 7)
 
 
@@ -37,7 +40,7 @@ def rod_line(work, o, n, at):
     centre, slope : six floats
         Components of the row at the centre of mass and per unit of s.
     """
-    p = _place(o, n - 1)
+    p = bead_at(o, n - 1)
     s0 = work[o + SITE]
     x0 = work[o + at]
     y0 = work[o + at + LANES]
@@ -52,7 +55,7 @@ def rod_line(work, o, n, at):
     mx = my = mz = 0.0
     sx = sy = sz = 0.0
     for b in range(n):
-        p = _place(o, b)
+        p = bead_at(o, b)
         m = 1.0 / work[p + INVM]
         s = work[p + SITE]
         x = work[p + at] - x0 - (s - s0) * dx
@@ -93,7 +96,7 @@ def rod_prepare(work, o, n):
     wy -= along * uy
     wz -= along * uz
     for b in range(n):
-        p = _place(o, b)
+        p = bead_at(o, b)
         s = work[p + SITE]
         work[p + COEF] = cx + s * ux
         work[p + COEF + LANES] = cy + s * uy
@@ -110,14 +113,14 @@ def rod_kick(work, o, n, bead, nx, ny, nz):
     It is n / M + s_j (s / I) (n - (u . n) u) for bead j, s being the struck bead's coordinate.
     """
     mass, inertia, _, _, _, ux, uy, uz = rod_line(work, o, n, COEF)
-    p = _place(o, bead)
+    p = bead_at(o, bead)
     lever = work[p + SITE] / inertia
     along = (ux * nx + uy * ny + uz * nz) / (ux * ux + uy * uy + uz * uz)
     wx = lever * (nx - along * ux)
     wy = lever * (ny - along * uy)
     wz = lever * (nz - along * uz)
     for b in range(n):
-        q = _place(o, b)
+        q = bead_at(o, b)
         s = work[q + SITE]
         work[q + KICK] = nx / mass + s * wx
         work[q + KICK + LANES] = ny / mass + s * wy
@@ -152,7 +155,7 @@ def rod_series(work, o, n, h, tolerance):
             odd *= -omega2 / (k * (k - 1))
             x, y, z = odd * wx, odd * wy, odd * wz
         for b in range(n):
-            p = _place(o, b)
+            p = bead_at(o, b)
             s = work[p + SITE]
             work[p + COEF + ROW * k] = s * x
             work[p + COEF + ROW * k + LANES] = s * y
@@ -161,7 +164,7 @@ def rod_series(work, o, n, h, tolerance):
         if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
             break
     for b in range(n):
-        p = _place(o, b)
+        p = bead_at(o, b)
         work[p + BOUND] = omega2 * abs(work[p + SITE])
         work[p + BOUND + LANES] = 0.0
         work[p + BOUND + 2 * LANES] = 0.0

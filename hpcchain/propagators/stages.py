@@ -36,6 +36,7 @@ from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.collocation import (
     END,
     SOLVED,
+    SWEEPS,
     collocation_interval,
     collocation_order,
     collocation_segment,
@@ -179,6 +180,13 @@ def stages_move(work, o, nt, gs, go, dt):
             web_prepare(work, o, nt, gs, go)
             web_prepare(work, o, nt, gs, go)
     return status
+
+
+@kernel
+def stages_iterations(work, o, nt, gs, go):
+    """Return how many sweeps, or Newton steps, the stages solved last in this workspace took."""
+    tables, ws = stage_tables(work, web_places(gs, go, nt, o)[7])
+    return np.int64(work[ws + SWEEPS])
 
 
 @kernel

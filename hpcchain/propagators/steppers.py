@@ -13,9 +13,9 @@ next steps, each molecule's to its own point of the grid, have the energy of the
 contact comes before that point is reached, the step was not taken: what the molecule had is then the energy of the step
 that was planned, so that none is lost or won from contact to contact, and momentum and angular momentum stay exact.
 
-The scratch follows that of `web`, in the place of the series' workspace: solver, accuracy, EXCESS, whether contact
-times are bisected, MARGIN (how far the cubic may be from the truncated steps), PLANNED (the energy of V over the whole
-step), the walk through the beads (null-space only), then the workspace of `steps`.
+The scratch follows that of `web`, in the place of the series' workspace: solver, accuracy, EXCESS, MARGIN (how far the
+cubic may be from the truncated steps), PLANNED (the energy of V over the whole step), the walk through the beads
+(null-space only), then the workspace of `steps`.
 """
 
 import math
@@ -26,6 +26,7 @@ from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.lanes import COEF, KEPT, ROW, TABLE
 from hpcchain.propagators.nullspace import WALK, tree_walk
 from hpcchain.propagators.steps import (
+    ITERATIONS,
     NULL_SPACE,
     SOLVED,
     SOLVERS,
@@ -44,14 +45,14 @@ from hpcchain.propagators.web import (
     web_still,
 )
 
-SOLVER, ACCURACY, EXCESS, BISECTS, MARGIN, PLANNED, HEADER = range(7)
+SOLVER, ACCURACY, EXCESS, MARGIN, PLANNED, HEADER = range(6)
 ORDER = 3
 MOST_HALVINGS = 40
 WRONG = 0.5  # of the sum in `cubic_error`; the largest found among 3000 random molecules was .17
 
 
-def step_table(name, accuracy, bisects, n, bonds):
-    """Return a molecule's constants: solver by name, tolerance (relative residual), whether contacts are bisected.
+def step_table(name, accuracy, n, bonds):
+    """Return a molecule's constants: solver by name, tolerance (relative residual).
 
     Raises
     ------
@@ -60,7 +61,7 @@ def step_table(name, accuracy, bisects, n, bonds):
     """
     solver = SOLVERS[name]
     walk = tree_walk(n, bonds) if solver == NULL_SPACE else np.zeros(0)
-    return np.concatenate([[solver, accuracy, 0.0, bisects, 0.0, 0.0], walk])
+    return np.concatenate([[solver, accuracy, 0.0, 0.0, 0.0], walk])
 
 
 @kernel
@@ -81,12 +82,6 @@ def steps_load(work, o, nt, gs, go, table, at):
     source = at + nt * TABLE + gs[go + STRIDE]
     for k in range(_header(int(table[source]), gs[go + BEADS])):
         work[to + k] = table[source + k]
-
-
-@kernel
-def steps_bisects(gs, go, nt, table, at):
-    """Whether this molecule's contact times are found by bisection alone."""
-    return table[at + nt * TABLE + gs[go + STRIDE] + BISECTS] != 0.0
 
 
 @kernel
@@ -222,6 +217,13 @@ def steps_figures(work, o, nt, gs, go):
     """Return how far the cubic in the tiles may be from the truncated steps [length], and the energy of V."""
     constants = web_places(gs, go, nt, o)[7]
     return work[constants + MARGIN], work[constants + PLANNED]
+
+
+@kernel
+def steps_iterations(work, o, nt, gs, go):
+    """Return how many iterations the last step solved in this workspace took."""
+    constants = web_places(gs, go, nt, o)[7]
+    return np.int64(work[constants + _header(int(work[constants + SOLVER]), gs[go + BEADS]) + ITERATIONS])
 
 
 @kernel

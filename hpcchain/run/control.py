@@ -23,7 +23,7 @@ from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
-from hpcchain.run.tally import Tally
+from hpcchain.run.tally import Tally, solving
 
 LOG = logging.getLogger("hpcchain.run")
 DEEP = 1e-3
@@ -171,6 +171,8 @@ class Run:
         windows = self.engine.window_report()
         if any(physics.propagator == "variational" for physics in self.system.physics.every()):
             windows = windows | {"contacts_without_root": self.tally.no_roots}
+        if any(physics.propagator != "taylor" for physics in self.system.physics.every()):
+            windows = windows | solving(self.tally.solved)
         row = self.comm.bcast(self._measure(np.concatenate(sums)))
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):

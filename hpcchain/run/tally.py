@@ -1,12 +1,17 @@
-"""Contacts and virial of a run and of the present report interval, over all ranks and continued across restarts."""
+"""What a run and its present report interval have counted, over all ranks and continued across restarts."""
 
 from fractions import Fraction
+
+CONTACTS = ("contacts", "wall_contacts", "no_roots")
+SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
+MOST = ("most_iterations", "most_node_iterations")
 
 
 class Tally:
     """Adds what the ranks' engines have counted since they were made to what the run had before.
 
-    All sums are of whole numbers, so that neither the number of ranks nor restarts change a bit of them.
+    All sums are of whole numbers, so that neither the number of ranks nor restarts change a bit of those over contacts.
+    What solving for steps took is counted as it was done, on several ranks also for ghosts and what was withdrawn.
 
     Parameters
     ----------
@@ -24,33 +29,43 @@ class Tally:
 
     def __init__(self, engine, counters, comm):
         self._engine, self._comm = engine, comm
-        self._before = tuple(counters.get(name, 0) for name in ("contacts", "wall_contacts", "no_roots"))
+        self._before = {name: counters.get(name, 0) for name in (*CONTACTS, *SOLVED, *MOST)}
         self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
-        self._now, self._start = (0, 0, 0, 0), (0, 0, 0, 0)
+        self._now = self._start = dict.fromkeys(("virial", *CONTACTS, *SOLVED, *MOST), 0)
 
     def gather(self):
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
-        own = counters["contacts"], counters["wall_contacts"], self._engine.virial, counters["no_roots"]
-        self._now = tuple(map(sum, zip(*self._comm.allgather(own), strict=True)))
+        own = {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)} | {"virial": self._engine.virial}
+        every = self._comm.allgather(own)
+        self._now = {name: (max if name in MOST else sum)(one[name] for one in every) for name in own}
 
     @property
     def contacts(self):
-        return self._before[0] + self._now[0]
+        return self._total("contacts")
 
     @property
     def wall_contacts(self):
-        return self._before[1] + self._now[1]
+        return self._total("wall_contacts")
 
     @property
     def no_roots(self):
         """Contacts of the run that have the exact impulse because the variational law had no root."""
-        return self._before[2] + self._now[3]
+        return self._total("no_roots")
+
+    def _total(self, name):
+        return self._before[name] + self._now[name]
+
+    @property
+    def solved(self):
+        """What solving for steps has taken, by name: `SOLVED` and `MOST`."""
+        most = {name: max(self._before[name], self._now[name]) for name in MOST}
+        return {name: self._total(name) for name in SOLVED} | most
 
     @property
     def interval_contacts(self):
         """Contacts of both sorts since the last `begin_interval`."""
-        return self._interval[0] + sum(self._now[:2]) - sum(self._start[:2])
+        return self._interval[0] + sum(self._now[name] - self._start[name] for name in ("contacts", "wall_contacts"))
 
     @property
     def interval_virial(self):
@@ -63,14 +78,39 @@ class Tally:
 
     def saved(self):
         """Return the counters that a checkpoint keeps."""
-        names = ("contacts", "wall_contacts", "no_roots", "interval_contacts")
-        return {name: getattr(self, name) for name in names} | {
+        return {name: getattr(self, name) for name in (*CONTACTS, "interval_contacts")} | self.solved | {
             "interval_quanta": self._interval_quanta, "virial_quantum": self._engine.quantum,
         }  # fmt: skip
 
     @property
     def _interval_quanta(self):
-        return self._interval[1] + self._now[2] - self._start[2]
+        return self._interval[1] + self._now["virial"] - self._start["virial"]
+
+
+def solving(counters):
+    """Return what the run log and `hpcchain perf` say of the solution of steps, name -> number or None (none solved).
+
+    Parameters
+    ----------
+    counters : dict
+        `Tally.solved`, or a checkpoint's counters; {} is returned where a checkpoint has none of them.
+    """
+    if any(name not in counters for name in (*SOLVED, *MOST)):
+        return {}
+    return {
+        "steps_solved": counters["steps"],
+        "steps_halved": counters["halved"],
+        "iterations_per_step": mean(counters["iterations"], counters["steps"]),
+        "most_iterations": counters["most_iterations"],
+        "contact_nodes_solved": counters["nodes"],
+        "iterations_per_contact_node": mean(counters["node_iterations"], counters["nodes"]),
+        "most_iterations_of_a_contact_node": counters["most_node_iterations"],
+    }
+
+
+def mean(total, number):
+    """Return a mean, None where there is nothing to take it of."""
+    return total / number if number else None
 
 
 def restored_virial(counters, quantum):

@@ -7,7 +7,7 @@ from hpcchain.contact.impulse import approach, lane, separation, single_impulse,
 from hpcchain.contact.pair import NOISE, curve
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
-from hpcchain.propagators.molecule import load, project
+from hpcchain.propagators.molecule import iterations, load, note_iterations, project
 from hpcchain.propagators.steppers import steps_excess
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
@@ -66,6 +66,8 @@ def _bring(s, o, m, ticks, rest):
     complete_one(s, m)
     dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
     load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)
+    if dt != 0.0:
+        note_iterations(s.count, 20, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
     if s.par[LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.seg, first, s.mol[m, MOL_BEADS]):
         excess = steps_excess(s.work, o, s.mol[m, MOL_TILES], s.graph, s.mol[m, MOL_GRAPH])
         s.work[excess] = s.pace[m, 7] - kinetic_energy(s.work, o, s.mol[m, MOL_TILES])

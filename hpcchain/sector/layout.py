@@ -73,7 +73,7 @@ MOL_GRAPH = 21
 MOL_CLASS, MOL_ID, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET = range(22, 28)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
-BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER = range(7)
+BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER, ROD_STEPPER = range(8)
 OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_SCRIPT = -1, -2
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
@@ -91,8 +91,9 @@ PARAMETERS = 47
 # from their homes at most when the segment began that was open at the window's start, or at IN_SINCE if that is later,
 # and when its present one did [length].
 IN_UNTIL, IN_SINCE, IN_FAR, IN_NOW = 0, 2, 4, 5
-# In front of a kind's static table: longest segment, tolerance, whether its contacts follow paper 000's law.
-STEP_AT, TOLERANCE_AT, LAW_AT = -8, -7, -6
+# In front of a kind's static table: longest segment, tolerance, whether its contacts follow paper 000's law and their
+# times are found by bisection alone.
+STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
 LIMITS = 8
 
 MOST_TIES, MOST_MEMBERS = 16, 8
@@ -117,8 +118,10 @@ FIELDS = {
 Sector = handed("Sector", FIELDS, ("stepper",))
 
 COUNTERS = ("contacts", "wall_contacts", "segment_ends", "rescans", "relists", "roots", "searches", "grazes", "ties",
-            "orders", "segments", "failed_bead", "logged", "bead_segments", "withdrawn", "no_roots")
+            "orders", "segments", "failed_bead", "logged", "bead_segments", "withdrawn", "no_roots",
+            "halved", "steps", "iterations", "most_iterations", "nodes", "node_iterations", "most_node_iterations")
 C = {name: i for i, name in enumerate(COUNTERS)}
+SUMMED = np.array([not name.startswith("most_") for name in COUNTERS])  # the others are greatest values
 
 
 class Blueprint:
@@ -173,8 +176,7 @@ class Blueprint:
                 row[MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
             if row[MOL_SOLVER] == STEPPER:
                 solver = physics.options.get("solver", "tridiagonal")
-                bisects = physics.options.get("contact_search") == "bisection"
-                steps = step_table(solver, 1e-3 * physics.tolerance, bisects, n, molecule_bonds(topology, m))
+                steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
                 row[MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), SOLVERS[solver])
             tables += [limits(physics, row[MOL_SOLVER]), table]
@@ -190,12 +192,18 @@ def limits(physics, solver):
     values[STEP_AT] = physics.step if physics.step > 0.0 else np.inf
     values[TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
     values[LAW_AT] = solver == STEPPER and has_law(physics)
+    values[BISECTS_AT] = solver >= STEPPER and physics.options.get("contact_search") == "bisection"
     return values
 
 
 def has_law(physics):
     """Whether molecules with these constants collide by paper 000's law."""
     return physics.propagator == "variational" and physics.options.get("collision") != "exact"
+
+
+def steps_rods(physics):
+    """Whether rods of a kind with these constants move in steps; runs begun before they could fly exactly for good."""
+    return physics.propagator == "rattle" and physics.options.get("rods") == "steps"
 
 
 def solver_of(topology, m, physics):
@@ -205,7 +213,7 @@ def solver_of(topology, m, physics):
     if n == 1:
         return BALLISTIC
     if topology.rod[m]:
-        return ROD
+        return ROD_STEPPER if steps_rods(physics) else ROD
     if physics.propagator in ("variational", "rattle"):
         return STEPPER
     if n == 2:

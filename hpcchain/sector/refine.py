@@ -28,8 +28,8 @@ from hpcchain.propagators.stages import (
     stages_solve,
     stages_state,
 )
-from hpcchain.propagators.steppers import steps_bisects
 from hpcchain.sector.layout import (
+    BISECTS_AT,
     COLLOCATION,
     MOL_FIRST,
     MOL_GRAPH,
@@ -37,7 +37,6 @@ from hpcchain.sector.layout import (
     MOL_SOLVER,
     MOL_TABLE,
     MOL_TILES,
-    STEPPER,
 )
 
 EXACT = 1e-15
@@ -197,9 +196,7 @@ def _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wro
 def _bisects(solve, m):
     """Whether molecule m's contact times are to be found by bisection alone."""
     mol, table, graph, work, pace = solve
-    if mol[m, MOL_SOLVER] != STEPPER:
-        return False
-    return steps_bisects(graph, mol[m, MOL_GRAPH], mol[m, MOL_TILES], table, mol[m, MOL_TABLE])
+    return table[mol[m, MOL_TABLE] + BISECTS_AT] != 0.0
 
 
 @apart

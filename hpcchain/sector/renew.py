@@ -10,7 +10,9 @@ from hpcchain.propagators.molecule import (
     acceleration_bound,
     expand,
     expand_two,
+    iterations,
     load_start,
+    note_iterations,
     refresh,
     series_error,
     store,
@@ -43,6 +45,7 @@ from hpcchain.sector.layout import (
     NO_EVENT,
     ORIGIN,
     OWNED,
+    ROD_STEPPER,
     SEGMENT_END,
     SIZE,
     STEP_AT,
@@ -97,8 +100,11 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
     rebase(s, o, m)
     h = _asked_length(s, m, ticks, rest)
     tolerance = s.table[s.mol[m, MOL_TABLE] + TOLERANCE_AT]
-    order, h = expand(s.work, o, s.mol, m, s.graph, h, tolerance, s.stepper)
-    _write_segment(s, o, m, ticks, rest, serial, depth, order, h)
+    order, length = expand(s.work, o, s.mol, m, s.graph, h, tolerance, s.stepper)
+    if s.mol[m, MOL_SOLVER] >= COLLOCATION:
+        s.count[16] += length < h
+        note_iterations(s.count, 17, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
+    _write_segment(s, o, m, ticks, rest, serial, depth, order, length)
 
 
 @apart
@@ -125,7 +131,7 @@ def _asked_length(s, m, ticks, rest):
         return LONGEST * s.par[TICK]
     if solver == COLLOCATION:
         return s.table[limits + STEP_AT]
-    if solver == STEPPER:
+    if solver == STEPPER or solver == ROD_STEPPER:
         return to_grid(ticks, rest, s.par[TICK], s.table[limits + STEP_AT])
     h = s.pace[m, 0]
     if h <= 0.0:

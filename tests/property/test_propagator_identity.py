@@ -82,16 +82,33 @@ def test_propagators_mixed_keep_momentum_and_nearly_the_energy(tmp_path):
     assert np.abs(np.sum(mass * (after - before), axis=0)).max() < 1e-11
 
 
-def test_rods_of_50_beads_mix_with_chains(tmp_path):
+STEPS = {"name": "rattle", "step": 0.05}
+RODS = {
+    "exactly": ({"name": "taylor"}, {}, {}),
+    "in steps": (STEPS, {}, {}),
+    "in steps, by bisection": (STEPS | {"contact_search": "bisection"}, {}, {}),
+    "in steps, chains exactly": ({"name": "taylor"}, {"propagator": STEPS}, {}),
+    "in steps, chains in stages": (STEPS, {}, {"propagator": {"name": "collocation", "step": 0.05}}),
+    "in long steps": ({"name": "taylor"}, {"propagator": {"name": "rattle", "step": 5.0}}, {}),
+}
+"""How rods of 50 beads move: [propagator], and what keys rods and chains have of their own."""
+RODS_STOPPED = ("in steps", "in long steps")
+
+
+@pytest.mark.parametrize("way", RODS)
+def test_rods_of_50_beads_mix_with_chains(way, tmp_path):
     """Longer than a sector is wide: the same bits on ranks, and they have met chains."""
+    general, of_rods, of_chains = RODS[way]
+    rod = {"kind": "rod", "beads": 50, "count": 3, "bond_length": 0.4, "diameter": 0.4, "mass": [1.0, *[0.2] * 49]}
     tables = {
         "box": {"size": [21.0, 11.0, 10.0]},
         "molecule": [
-            {"kind": "rod", "beads": 50, "count": 3, "bond_length": 0.4, "diameter": 0.4, "mass": [1.0, *[0.2] * 49]},
-            {"kind": "chain", "beads": 5, "count": 40},
+            rod | of_rods,
+            {"kind": "chain", "beads": 5, "count": 40} | of_chains,
             {"kind": "monomer", "count": 60},
         ],
         "initial": {"seed": 4},
+        "propagator": general,
         "run": {"end_time": 3.0},
     }
     path = tmp_path / "in.toml"
@@ -102,3 +119,6 @@ def test_rods_of_50_beads_mix_with_chains(tmp_path):
     assert np.sum((first < 150) & (second >= 150) & (second < 350)) > 10
     require_same(one, parallel(system, 3.0, 2, shell=0.3), "rods on 2 ranks")
     require_same(one, parallel(system, 3.0, 3, times=[0.7]), "rods on 3 ranks")
+    if way in RODS_STOPPED:
+        stopped = in_stages(system, [(1.234, 2, {}), (2.05, 0, {}), (3.0, 3, {})])
+        require_same(one, stopped, "rods, stopped twice")

@@ -26,7 +26,7 @@ from hpcchain.run.control import Run
 from hpcchain.run.folder import cut_log
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.signals import Signals
-from hpcchain.run.tally import Tally
+from hpcchain.run.tally import CONTACTS, MOST, SOLVED, Tally
 from tests.unit.kernel_tools import make_system
 
 
@@ -100,7 +100,7 @@ class Counting:
     """Stands for an engine with counts that the test sets."""
 
     def __init__(self, quantum=2.0**-40):
-        self.counters = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
+        self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
         self.quantum = quantum
         self.virial = 0
 
@@ -140,14 +140,19 @@ def test_a_tally_sums_over_ranks_to_the_last_unit():
         size = 3
 
         def allgather(self, value):
-            return [value, (10, 20, 2**90, 5), (1, 2, -(2**90), 6)]
+            others = [(10, 20, 5, 2**90, 40, 3), (1, 2, 6, -(2**90), 2, 9)]
+            names = ("contacts", "wall_contacts", "no_roots", "virial", "iterations", "most_iterations")
+            return [value, *(value | dict(zip(names, other, strict=True)) for other in others)]
 
     engine = Counting(1.0)
-    engine.counters, engine.virial = {"contacts": 100, "wall_contacts": 200, "no_roots": 7}, 3
+    engine.counters |= {"contacts": 100, "wall_contacts": 200, "no_roots": 7, "iterations": 8, "most_iterations": 4}
+    engine.virial = 3
     tally = Tally(engine, {}, Three())
     tally.gather()
     assert (tally.contacts, tally.wall_contacts, tally.interval_contacts) == (111, 222, 333)
     assert tally.no_roots == 18
+    assert tally.solved["iterations"] == 50 and tally.solved["most_iterations"] == 9
+    assert Tally(engine, {"iterations": 7, "most_iterations": 11}, Single()).solved["most_iterations"] == 11
     assert tally.interval_virial == 3.0 and tally.saved()["interval_quanta"] == 3
 
 

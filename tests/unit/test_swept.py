@@ -90,7 +90,8 @@ def test_a_graze_between_single_beads_is_looked_at(offset, late):
     none = np.empty((0, 2), dtype=np.int64)
     still = (none, point[None], np.zeros((1, 3)), np.ones(1))
     passing = (none, point[None] + [[-1.7, offset, 0.0]], np.array([[1.0, 0.0, 0.0]]), np.ones(1))
-    others = [(chain_bonds(2), np.array([[-4.0, k, 3.0], [-3.0, k, 3.0]]), np.zeros((2, 3)), np.ones(2)) for k in (-2, 2)]
+    pairs = [np.array([[-4.0, y, 3.0], [-3.0, y, 3.0]]) for y in (-2.0, 2.0)]
+    others = [(chain_bonds(2), pair, np.zeros((2, 3)), np.ones(2)) for pair in pairs]
     system = make_system([still, passing, *others], [10.0] * 3, (PERIODIC,) * 3)
     engine = Engine(system, shell=1.0)
     engine.advance(late)
