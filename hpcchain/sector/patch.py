@@ -21,6 +21,7 @@ from hpcchain.sector.layout import (
     BOOK_WINDOWED,
     BOOK_WITHDRAWN,
     EVENT_COLUMNS,
+    EVENT_MEMBERS,
     FULL_GHOST,
     GHOST,
     LOG_COLUMNS,
@@ -49,8 +50,9 @@ from hpcchain.sector.window import finish_window, strayed, undo_window
 
 EVENTS = 1024
 BATCH = 20000
-# Contacts in a window beyond which it is taken back and shortened: ghosts carried into others may rattle on and on.
-MOST_EVENTS, EVENTS_PER_MOLECULE = 4096, 64
+# Contacts of one molecule in a window beyond which it is taken back and shortened: ghosts carried into others may
+# rattle on and on. A sound window has less than one of a molecule on average.
+MOST_EVENTS, EVENTS_PER_BEAD = 128, 16
 WANTED = 1024
 ENTRIES = 4
 VACANCY = 8
@@ -219,7 +221,7 @@ class Patch(Engine):
         ------
         WindowBroken
         """
-        most = MOST_EVENTS + EVENTS_PER_MOLECULE * len(self.order) if np.any(self.sorts == GHOST) else np.inf
+        guessing = bool(np.any(self.sorts == GHOST))
         budget = BATCH * (10 + len(self.order))  # events of all kinds; far more than any sound window takes
         while True:
             budget -= self.batch.size
@@ -234,7 +236,7 @@ class Patch(Engine):
                 status = loop.NOT_A_NUMBER
             if status == loop.REACHED:
                 return
-            if budget < 0 or self.sector.book[BOOK_EVENT] > most:
+            if budget < 0 or (guessing and self._rattles()):
                 raise WindowBroken(loop.STUCK)
             if status == loop.LOG_FULL:
                 self._more_log()
@@ -242,6 +244,16 @@ class Patch(Engine):
                 self._make_room()
             elif status != loop.PAUSED:
                 raise WindowBroken(status)
+
+    def _rattles(self):
+        """Return whether a molecule has had more contacts since the window's start than any sound window has."""
+        s = self.sector
+        events = s.event[1 : s.book[BOOK_EVENT] + 1]
+        if len(events) <= MOST_EVENTS:
+            return False
+        members = events[:, EVENT_MEMBERS : EVENT_MEMBERS + MOST_MEMBERS]
+        contacts = np.bincount(members[np.arange(MOST_MEMBERS) < events[:, :1]], minlength=len(s.mol))
+        return bool(np.any(contacts > MOST_EVENTS + EVENTS_PER_BEAD * s.mol[: len(contacts), MOL_BEADS]))
 
     def _more_log(self):
         log = np.zeros((2 * len(self.sector.log) + MOST_TIES, LOG_COLUMNS))
