@@ -1,8 +1,8 @@
 """A first look at a bead's neighbours: sixteen bytes tell where each may be during its segment (NUMERICS 9, item 3).
 
 They are the place that straight flight would have brought it to in half its segment, in 32-bit fractions of the box,
-whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there. Whoever
-is too far by this is too far; all others are looked at exactly, so this leaves no trace.
+whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there.
+Whoever is too far by this is too far; all others are looked at exactly, so this leaves no trace.
 
 Single beads fly far and straight: of these, thirty-two bytes tell the way, in single precision.
 """
