@@ -77,28 +77,73 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     DataError
         On every rank, when the file cannot be written; an earlier file of this name is then untouched.
     """
-    topology, state = system.topology, system.state
-    provenance = provenance or collect(comm)
     _refuse_impossible_time(path, time, comm)
-    arrays = {name: np.asarray(getattr(state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
-    arrays = rows.in_order(comm, topology.beads, ids, arrays)
+    beads = system.topology.beads
+    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
+    arrays = rows.in_order(comm, beads, ids, arrays)
+    first = rows.slab(beads, comm)[0]
+
+    def held(low, high):
+        return {name: array[low - first : high - first] for name, array in arrays.items()}
+
+    values = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
+    _write(path, comm, system, held, time, config_toml, values)
+
+
+def write_start(path, comm, system, state_of, config_toml, blocks):
+    """Write the file of a start at time 0 of which no rank has more beads at a time than it is asked for; collective.
+
+    Parameters
+    ----------
+    path : path
+    comm : communicator or None
+    system : System
+        Without a state; its topology is a Composition.
+    state_of : function of (int, int)
+        Returns the State of beads low ... high - 1, of `blocks` blocks of 4096 at most, maybe of none; all ranks ask
+        equally often, so that it may be collective.
+    config_toml : str
+    blocks : int
+
+    Raises
+    ------
+    DataError
+        On every rank, when the file cannot be written; an earlier file of this name is then untouched.
+    """
+    def made(low, high):
+        state = state_of(low, high)
+        return {name: getattr(state, name) for name in STATE}
+
+    values = {"counters": {}, "perf": {}, "provenance": collect(comm)}
+    _write(path, comm, system, made, 0.0, config_toml, values, blocks)
+
+
+def _write(path, comm, system, state_of, time, config_toml, values, blocks=None):
+    """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
+    topology = system.topology
     with files.writing(path, "checkpoint", comm) as file:
-        for name, part in arrays.items():
-            _put_summed(file, f"state/{name}", topology.beads, part, comm)
-        for name, (kind, _) in TOPOLOGY.items():
-            if name in OPTIONAL and not _in_use(topology, name):
-                continue
-            count = topology.count(name)
-            part = np.asarray(topology.rows(name, *rows.slab(count, comm)), stored_type(kind))
-            _put_summed(file, f"topology/{name}", count, part, comm)
+        _put_tables(file, "state", STATE, topology.beads, state_of, comm, blocks)
+        for name, rule in TOPOLOGY.items():
+            if name not in OPTIONAL or _in_use(topology, name):
+                _put_tables(file, "topology", {name: rule}, topology.count(name),
+                            lambda low, high, name=name: {name: topology.rows(name, low, high)}, comm, blocks)
         for name, kind in (("size", np.float64), ("origin", np.float64), ("boundary", np.int8)):
             rows.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         rows.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
-        values = {"names": list(topology.names), "physics": _constants(system.physics), "counters": counters,
-                  "perf": perf or {}, "provenance": provenance}
-        for name, value in values.items():
+        for name, value in ({"names": list(topology.names), "physics": _constants(system.physics)} | values).items():
             files.put_json(file, name, value, comm)
+
+
+def _put_tables(file, group, tables, count, rows_of, comm, blocks):
+    """Write tables of a group, as `rows.put_summed` does, in the types that they have in the file."""
+    types = {name: stored_type(kind) for name, (kind, _) in tables.items()}
+
+    def named(low, high):
+        return {f"{group}/{name}": np.asarray(part, types[name]) for name, part in rows_of(low, high).items()}
+
+    stored = {f"{group}/{name}": (types[name], columns) for name, (_, columns) in tables.items()}
+    rows.put_summed(file, stored, count, named, comm, blocks)
 
 
 def read_checkpoint(path, comm=None, ids=None):
@@ -204,11 +249,6 @@ def _in_use(topology, name):
 def _refuse_impossible_time(path, time, comm):
     wrong = not (math.isfinite(time) and time >= 0.0)
     agree(comm, DataError(f"{path}: a checkpoint at time {time} cannot be written") if wrong else None)
-
-
-def _put_summed(file, name, count, part, comm):
-    rows.put_slab(file, name, count, part, comm)
-    rows.put(file, f"checksum/{name}", rows.all_block_sums(part, comm), comm)
 
 
 def _get_slab(file, name, kind, columns, count, comm):
