@@ -28,10 +28,13 @@ def table(name, kind, molecules, **keys):
             "velocities": [[0.0] * 3] * len(rows), **keys}  # fmt: skip
 
 
-def mixed(boundary=("periodic",) * 3, **sections):
-    """Return the input of a box of chains, a ring, single beads and a rod; some touch, some lie across a side."""
+def mixed(boundary=("periodic",) * 3, pitch=1.0, **sections):
+    """Return the input of a box of chains, a ring, single beads and a rod; some lie across a side.
+
+    Single beads stand on a square lattice of this pitch; they touch where it is 1.
+    """
     chains = [straight(4, (6.0, 1.0 + 2.0 * k, 0.5 + 0.1 * k), (0.6, 0.0, 0.8)) for k in range(3)]
-    single = [(0.7 + x, 0.7 + y, 5.0) for x in range(3) for y in range(3)]
+    single = [(0.7 + pitch * x, 0.7 + pitch * y, 5.0) for x in range(3) for y in range(3)]
     return {
         "box": {"size": list(SIZE), "origin": [-3.0, 0.1, 0.0], "boundary": list(boundary)},
         "molecule": [
