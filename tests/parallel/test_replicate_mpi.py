@@ -36,6 +36,7 @@ SOURCES = {
     "file": mixed() | FILE | {"molecule": []},
     "grow": mixed_input(initial={"temperature": 1.7}),
     "longer": longer("rod"),
+    "apart": mixed(pitch=1.02),
 }
 
 
@@ -97,7 +98,7 @@ def test_a_source_in_a_file_is_read_in_parts(comm, place):
 
 
 def test_a_run_of_copies_is_that_of_one_rank(comm, place):
-    large = simulation.replicate(place / "explicit.toml", place / "run.h5", NUMBERS, comm=comm)
+    large = simulation.replicate(place / "apart.toml", place / "run.h5", NUMBERS, comm=comm)
     if comm.rank == 0:
         (place / "large.toml").write_text(large.to_toml())
     comm.barrier()
