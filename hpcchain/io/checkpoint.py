@@ -5,7 +5,7 @@ written: the seal finds damage to the file, the checksums a write that went wron
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from hpcchain.io.collective import agree, gathered, is_parallel
 from hpcchain.io.provenance import collect
 from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
+
+OUTLINED = 64
+"""Blocks of rows that `read_outline` looks at together."""
 
 
 @dataclass
@@ -198,6 +201,31 @@ def read_part(path, comm):
     return found
 
 
+def read_outline(path):
+    """Read a checkpoint or start file but for the states of its beads, in memory that does not follow their number.
+
+    Returns
+    -------
+    Checkpoint
+        Its system has a Composition, and the state of no bead.
+
+    Raises
+    ------
+    DataError
+        As `read_checkpoint`, or when molecules of one kind are not alike; the states are checked, too.
+    """
+    with files.reading(path, "checkpoint") as file:
+        composition = _read_composition(file, None, OUTLINED)
+        none = State.at_rest_clock(np.empty((0, 3)), np.empty((0, 3)))
+        found = _read_rest(file, composition, none, None, None)
+        for name, rule in STATE.items():
+            for _, part in _get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED):
+                problem = part_problem(replace(found.system, state=replace(none, **{name: part})), found.time)
+                if problem:
+                    raise wrong_contents(path, problem)
+    return found
+
+
 def _state_slabs(file, beads, comm):
     return {name: _get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
 
@@ -253,25 +281,30 @@ def _refuse_impossible_time(path, time, comm):
 
 def _get_slab(file, name, kind, columns, count, comm):
     """Return this rank's slab of a table after checking its type, shape and block checksums."""
-    dataset = files.dataset_of(file, name)
+    ((_, part),) = _get_stretches(file, name, kind, columns, count, comm)
+    return part
+
+
+def _get_stretches(file, name, kind, columns, count, comm, blocks=None):
+    """Yield the first row and the rows of each of the stretches of this rank's slab of a table; see `_get_slab`."""
+    dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
     check_table(dataset, kind, columns, count)
-    low, high = rows.slab(len(dataset), comm)
-    part = rows.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
-    stored = files.get(file, f"checksum/{name}", comm)
-    mine = stored[low // rows.BLOCK : -(-high // rows.BLOCK)] if high > low else stored[:0]
-    same = np.array_equal(rows.block_sums(part), mine)
-    agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
-    return part.astype(bool) if kind is np.bool_ else part
+    for low, high in rows.stretches(len(dataset), comm, blocks):
+        part = rows.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
+        found = rows.block_sums(part)
+        same = np.array_equal(found, rows.read_at(sums, (low // rows.BLOCK,), found.shape, comm))
+        agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
+        yield low, part.astype(bool) if kind is np.bool_ else part
 
 
 def _read_topology(file, comm):
     tables = {}
-    for name, slab in _topology_slabs(file, comm):
-        tables |= rows.everywhere(comm, {name: slab})
+    for name, rule in _tables_in(file):
+        tables |= rows.everywhere(comm, {name: _get_slab(file, f"topology/{name}", *rule, None, comm)})
     return Topology(names=tuple(files.get_json(file, "names", comm)), **tables)
 
 
-def _read_composition(file, comm):
+def _read_composition(file, comm, blocks=None):
     """Return the Composition of a file's molecules; each rank compares its slabs of the tables with it.
 
     Raises
@@ -280,11 +313,11 @@ def _read_composition(file, comm):
         On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
-    slabs = _topology_slabs(file, comm)
-    (_, kind), low = next(slabs), rows.slab(len(tables["kind"]), comm)[0]
-    starts = np.flatnonzero(np.diff(kind, prepend=-1))
-    every = gathered(comm, (low + starts, kind[starts]))
-    runs = [np.concatenate([pair[k] for pair in every]) for k in (0, 1)]
+    runs = []
+    for low, kind in _get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
+        starts = np.flatnonzero(np.diff(kind, prepend=-1))
+        runs.append((low + starts, kind[starts]))
+    runs = [np.concatenate([pair[k] for part in gathered(comm, runs) for pair in part]) for k in (0, 1)]
 
     def rows_of(name, first, count):
         table = tables[name]
@@ -292,11 +325,11 @@ def _read_composition(file, comm):
 
     names = tuple(files.get_json(file, "names", comm))
     found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
-    for name, part in slabs:
-        low, high = rows.slab(len(tables[name]), comm)
-        fits = found is not None and len(tables[name]) == found.count(name)
-        if not fits or not np.array_equal(part, found.rows(name, low, high)):
-            found = None  # and on with reading, which is collective
+    for name, rule in _tables_in(file):
+        for low, part in _get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
+            fits = found is not None and len(tables[name]) == found.count(name)
+            if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
+                found = None  # and on with reading, which is collective
     problem = "molecules of one kind are not alike, or their beads or bonds do not add up"
     agree(comm, None if found is not None else wrong_contents(file.filename, problem))
     return found
@@ -305,12 +338,6 @@ def _read_composition(file, comm):
 def _tables_in(file):
     """Return the names and types of the tables of molecules, bonds and beads that a file has."""
     return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
-
-
-def _topology_slabs(file, comm):
-    """Yield the name and this rank's slab of each table of molecules, bonds and beads that a file has."""
-    for name, (kind, columns) in _tables_in(file):
-        yield name, _get_slab(file, f"topology/{name}", kind, columns, None, comm)
 
 
 def _wanted(comm, count, ids, slabs):
