@@ -121,10 +121,12 @@ def test_what_cannot_be_is_refused_on_all_ranks(comm, place, name, words, error,
     assert not list(place.glob("no.h5*"))
 
 
-@pytest.mark.parametrize("after", [0, 3, 10])
-def test_one_rank_told_to_stop_stops_all(comm, place, blocks, after):
+@pytest.mark.parametrize(("looks", "more"), [(0, 0), (1, -1), (1, 1)])
+def test_one_rank_told_to_stop_stops_all(comm, place, blocks, looks, more):
+    """At once, while sums are taken, while the file is written."""
     config = load_config(place / "explicit.toml")
     large, system = enlarged(config, NUMBERS, place / "no.h5"), build_system(config)
+    after = looks * len(list(rows.stretches(large.beads, comm.mpi, replicate.BLOCKS))) + more
     calls = []
 
     def pause():
