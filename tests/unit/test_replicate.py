@@ -11,6 +11,7 @@ from run_folders import write_input
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
+from hpcchain.errors import ConfigError
 from hpcchain.io import rows
 from hpcchain.io.checkpoint import read_checkpoint
 from hpcchain.io.compare import compare
@@ -175,6 +176,16 @@ def test_a_source_that_is_damaged_foreign_missing_or_of_another_box(capsys, fold
     write_input(folder / "file.toml", tables | ({"box": {"size": [9.0, 9.0, 9.0]}} if code == 78 else {}))
     _, said = build(capsys, folder, "--replicate", "2", "2", "2", source="file.toml", code=code)
     assert "one.h5" in said and said.count("\n") == 1 and not (folder / "start.h5").exists()
+
+
+def test_what_overlaps_is_refused(folder):
+    """A source that comes from elsewhere: inputs and start files are looked through before."""
+    system = build_system(load_config(folder / "in.toml"))
+    system.state.position[20] -= [0.0, 0.2, 0.0]
+    large = enlarged(load_config(folder / "in.toml"), (2, 1, 1), folder / "start.h5")
+    with pytest.raises(ConfigError, match="beads 19 and 20 overlap"):
+        replicate.write_copies(folder / "start.h5", large, system, (2, 1, 1), Single())
+    assert [path.name for path in folder.iterdir()] == ["in.toml"]
 
 
 def test_a_stop_leaves_nothing(folder):
