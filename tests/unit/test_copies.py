@@ -103,13 +103,14 @@ def test_velocities_have_the_temperature_and_no_momentum(system, numbers):
     assert np.all(state.ticks == 0.0) and np.all(state.depth == -1) and not state.image.any()
 
 
-def test_copies_do_not_move_alike(tmp_path):
-    """The correlation of two copies' velocities is that of as many random numbers."""
+def test_copies_do_not_move_alike(tmp_path, monkeypatch):
+    """The correlation of two copies' velocities is that of as many random numbers; each copy is a unit."""
+    monkeypatch.setattr(module, "UNIT", 9)
     system = one_copy(tmp_path, mixed())
     copies = copies_of(system, (6, 6, 6))
     found, beads = thermal(copies)
     single = found.state(0, beads).velocity[copies.composition.first_bead[2] : copies.composition.first_bead[3]]
-    copy = single.reshape(216, 27) * np.sqrt(3.0 / 1.7)
+    copy = single.reshape(216, 27) * np.sqrt(3.0 / 1.7)  # single beads of mass 3, nine in each
     assert copy.var() == pytest.approx(1.0, abs=5.0 * math.sqrt(2.0 / copy.size))
     assert abs(np.mean(copy[1:] * copy[:-1])) < 5.0 / math.sqrt(copy.size)
 
