@@ -5,6 +5,7 @@ A *unit*, so many molecules of one kind that they have about `UNIT` beads, is al
 is the same whoever makes it, and no bit of a bead depends on how beads are shared out among ranks or cut into chunks.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,7 +55,7 @@ class Copies:
         self._members = [np.flatnonzero(one.class_of(np.arange(one.molecules)) == kind)
                          for kind in range(one.examples.molecules)]  # fmt: skip
         self._groups = groups_of(one.examples)
-        self.count = int(np.prod(numbers))
+        self.count = math.prod(numbers)
         self.box = replace(box, size=box.size * np.array(numbers))
         self.composition = copied(one, self.count)
 
@@ -65,7 +66,7 @@ class Copies:
             size = len(group.mass)
             each, total = max(1, UNIT // size), len(self._members[kind]) * self.count
             begin, end = (min(max(bead, first[kind]), first[kind + 1]) - first[kind] for bead in (low, high))
-            for number in range(begin // (each * size), -(-end // (each * size))):
+            for number in range(begin // (each * size), -(-end // (each * size))) if begin < end else ():
                 molecule = number * each
                 yield Unit(kind, molecule, min(molecule + each, total), first[kind] + molecule * size)
 

@@ -1,5 +1,7 @@
 """Starts of many copies of a small one, of which each rank makes and writes an even part, some blocks at a time."""
 
+import math
+
 import numpy as np
 
 from hpcchain.config.schema import MOST_BEADS
@@ -52,6 +54,7 @@ def write_copies(path, config, system, numbers, comm, pause=None):
         go_on()
         return thermal.state(low, high)
 
+    require_few(config, system.topology.beads * math.prod(numbers))
     copies = Copies(system.box, system.topology, whole_positions(system, comm), numbers)
     require_digits(config, copies)
     thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
@@ -68,12 +71,16 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
 
 
-def require_digits(config, copies, projected=0.0):
-    """Return `Copies.taken`, or raise ConfigError for too many beads, or too few digits for their places."""
-    beads, taken = copies.composition.beads, copies.taken(projected)
+def require_few(config, beads):
+    """Raise ConfigError for more beads than there may be."""
     if beads > MOST_BEADS:
         raise ConfigError(f"{config.source}: --replicate: {beads} beads in all are more than {MOST_BEADS}; give fewer "
                           "copies")
+
+
+def require_digits(config, copies, projected=0.0):
+    """Return `Copies.taken`, or raise ConfigError for a box in which places have too few digits."""
+    taken = copies.taken(projected)
     if taken >= TOLERANCE:
         raise ConfigError(f"{config.source}: --replicate: the box would be so long, {list(config.box.size)}, that "
                           f"rounding moves beads by {taken:.2g} of their diameter; give fewer copies along an axis")

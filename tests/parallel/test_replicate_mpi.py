@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from copied import longer, mixed
 from mixtures import mixed_input
-from run_folders import difference, write_input
+from run_folders import difference, run_here, write_input
 
 from hpcchain import simulation
 from hpcchain.config import load_config
@@ -20,6 +20,7 @@ from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, DataError, UsageError
 from hpcchain.io import rows
 from hpcchain.io.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint_store import list_checkpoints
 from hpcchain.io.compare import compare
 from hpcchain.model import copies
 from hpcchain.model.start import build_system
@@ -53,6 +54,9 @@ def place(comm):
         for name, tables in SOURCES.items():
             write_input(folder / f"{name}.toml", tables)
         assert simulation.build(folder / "explicit.toml", folder / "one.h5", comm=Single()) == EXIT_DONE
+        (_, last), *_ = list_checkpoints(run_here(folder / "apart.toml", folder / "run") / "checkpoints")
+        initial = FILE["initial"] | {"file": str(last)}
+        write_input(folder / "checkpoint.toml", SOURCES["file"] | {"initial": initial})
     comm.barrier()
     yield folder
     comm.barrier()
@@ -94,6 +98,14 @@ def test_a_source_in_a_file_is_read_in_parts(comm, place):
     simulation.replicate(place / "explicit.toml", place / "at-once.h5", NUMBERS, comm=comm)
     if comm.rank == 0:
         assert compare(place / "of-file.h5", place / "at-once.h5") is None
+    comm.barrier()
+
+
+def test_a_runs_checkpoint_is_a_source(comm, place):
+    simulation.replicate(place / "checkpoint.toml", place / "of-run.h5", NUMBERS, comm=comm)
+    if comm.rank == 0:
+        simulation.replicate(place / "checkpoint.toml", place / "of-run-one.h5", NUMBERS, comm=Single())
+        assert compare(place / "of-run.h5", place / "of-run-one.h5") is None
     comm.barrier()
 
 

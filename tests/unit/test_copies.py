@@ -131,6 +131,11 @@ def test_no_bit_depends_on_how_beads_are_cut(tmp_path, monkeypatch):
         assert np.array_equal(state.position, expected.position[low:high])
         assert np.array_equal(state.velocity, expected.velocity[low:high])
     assert len(other.state(7, 7).position) == 0
+    units = list(copies.units(0, beads))
+    assert [unit.bead for unit in units] == sorted({unit.bead for unit in units})
+    for low, high in pieces:  # those that are needed, and no others
+        found = [unit for unit in units if unit.bead < high and low < unit.bead + copies.positions(unit).size // 3]
+        assert list(copies.units(low, high)) == found
 
 
 def test_beads_that_are_too_close_are_found_in_one_copy(tmp_path):

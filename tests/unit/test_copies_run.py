@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
-from copied import longer, mixed
+from copied import SIZE, longer, mixed
 from identity import parallel, require_same, serial
-from run_folders import write_input
+from run_folders import run_here, write_input
 from whole import frame_of
 
 from hpcchain import simulation
+from hpcchain.io.checkpoint_store import list_checkpoints
+from hpcchain.io.trajectory import open_trajectory
+from hpcchain.model.constraints import degrees_of_freedom
 from hpcchain.model.overlap import bead_overlap
 from hpcchain.model.velocities import kinetic_energy
 from hpcchain.parallel.comm import Single
@@ -39,6 +42,22 @@ def test_energy_and_room_are_kept(tmp_path, tables, end, origin):
         assert np.abs(system.topology.mass @ velocity).max() < 1e-12
         assert bead_overlap(system.box, system.topology, position + image * system.box.size, 1e-10) is None
     assert engine.counters["contacts"] > 20
+
+
+def test_a_runs_checkpoint_is_copied(tmp_path):
+    """Its beads are taken where they are at its time, with the velocities of a new start."""
+    write_input(tmp_path / "in.toml", mixed())
+    run_here(tmp_path / "in.toml", tmp_path / "out")
+    (_, path), *_ = list_checkpoints(tmp_path / "out" / "checkpoints")
+    again = mixed(initial={"method": "file", "file": str(path), "temperature": 3.0}) | {"molecule": []}
+    with open_trajectory(tmp_path / "out" / "trajectory.h5") as found:
+        last, _, _ = found.frame(len(found) - 1)
+    system = copied(tmp_path, again, (1, 1, 2))
+    chains = system.state.position[:24].reshape(2, 12, 3)
+    assert np.abs(chains - last[:12] - np.multiply.outer([0.0, 1.0], [0.0, 0.0, SIZE[2]])[:, None]).max() < 1e-12
+    freedom = degrees_of_freedom(system.topology, system.state.position)
+    assert 2.0 * kinetic_energy(system.topology, system.state.velocity) == pytest.approx(3.0 * freedom, rel=1e-14)
+    Engine(system).advance(END)
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
