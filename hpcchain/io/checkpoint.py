@@ -5,7 +5,7 @@ written: the seal finds damage to the file, the checksums a write that went wron
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from hpcchain.io.collective import agree, gathered, is_parallel
 from hpcchain.io.provenance import collect
 from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
+
+OUTLINED = 64
+"""Blocks of rows that `read_outline` looks at together."""
 
 
 @dataclass
@@ -77,28 +80,73 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     DataError
         On every rank, when the file cannot be written; an earlier file of this name is then untouched.
     """
-    topology, state = system.topology, system.state
-    provenance = provenance or collect(comm)
     _refuse_impossible_time(path, time, comm)
-    arrays = {name: np.asarray(getattr(state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
-    arrays = rows.in_order(comm, topology.beads, ids, arrays)
+    beads = system.topology.beads
+    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
+    arrays = rows.in_order(comm, beads, ids, arrays)
+    first = rows.slab(beads, comm)[0]
+
+    def held(low, high):
+        return {name: array[low - first : high - first] for name, array in arrays.items()}
+
+    values = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
+    _write(path, comm, system, held, time, config_toml, values)
+
+
+def write_start(path, comm, system, state_of, config_toml, blocks):
+    """Write the file of a start at time 0 of which no rank has more beads at a time than it is asked for; collective.
+
+    Parameters
+    ----------
+    path : path
+    comm : communicator or None
+    system : System
+        Without a state; its topology is a Composition.
+    state_of : function of (int, int)
+        Returns the State of beads low ... high - 1, of `blocks` blocks of 4096 at most, maybe of none; all ranks ask
+        equally often, so that it may be collective.
+    config_toml : str
+    blocks : int
+
+    Raises
+    ------
+    DataError
+        On every rank, when the file cannot be written; an earlier file of this name is then untouched.
+    """
+    def made(low, high):
+        state = state_of(low, high)
+        return {name: getattr(state, name) for name in STATE}
+
+    values = {"counters": {}, "perf": {}, "provenance": collect(comm)}
+    _write(path, comm, system, made, 0.0, config_toml, values, blocks)
+
+
+def _write(path, comm, system, state_of, time, config_toml, values, blocks=None):
+    """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
+    topology = system.topology
     with files.writing(path, "checkpoint", comm) as file:
-        for name, part in arrays.items():
-            _put_summed(file, f"state/{name}", topology.beads, part, comm)
-        for name, (kind, _) in TOPOLOGY.items():
-            if name in OPTIONAL and not _in_use(topology, name):
-                continue
-            count = topology.count(name)
-            part = np.asarray(topology.rows(name, *rows.slab(count, comm)), stored_type(kind))
-            _put_summed(file, f"topology/{name}", count, part, comm)
+        _put_tables(file, "state", STATE, topology.beads, state_of, comm, blocks)
+        for name, rule in TOPOLOGY.items():
+            if name not in OPTIONAL or _in_use(topology, name):
+                _put_tables(file, "topology", {name: rule}, topology.count(name),
+                            lambda low, high, name=name: {name: topology.rows(name, low, high)}, comm, blocks)
         for name, kind in (("size", np.float64), ("origin", np.float64), ("boundary", np.int8)):
             rows.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         rows.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
-        values = {"names": list(topology.names), "physics": _constants(system.physics), "counters": counters,
-                  "perf": perf or {}, "provenance": provenance}
-        for name, value in values.items():
+        for name, value in ({"names": list(topology.names), "physics": _constants(system.physics)} | values).items():
             files.put_json(file, name, value, comm)
+
+
+def _put_tables(file, group, tables, count, rows_of, comm, blocks):
+    """Write tables of a group, as `rows.put_summed` does, in the types that they have in the file."""
+    types = {name: stored_type(kind) for name, (kind, _) in tables.items()}
+
+    def named(low, high):
+        return {f"{group}/{name}": np.asarray(part, types[name]) for name, part in rows_of(low, high).items()}
+
+    stored = {f"{group}/{name}": (types[name], columns) for name, (_, columns) in tables.items()}
+    rows.put_summed(file, stored, count, named, comm, blocks)
 
 
 def read_checkpoint(path, comm=None, ids=None):
@@ -150,6 +198,31 @@ def read_part(path, comm):
         found = _read_rest(file, composition, state, names, comm)
         problem = part_problem(found.system, found.time)
         agree(comm, wrong_contents(path, problem) if problem else None)
+    return found
+
+
+def read_outline(path):
+    """Read a checkpoint or start file but for the states of its beads, in memory that does not follow their number.
+
+    Returns
+    -------
+    Checkpoint
+        Its system has a Composition, and the state of no bead.
+
+    Raises
+    ------
+    DataError
+        As `read_checkpoint`, or when molecules of one kind are not alike; the states are checked, too.
+    """
+    with files.reading(path, "checkpoint") as file:
+        composition = _read_composition(file, None, OUTLINED)
+        none = State.at_rest_clock(np.empty((0, 3)), np.empty((0, 3)))
+        found = _read_rest(file, composition, none, None, None)
+        for name, rule in STATE.items():
+            for _, part in _get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED):
+                problem = part_problem(replace(found.system, state=replace(none, **{name: part})), found.time)
+                if problem:
+                    raise wrong_contents(path, problem)
     return found
 
 
@@ -206,32 +279,32 @@ def _refuse_impossible_time(path, time, comm):
     agree(comm, DataError(f"{path}: a checkpoint at time {time} cannot be written") if wrong else None)
 
 
-def _put_summed(file, name, count, part, comm):
-    rows.put_slab(file, name, count, part, comm)
-    rows.put(file, f"checksum/{name}", rows.all_block_sums(part, comm), comm)
-
-
 def _get_slab(file, name, kind, columns, count, comm):
     """Return this rank's slab of a table after checking its type, shape and block checksums."""
-    dataset = files.dataset_of(file, name)
+    ((_, part),) = _get_stretches(file, name, kind, columns, count, comm)
+    return part
+
+
+def _get_stretches(file, name, kind, columns, count, comm, blocks=None):
+    """Yield the first row and the rows of each of the stretches of this rank's slab of a table; see `_get_slab`."""
+    dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
     check_table(dataset, kind, columns, count)
-    low, high = rows.slab(len(dataset), comm)
-    part = rows.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
-    stored = files.get(file, f"checksum/{name}", comm)
-    mine = stored[low // rows.BLOCK : -(-high // rows.BLOCK)] if high > low else stored[:0]
-    same = np.array_equal(rows.block_sums(part), mine)
-    agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
-    return part.astype(bool) if kind is np.bool_ else part
+    for low, high in rows.stretches(len(dataset), comm, blocks):
+        part = rows.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
+        found = rows.block_sums(part)
+        same = np.array_equal(found, rows.read_at(sums, (low // rows.BLOCK,), found.shape, comm))
+        agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
+        yield low, part.astype(bool) if kind is np.bool_ else part
 
 
 def _read_topology(file, comm):
     tables = {}
-    for name, slab in _topology_slabs(file, comm):
-        tables |= rows.everywhere(comm, {name: slab})
+    for name, rule in _tables_in(file):
+        tables |= rows.everywhere(comm, {name: _get_slab(file, f"topology/{name}", *rule, None, comm)})
     return Topology(names=tuple(files.get_json(file, "names", comm)), **tables)
 
 
-def _read_composition(file, comm):
+def _read_composition(file, comm, blocks=None):
     """Return the Composition of a file's molecules; each rank compares its slabs of the tables with it.
 
     Raises
@@ -240,11 +313,11 @@ def _read_composition(file, comm):
         On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
-    slabs = _topology_slabs(file, comm)
-    (_, kind), low = next(slabs), rows.slab(len(tables["kind"]), comm)[0]
-    starts = np.flatnonzero(np.diff(kind, prepend=-1))
-    every = gathered(comm, (low + starts, kind[starts]))
-    runs = [np.concatenate([pair[k] for pair in every]) for k in (0, 1)]
+    runs = []
+    for low, kind in _get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
+        starts = np.flatnonzero(np.diff(kind, prepend=-1))
+        runs.append((low + starts, kind[starts]))
+    runs = [np.concatenate([pair[k] for part in gathered(comm, runs) for pair in part]) for k in (0, 1)]
 
     def rows_of(name, first, count):
         table = tables[name]
@@ -252,11 +325,11 @@ def _read_composition(file, comm):
 
     names = tuple(files.get_json(file, "names", comm))
     found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
-    for name, part in slabs:
-        low, high = rows.slab(len(tables[name]), comm)
-        fits = found is not None and len(tables[name]) == found.count(name)
-        if not fits or not np.array_equal(part, found.rows(name, low, high)):
-            found = None  # and on with reading, which is collective
+    for name, rule in _tables_in(file):
+        for low, part in _get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
+            fits = found is not None and len(tables[name]) == found.count(name)
+            if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
+                found = None  # and on with reading, which is collective
     problem = "molecules of one kind are not alike, or their beads or bonds do not add up"
     agree(comm, None if found is not None else wrong_contents(file.filename, problem))
     return found
@@ -265,12 +338,6 @@ def _read_composition(file, comm):
 def _tables_in(file):
     """Return the names and types of the tables of molecules, bonds and beads that a file has."""
     return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
-
-
-def _topology_slabs(file, comm):
-    """Yield the name and this rank's slab of each table of molecules, bonds and beads that a file has."""
-    for name, (kind, columns) in _tables_in(file):
-        yield name, _get_slab(file, f"topology/{name}", kind, columns, None, comm)
 
 
 def _wanted(comm, count, ids, slabs):

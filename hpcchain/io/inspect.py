@@ -3,7 +3,7 @@
 import os
 
 from hpcchain.io import files
-from hpcchain.io.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint import read_outline
 from hpcchain.io.observables import names_in
 from hpcchain.io.parts import read_head
 from hpcchain.io.trajectory import open_trajectory
@@ -36,24 +36,24 @@ def info(path):
 
 
 def _checkpoint(path):
-    found = read_checkpoint(path)
-    topology, box = found.system.topology, found.system.box
+    found = read_outline(path)
+    composition, box = found.system.topology, found.system.box
     boundary = " ".join(BOUNDARIES[int(kind)] for kind in box.boundary)
     facts = {
         "time": repr(found.time),
         "box": f"{_numbers(box.size)} from {_numbers(box.origin)}, {boundary}",
-        "beads": topology.beads,
-        "bonds": len(topology.bonds),
-        "molecules": f"{topology.molecules} ({_kinds(topology)})",
-        "propagator": _propagators(topology, found.system.physics),
+        "beads": composition.beads,
+        "bonds": composition.count("bonds"),
+        "molecules": f"{composition.molecules} ({_kinds(composition)})",
+        "propagator": _propagators(composition, found.system.physics),
     }
     facts |= {f"total {name}": value for name, value in sorted(found.counters.items())}
     return facts | found.provenance
 
 
-def _kinds(topology):
-    counts = [(int((topology.kind == kind).sum()), name) for kind, name in enumerate(topology.names)]
-    return ", ".join(f"{count} {name}" for count, name in counts)
+def _kinds(composition):
+    counts = dict(zip(composition.examples.kind.tolist(), composition.copies.tolist(), strict=True))
+    return ", ".join(f"{counts.get(kind, 0)} {name}" for kind, name in enumerate(composition.names))
 
 
 def _propagators(topology, physics):
