@@ -28,6 +28,8 @@ from hpcchain.sector.layout import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_GRAPH,
+    MOL_HIGHER,
+    MOL_LOWER,
     MOL_NUMBER,
     MOL_PREVIOUS,
     MOL_ROOM,
@@ -183,9 +185,12 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
 
 
 @kernel
-def rewind_touching(s, group, offset, members, ticks, rest):
-    """Ask for those to be set back (`aim_back`) that touch the event's molecules now but have been carried on since."""
-    if not earlier(ticks, rest, s.par[LATEST], s.par[LATEST + 1]):
+def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher):
+    """Ask for those to be set back (`aim_back`) that touch the event's molecules now but have been carried on since.
+
+    The event's key is (ticks, rest, depth, lower, higher): of one instant, too, what comes later may have been done.
+    """
+    if earlier(s.par[LATEST], s.par[LATEST + 1], ticks, rest):
         return
     scale = s.par[GROWTH] + s.par[GROWTH_RATE] * (ticks * s.par[TICK] + rest)
     close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
@@ -200,7 +205,7 @@ def rewind_touching(s, group, offset, members, ticks, rest):
                     continue
                 m = s.seg[j, 3]
                 h = m
-                while h >= 0 and earlier(ticks, rest, s.line[s.mol[h, MOL_FIRST], 6], s.line[s.mol[h, MOL_FIRST], 7]):
+                while h >= 0 and _begins_later(s, h, ticks, rest, depth, lower, higher):
                     h = s.mol[h, MOL_PREVIOUS]
                 if h == m or h < 0:
                     continue
@@ -208,6 +213,19 @@ def rewind_touching(s, group, offset, members, ticks, rest):
                 far = (s.span[i, 2] + s.span[j, 2]) * scale
                 if _near(s, s.work, lane(offset[g], b), r, far, ticks, rest):
                     aim_back(s, m, s.mol[h, MOL_NUMBER])
+
+
+@inlined
+def _begins_later(s, h, ticks, rest, depth, lower, higher):
+    """Whether the segment in molecule row h begins with an event after that of this key."""
+    first = s.mol[h, MOL_FIRST]
+    if s.line[first, 6] != ticks or s.line[first, 7] != rest:
+        return earlier(ticks, rest, s.line[first, 6], s.line[first, 7])
+    if s.seg[first, 1] != depth:
+        return s.seg[first, 1] > depth
+    if s.mol[h, MOL_LOWER] != lower:
+        return s.mol[h, MOL_LOWER] > lower
+    return s.mol[h, MOL_HIGHER] > higher
 
 
 @apart
@@ -445,7 +463,8 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
     others = False
     if crowded:
         if s.book[BOOK_WINDOWED] != 0:
-            rewind_touching(s, group, offset, members, ticks, rest)
+            higher = s.what[partner, 3] if partner >= 0 else partner
+            rewind_touching(s, group, offset, members, ticks, rest, depth, s.what[i, 3], higher)
             withdraw(s)
         found, members, others = gather_ties(
             s, i, partner, group, offset, members, ticks, rest, contacts, beads, normals, growths, sizes

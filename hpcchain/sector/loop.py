@@ -338,7 +338,7 @@ def _go_back(s, holder, partner, ticks, rest, depth, base):
         return -1
     r = s.mol[h, MOL_FIRST] + b
     after_r = s.mol[newer, MOL_FIRST] + b
-    if not stands(s, r, after_r, ticks, rest, depth, s.what[holder, 3], s.what[partner, 3]):
+    if not stands(s, holder, r, after_r, ticks, rest, depth, s.what[holder, 3], s.what[partner, 3]):
         return -1
     a = s.what[holder, 3]
     b = s.what[partner, 3]
@@ -349,6 +349,13 @@ def _go_back(s, holder, partner, ticks, rest, depth, base):
     if tied:
         s.mol[m, MOL_REOPENED] += 1
     return refresh_touched(s, base)
+
+
+@inlined
+def _looks_further_back(s, i, j):
+    """Whether bead i's event is at j's instant and with a segment of j that has been closed: then that comes first."""
+    together = s.when[i, 0] == s.when[j, 0] and s.when[i, 1] == s.when[j, 1]
+    return together and s.what[i, 0] == j and s.what[i, 1] != s.seg[j, 0]
 
 
 @kernel
@@ -427,6 +434,9 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         depth = s.what[holder, 2]
         if partner >= 0:
             prefetch(s.line, partner)
+        if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
+            holder, partner = partner, holder
+            m = s.seg[holder, 3]
         if partner >= 0 and s.seg[partner, 0] != s.what[holder, 1]:
             s.count[3] += 1
             status = _go_back(s, holder, partner, ticks, rest, depth, base) if windowed else -1

@@ -9,6 +9,7 @@ from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
+    BOOK_WINDOWED,
     GHOST,
     GROWTH,
     GROWTH_RATE,
@@ -109,7 +110,7 @@ def search_bead(s, i, stepper):
                     t, q = after(s.line[r, 6], s.line[r, 7], time, tick)
                 apart = (t - best_ticks) * tick + (q - best_rest)
                 depth = _depth(s.line, s.seg, i, r, t, q)
-                if newer < 0 or stands(s, r, newer, t, q, depth, gid, s.what[j, 3]):
+                if newer < 0 or stands(s, i, r, newer, t, q, depth, gid, s.what[j, 3]):
                     if abs(apart) < s.par[TIE_TIME]:
                         tied = 1
                     elif apart < 0.0:
@@ -122,7 +123,7 @@ def search_bead(s, i, stepper):
                         serial = s.seg[r, 0]
                         if stepper is None:
                             limit = min(limit, ((t - ticks) * tick + (q - rest)) * SLACK + s.par[TIE_TIME])
-            if not earlier(s.par[NOW], s.par[NOW + 1], s.line[r, 6], s.line[r, 7]) or s.seg[j, 3] == s.seg[i, 3]:
+            if not _begun_since(s, i, r) or s.seg[j, 3] == s.seg[i, 3]:
                 break
             h = s.mol[s.seg[r, 3], MOL_PREVIOUS]
             newer = r
@@ -170,6 +171,18 @@ def search_bead(s, i, stepper):
     s.what[i, 4] = tied
     s.count[6] += 1
     return np.int64(-1)
+
+
+@inlined
+def _begun_since(s, i, r):
+    """Whether the segment in row r begins later than NOW, or at NOW with an event after that which bead i's began with.
+
+    Of what is due at one instant all has its order, and in a window what comes later may have been done before.
+    """
+    if s.line[r, 6] != s.par[NOW] or s.line[r, 7] != s.par[NOW + 1]:
+        return earlier(s.par[NOW], s.par[NOW + 1], s.line[r, 6], s.line[r, 7])
+    together = s.line[i, 6] == s.par[NOW] and s.line[i, 7] == s.par[NOW + 1]
+    return together and s.book[BOOK_WINDOWED] != 0 and begins_after(s, r, i)
 
 
 @inlined
@@ -264,21 +277,38 @@ def _meeting(s, i, r, newer, limit, stepper):
 
 
 @kernel
-def stands(s, r, newer, ticks, rest, depth, a, b):
-    """Whether a contact with a closed segment comes before what closed it, or is part of it.
+def begins_after(s, r, i):
+    """Whether the segment in row r begins after that in row i, in the order of the events that they begin with."""
+    if s.line[r, 6] != s.line[i, 6] or s.line[r, 7] != s.line[i, 7]:
+        return earlier(s.line[i, 6], s.line[i, 7], s.line[r, 6], s.line[r, 7])
+    if s.seg[r, 1] != s.seg[i, 1]:
+        return s.seg[r, 1] > s.seg[i, 1]
+    h = s.seg[r, 3]
+    m = s.seg[i, 3]
+    if s.mol[h, MOL_LOWER] != s.mol[m, MOL_LOWER]:
+        return s.mol[h, MOL_LOWER] > s.mol[m, MOL_LOWER]
+    return s.mol[h, MOL_HIGHER] > s.mol[m, MOL_HIGHER]
 
-    What touches within TIE_TIME of a contact may have to be resolved together with it: that contact is then done once
-    more, now with the other bead there, at most MOST_REOPENED times.
+
+@kernel
+def stands(s, i, r, newer, ticks, rest, depth, a, b):
+    """Whether bead i's contact with a closed segment comes before what closed it, or is part of it.
+
+    What had closed it when bead i's segment began is over. What touches within TIE_TIME of a contact may have to be
+    resolved together with it: that contact is then done once more, now with the other bead there, at most MOST_REOPENED
+    times.
 
     Parameters
     ----------
-    r, newer : int
-        The segment's row, and that of the one that followed it.
+    i, r, newer : int
+        The bead's row, the closed segment's, and that of the one that followed it.
     ticks, rest, depth : float, float, int
         The contact's time and depth.
     a, b : int
         Its beads' global ids.
     """
+    if not begins_after(s, newer, i):
+        return False
     if precedes(s, newer, ticks, rest, depth, a, b):
         return True
     apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
@@ -301,10 +331,13 @@ def precedes(s, newer, ticks, rest, depth, a, b):
 
 @inlined
 def _comes_first(t, q, depth, gid, other, best_ticks, best_rest, best_depth, best, what):
-    """Whether a contact comes before the best candidate so far."""
+    """Whether a contact comes before the best candidate so far; of two with one pair, that with the older segment does.
+
+    Those of one partner are met from the present one back.
+    """
     first = t < best_ticks or (t == best_ticks and q < best_rest)
     if t == best_ticks and q == best_rest and best >= 0:
-        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, what[best, 3]))
+        first = depth < best_depth or (depth == best_depth and not _pair_before(gid, what[best, 3], other))
     return first
 
 

@@ -18,6 +18,7 @@ from hpcchain.sector.fours import met_rows
 from hpcchain.sector.layout import (
     ASTRAY,
     BALLISTIC,
+    BOOK_WINDOWED,
     FASTEST,
     GROWTH,
     GROWTH_RATE,
@@ -90,7 +91,8 @@ def on_course(s, i):
     """Write those of single bead i's list to `found` that straight flight may bring to it; return how many.
 
     They are left out where they part, or pass at more than the largest contact distance, by more than rounding can make
-    (ASTRAY) of it. Molecules' beads, whose place here is not a number, are not.
+    (ASTRAY) of it. Molecules' beads, whose place here is not a number, are not; nor, in a window, are those whose
+    flights begin when bead i's does: what began them may come after what began bead i's (`search_bead`).
     """
     xi = np.float64(s.flight[i, 0])
     yi = np.float64(s.flight[i, 1])
@@ -102,6 +104,7 @@ def on_course(s, i):
     low = np.float64(s.flight[i, 7])
     rough = 4.0 * s.par[ASTRAY] if s.par[GROWTH_RATE] == 0.0 else np.inf
     wide = s.par[WIDEST] * s.par[GROWTH] + rough
+    together = 0.0 if s.book[BOOK_WINDOWED] != 0 else np.nan
     count = 0
     first = np.int64(s.row[i, 0])
     for e in range(first, first + s.row[i, 1]):
@@ -124,7 +127,7 @@ def on_course(s, i):
         parts = (ru > 0.0) & (ru * ru > rough * rough * uu)
         passes = rr * uu - ru * ru > (wide * wide + ROUGHNESS * rr) * uu
         s.found[count] = j
-        count += 0 if parts | passes else 1
+        count += 0 if (parts | passes) & (lag != together) else 1
     return count
 
 

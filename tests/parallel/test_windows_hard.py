@@ -233,6 +233,49 @@ def test_a_cradle_across_sectors(gap):
         everywhere(system, 6.0, 8, (2, 3))
 
 
+def touching(seed):
+    """Return beads and rods on a lattice that all touch at the start, and fly apart and together in random directions.
+
+    Some touch and part: whether they meet after all is decided by what others of that instant do to one of them.
+    """
+    rng = np.random.default_rng([20264, seed])
+    cells = [(4, 1, 1), (8, 1, 1), (3, 3, 1), (5, 2, 1), (3, 2, 2), (4, 4, 1)][seed % 6]
+    molecules, taken = [], set()
+    for p in np.ndindex(*cells):
+        place, v = np.array(p) + 2.0, rng.integers(-4, 5, 3) / 2.0
+        axis = int(rng.integers(3))
+        after = tuple(np.array(p) + np.eye(3, dtype=int)[axis])
+        if p in taken:
+            continue
+        if rng.random() < 0.3 and after[axis] < cells[axis] and after not in taken:
+            molecules.append(rod(place, axis, 2, v))
+            taken.add(after)
+        else:
+            molecules.append(bead(place, v, float(rng.choice([1.0, 1.0, 2.0]))))
+    return boxed(molecules, (12.0, 12.0, 8.0))
+
+
+@pytest.mark.parametrize("seed", range(2 * DRAWS))
+def test_all_touch_at_the_start(seed):
+    system = touching(seed)
+    one = serial(system, 2.0)
+    for ranks, window in ((2, None), (2 + seed % 4, 0.05), (2 + seed % 7, 1.0)):
+        require_same(one, parallel(system, 2.0, ranks, window=window), f"{seed}, {ranks} ranks, window {window}")
+
+
+def test_most_that_touch_meet_at_once():
+    assert sum(np.count_nonzero(serial(touching(seed), 0.25).events["time"] == 0.0) for seed in range(12)) > 40
+
+
+def test_contacts_of_one_instant_that_follow_from_one_another():
+    """The first and the last two beads meet at once; those in the middle part before, and meet once that has happened.
+
+    The rank of the last two knows of the first contact only afterwards, and has to go back within the instant.
+    """
+    row = [bead((1.0 + k, 1.0, 2.0), (v, 0.0, 0.0)) for k, v in enumerate((2.0, -1.0, 1.5, -0.5))]
+    everywhere(boxed(row, (12.0, 12.0, 6.0)), 1.0, 3, (2, 4), (0.25, None))
+
+
 def test_rods_that_touch_across_sectors():
     """A row of dimers end to end, side by side with another, struck at one end: third molecules touch."""
     rows = [rod((3.0 + 2.0 * k, 2.0 + y, 2.0), 0, 2, (0.0, 0.0, 0.0)) for k in range(4) for y in (0.0, 1.0)]
