@@ -69,8 +69,16 @@ KEYS = (
     Key("molecule", "propagator", Inline("propagator"), ABSENT,
         "this kind's own, for example { name = \"rattle\", step = 0.05 }; keys left out are those of [propagator] if "
         "it has the same name, else the defaults"),
+    Key("molecule", "directors", Flag(), False,
+        "monomer: whether they are smooth rigid spheres that carry an orientation and spin"),
+    Key("molecule", "moment", POSITIVE, ABSENT,
+        "directors: moment of inertia; mass × diameter^2 / 10, of uniform density, when left out [mass length^2]"),
     Key("molecule", "positions", Rows(3), ABSENT, "explicit start: count × beads rows [length]"),
     Key("molecule", "velocities", Rows(3), ABSENT, "explicit start: count × beads rows [length / time]"),
+    Key("molecule", "orientations", Rows(4), ABSENT,
+        "directors, explicit start: count rows, unit quaternions; none is turned when left out"),
+    Key("molecule", "angular_velocities", Rows(3), ABSENT,
+        "directors, explicit start: count rows; 0 when left out [1 / time]"),
     Key("initial", "method", Choice(("grow", "explicit", "file")), "grow",
         "where the initial configuration comes from"),
     Key("initial", "temperature", POSITIVE, 1.0,
@@ -123,6 +131,7 @@ KEYS = (
 SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "run", "output")
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
+DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
 STAGE_KEYS = ("stages", "variant", "stage_solver", "contact_interval")
 PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {

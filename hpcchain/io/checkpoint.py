@@ -10,19 +10,19 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io import files, rows
+from hpcchain.io import directors, files, rows
 from hpcchain.io.checkpoint_layout import (
     OPTIONAL,
     STATE,
     TOPOLOGY,
     check_system,
-    check_table,
     part_problem,
     stored_type,
     wrong_contents,
 )
 from hpcchain.io.collective import agree, gathered, is_parallel
 from hpcchain.io.provenance import collect
+from hpcchain.io.summed import get_summed, put_summed
 from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
 
@@ -34,7 +34,7 @@ class Checkpoint:
     Attributes
     ----------
     system : System
-        Its state has the rows that were asked for.
+        Its state has the rows that were asked for; a table of directors has this rank's slab of the beads.
     time : float
         Simulated time that the run has reached [time].
     counters : dict
@@ -60,7 +60,8 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     path : path
     comm : communicator or None
     system : System
-        Box, topology (or its Composition) and physics are the same on all ranks; the state has this rank's rows.
+        Box, topology (or its Composition) and physics are the same on all ranks; the state has this rank's rows, and a
+        table of directors at least this rank's slab of the beads.
     time : float
         [time]
     counters : dict of str -> int or float
@@ -84,13 +85,15 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     arrays = rows.in_order(comm, topology.beads, ids, arrays)
     with files.writing(path, "checkpoint", comm) as file:
         for name, part in arrays.items():
-            _put_summed(file, f"state/{name}", topology.beads, part, comm)
+            put_summed(file, f"state/{name}", topology.beads, part, comm)
+        if system.directors is not None:
+            directors.put(file, system.directors, topology.beads, comm)
         for name, (kind, _) in TOPOLOGY.items():
             if name in OPTIONAL and not _in_use(topology, name):
                 continue
             count = topology.count(name)
             part = np.asarray(topology.rows(name, *rows.slab(count, comm)), stored_type(kind))
-            _put_summed(file, f"topology/{name}", count, part, comm)
+            put_summed(file, f"topology/{name}", count, part, comm)
         for name, kind in (("size", np.float64), ("origin", np.float64), ("boundary", np.int8)):
             rows.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         rows.put(file, "time", np.float64(time), comm)
@@ -154,14 +157,16 @@ def read_part(path, comm):
 
 
 def _state_slabs(file, beads, comm):
-    return {name: _get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
+    return {name: get_summed(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
 
 
 def _read_rest(file, topology, state, held, comm):
     """Return the Checkpoint of a file whose topology and state have been read."""
     box = Box(*(files.get(file, f"box/{name}", comm) for name in ("size", "origin", "boundary")))
+    physics = Physics(**files.get_json(file, "physics", comm))
+    turning = directors.get(file, topology.beads, len(topology.names), comm)
     return Checkpoint(
-        system=System(box, topology, state, Physics(**files.get_json(file, "physics", comm)), held),
+        system=System(box, topology, state, physics, held, turning),
         time=float(files.get(file, "time", comm)[0]),
         counters=files.get_json(file, "counters", comm),
         config_toml=files.get_text(file, "config_toml", comm),
@@ -204,24 +209,6 @@ def _in_use(topology, name):
 def _refuse_impossible_time(path, time, comm):
     wrong = not (math.isfinite(time) and time >= 0.0)
     agree(comm, DataError(f"{path}: a checkpoint at time {time} cannot be written") if wrong else None)
-
-
-def _put_summed(file, name, count, part, comm):
-    rows.put_slab(file, name, count, part, comm)
-    rows.put(file, f"checksum/{name}", rows.all_block_sums(part, comm), comm)
-
-
-def _get_slab(file, name, kind, columns, count, comm):
-    """Return this rank's slab of a table after checking its type, shape and block checksums."""
-    dataset = files.dataset_of(file, name)
-    check_table(dataset, kind, columns, count)
-    low, high = rows.slab(len(dataset), comm)
-    part = rows.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
-    stored = files.get(file, f"checksum/{name}", comm)
-    mine = stored[low // rows.BLOCK : -(-high // rows.BLOCK)] if high > low else stored[:0]
-    same = np.array_equal(rows.block_sums(part), mine)
-    agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
-    return part.astype(bool) if kind is np.bool_ else part
 
 
 def _read_topology(file, comm):
@@ -270,7 +257,7 @@ def _tables_in(file):
 def _topology_slabs(file, comm):
     """Yield the name and this rank's slab of each table of molecules, bonds and beads that a file has."""
     for name, (kind, columns) in _tables_in(file):
-        yield name, _get_slab(file, f"topology/{name}", kind, columns, None, comm)
+        yield name, get_summed(file, f"topology/{name}", kind, columns, None, comm)
 
 
 def _wanted(comm, count, ids, slabs):

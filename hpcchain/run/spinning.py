@@ -1,0 +1,78 @@
+"""Orientation and spin of a run's spheres with directors: each rank has those of its slab of the beads.
+
+They are a function of the start and the time alone, so they are made where they are written, whoever owns the spheres.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.errors import ConfigError, HpcchainError
+from hpcchain.io.collective import agree, gathered
+from hpcchain.io.rows import BLOCK, slab
+
+
+class Spinning:
+    """What a run writes of its spheres with directors; collective.
+
+    Parameters
+    ----------
+    directors : Directors
+        A table in it must have this rank's slab.
+    topology : Composition
+    comm : communicator or None
+
+    Attributes
+    ----------
+    directors : Directors
+        Of this rank's slab alone, for checkpoints.
+    observables : dict
+        "rotational_energy" [mass length^2 / time^2] and "spin", (3,) angular momentum about the spheres' own centres
+        [mass length^2 / time]: the same at all times.
+
+    Raises
+    ------
+    ConfigError
+        On every rank, when a sphere is too fast for its null-space step.
+    """
+
+    def __init__(self, directors, topology, comm):
+        low, high = slab(topology.beads, comm)
+        failure = None
+        try:
+            self.directors = directors.part(low, high)
+            self._turning = self.directors.turning(topology, low, high)
+        except HpcchainError as error:
+            failure = error
+        agree(comm, failure)
+        energy, *spin = (math.fsum(column) for column in np.concatenate(gathered(comm, self._turning.sums(BLOCK))).T)
+        self.observables = {"rotational_energy": energy, "spin": np.array(spin)}
+
+    def orientation(self, time):
+        """Return the (n, 4) unit quaternions of this rank's slab of the beads at a time [time]."""
+        return self._turning.orientation(time)
+
+    def slabs(self):
+        """Return this rank's slabs of what does not change with time, by name, for the trajectory."""
+        return {"angular_velocity": self._turning.velocity, "moment_of_inertia": self._turning.moment}
+
+
+def checked(directors, topology, comm, source):
+    """Return Directors that can turn, None where there are none; collective.
+
+    Raises
+    ------
+    ConfigError
+        On every rank, naming the input `source`, when a sphere is too fast for its null-space step.
+    """
+    try:
+        if directors is not None:
+            Spinning(directors, topology, comm)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
+    return directors
+
+
+def spinning_of(system, topology, comm):
+    """Return the Spinning of a system, or None where no sphere has directors; collective."""
+    return None if system.directors is None else Spinning(system.directors, topology, comm)
