@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.random import Stream, normal
+from hpcchain.model.elementary import circle, logarithm
+from hpcchain.model.random import Stream, uniform
 from hpcchain.model.rotation import Rotation, unit
 from hpcchain.model.twofold import length
 
@@ -150,8 +151,19 @@ def drawn(moment, temperature, seed, numbers):
     numbers : (n,) int64 array
         The molecules' global numbers.
     """
-    orientation = unit(normal(seed, Stream.ORIENTATION, numbers))
-    return orientation, normal(seed, Stream.SPIN, numbers)[:, :3] * np.sqrt(temperature / moment)[:, None]
+    orientation = unit(normals(seed, Stream.ORIENTATION, numbers))
+    return orientation, normals(seed, Stream.SPIN, numbers)[:, :3] * np.sqrt(temperature / moment)[:, None]
+
+
+def normals(seed, purpose, ids):
+    """Return four standard normal numbers per id as `random.normal` does, but the same bits on every processor.
+
+    A checkpoint keeps the seed alone, and a run may go on elsewhere.
+    """
+    u = uniform(seed, purpose, ids)
+    radius = np.sqrt(-2.0 * logarithm(1.0 - u[:, :2]))
+    cosine, sine = circle(u[:, 2:])
+    return np.concatenate([radius * cosine, radius * sine], axis=1)
 
 
 def build_directors(config):

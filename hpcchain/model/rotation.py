@@ -8,23 +8,16 @@ that turns the directors by theta: theta = arcsin(h |w|), and the discrete energ
 nodes a sphere turns at the step's uniform rate theta / h, which makes it a rotation at that rate for all times.
 
 Turns are counted in twice the working precision and whole ones dropped, so an orientation is as exact after 1e12 turns
-as after one. Sine and cosine are taken by polynomials here (fdlibm's, below one unit in the last place): libraries'
-may differ between processors.
+as after one.
 """
-
-import math
 
 import numpy as np
 
 from hpcchain.model import twofold
+from hpcchain.model.elementary import arcsine, circle
 
 HALF_TURN = (0.07957747154594767, -4.9196691687956215e-18)
 """1 / (4 pi), twofold: from an angle to turns of the quaternion, which goes round once when the sphere does twice."""
-
-SINE = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-        2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
-COSINE = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-          -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
 
 
 class Rotation:
@@ -68,30 +61,16 @@ def turning_rate(speed, step):
     high, low = (part.copy() for part in speed)
     stepped = step > 0.0
     h = step[stepped]
-    angle = np.array([angle_per_step(s) for s in h * high[stepped]])
-    high[stepped], low[stepped] = twofold.quotient(angle, h)
+    high[stepped], low[stepped] = twofold.quotient(angle_per_step(h * high[stepped]), h)
     return high, low
 
 
 def angle_per_step(product):
-    """Return the angle by which a null-space step turns a sphere, from step times angular speed, below 1.
+    """Return the angles by which null-space steps turn spheres, from step times angular speed, below 1.
 
     The momentum of a step's directors, E sum(d x d') / h with E = J / 2 (paper 000, 4.1), is J sin(theta) / h.
     """
-    return math.asin(product)
-
-
-def circle(turns):
-    """Return cosine and sine of angles given in turns, between -1 and 1."""
-    quarter = np.rint(4.0 * turns)
-    x = (turns - 0.25 * quarter) * (2.0 * np.pi)
-    z = x * x
-    sine = x + x * z * _polynomial(SINE, z)
-    cosine = 1.0 - (0.5 * z - z * z * _polynomial(COSINE, z))
-    odd = np.remainder(quarter, 2.0) == 1.0
-    c, s = np.where(odd, sine, cosine), np.where(odd, cosine, sine)
-    place = np.remainder(quarter, 4.0)
-    return np.where((place == 1.0) | (place == 2.0), -c, c), np.where(place >= 2.0, -s, s)
+    return arcsine(product)
 
 
 def times(a, b):
@@ -113,11 +92,3 @@ def unit(quaternions):
 
 def _fraction(turns):
     return turns - np.rint(turns)
-
-
-def _polynomial(coefficients, z):
-    """Return c[0] + c[1] z + c[2] z^2 + ..."""
-    value = np.full_like(z, coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
-        value = value * z + coefficient
-    return value

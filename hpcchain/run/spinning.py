@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from hpcchain.errors import ConfigError, HpcchainError
+from hpcchain.io import rows
 from hpcchain.io.collective import agree, gathered
-from hpcchain.io.rows import BLOCK, slab
 
 
 class Spinning:
@@ -37,7 +37,7 @@ class Spinning:
     """
 
     def __init__(self, directors, topology, comm):
-        low, high = slab(topology.beads, comm)
+        low, high = rows.slab(topology.beads, comm)
         failure = None
         try:
             self.directors = directors.part(low, high)
@@ -45,7 +45,8 @@ class Spinning:
         except HpcchainError as error:
             failure = error
         agree(comm, failure)
-        energy, *spin = (math.fsum(column) for column in np.concatenate(gathered(comm, self._turning.sums(BLOCK))).T)
+        sums = np.concatenate(gathered(comm, self._turning.sums(rows.BLOCK)))
+        energy, *spin = (math.fsum(column) for column in sums.T)
         self.observables = {"rotational_energy": energy, "spin": np.array(spin)}
 
     def orientation(self, time):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model import twofold
-from hpcchain.model.rotation import Rotation, angle_per_step, circle, times, unit
+from hpcchain.model.rotation import Rotation, angle_per_step, times, unit
 from hpcchain.papers import directors as paper
 
 TWO_PI = 2 * Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")
@@ -78,18 +78,6 @@ def test_the_bits_of_a_sphere_depend_on_no_other():
         assert alone.tobytes() == together[part].tobytes()
 
 
-def test_sine_and_cosine():
-    turns = np.concatenate([np.linspace(-1.0, 1.0, 4001), np.random.default_rng(0).uniform(-1.0, 1.0, 4000)])
-    cosine, sine = circle(turns)
-    with localcontext() as context:
-        context.prec = 40
-        angles = [TWO_PI * Decimal(float(t)) for t in turns]
-        exact = [(math.cos(a), math.sin(a), float(d - Decimal(a))) for d in angles for a in [float(d)]]
-    c, s, rest = np.array(exact).T
-    assert np.abs(cosine - (c - rest * s)).max() < 3e-16
-    assert np.abs(sine - (s + rest * c)).max() < 3e-16
-
-
 def test_twofold_numbers():
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=(2, 100)) * 10.0 ** rng.integers(-20, 20, (2, 100))
@@ -120,7 +108,7 @@ def test_the_angle_per_step_is_that_of_the_papers_newton_step(h):
         for body in range(2):
             assert np.abs(directors[body] - rows_of(q[body])).max() < 1e-12 * max(node, 1)
     moment, speed = 2.0 * bodies.director_mass, np.linalg.norm(paper.SPIN, axis=1)
-    angle = np.array([angle_per_step(h * w) for w in speed])
+    angle = angle_per_step(h * speed)
     assert abs(np.sum(moment * (1.0 - np.cos(angle))) / h**2 / paper.rotation_energy(bodies, paper.SPIN, h) - 1) < 1e-12
 
 
@@ -139,7 +127,7 @@ def test_steps_turn_at_a_uniform_rate_between_nodes_for_any_time():
         speed = float(twofold.length(velocity[sphere : sphere + 1])[0][0])
         with localcontext() as context:
             context.prec = 60
-            rate = Decimal(math.asin(h * speed)) / Decimal(h)
+            rate = Decimal(float(angle_per_step(np.array([h * speed]))[0])) / Decimal(h)
         wanted = turned(start[sphere], velocity[sphere], 1e5 + 0.02, rate)
         assert np.abs(found[sphere] - wanted).max() < 1e-15
 
