@@ -176,6 +176,21 @@ def test_a_start_file_without_orientations_leaves_them_to_the_seed(place, plain)
     assert np.all(np.abs(found[0][EXACT] - orientations(place / "whole")[1][0][EXACT]).max(axis=1) > 1e-3)
 
 
+def test_a_start_that_was_built_turns_as_the_input_says(place, plain):
+    """With other steps than those it was built for, and with directors that it was built without."""
+    molecules = [dict(kind) for kind in TABLES["molecule"]]
+    molecules[3]["propagator"] = {"name": "variational", "step": 0.05}
+    _, wanted, w, _ = orientations(place / "whole")
+    time, found, same, _ = orientations(started_from(place, "steps", place / "start.h5", molecules))
+    assert same.tobytes() == w.tobytes() and found[0].tobytes() == wanted[0].tobytes()
+    speed = np.linalg.norm(w[STEPPED], axis=1)
+    slower = w[STEPPED] * (np.arcsin(0.05 * speed) / (0.05 * speed))[:, None]
+    assert np.abs(found[-1][STEPPED] - turned(found[0][STEPPED], slower, time[-1])).max() < 1e-14
+    assert simulation.build(place / "plain.toml", place / "bare.h5") == 0
+    _, found, w, _ = orientations(started_from(place, "bare", place / "bare.h5", molecules))
+    assert np.abs(w[EXACT]).min() > 0.0 and np.all(found[0][EXACT] != [1.0, 0.0, 0.0, 0.0])
+
+
 @pytest.mark.parametrize(("change", "words"), [
     ({"directors": False}, "molecule.directors: bead 24 has moment of inertia 0 here, 0.2"),
     ({"moment": 0.25}, "molecule.moment: bead 24 has moment of inertia 0.25 here, 0.2"),
