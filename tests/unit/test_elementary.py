@@ -9,7 +9,7 @@ from hpcchain.model.directors import normals
 from hpcchain.model.elementary import arcsine, circle, logarithm
 from hpcchain.model.random import Stream, normal
 
-TWO_PI = 2 * Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")
+TWO_PI = Decimal("6.283185307179586476925286766559005768394338798750211641949889184615632812572417997256069650684")
 RANDOM = np.random.default_rng(0).uniform(0.0, 1.0, 4000)
 
 

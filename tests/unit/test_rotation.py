@@ -10,8 +10,8 @@ from hpcchain.model import twofold
 from hpcchain.model.rotation import Rotation, angle_per_step, times, unit
 from hpcchain.papers import directors as paper
 
-TWO_PI = 2 * Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")
-TIMES = [0.0, 1e-9, 0.1, 1.0, math.pi, 1234.567, 1e6, 3e9 + 0.3, 7e12 + 0.3]
+TWO_PI = Decimal("6.283185307179586476925286766559005768394338798750211641949889184615632812572417997256069650684")
+TIMES = [0.0, 1e-9, 0.1, 1.0, math.pi, 1234.567, 1e6, 3e9 + 0.3, 7e12 + 0.3, 1e15]
 
 
 def random_spheres(n, seed=0, speed=3.0):
