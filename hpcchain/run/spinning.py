@@ -67,7 +67,7 @@ def checked(directors, topology, comm, source):
         On every rank, naming the input `source`, when a sphere is too fast for its null-space step.
     """
     try:
-        if directors is not None:
+        if directors is not None and directors.step.any():
             Spinning(directors, topology, comm)
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from None
