@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hpcchain.config import load_config
+from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
 from hpcchain.io.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint_store import newest_valid
@@ -14,6 +15,7 @@ from hpcchain.io.collective import agree, from_root, rank_of, root_does
 from hpcchain.io.parts import COUNTED
 from hpcchain.io.standing import advice, is_finished, standing, survey
 from hpcchain.model.start import build_system
+from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.control import Run
@@ -21,6 +23,7 @@ from hpcchain.run.from_file import system_from_file
 from hpcchain.run.growth import grown_system
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.lock import FolderLock
+from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
 from hpcchain.run.watchdog import Watchdog
 
@@ -146,6 +149,30 @@ def build(path, out, overrides=(), comm=None):
     return EXIT_DONE
 
 
+def replicate(path, out, numbers, overrides=(), comm=None):
+    """Write a start made of copies of an input's; return the Config that it is the start of, all that it says resolved.
+
+    Parameters
+    ----------
+    path : path
+        The input file of one copy.
+    out : path
+        The start file.
+    numbers : (int, int, int)
+        Copies along each axis.
+    overrides : sequence of str
+        "key.sub=value".
+    comm : Single or World
+    """
+    comm = comm or Single()
+    config = read_input(path, overrides, mpi_of(comm))
+    large = enlarged(config, numbers, out)
+    with Signals() as signals, CompilingNotice():
+        system = start_system(config, signals, comm)
+        write_copies(Path(out), large, system, numbers, comm, lambda: signals.stop)
+    return large
+
+
 def warmup():
     """Compile every kernel by runs that use them all, each also on two ranks in this process."""
     for propagator in WARMUP_PROPAGATORS:
@@ -154,7 +181,6 @@ def warmup():
 
 def warm_up(text):
     """Compile what the run of an input needs, on one rank and on several."""
-    from hpcchain.parallel.comm import Single
     from hpcchain.parallel.threads import on_ranks
     from hpcchain.parallel.windows import WindowedEngine
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Weak scaling: the box grows with the ranks, on 1, 2, 4, ... up to all of the job's; INPUT.toml is one rank's share.
+# Weak scaling, on 1, 2, 4, ... ranks up to all of the job's: INPUT.toml is one rank's share, of which so many are put
+# side by side along the periodic axes of its box.
 # From the project's folder; OUTPUT gets scaling.csv and scaling.png:
 #
 #   sbatch jobs/weak.sh INPUT.toml OUTPUT [further words for tools/scaling, for example --repeat 5]

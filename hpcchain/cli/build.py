@@ -1,18 +1,52 @@
 """`hpcchain build`: only the initial configuration."""
 
+import argparse
+
 from hpcchain.cli.options import add_command, add_set
+
+EPILOG = """\
+A start that is grown is made whole by every rank. For more beads than fit there, grow a smaller periodic box and copy
+it: with --replicate every rank makes and writes an even part, so what it needs follows from the small box alone.
+Molecules are numbered kind after kind, within a kind copy after copy. Velocities are drawn anew for the whole system,
+from initial.seed and initial.temperature. The input of the large box goes to stdout:
+
+  hpcchain build small.toml -o start.h5 --replicate 4 4 2 > large.toml
+  mpirun -n 32 hpcchain run large.toml"""
 
 
 def add_parser(sub):
     """Declare the command's options."""
     parser = add_command(sub, "build", execute, "make only the initial configuration of an input file", parallel=True)
+    parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, EPILOG
     parser.add_argument("input", metavar="INPUT.toml")
     parser.add_argument("-o", dest="out", metavar="START.h5", required=True, help="for [initial] method = \"file\"")
+    parser.add_argument("--replicate", nargs=3, type=copies, metavar=("NX", "NY", "NZ"),
+                        help="so many copies of it along each axis, several along periodic ones only; prints the input "
+                             "of the large box")
     add_set(parser)
+
+
+def copies(text):
+    """Return a number of copies from an option's text.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        When it is no whole number above 0.
+    """
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:10]) < 10**9):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of copies: give a whole number, at least 1")
+    return int(text)
 
 
 def execute(args):
     """Build the start on all ranks; return the exit code."""
     from hpcchain import simulation
+    from hpcchain.errors import EXIT_DONE
 
-    return simulation.build(args.input, args.out, overrides=args.overrides, comm=args.comm)
+    if args.replicate is None:
+        return simulation.build(args.input, args.out, overrides=args.overrides, comm=args.comm)
+    large = simulation.replicate(args.input, args.out, args.replicate, overrides=args.overrides, comm=args.comm)
+    if args.comm.rank == 0:
+        print(large.to_toml(), end="")
+    return EXIT_DONE

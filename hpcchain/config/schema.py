@@ -82,7 +82,7 @@ KEYS = (
     Key("initial", "method", Choice(("grow", "explicit", "file")), "grow",
         "where the initial configuration comes from"),
     Key("initial", "temperature", POSITIVE, 1.0,
-        "temperature of the velocities drawn by grow, and of random spins [mass length^2 / time^2]"),
+        "temperature of the velocities drawn by grow or for copies, and of random spins [mass length^2 / time^2]"),
     Key("initial", "seed", Integer(0), 1, "seed of every random number"),
     Key("initial", "growth_rate", Number(above=0.0, word="auto"), "auto",
         "grow: growth of the contact distances, relative to full size [1 / time]"),

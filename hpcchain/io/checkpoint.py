@@ -5,7 +5,7 @@ written: the seal finds damage to the file, the checksums a write that went wron
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from hpcchain.io.checkpoint_layout import (
 )
 from hpcchain.io.collective import agree, gathered, is_parallel
 from hpcchain.io.provenance import collect
-from hpcchain.io.summed import get_summed, put_summed
+from hpcchain.io.summed import get_slab, get_stretches, put_tables
 from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
+
+OUTLINED = 64
+"""Blocks of rows that `read_outline` looks at together."""
 
 
 @dataclass
@@ -78,29 +81,63 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     DataError
         On every rank, when the file cannot be written; an earlier file of this name is then untouched.
     """
-    topology, state = system.topology, system.state
-    provenance = provenance or collect(comm)
     _refuse_impossible_time(path, time, comm)
-    arrays = {name: np.asarray(getattr(state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
-    arrays = rows.in_order(comm, topology.beads, ids, arrays)
+    beads = system.topology.beads
+    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
+    arrays = rows.in_order(comm, beads, ids, arrays)
+    first = rows.slab(beads, comm)[0]
+
+    def held(low, high):
+        return {name: array[low - first : high - first] for name, array in arrays.items()}
+
+    values = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
+    _write(path, comm, system, held, time, config_toml, values)
+
+
+def write_start(path, comm, system, state_of, config_toml, blocks):
+    """Write the file of a start at time 0 of which no rank has more beads at a time than it is asked for; collective.
+
+    Parameters
+    ----------
+    path : path
+    comm : communicator or None
+    system : System
+        Without a state; its topology is a Composition.
+    state_of : function of (int, int)
+        Returns the State of beads low ... high - 1, of `blocks` blocks of 4096 at most, maybe of none; all ranks ask
+        equally often, so that it may be collective.
+    config_toml : str
+    blocks : int
+
+    Raises
+    ------
+    DataError
+        On every rank, when the file cannot be written; an earlier file of this name is then untouched.
+    """
+    def made(low, high):
+        state = state_of(low, high)
+        return {name: getattr(state, name) for name in STATE}
+
+    values = {"counters": {}, "perf": {}, "provenance": collect(comm)}
+    _write(path, comm, system, made, 0.0, config_toml, values, blocks)
+
+
+def _write(path, comm, system, state_of, time, config_toml, values, blocks=None):
+    """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
+    topology = system.topology
     with files.writing(path, "checkpoint", comm) as file:
-        for name, part in arrays.items():
-            put_summed(file, f"state/{name}", topology.beads, part, comm)
+        put_tables(file, "state", STATE, topology.beads, state_of, comm, blocks)
         if system.directors is not None:
-            directors.put(file, system.directors, topology.beads, comm)
-        for name, (kind, _) in TOPOLOGY.items():
-            if name in OPTIONAL and not _in_use(topology, name):
-                continue
-            count = topology.count(name)
-            part = np.asarray(topology.rows(name, *rows.slab(count, comm)), stored_type(kind))
-            put_summed(file, f"topology/{name}", count, part, comm)
+            directors.put(file, system.directors, topology.beads, comm, blocks)
+        for name, rule in TOPOLOGY.items():
+            if name not in OPTIONAL or _in_use(topology, name):
+                put_tables(file, "topology", {name: rule}, topology.count(name),
+                           lambda low, high, name=name: {name: topology.rows(name, low, high)}, comm, blocks)
         for name, kind in (("size", np.float64), ("origin", np.float64), ("boundary", np.int8)):
             rows.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         rows.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
-        values = {"names": list(topology.names), "physics": _constants(system.physics), "counters": counters,
-                  "perf": perf or {}, "provenance": provenance}
-        for name, value in values.items():
+        for name, value in ({"names": list(topology.names), "physics": _constants(system.physics)} | values).items():
             files.put_json(file, name, value, comm)
 
 
@@ -156,15 +193,40 @@ def read_part(path, comm):
     return found
 
 
+def read_outline(path):
+    """Read a checkpoint or start file but for the states of its beads, in memory that does not follow their number.
+
+    Returns
+    -------
+    Checkpoint
+        Its system has a Composition, and the state of no bead; a table of directors has no row.
+
+    Raises
+    ------
+    DataError
+        As `read_checkpoint`, or when molecules of one kind are not alike; the states and directors are checked, too.
+    """
+    with files.reading(path, "checkpoint") as file:
+        composition = _read_composition(file, None, OUTLINED)
+        none = State.at_rest_clock(np.empty((0, 3)), np.empty((0, 3)))
+        found = _read_rest(file, composition, none, None, None, OUTLINED)
+        for name, rule in STATE.items():
+            for _, part in get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED):
+                problem = part_problem(replace(found.system, state=replace(none, **{name: part})), found.time)
+                if problem:
+                    raise wrong_contents(path, problem)
+    return found
+
+
 def _state_slabs(file, beads, comm):
-    return {name: get_summed(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
+    return {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
 
 
-def _read_rest(file, topology, state, held, comm):
-    """Return the Checkpoint of a file whose topology and state have been read."""
+def _read_rest(file, topology, state, held, comm, blocks=None):
+    """Return the Checkpoint of a file whose topology and state have been read; `blocks` as for `directors.get`."""
     box = Box(*(files.get(file, f"box/{name}", comm) for name in ("size", "origin", "boundary")))
     physics = Physics(**files.get_json(file, "physics", comm))
-    turning = directors.get(file, topology.beads, len(topology.names), comm)
+    turning = directors.get(file, topology.beads, len(topology.names), comm, blocks)
     return Checkpoint(
         system=System(box, topology, state, physics, held, turning),
         time=float(files.get(file, "time", comm)[0]),
@@ -213,12 +275,12 @@ def _refuse_impossible_time(path, time, comm):
 
 def _read_topology(file, comm):
     tables = {}
-    for name, slab in _topology_slabs(file, comm):
-        tables |= rows.everywhere(comm, {name: slab})
+    for name, rule in _tables_in(file):
+        tables |= rows.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})
     return Topology(names=tuple(files.get_json(file, "names", comm)), **tables)
 
 
-def _read_composition(file, comm):
+def _read_composition(file, comm, blocks=None):
     """Return the Composition of a file's molecules; each rank compares its slabs of the tables with it.
 
     Raises
@@ -227,11 +289,11 @@ def _read_composition(file, comm):
         On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
-    slabs = _topology_slabs(file, comm)
-    (_, kind), low = next(slabs), rows.slab(len(tables["kind"]), comm)[0]
-    starts = np.flatnonzero(np.diff(kind, prepend=-1))
-    every = gathered(comm, (low + starts, kind[starts]))
-    runs = [np.concatenate([pair[k] for pair in every]) for k in (0, 1)]
+    runs = []
+    for low, kind in get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
+        starts = np.flatnonzero(np.diff(kind, prepend=-1))
+        runs.append((low + starts, kind[starts]))
+    runs = [np.concatenate([pair[k] for part in gathered(comm, runs) for pair in part]) for k in (0, 1)]
 
     def rows_of(name, first, count):
         table = tables[name]
@@ -239,11 +301,11 @@ def _read_composition(file, comm):
 
     names = tuple(files.get_json(file, "names", comm))
     found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
-    for name, part in slabs:
-        low, high = rows.slab(len(tables[name]), comm)
-        fits = found is not None and len(tables[name]) == found.count(name)
-        if not fits or not np.array_equal(part, found.rows(name, low, high)):
-            found = None  # and on with reading, which is collective
+    for name, rule in _tables_in(file):
+        for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
+            fits = found is not None and len(tables[name]) == found.count(name)
+            if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
+                found = None  # and on with reading, which is collective
     problem = "molecules of one kind are not alike, or their beads or bonds do not add up"
     agree(comm, None if found is not None else wrong_contents(file.filename, problem))
     return found
@@ -252,12 +314,6 @@ def _read_composition(file, comm):
 def _tables_in(file):
     """Return the names and types of the tables of molecules, bonds and beads that a file has."""
     return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
-
-
-def _topology_slabs(file, comm):
-    """Yield the name and this rank's slab of each table of molecules, bonds and beads that a file has."""
-    for name, (kind, columns) in _tables_in(file):
-        yield name, get_summed(file, f"topology/{name}", kind, columns, None, comm)
 
 
 def _wanted(comm, count, ids, slabs):

@@ -1,11 +1,13 @@
 """Orientation and spin in checkpoints: the constants, and the start of every bead where that is not random."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from hpcchain.io import files, rows
+from hpcchain.io import files
 from hpcchain.io.checkpoint_layout import wrong_contents
 from hpcchain.io.collective import agree
-from hpcchain.io.summed import get_summed, put_summed
+from hpcchain.io.summed import get_stretches, put_tables
 from hpcchain.model.directors import Directors, Table
 
 GROUP = "directors"
@@ -16,8 +18,8 @@ UNIT = 1e-12
 """How far the norm of a stored orientation may be from 1: round-off, of a run from a run from a run."""
 
 
-def put(file, directors, beads, comm):
-    """Write the Directors of a system of so many beads; collective.
+def put(file, directors, beads, comm, blocks=None):
+    """Write the Directors of a system of so many beads, so many blocks of them at a time; collective.
 
     Their table must have this rank's slab of the beads.
     """
@@ -26,12 +28,17 @@ def put(file, directors, beads, comm):
     files.put_json(file, f"{GROUP}/constants", constants, comm)
     if directors.table is None:
         return
-    table = directors.table.rows(*rows.slab(beads, comm))
-    for name in TABLE:
-        put_summed(file, f"{GROUP}/{name}", beads, getattr(table, name), comm)
+    columns = {name: getattr(directors.table, name) for name in TABLE}
+    rules = {name: (column.dtype, column.shape[1]) for name, column in columns.items()}
+
+    def rows_of(low, high):
+        table = directors.table.rows(low, high)
+        return {name: getattr(table, name) for name in TABLE}
+
+    put_tables(file, GROUP, rules, beads, rows_of, comm, blocks)
 
 
-def get(file, beads, kinds, comm):
+def get(file, beads, kinds, comm, blocks=None):
     """Return the Directors in a checkpoint, their table with this rank's slab, or None where it has none; collective.
 
     Parameters
@@ -39,6 +46,9 @@ def get(file, beads, kinds, comm):
     file : h5py.File
     beads, kinds : int
         How many the system has.
+    comm : communicator or None
+    blocks : int, optional
+        Check the table so many blocks of rows at a time, and return one without rows.
 
     Raises
     ------
@@ -49,25 +59,32 @@ def get(file, beads, kinds, comm):
         return None
     constants = files.get_json(file, f"{GROUP}/constants", comm)
     random, moment, step = (constants.pop(name) for name in ("random", "moment", "step"))
-    table = None if random else Table(
-        rows.slab(beads, comm)[0],
-        **{name: get_summed(file, f"{GROUP}/{name}", np.float64, columns, beads, comm)
-           for name, columns in TABLE.items()},
-    )  # fmt: skip
-    found = Directors(np.array(moment, dtype=np.float64), np.array(step, dtype=np.float64), **constants, table=table)
+    found = Directors(np.array(moment, dtype=np.float64), np.array(step, dtype=np.float64), **constants)
     problem = _problem(found, kinds)
+    if not random:
+        for table in _tables(file, beads, comm, blocks):
+            problem = problem or table_problem(table)
+        found = replace(found, table=table.rows(table.low, table.low) if blocks else table)
     agree(comm, wrong_contents(file.filename, problem) if problem else None)
     return found
 
 
+def _tables(file, beads, comm, blocks):
+    """Yield the Table of each of the stretches of this rank's slab; see `get_stretches`."""
+    parts = [get_stretches(file, f"{GROUP}/{name}", np.float64, columns, beads, comm, blocks)
+             for name, columns in TABLE.items()]  # fmt: skip
+    for (low, orientation), (_, velocity) in zip(*parts, strict=True):
+        yield Table(low, orientation, velocity)
+
+
 def _problem(directors, kinds):
-    """Return what is wrong with the constants or this rank's slab of the table, or None."""
+    """Return what is wrong with the constants, or None."""
     columns = (directors.moment, directors.step)
     if any(column.shape != (kinds,) or not np.all(np.isfinite(column) & (column >= 0.0)) for column in columns):
         return "the moments of inertia or null-space steps are not one positive number for each kind"
     if not (isinstance(directors.seed, int) and directors.seed >= 0 and directors.temperature > 0.0):
         return "the seed or the temperature of random orientations is impossible"
-    return None if directors.table is None else table_problem(directors.table)
+    return None
 
 
 def table_problem(table):

@@ -3,7 +3,7 @@
 import os
 
 from hpcchain.io import files
-from hpcchain.io.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint import read_outline
 from hpcchain.io.observables import names_in
 from hpcchain.io.parts import read_head
 from hpcchain.io.trajectory import open_trajectory
@@ -36,26 +36,26 @@ def info(path):
 
 
 def _checkpoint(path):
-    found = read_checkpoint(path)
-    topology, box = found.system.topology, found.system.box
+    found = read_outline(path)
+    composition, box = found.system.topology, found.system.box
     boundary = " ".join(BOUNDARIES[int(kind)] for kind in box.boundary)
     facts = {
         "time": repr(found.time),
         "box": f"{_numbers(box.size)} from {_numbers(box.origin)}, {boundary}",
-        "beads": topology.beads,
-        "bonds": len(topology.bonds),
-        "molecules": f"{topology.molecules} ({_kinds(topology)})",
-        "propagator": _propagators(topology, found.system.physics),
+        "beads": composition.beads,
+        "bonds": composition.count("bonds"),
+        "molecules": f"{composition.molecules} ({_kinds(composition)})",
+        "propagator": _propagators(composition, found.system.physics),
     }
     if found.system.directors is not None:
-        facts["directors"] = _directors(topology, found.system.directors)
+        facts["directors"] = _directors(composition, found.system.directors)
     facts |= {f"total {name}": value for name, value in sorted(found.counters.items())}
     return facts | found.provenance
 
 
-def _kinds(topology):
-    counts = [(int((topology.kind == kind).sum()), name) for kind, name in enumerate(topology.names)]
-    return ", ".join(f"{count} {name}" for count, name in counts)
+def _kinds(composition):
+    counts = dict(zip(composition.examples.kind.tolist(), composition.copies.tolist(), strict=True))
+    return ", ".join(f"{counts.get(kind, 0)} {name}" for kind, name in enumerate(composition.names))
 
 
 def _propagators(topology, physics):
@@ -65,9 +65,9 @@ def _propagators(topology, physics):
     return ", ".join(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names))
 
 
-def _directors(topology, directors):
+def _directors(composition, directors):
     """Return which kinds carry an orientation, with their moment of inertia and how they turn."""
-    each = zip(topology.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
+    each = zip(composition.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
     told = [f"{name} (moment {moment!r}, {f'null-space steps of {step!r}' if step else 'exact'})"
             for name, moment, step in each if moment > 0.0]  # fmt: skip
     return ", ".join(told)

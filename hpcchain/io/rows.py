@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io.collective import agree, gathered, is_parallel, rank_of, size_of, translated
+from hpcchain.io.collective import agree, is_parallel, rank_of, size_of, translated
 from hpcchain.parallel.redistribute import from_slabs, to_slabs
 
 BLOCK = 4096
@@ -32,6 +32,19 @@ def slab(rows, comm):
     """Return (low, high) of this rank's slab."""
     limits = bounds(rows, comm)
     return int(limits[rank_of(comm)]), int(limits[rank_of(comm) + 1])
+
+
+def stretches(rows, comm, blocks=None):
+    """Yield (low, high) of the stretches of so many blocks that make up this rank's slab; default: one, the whole.
+
+    All ranks get the same number of them: where a slab is shorter than others the last ones are empty.
+    """
+    limits = bounds(rows, comm)
+    low, high = slab(rows, comm)
+    step = blocks * BLOCK if blocks else max(rows, 1)
+    count = max(1, -(-int(np.diff(limits).max()) // step))
+    for begin in range(low, low + count * step, step):
+        yield min(begin, high), min(begin + step, high)
 
 
 def in_order(comm, rows, ids, arrays):
@@ -164,11 +177,6 @@ def block_sums(part):
     """Return (blocks,) uint32: CRC-32 of the bytes of each block of rows, given a slab that begins at a block."""
     starts = range(0, len(part), BLOCK)
     return np.array([zlib.crc32(np.ascontiguousarray(part[s : s + BLOCK]).tobytes()) for s in starts], dtype=np.uint32)
-
-
-def all_block_sums(part, comm):
-    """Return the block sums of all slabs, in order, on every rank."""
-    return np.concatenate([np.zeros(0, np.uint32), *gathered(comm, block_sums(part))])
 
 
 def _selection(dataset, start, shape):

@@ -49,17 +49,35 @@ def maxwell(topology, position, temperature, seed):
         When nothing but the centre of mass can move, so that there is no temperature.
     """
     freedom = degrees_of_freedom(topology, position)
-    if freedom <= 0:
-        raise ConfigError(
-            'initial.temperature: one bead whose momentum is zero has no temperature; use initial.method = "explicit"'
-        )
-    draws = normal(seed, Stream.VELOCITY, np.arange(topology.beads))[:, :3]
-    velocity = draws * np.sqrt(temperature / topology.mass)[:, None]
+    require_freedom(freedom)
+    velocity = drawn(np.arange(topology.beads), topology.mass, temperature, seed)
     # resting and scaling bring back some round-off along the bonds; the second round leaves none
     for _ in range(2):
         velocity = rest(topology, project_velocities(topology, position, velocity))
         velocity *= np.sqrt(freedom * temperature / (2.0 * kinetic_energy(topology, velocity)))
     return velocity
+
+
+def require_freedom(freedom):
+    """Raise ConfigError where beads have no degrees of freedom beside their momentum."""
+    if freedom <= 0:
+        raise ConfigError(
+            'initial.temperature: one bead whose momentum is zero has no temperature; use initial.method = "explicit"'
+        )
+
+
+def drawn(ids, mass, temperature, seed):
+    """Return (n, 3) independent Maxwellian velocities of beads, by their global ids alone [length / time].
+
+    Parameters
+    ----------
+    ids : (n,) int64 array
+    mass : (n,) float64 array
+        [mass].
+    temperature, seed :
+        As `maxwell`.
+    """
+    return normal(seed, Stream.VELOCITY, ids)[:, :3] * np.sqrt(temperature / mass)[:, None]
 
 
 def rest(topology, velocity):

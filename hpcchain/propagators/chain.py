@@ -153,11 +153,17 @@ def _store_backward(work, p, n):
 
 @inlined
 def _forward(work, p, y, carry):
-    """Return L^-1 y in the tile at p; `carry` holds the previous tile's last result in every lane."""
+    """Return L^-1 y in the tile at p; `carry` holds the previous tile's last result in every lane.
+
+    What comes before takes as many steps as the tile has bonds for: in a chain's last tile there may be but one.
+    """
     zero = splat(0.0)
-    y = fma(load(work, p + FORWARD), after_1(zero, y), y)
-    y = fma(load(work, p + FORWARD + 8), after_2(zero, y), y)
-    y = fma(load(work, p + FORWARD + 16), after_4(zero, y), y)
+    if work[p + MASK + 1] != 0.0:
+        y = fma(load(work, p + FORWARD), after_1(zero, y), y)
+        if work[p + MASK + 2] != 0.0:
+            y = fma(load(work, p + FORWARD + 8), after_2(zero, y), y)
+            if work[p + MASK + 4] != 0.0:
+                y = fma(load(work, p + FORWARD + 16), after_4(zero, y), y)
     return fma(load(work, p + FORWARD + 24), carry, y)
 
 
@@ -166,9 +172,12 @@ def _backward(work, p, y, carry):
     """Return L^-T D^-1 y in the tile at p; `carry` holds the next tile's first result in every lane."""
     zero = splat(0.0)
     y = mul(y, load(work, p + PIVOT))
-    y = fma(load(work, p + BACK), ahead_1(y, zero), y)
-    y = fma(load(work, p + BACK + 8), ahead_2(y, zero), y)
-    y = fma(load(work, p + BACK + 16), ahead_4(y, zero), y)
+    if work[p + MASK + 1] != 0.0:
+        y = fma(load(work, p + BACK), ahead_1(y, zero), y)
+        if work[p + MASK + 2] != 0.0:
+            y = fma(load(work, p + BACK + 8), ahead_2(y, zero), y)
+            if work[p + MASK + 4] != 0.0:
+                y = fma(load(work, p + BACK + 16), ahead_4(y, zero), y)
     return fma(load(work, p + BACK + 24), carry, y)
 
 

@@ -83,7 +83,7 @@ class Engine:
         self._require_finite()
         self._prepare()
         arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
-        self.sector = Sector(**gathered(arrays, untouched=("series",)))
+        self.sector = Sector(**gathered(arrays))
         loop.start(self.sector)
         self._enlist()
 

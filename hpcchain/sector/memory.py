@@ -45,15 +45,15 @@ def columns_of(table):
     return table[:, :8], table[:, 8:12]
 
 
-def gathered(arrays, untouched=()):
+def gathered(arrays):
     """Return arrays with the same contents, all in one stretch of memory; each is let go of when it has been copied.
+
+    What holds nothing but zeros so far is not copied: its memory takes no room before something is written there.
 
     Parameters
     ----------
     arrays : dict
         A sector's fields by name, those that are no arrays among them; it is empty afterwards.
-    untouched : sequence of str
-        Arrays that hold nothing but zeros so far: their memory is not touched, either.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def gathered(arrays, untouched=()):
     for name in [*arrays]:
         array = arrays.pop(name)
         moved[name] = room[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
-        if name not in untouched:
+        if array.any():
             moved[name][...] = array
         at += sizes[name]
     return moved

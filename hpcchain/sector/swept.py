@@ -1,8 +1,8 @@
 """A first look at a bead's neighbours: sixteen bytes tell where each may be during its segment (NUMERICS 9, item 3).
 
-They are the place of the segment's start in 32-bit fractions of the box, whose differences wrap by themselves to the
-nearest image, and how far the bead's surface may reach from there until the segment ends. Whoever is too far by this is
-too far; all others are looked at exactly, so this leaves no trace.
+They are the place that straight flight would have brought it to in half its segment, in 32-bit fractions of the box,
+whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there.
+Whoever is too far by this is too far; all others are looked at exactly, so this leaves no trace.
 
 Single beads fly far and straight: of these, thirty-two bytes tell the way, in single precision.
 """
@@ -53,7 +53,11 @@ def fraction(par, k, x):
 
 @kernel
 def sweep(s, m):
-    """Write down where the beads of molecule m may be during its segment, or the way of a single one."""
+    """Write down where the beads of molecule m may be during its segment, or the way of a single one.
+
+    From the place after half the segment's length h it is at most |v| h / 2 on straight flight, and the greatest
+    acceleration over the segment adds h^2 / 2 times itself: half of h times the greatest speed that `span` has.
+    """
     first = s.mol[m, MOL_FIRST]
     if s.mol[m, MOL_SOLVER] == BALLISTIC:
         take_course(s, first)
@@ -61,9 +65,10 @@ def sweep(s, m):
     end = s.line[first, 6] * s.par[TICK] + s.line[first, 7] + s.span[first, 3]
     scale = s.par[GROWTH] + s.par[GROWTH_RATE] * end if s.par[GROWTH_RATE] != 0.0 else s.par[GROWTH]
     for i in range(first, first + s.mol[m, MOL_BEADS]):
+        half = 0.5 * s.span[i, 3]
         for c in range(3):
-            s.swept[i, c] = np.int64(fraction(s.par, c, s.line[i, c]) * TURN) - HALF_TURN
-        reach = (s.span[i, 2] * scale + s.span[i, 1] * s.span[i, 3] + s.pace[m, 4]) / s.par[REACH_UNIT]
+            s.swept[i, c] = np.int64(fraction(s.par, c, s.line[i, c] + s.line[i, 3 + c] * half) * TURN) - HALF_TURN
+        reach = (s.span[i, 2] * scale + s.span[i, 1] * half + s.pace[m, 4]) / s.par[REACH_UNIT]
         reach = math.ceil(reach + s.par[REACH_MARGIN]) if reach < UNBOUNDED else UNBOUNDED
         s.swept[i, 3] = np.int64(min(reach, UNBOUNDED))
 

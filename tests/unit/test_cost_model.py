@@ -93,10 +93,10 @@ def test_ghosts_go_with_the_surface():
     assert found.ghosts(2000.0, 8) == pytest.approx(found.ghosts(2000.0, 512), rel=1e-12)
 
 
-def test_arrays_over_the_whole_system_are_named():
+def test_a_start_too_large_to_be_grown_is_copied():
     text = TOOL["verdict"](model(), 1e9, 10000)
-    assert "it cannot be grown there" in text and "156 bytes a bead" in text
-    assert "it cannot be grown there" not in TOOL["verdict"](model(), 1e6, 100)
+    assert "156 GB on every rank (156 bytes a bead), and 4 GB would do for 2.56e+07 beads" in text
+    assert "--replicate" in text and "--replicate" not in TOOL["verdict"](model(), 1e6, 100)
 
 
 def test_a_start_from_a_file_is_flat():

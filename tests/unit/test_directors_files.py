@@ -19,9 +19,9 @@ from hpcchain.io.trajectory import open_trajectory
 from hpcchain.model.directors import Directors, Table
 from hpcchain.model.rotation import times, unit
 
-LENGTHS = [1, 3, 1, 2, 1]
-SPHERES = [0, 4, 7]
-BEADS = 8
+LENGTHS = [1, 3, 1, 3, 1]
+SPHERES = [0, 4, 8]
+BEADS = 9
 
 
 def spinning_system(step=0.0, random=False):
@@ -96,8 +96,8 @@ def bad_rows(system, name, value):
     (lambda s: bad_rows(s, "orientation", 2.0), "an orientation is no unit quaternion"),
     (lambda s: {"orientation": s.directors.table.orientation * (1.0 + 1e-11)}, "an orientation is no unit quaternion"),
     (lambda s: bad_rows(s, "angular_velocity", np.inf), "an angular velocity is not finite"),
-    (lambda s: {"orientation": s.directors.table.angular_velocity}, "/directors/orientation is float64 (8, 3)"),
-    (lambda s: {"angular_velocity": s.directors.table.angular_velocity.astype(np.float32)}, "is float32 (8, 3)"),
+    (lambda s: {"orientation": s.directors.table.angular_velocity}, "/directors/orientation is float64 (9, 3)"),
+    (lambda s: {"angular_velocity": s.directors.table.angular_velocity.astype(np.float32)}, "is float32 (9, 3)"),
     (lambda s: {"moment": np.array([0.3])}, "moments of inertia or null-space steps"),
     (lambda s: {"moment": np.array([0.3, -1.0])}, "moments of inertia or null-space steps"),
     (lambda s: {"step": np.array([np.nan, 0.0])}, "moments of inertia or null-space steps"),
@@ -182,7 +182,7 @@ def test_a_trajectory_with_a_part_of_it_is_refused(tmp_path, name):
     with h5py.File(path, "r+") as file:
         del file[f"particles/trajectory/{name}"]
     seal(path)
-    with pytest.raises(DataError, match="are not of 8 beads"), open_trajectory(path):
+    with pytest.raises(DataError, match="are not of 9 beads"), open_trajectory(path):
         pass
 
 

@@ -1,8 +1,10 @@
 """Checkpoints: what is written comes back to the bit; what is damaged, foreign or impossible is refused."""
 
+import dataclasses
 import os
 import re
 import sys
+import tracemalloc
 from pathlib import Path
 
 import h5py
@@ -11,12 +13,19 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from io_samples import same_state, same_system, system_of
+from io_samples import chains, same_state, same_system, same_topology, system_of
 
 from hpcchain.errors import DataError
-from hpcchain.io import rows, seal
+from hpcchain.io import checkpoint, rows, seal
 from hpcchain.io.atomic import temporary
-from hpcchain.io.checkpoint import read_checkpoint, read_perf, read_system, read_time, write_checkpoint
+from hpcchain.io.checkpoint import (
+    read_checkpoint,
+    read_outline,
+    read_perf,
+    read_system,
+    read_time,
+    write_checkpoint,
+)
 from hpcchain.io.checkpoint_layout import STATE, TOPOLOGY
 from hpcchain.io.checkpoint_store import checkpoint_name, list_checkpoints, newest_valid, prune
 from hpcchain.io.collective import plain
@@ -25,7 +34,12 @@ from hpcchain.model.system import State, Topology
 
 @pytest.fixture
 def system():
-    return system_of([1, 3, 5, 2])
+    return of_kinds([1, 3, 5, 2], "ABCD")
+
+
+def of_kinds(lengths, names):
+    """Return a System of chains of which those of one kind are alike."""
+    return dataclasses.replace(system_of(lengths), topology=chains(lengths, names=tuple(names)))
 
 
 def write(path, system, time=1.5, **options):
@@ -47,6 +61,38 @@ def test_a_checkpoint_comes_back_to_the_bit(tmp_path, lengths):
 def test_every_array_of_the_data_model_has_a_table():
     assert set(STATE) == set(State.ARRAYS)
     assert {*TOPOLOGY, "names"} == set(Topology.__dataclass_fields__)
+
+
+def test_an_outline_is_a_checkpoint_without_states(tmp_path, monkeypatch):
+    """In pieces of one block; what is wrong with a state is found all the same."""
+    monkeypatch.setattr(rows, "BLOCK", 4)
+    monkeypatch.setattr(checkpoint, "OUTLINED", 1)
+    system = of_kinds([4] * 7, "A")
+    write(tmp_path / "c.h5", system, time=0.3)
+    found, whole = read_outline(tmp_path / "c.h5"), read_checkpoint(tmp_path / "c.h5")
+    assert same_topology(found.system.topology.whole(), system.topology) and len(found.system.state.position) == 0
+    assert found.system.physics == system.physics and np.array_equal(found.system.box.size, system.box.size)
+    for name in ("time", "counters", "config_toml", "provenance"):
+        assert getattr(found, name) == getattr(whole, name)
+    system.state.velocity[-1, 2] = np.nan
+    write(tmp_path / "c.h5", system)
+    with pytest.raises(DataError, match="c.h5: a position or velocity is not finite"):
+        read_outline(tmp_path / "c.h5")
+
+
+def test_what_an_outline_allocates_does_not_follow_the_number_of_beads(tmp_path, monkeypatch):
+    """Peak bytes for 30,000 beads more: less than one each; their states and tables are 141."""
+    monkeypatch.setattr(rows, "BLOCK", 256)
+    monkeypatch.setattr(checkpoint, "OUTLINED", 4)
+    monkeypatch.setattr(seal, "HASH_BLOCK", 1 << 16)
+    peaks = []
+    for count in (4000, 1000, 4000):  # the first makes what is made once
+        write(tmp_path / "c.h5", of_kinds([10] * count, "A"))
+        tracemalloc.start()
+        read_outline(tmp_path / "c.h5")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] - peaks[1] < 30000, peaks
 
 
 def test_special_floats_keep_their_bits(tmp_path, system):
@@ -165,9 +211,10 @@ def test_a_wrong_file_with_a_good_seal_is_refused(tmp_path, system, change, mess
     path = tmp_path / "c.h5"
     write(path, system)
     reseal(path, change)
-    with pytest.raises(DataError, match=message) as caught:
-        read_checkpoint(path)
-    assert str(path) in str(caught.value)
+    for read in (read_checkpoint, read_outline):
+        with pytest.raises(DataError, match=message) as caught:
+            read(path)
+        assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +233,9 @@ def test_a_topology_that_does_not_add_up_is_refused(tmp_path, system, name, valu
 
     write(tmp_path / "c.h5", system)
     reseal(tmp_path / "c.h5", change)
-    with pytest.raises(DataError, match="bead|bond|mass"):
-        read_checkpoint(tmp_path / "c.h5")
+    for read in (read_checkpoint, read_outline):
+        with pytest.raises(DataError, match="bead|bond|mass"):
+            read(tmp_path / "c.h5")
 
 
 def make_missing(path):

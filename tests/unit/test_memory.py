@@ -1,7 +1,9 @@
 """Where a sector's arrays lie: nothing of their contents is lost when they are brought together."""
 
 import gc
+import os
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +29,7 @@ def test_gathered_arrays_keep_their_contents(beads):
               "none": np.zeros((0, 4)), "series": aligned_zeros(beads), "stepper": None}  # fmt: skip
     expected = {name: None if array is None else array.copy() for name, array in arrays.items()}
     del line, span
-    moved = gathered(arrays, untouched=("series",))
+    moved = gathered(arrays)
     assert not arrays and moved.keys() == expected.keys() and moved["stepper"] is None
     for name in expected.keys() - {"stepper"}:
         assert moved[name].dtype == expected[name].dtype and np.array_equal(moved[name], expected[name]), name
@@ -45,3 +47,21 @@ def test_arrays_are_let_go_as_they_are_copied():
     moved = gathered(arrays)
     gc.collect()
     assert gone() is None and moved["old"][999] == 999.0
+
+
+def test_zeros_take_no_memory_before_they_are_written():
+    """Of two arrays of 64 MB the one of zeros is there, but none of its pages is."""
+    line, span = records(2)
+    ones, zeros = np.ones(8 << 20), np.zeros(8 << 20)
+    before = resident()
+    moved = gathered({"line": line, "span": span, "zeros": zeros, "ones": ones})
+    assert 60 << 20 < resident() - before < 80 << 20
+    assert not moved["zeros"].any() and moved["ones"].all()
+    moved["zeros"][:] = 1.0
+    assert moved["ones"].all() and resident() - before > 120 << 20
+
+
+def resident():
+    """Return the bytes of this process's pages that are in memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,48 @@
+"""The input of a box that is made of copies of another's."""
+
+import math
+import os
+from dataclasses import replace
+
+from hpcchain.config.check import check
+from hpcchain.config.values import Wrong
+from hpcchain.errors import ConfigError, UsageError
+
+
+def enlarged(config, numbers, start):
+    """Return the input of numbers[0] x numbers[1] x numbers[2] copies of an input's box, which starts from a file.
+
+    Parameters
+    ----------
+    config : Config
+    numbers : (int, int, int)
+        Copies along each axis.
+    start : path
+        The file.
+
+    Raises
+    ------
+    UsageError
+        When an axis of which there are to be several copies is not periodic.
+    ConfigError
+        When so large a box is no possible input.
+    """
+    for axis, number in enumerate(numbers):
+        if number > 1 and config.box.boundary[axis] != "periodic":
+            raise UsageError(f'--replicate: {number} copies along axis {axis}, but box.boundary is '
+                             f'"{config.box.boundary[axis]}" there in {config.source}; only a periodic axis can be '
+                             "copied: give 1 for it")
+    count = math.prod(numbers)
+    size = tuple(edge * number for edge, number in zip(config.box.size, numbers, strict=True))
+    large = replace(
+        config,
+        box=replace(config.box, size=size),
+        molecules=tuple(replace(kind, count=kind.count * count, positions=None, velocities=None)
+                        for kind in config.molecules),
+        initial=replace(config.initial, method="file", file=os.path.abspath(start)),
+    )  # fmt: skip
+    try:
+        check(large)
+    except Wrong as wrong:
+        raise ConfigError(f"{config.source}: --replicate: {wrong}") from None
+    return large

@@ -1,0 +1,96 @@
+"""Starts of many copies of a small one, of which each rank makes and writes an even part, some blocks at a time."""
+
+import math
+
+import numpy as np
+
+from hpcchain.config.schema import MOST_BEADS
+from hpcchain.errors import ConfigError
+from hpcchain.io import rows
+from hpcchain.io.checkpoint import write_start
+from hpcchain.model.clock import tick_for
+from hpcchain.model.copies import Copies
+from hpcchain.model.start import TOLERANCE, physics_with, require_apart
+from hpcchain.model.system import System
+from hpcchain.model.thermal import Sums, Thermal
+from hpcchain.run.signals import Stopped
+
+BLOCKS = 8
+"""Blocks of 4096 beads that a rank makes at a time."""
+
+
+def write_copies(path, config, system, numbers, comm, pause=None):
+    """Write the start of copies of a system, with velocities of their own; the same bits on any ranks; collective.
+
+    What a rank has at a time follows from the small system and from `BLOCKS`, not from the number of copies.
+
+    Parameters
+    ----------
+    path : path
+    config : Config
+        Of all copies together (`config.enlarge`): temperature, seed, physics.
+    system : System
+        Of one copy, or this rank's part of it; its velocities, images and clocks count for nothing.
+    numbers : (int, int, int)
+        Copies along each axis; more than one along periodic ones only.
+    comm : Single or World
+    pause : callable, optional
+        Called now and then; a true result on any rank gives up.
+
+    Raises
+    ------
+    ConfigError
+        When nothing can move in the system, its beads overlap or there would be too many.
+    DataError
+        When the file cannot be written.
+    Stopped
+        On every rank, when `pause` gives up.
+    """
+    def go_on():
+        if comm.any(pause is not None and pause()):
+            raise Stopped("stopped by a signal while making the start; nothing is kept: run the same command again")
+
+    def state_of(low, high):
+        go_on()
+        return thermal.state(low, high)
+
+    require_few(config, system.topology.beads * math.prod(numbers))
+    copies = Copies(system.box, system.topology, whole_positions(system, comm), numbers)
+    require_digits(config, copies)
+    thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
+    own = Sums()
+    for low, high in rows.stretches(copies.composition.beads, comm.mpi, BLOCKS):
+        go_on()
+        own += thermal.sums(low, high)
+    total = sum(comm.allgather(own), Sums())
+    taken = require_digits(config, copies, total.projected)
+    require_apart(config.source, system.topology, copies.overlap(TOLERANCE - taken))
+    thermal.settle(total)
+    physics = physics_with(config, tick_for(copies.least_diameter / thermal.speed))
+    large = System(copies.box, copies.composition, None, physics)
+    write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
+
+
+def require_few(config, beads):
+    """Raise ConfigError for more beads than there may be."""
+    if beads > MOST_BEADS:
+        raise ConfigError(f"{config.source}: --replicate: {beads} beads in all are more than {MOST_BEADS}; give fewer "
+                          "copies")
+
+
+def require_digits(config, copies, projected=0.0):
+    """Return `Copies.taken`, or raise ConfigError for a box in which places have too few digits."""
+    taken = copies.taken(projected)
+    if taken >= TOLERANCE:
+        raise ConfigError(f"{config.source}: --replicate: the box would be so long, {list(config.box.size)}, that "
+                          f"rounding moves beads by {taken:.2g} of their diameter; give fewer copies along an axis")
+    return taken
+
+
+def whole_positions(system, comm):
+    """Return the positions (N, 3) of all beads of a system of which each rank may have a part; collective."""
+    if system.held is None:
+        return system.state.position
+    ids = system.topology.beads_of(system.held)
+    found = rows.whole(comm.mpi, system.topology.beads, ids, {"position": system.state.position})
+    return np.ascontiguousarray(found["position"])

@@ -1,0 +1,152 @@
+"""Copies of a start made on ranks: the bits, the runs and the messages of one rank."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import h5py
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from copied import longer, mixed
+from mixtures import mixed_input
+from run_folders import difference, run_here, write_input
+
+from hpcchain import simulation
+from hpcchain.config import load_config
+from hpcchain.config.enlarge import enlarged
+from hpcchain.errors import EXIT_DONE, DataError, UsageError
+from hpcchain.io import rows
+from hpcchain.io.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint_store import list_checkpoints
+from hpcchain.io.compare import compare
+from hpcchain.model import copies
+from hpcchain.model.start import build_system
+from hpcchain.parallel.comm import Single, world
+from hpcchain.run import replicate
+from hpcchain.run.signals import Stopped
+
+pytestmark = pytest.mark.mpi
+
+NUMBERS = (2, 1, 3)
+FILE = {"initial": {"method": "file", "file": "one.h5", "temperature": 1.7, "seed": 5}}
+SOURCES = {
+    "explicit": mixed(),
+    "file": mixed() | FILE | {"molecule": []},
+    "grow": mixed_input(initial={"temperature": 1.7}, run={"end_time": 1.0}),
+    "longer": longer("rod"),
+    "apart": mixed(pitch=1.02),
+}
+
+
+@pytest.fixture(scope="module")
+def comm():
+    return world()
+
+
+@pytest.fixture(scope="module")
+def place(comm):
+    """One folder for all ranks, with the inputs, and the start that one of them names."""
+    folder = Path(comm.bcast(tempfile.mkdtemp(prefix="replicate_mpi_") if comm.rank == 0 else None))
+    if comm.rank == 0:
+        for name, tables in SOURCES.items():
+            write_input(folder / f"{name}.toml", tables)
+        assert simulation.build(folder / "explicit.toml", folder / "one.h5", comm=Single()) == EXIT_DONE
+        (_, last), *_ = list_checkpoints(run_here(folder / "apart.toml", folder / "run") / "checkpoints")
+        initial = FILE["initial"] | {"file": str(last)}
+        write_input(folder / "checkpoint.toml", SOURCES["file"] | {"initial": initial})
+    comm.barrier()
+    yield folder
+    comm.barrier()
+    if comm.rank == 0:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Small ones, so that each rank has many, and molecules of which two ranks have a part."""
+    monkeypatch.setattr(rows, "BLOCK", 8)
+    monkeypatch.setattr(replicate, "BLOCKS", 2)
+    monkeypatch.setattr(copies, "UNIT", 9)
+
+
+@pytest.mark.parametrize("name", ["explicit", "grow", "longer"])
+def test_the_bits_are_those_of_one_rank(comm, place, blocks, name):
+    several, one = place / f"{name}-several.h5", place / f"{name}-one.h5"
+    simulation.replicate(place / f"{name}.toml", several, NUMBERS, comm=comm)
+    if comm.rank == 0:
+        simulation.replicate(place / f"{name}.toml", one, NUMBERS, comm=Single())
+        assert compare(several, one) is None
+        assert sums(several) == sums(one)
+    comm.barrier()
+
+
+def sums(path):
+    """Return the bytes of a file's checksums, by name."""
+    found = {}
+    with h5py.File(path) as file:
+        file["checksum"].visititems(lambda name, node: found.update({name: node[...].tobytes()})
+                                    if isinstance(node, h5py.Dataset) else None)  # fmt: skip
+    return found
+
+
+def test_a_source_in_a_file_is_read_in_parts(comm, place):
+    """With blocks of the size that the source was written with."""
+    simulation.replicate(place / "file.toml", place / "of-file.h5", NUMBERS, comm=comm)
+    simulation.replicate(place / "explicit.toml", place / "at-once.h5", NUMBERS, comm=comm)
+    if comm.rank == 0:
+        assert compare(place / "of-file.h5", place / "at-once.h5") is None
+    comm.barrier()
+
+
+def test_a_runs_checkpoint_is_a_source(comm, place):
+    simulation.replicate(place / "checkpoint.toml", place / "of-run.h5", NUMBERS, comm=comm)
+    if comm.rank == 0:
+        simulation.replicate(place / "checkpoint.toml", place / "of-run-one.h5", NUMBERS, comm=Single())
+        assert compare(place / "of-run.h5", place / "of-run-one.h5") is None
+    comm.barrier()
+
+
+def test_a_run_of_copies_is_that_of_one_rank(comm, place):
+    large = simulation.replicate(place / "apart.toml", place / "run.h5", NUMBERS, comm=comm)
+    if comm.rank == 0:
+        (place / "large.toml").write_text(large.to_toml())
+    comm.barrier()
+    assert simulation.run(place / "large.toml", output=place / "several", comm=comm) == EXIT_DONE
+    if comm.rank == 0:
+        assert simulation.run(place / "large.toml", output=place / "whole", comm=Single()) == EXIT_DONE
+        assert difference(place / "several", place / "whole", ("trajectory", "events", "observables")) is None
+        assert read_checkpoint(place / "run.h5").config_toml == large.to_toml()
+    comm.barrier()
+
+
+@pytest.mark.parametrize(("name", "words", "error", "said"), [
+    ("explicit", ['box.boundary=["wall","periodic","periodic"]'], UsageError, "axis 0"),
+    ("file", ["initial.file=none.h5"], DataError, "none.h5"),
+])  # fmt: skip
+def test_what_cannot_be_is_refused_on_all_ranks(comm, place, name, words, error, said):
+    with pytest.raises(error, match=said):
+        simulation.replicate(place / f"{name}.toml", place / "no.h5", NUMBERS, words, comm)
+    comm.barrier()
+    assert not list(place.glob("no.h5*"))
+
+
+@pytest.mark.parametrize(("looks", "more"), [(0, 0), (1, -1), (1, 1)])
+def test_one_rank_told_to_stop_stops_all(comm, place, blocks, looks, more):
+    """At once, while sums are taken, while the file is written."""
+    config = load_config(place / "explicit.toml")
+    large, system = enlarged(config, NUMBERS, place / "no.h5"), build_system(config)
+    after = looks * len(list(rows.stretches(large.beads, comm.mpi, replicate.BLOCKS))) + more
+    calls = []
+
+    def pause():
+        calls.append(1)
+        return comm.rank == comm.size - 1 and len(calls) > after
+
+    with pytest.raises(Stopped):
+        replicate.write_copies(place / "no.h5", large, system, NUMBERS, comm, pause)
+    assert len(calls) == after + 1
+    comm.barrier()
+    assert not list(place.glob("no.h5*"))
