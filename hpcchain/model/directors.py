@@ -59,6 +59,10 @@ class Directors:
         """Return the Directors with the table of beads low ... high - 1 alone."""
         return self if self.table is None else replace(self, table=self.table.rows(low, high))
 
+    def fresh(self, seed, temperature):
+        """Return the Directors of the same kinds of spheres with a random start."""
+        return replace(self, seed=seed, temperature=temperature, table=None)
+
     def moments(self, topology, low, high):
         """Return the moments of inertia of beads low ... high - 1, 0 of those without directors [mass length^2]."""
         return self.moment[kinds_of(topology, low, high)]

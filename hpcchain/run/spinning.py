@@ -58,19 +58,38 @@ class Spinning:
         return {"angular_velocity": self._turning.velocity, "moment_of_inertia": self._turning.moment}
 
 
-def checked(directors, topology, comm, source):
+def checked(directors, topology, comm, source, blocks=None, pause=None):
     """Return Directors that can turn, None where there are none; collective.
+
+    Parameters
+    ----------
+    directors : Directors or None
+        A table in it must have this rank's slab.
+    topology : Topology or Composition
+    comm : communicator or None
+    source : str
+        The input.
+    blocks : int, optional
+        How many blocks of beads to look at together; default: all of this rank's.
+    pause : callable, optional
+        Called before each look, on all ranks equally often.
 
     Raises
     ------
     ConfigError
         On every rank, naming the input `source`, when a sphere is too fast for its null-space step.
     """
-    try:
-        if directors is not None and directors.step.any():
-            Spinning(directors, topology, comm)
-    except ConfigError as error:
-        raise ConfigError(f"{source}: {error}") from None
+    if directors is None or not directors.step.any():
+        return directors
+    failure = None
+    for low, high in rows.stretches(topology.beads, comm, blocks):
+        if pause is not None:
+            pause()
+        try:
+            directors.turning(topology, low, high)
+        except ConfigError as error:
+            failure = failure or ConfigError(f"{source}: {error}")
+    agree(comm, failure)
     return directors
 
 

@@ -8,8 +8,9 @@ import pytest
 from io_samples import frame_of, same_system, system_of
 
 from hpcchain.errors import DataError
+from hpcchain.io import checkpoint, rows
 from hpcchain.io.assemble import assemble
-from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.io.checkpoint import read_checkpoint, read_outline, write_checkpoint
 from hpcchain.io.compare import compare
 from hpcchain.io.export import export
 from hpcchain.io.inspect import info
@@ -55,6 +56,18 @@ def test_a_checkpoint_brings_back_the_start(tmp_path, random):
     assert same_system(found, system) and same_directors(found.directors, system.directors)
     with h5py.File(tmp_path / "c.h5") as file:
         assert set(file["directors"]) == ({"constants"} if random else {"constants", "orientation", "angular_velocity"})
+
+
+def test_an_outline_looks_at_all_of_the_table_and_keeps_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "BLOCK", 2)
+    monkeypatch.setattr(checkpoint, "OUTLINED", 1)
+    system = spinning_system()
+    found = read_outline(saved(tmp_path / "c.h5", system)).system.directors
+    assert found.moment.tolist() == [0.3, 0.0] and found.table.orientation.shape == (0, 4)
+    for name in ("orientation", "angular_velocity"):
+        path = saved(tmp_path / "c.h5", broken(system, **bad_rows(system, name, np.nan)))
+        with pytest.raises(DataError, match="unit quaternion|not finite"):
+            read_outline(path)
 
 
 def test_a_checkpoint_without_directors_has_none(tmp_path):
