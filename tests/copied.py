@@ -55,3 +55,13 @@ def longer(kind="chain"):
         "box": {"size": list(LONG_SIZE)},
         "molecule": [table("long", kind, [straight(12, (0.3, 0.2, 1.0), (0.8, 0.6, 0.0))])],
     }
+
+
+def turning(step=0.01):
+    """Return `mixed`, not touching, whose single beads are spheres with directors, all with the same start."""
+    tables = mixed(pitch=1.02)
+    tables["molecule"][2] |= {
+        "directors": True, "orientations": [[0.6, 0.8, 0.0, 0.0]] * 9, "angular_velocities": [[1.0, 2.0, -3.0]] * 9,
+        "propagator": {"name": "variational", "step": step},
+    }  # fmt: skip
+    return tables

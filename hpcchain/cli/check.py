@@ -7,6 +7,7 @@ from hpcchain.cli.options import add_command, add_set
 BYTES_PER_BEAD = 2048
 BYTES_PER_RANK = 300_000_000
 FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
+ORIENTATION_BYTES_PER_BEAD = 4 * 8
 
 
 def add_parser(sub):
@@ -49,18 +50,25 @@ def sizes(config):
     Raises
     ------
     ConfigError
-        When an explicit start is impossible, or a start file is not of the input's system.
+        When an explicit start is impossible, a start file is not of the input's system, or spheres spin too fast for
+        their steps.
     DataError
         When the start file cannot be read.
     """
     if config.initial.method == "grow":
+        from hpcchain.model.directors import build_directors
+        from hpcchain.model.topology import build_composition
+        from hpcchain.run.spinning import checked
+
+        checked(build_directors(config), build_composition(config), None, config.source)
         kinds = config.molecules
         return (sum(kind.count * kind.beads for kind in kinds), sum(kind.count * kind.bond_count for kind in kinds),
                 sum(kind.count for kind in kinds))  # fmt: skip
     if config.initial.method == "file":
-        from hpcchain.run.from_file import read_start
+        from hpcchain.run.from_file import directors_from, read_start
 
-        topology = read_start(config)[1]
+        found, topology = read_start(config)
+        directors_from(config, found, topology, None)
     else:
         from hpcchain.model.start import build_system
 
@@ -77,10 +85,12 @@ def estimate(config):
     """
     beads, bonds, molecules = sizes(config)
     frames = int(config.run.end_time / config.output.frame_every) + 1
+    turning = any(kind.directors for kind in config.molecules)
+    per_bead = FRAME_BYTES_PER_BEAD + (ORIENTATION_BYTES_PER_BEAD if turning else 0)
     return [
         f"{beads} beads, {bonds} bonds, {molecules} molecules",
         f"memory: at most about {size(BYTES_PER_RANK)} per rank, plus {size(beads * BYTES_PER_BEAD)} over all ranks",
-        f"trajectory: {frames} frames, {size(frames * beads * FRAME_BYTES_PER_BEAD)}",
+        f"trajectory: {frames} frames, {size(frames * beads * per_bead)}",
     ]
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpcchain.config.directors import check_directors, check_own_of_sphere
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.config.values import Wrong
@@ -38,6 +39,7 @@ def check(config):
         place = f"molecule[{index}]"
         check_lists(kind, place)
         check_rows(kind, place, config.initial.method)
+        check_directors(kind, place, config.initial.method, kind.propagator or config.propagator)
         if kind.kind == "graph":
             check_graph(kind, place)
         check_bond_lengths(kind, place)
@@ -63,7 +65,9 @@ def check_method(config):
 
 def check_own(kind, place):
     """Check a kind's own propagator."""
-    if kind.beads == 1:
+    if kind.directors:
+        check_own_of_sphere(kind, place)
+    elif kind.beads == 1:
         raise Wrong(f"{place}.propagator: means nothing for single beads, which fly exactly; remove it")
     if kind.is_line and kind.propagator.name not in OF_RODS:
         raise Wrong(f'{place}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '

@@ -37,8 +37,8 @@ def enlarged(config, numbers, start):
     large = replace(
         config,
         box=replace(config.box, size=size),
-        molecules=tuple(replace(kind, count=kind.count * count, positions=None, velocities=None)
-                        for kind in config.molecules),
+        molecules=tuple(replace(kind, count=kind.count * count, positions=None, velocities=None, orientations=None,
+                                angular_velocities=None) for kind in config.molecules),
         initial=replace(config.initial, method="file", file=os.path.abspath(start)),
     )  # fmt: skip
     try:

@@ -69,12 +69,20 @@ KEYS = (
     Key("molecule", "propagator", Inline("propagator"), ABSENT,
         "this kind's own, for example { name = \"rattle\", step = 0.05 }; keys left out are those of [propagator] if "
         "it has the same name, else the defaults"),
+    Key("molecule", "directors", Flag(), False,
+        "monomer: whether they are smooth rigid spheres that carry an orientation and spin"),
+    Key("molecule", "moment", POSITIVE, ABSENT,
+        "directors: moment of inertia; mass × diameter^2 / 10, of uniform density, when left out [mass length^2]"),
     Key("molecule", "positions", Rows(3), ABSENT, "explicit start: count × beads rows [length]"),
     Key("molecule", "velocities", Rows(3), ABSENT, "explicit start: count × beads rows [length / time]"),
+    Key("molecule", "orientations", Rows(4), ABSENT,
+        "directors, explicit start: count rows, unit quaternions; none is turned when left out"),
+    Key("molecule", "angular_velocities", Rows(3), ABSENT,
+        "directors, explicit start: count rows; 0 when left out [1 / time]"),
     Key("initial", "method", Choice(("grow", "explicit", "file")), "grow",
         "where the initial configuration comes from"),
     Key("initial", "temperature", POSITIVE, 1.0,
-        "temperature of the velocities drawn by grow, and for copies [mass length^2 / time^2]"),
+        "temperature of the velocities drawn by grow or for copies, and of random spins [mass length^2 / time^2]"),
     Key("initial", "seed", Integer(0), 1, "seed of every random number"),
     Key("initial", "growth_rate", Number(above=0.0, word="auto"), "auto",
         "grow: growth of the contact distances, relative to full size [1 / time]"),
@@ -123,6 +131,7 @@ KEYS = (
 SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "run", "output")
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
+DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
 STAGE_KEYS = ("stages", "variant", "stage_solver", "contact_interval")
 PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {

@@ -20,7 +20,8 @@ class MoleculeSection:
 
     `bond_length`, `diameter` and `mass` are one number for all or a tuple; `bonds` is an (n, 2) int64 array for a
     graph and else None; `propagator` is the kind's own PropagatorSection or None; `positions` and `velocities` are
-    (count * beads, 3) float64 arrays or None.
+    (count * beads, 3) float64 arrays or None, `orientations` (as they were given) (count, 4), `angular_velocities`
+    (count, 3); `moment` is None where it follows from mass and diameter.
     """
 
     name: str
@@ -35,8 +36,12 @@ class MoleculeSection:
     bonds: np.ndarray | None
     self_contact: bool
     propagator: object
+    directors: bool
+    moment: float | None
     positions: np.ndarray | None
     velocities: np.ndarray | None
+    orientations: np.ndarray | None
+    angular_velocities: np.ndarray | None
 
     @property
     def is_line(self):

@@ -239,7 +239,8 @@ class Rows:
     @property
     def text(self):
         """The kind of value in words."""
-        return f"list of [{', '.join(('i', 'j') if self.whole else ('x', 'y', 'z'))}]"
+        columns = ("i", "j") if self.whole else ("w", "x", "y", "z")[-self.width :]
+        return f"list of [{', '.join(columns)}]"
 
     def read(self, value):
         """Return the rows as an (n, width) array of float64, or of int64 when whole."""

@@ -36,6 +36,7 @@ def skip_for(record):
     """Return the keys that mean nothing for a molecule's kind or a propagator's name."""
     if hasattr(record, "kind"):
         given = ("beads",) if record.kind == "monomer" else ()
+        given += () if record.directors else ("directors",)
         return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
     return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
 

@@ -15,7 +15,7 @@ from hpcchain.io.provenance import collect
 FILES = {"trajectory": "frames", "observables": "reports", "events": "events"}
 
 
-def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None):
+def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None, spin=None):
     """Bring a run directory's output files up to a checkpoint, then remove the parts; collective.
 
     Each file becomes the first rows of the earlier complete one, as many as there were before the first part, and
@@ -33,6 +33,8 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
         Closed parts, in order; default: all in run_dir/parts.
     provenance : dict, optional
         Default: `provenance.collect(comm)`.
+    spin : dict of name -> array, optional
+        Of spheres with directors, see `trajectory.create_layout`.
 
     Raises
     ------
@@ -50,7 +52,7 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
     provenance = provenance or collect(comm)
     for plan in plans:
         if plan is not None:
-            _assemble_one(plan, heads, topology, box, provenance, comm)
+            _assemble_one(plan, heads, (topology, box, spin), provenance, comm)
     barrier(comm)
     atomic.remove([head.path for head in heads], comm)
 
@@ -93,23 +95,25 @@ def _plan(path, kind, kept, link, heads, comm):
     return Plan(path, kind, kept, history)
 
 
-def _assemble_one(plan, heads, topology, box, provenance, comm):
-    """Make one output file."""
+def _assemble_one(plan, heads, lasting, provenance, comm):
+    """Make one output file; lasting: (topology, box, spin), what does not change with time."""
     make = {"trajectory": _trajectory, "observables": _observables, "events": _events}[plan.kind]
     with files.writing(plan.path, plan.kind, comm) as file:
         files.put_json(file, "provenance", provenance, comm)
         lineage.put(file, plan.lineage, heads, FILES[plan.kind], comm)
-        make(file, plan.earlier, plan.kept, heads, topology, box, comm)
+        make(file, plan.earlier, plan.kept, heads, lasting, comm)
 
 
-def _trajectory(file, earlier, kept, heads, topology, box, comm):
+def _trajectory(file, earlier, kept, heads, lasting, comm):
+    topology, box, spin = lasting
     steps, times = _clocks(earlier, kept, heads, comm)
-    trajectory.create_layout(file, len(times), topology, box, comm)
+    trajectory.create_layout(file, len(times), topology, box, comm, spin)
     trajectory.write_clock(file, steps, times, comm)
+    tables = [*trajectory.VECTORS, *([] if spin is None else [trajectory.ORIENTATION])]
     number = 0
     if earlier is not None:
         with files.reading(earlier, "trajectory", checked=False) as source:
-            names = {name: source[f"{trajectory.GROUP}/{name}/value"] for name in trajectory.VECTORS}
+            names = {name: source[f"{trajectory.GROUP}/{name}/value"] for name in tables}
             for row in range(kept):
                 _copy_frame(file, number, {name: (data, row) for name, data in names.items()}, comm)
                 number += 1
@@ -117,7 +121,7 @@ def _trajectory(file, earlier, kept, heads, topology, box, comm):
         with files.reading(head.path, "part", checked=False) as source:
             for row in range(head.count("frames")):
                 group = source[f"frames/{row:08d}"]
-                _copy_frame(file, number, {name: (group[name], ()) for name in trajectory.VECTORS}, comm)
+                _copy_frame(file, number, {name: (group[name], ()) for name in tables}, comm)
                 number += 1
 
 
@@ -145,7 +149,7 @@ def _clocks(earlier, kept, heads, comm):
     return tuple(np.concatenate(columns) for columns in zip(*pairs, strict=True))
 
 
-def _events(file, earlier, kept, heads, topology, box, comm):
+def _events(file, earlier, kept, heads, lasting, comm):
     events.create_tables(file, kept + sum(head.count("events") for head in heads))
     group, done = file["events"], 0
     if earlier is not None:
@@ -164,7 +168,7 @@ def _share(group, low, high, comm):
     return events.read_table(group, low + first, low + last)
 
 
-def _observables(file, earlier, kept, heads, topology, box, comm):
+def _observables(file, earlier, kept, heads, lasting, comm):
     """Join the reports by name; an observable's first report is remembered, for those that came later."""
     series, first = {}, {}
     with together(comm, file.filename, "collecting reports"):

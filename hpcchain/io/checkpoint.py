@@ -10,19 +10,19 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io import files, rows
+from hpcchain.io import directors, files, rows
 from hpcchain.io.checkpoint_layout import (
     OPTIONAL,
     STATE,
     TOPOLOGY,
     check_system,
-    check_table,
     part_problem,
     stored_type,
     wrong_contents,
 )
 from hpcchain.io.collective import agree, gathered, is_parallel
 from hpcchain.io.provenance import collect
+from hpcchain.io.summed import get_slab, get_stretches, put_tables
 from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
 
@@ -37,7 +37,7 @@ class Checkpoint:
     Attributes
     ----------
     system : System
-        Its state has the rows that were asked for.
+        Its state has the rows that were asked for; a table of directors has this rank's slab of the beads.
     time : float
         Simulated time that the run has reached [time].
     counters : dict
@@ -63,7 +63,8 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     path : path
     comm : communicator or None
     system : System
-        Box, topology (or its Composition) and physics are the same on all ranks; the state has this rank's rows.
+        Box, topology (or its Composition) and physics are the same on all ranks; the state has this rank's rows, and a
+        table of directors at least this rank's slab of the beads.
     time : float
         [time]
     counters : dict of str -> int or float
@@ -125,28 +126,19 @@ def _write(path, comm, system, state_of, time, config_toml, values, blocks=None)
     """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
     topology = system.topology
     with files.writing(path, "checkpoint", comm) as file:
-        _put_tables(file, "state", STATE, topology.beads, state_of, comm, blocks)
+        put_tables(file, "state", STATE, topology.beads, state_of, comm, blocks)
+        if system.directors is not None:
+            directors.put(file, system.directors, topology.beads, comm, blocks)
         for name, rule in TOPOLOGY.items():
             if name not in OPTIONAL or _in_use(topology, name):
-                _put_tables(file, "topology", {name: rule}, topology.count(name),
-                            lambda low, high, name=name: {name: topology.rows(name, low, high)}, comm, blocks)
+                put_tables(file, "topology", {name: rule}, topology.count(name),
+                           lambda low, high, name=name: {name: topology.rows(name, low, high)}, comm, blocks)
         for name, kind in (("size", np.float64), ("origin", np.float64), ("boundary", np.int8)):
             rows.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         rows.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
         for name, value in ({"names": list(topology.names), "physics": _constants(system.physics)} | values).items():
             files.put_json(file, name, value, comm)
-
-
-def _put_tables(file, group, tables, count, rows_of, comm, blocks):
-    """Write tables of a group, as `rows.put_summed` does, in the types that they have in the file."""
-    types = {name: stored_type(kind) for name, (kind, _) in tables.items()}
-
-    def named(low, high):
-        return {f"{group}/{name}": np.asarray(part, types[name]) for name, part in rows_of(low, high).items()}
-
-    stored = {f"{group}/{name}": (types[name], columns) for name, (_, columns) in tables.items()}
-    rows.put_summed(file, stored, count, named, comm, blocks)
 
 
 def read_checkpoint(path, comm=None, ids=None):
@@ -207,19 +199,19 @@ def read_outline(path):
     Returns
     -------
     Checkpoint
-        Its system has a Composition, and the state of no bead.
+        Its system has a Composition, and the state of no bead; a table of directors has no row.
 
     Raises
     ------
     DataError
-        As `read_checkpoint`, or when molecules of one kind are not alike; the states are checked, too.
+        As `read_checkpoint`, or when molecules of one kind are not alike; the states and directors are checked, too.
     """
     with files.reading(path, "checkpoint") as file:
         composition = _read_composition(file, None, OUTLINED)
         none = State.at_rest_clock(np.empty((0, 3)), np.empty((0, 3)))
-        found = _read_rest(file, composition, none, None, None)
+        found = _read_rest(file, composition, none, None, None, OUTLINED)
         for name, rule in STATE.items():
-            for _, part in _get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED):
+            for _, part in get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED):
                 problem = part_problem(replace(found.system, state=replace(none, **{name: part})), found.time)
                 if problem:
                     raise wrong_contents(path, problem)
@@ -227,14 +219,16 @@ def read_outline(path):
 
 
 def _state_slabs(file, beads, comm):
-    return {name: _get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
+    return {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
 
 
-def _read_rest(file, topology, state, held, comm):
-    """Return the Checkpoint of a file whose topology and state have been read."""
+def _read_rest(file, topology, state, held, comm, blocks=None):
+    """Return the Checkpoint of a file whose topology and state have been read; `blocks` as for `directors.get`."""
     box = Box(*(files.get(file, f"box/{name}", comm) for name in ("size", "origin", "boundary")))
+    physics = Physics(**files.get_json(file, "physics", comm))
+    turning = directors.get(file, topology.beads, len(topology.names), comm, blocks)
     return Checkpoint(
-        system=System(box, topology, state, Physics(**files.get_json(file, "physics", comm)), held),
+        system=System(box, topology, state, physics, held, turning),
         time=float(files.get(file, "time", comm)[0]),
         counters=files.get_json(file, "counters", comm),
         config_toml=files.get_text(file, "config_toml", comm),
@@ -279,28 +273,10 @@ def _refuse_impossible_time(path, time, comm):
     agree(comm, DataError(f"{path}: a checkpoint at time {time} cannot be written") if wrong else None)
 
 
-def _get_slab(file, name, kind, columns, count, comm):
-    """Return this rank's slab of a table after checking its type, shape and block checksums."""
-    ((_, part),) = _get_stretches(file, name, kind, columns, count, comm)
-    return part
-
-
-def _get_stretches(file, name, kind, columns, count, comm, blocks=None):
-    """Yield the first row and the rows of each of the stretches of this rank's slab of a table; see `_get_slab`."""
-    dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
-    check_table(dataset, kind, columns, count)
-    for low, high in rows.stretches(len(dataset), comm, blocks):
-        part = rows.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
-        found = rows.block_sums(part)
-        same = np.array_equal(found, rows.read_at(sums, (low // rows.BLOCK,), found.shape, comm))
-        agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
-        yield low, part.astype(bool) if kind is np.bool_ else part
-
-
 def _read_topology(file, comm):
     tables = {}
     for name, rule in _tables_in(file):
-        tables |= rows.everywhere(comm, {name: _get_slab(file, f"topology/{name}", *rule, None, comm)})
+        tables |= rows.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})
     return Topology(names=tuple(files.get_json(file, "names", comm)), **tables)
 
 
@@ -314,7 +290,7 @@ def _read_composition(file, comm, blocks=None):
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
     runs = []
-    for low, kind in _get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
+    for low, kind in get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))
         runs.append((low + starts, kind[starts]))
     runs = [np.concatenate([pair[k] for part in gathered(comm, runs) for pair in part]) for k in (0, 1)]
@@ -326,7 +302,7 @@ def _read_composition(file, comm, blocks=None):
     names = tuple(files.get_json(file, "names", comm))
     found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
     for name, rule in _tables_in(file):
-        for low, part in _get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
+        for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
             if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
                 found = None  # and on with reading, which is collective

@@ -47,6 +47,8 @@ def _checkpoint(path):
         "molecules": f"{composition.molecules} ({_kinds(composition)})",
         "propagator": _propagators(composition, found.system.physics),
     }
+    if found.system.directors is not None:
+        facts["directors"] = _directors(composition, found.system.directors)
     facts |= {f"total {name}": value for name, value in sorted(found.counters.items())}
     return facts | found.provenance
 
@@ -63,6 +65,14 @@ def _propagators(topology, physics):
     return ", ".join(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names))
 
 
+def _directors(composition, directors):
+    """Return which kinds carry an orientation, with their moment of inertia and how they turn."""
+    each = zip(composition.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
+    told = [f"{name} (moment {moment!r}, {f'null-space steps of {step!r}' if step else 'exact'})"
+            for name, moment, step in each if moment > 0.0]  # fmt: skip
+    return ", ".join(told)
+
+
 def _trajectory(path):
     with open_trajectory(path) as found:
         facts = {
@@ -73,6 +83,8 @@ def _trajectory(path):
             "bonds": len(found.bonds),
             "bead types": ", ".join(found.names),
         }
+        if found.moment_of_inertia is not None:
+            facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
     return facts | _provenance(path)
 
 

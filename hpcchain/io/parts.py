@@ -66,7 +66,7 @@ class PartWriter:
         temp = atomic.prepare(self.path, comm)
         self._file = files.create(temp, "part", comm)
 
-    def frame(self, step, time, position, velocity, image, ids=None):
+    def frame(self, step, time, position, velocity, image, ids=None, orientation=None):
         """Append a frame.
 
         Parameters
@@ -80,10 +80,15 @@ class PartWriter:
         image : (n, 3) int64 array
         ids : (n,) int64 array, optional
             Their global ids, in any order; None: every rank has all beads, in order.
+        orientation : (m, 4) float64 array, optional
+            Unit quaternions of this rank's slab of the beads, whoever holds these.
         """
         given = {"position": position, "velocity": velocity, "image": image}
         arrays = {name: np.asarray(array, dtype=VECTORS[name]) for name, array in given.items()}
-        for name, part in rows.in_order(self._comm, self._beads, ids, arrays).items():
+        slabs = rows.in_order(self._comm, self._beads, ids, arrays)
+        if orientation is not None:
+            slabs["orientation"] = orientation
+        for name, part in slabs.items():
             rows.put_slab(self._file, f"frames/{len(self._times):08d}/{name}", self._beads, part, self._comm)
         self._times.append((int(step), float(time)))
         self.counters["frames"] += 1

@@ -166,30 +166,6 @@ def put_slab(parent, name, rows, part, comm):
     return dataset
 
 
-def put_summed(parent, tables, rows, rows_of, comm, blocks=None):
-    """Create tables of `rows` rows, and in "checksum" those of the sums of their blocks, and write this rank's slabs.
-
-    Parameters
-    ----------
-    parent : h5py.File or Group
-    tables : dict of name -> (type, columns)
-        0 columns: one number per row.
-    rows : int
-    rows_of : function of (int, int)
-        Returns what the tables have in rows low ... high - 1, by name; called on all ranks equally often.
-    comm : communicator or None
-    blocks : int, optional
-        How many blocks of rows are asked for at once; default: all of this rank's.
-    """
-    made = {name: create(parent, name, (rows, columns) if columns else (rows,), kind)
-            for name, (kind, columns) in tables.items()}  # fmt: skip
-    sums = {name: create(parent, f"checksum/{name}", (-(-rows // BLOCK),), np.uint32) for name in tables}
-    for low, high in stretches(rows, comm, blocks):
-        for name, part in rows_of(low, high).items():
-            write_at(made[name], (low, *[0] * (part.ndim - 1)), part, comm)
-            write_at(sums[name], (low // BLOCK,), block_sums(np.asarray(part, made[name].dtype)), comm)
-
-
 def put(parent, name, array, comm):
     """Create a dataset from an array that all ranks hold; each writes its slab."""
     array = np.atleast_1d(np.asarray(array))

@@ -7,19 +7,36 @@ import h5py
 import numpy as np
 
 import hpcchain
+from hpcchain.errors import DataError
 from hpcchain.io import files, rows
 from hpcchain.io.species import bead_types
 from hpcchain.model.system import PERIODIC
 
 GROUP = "particles/trajectory"
 VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
+ORIENTATION = "orientation"
+SPIN = ("angular_velocity", "moment_of_inertia")
+"""Where spheres have directors: a table more for each frame, and what does not change with time."""
 
 
-def create_layout(file, frames, topology, box, comm):
-    """Write all that does not change with time, and create the tables of `frames` frames; collective."""
+def create_layout(file, frames, topology, box, comm, spin=None):
+    """Write all that does not change with time, and create the tables of `frames` frames; collective.
+
+    Parameters
+    ----------
+    file : h5py.File
+    frames : int
+    topology : Topology or Composition
+    box : Box
+    comm : communicator or None
+    spin : dict of name -> array, optional
+        This rank's slabs of `SPIN`: there are orientations, then.
+    """
     _write_h5md(file)
     group = file.create_group(GROUP)
-    _create_series(group, frames, topology.beads)
+    _create_series(group, frames, topology.beads, spin is not None)
+    for name, part in (spin or {}).items():
+        rows.put_slab(group, name, topology.beads, part, comm)
     _write_box(group, frames, box, comm)
     _write_beads(file, group, topology, comm)
     _write_bonds(file, group, topology, comm)
@@ -36,7 +53,7 @@ def write_clock(file, steps, times, comm):
 
 
 def write_frame(file, number, slabs, comm):
-    """Write this rank's slab of one frame: dict of name -> (n, 3)."""
+    """Write this rank's slab of one frame: dict of name -> (n, 3), or (n, 4) of orientations."""
     for name, part in slabs.items():
         dataset = file[f"{GROUP}/{name}/value"]
         rows.write_at(dataset, (number, rows.slab(dataset.shape[1], comm)[0], 0), part[None], comm)
@@ -51,13 +68,15 @@ def _write_h5md(file):
     files.set_text(creator, "version", hpcchain.__version__)
 
 
-def _create_series(group, frames, beads):
+def _create_series(group, frames, beads, turning):
     """Create the time-dependent tables; all share one step and one time dataset."""
     for name, kind in VECTORS.items():
         rows.create(group, f"{name}/value", (frames, beads, 3), kind)
+    if turning:
+        rows.create(group, f"{ORIENTATION}/value", (frames, beads, 4), np.float64)
     rows.create(group, "position/step", (frames,), np.int64)
     rows.create(group, "position/time", (frames,), np.float64)
-    for name in ("velocity", "image", "box/edges"):
+    for name in ("velocity", "image", "box/edges", *([ORIENTATION] if turning else [])):
         for column in ("step", "time"):
             group.require_group(name)[column] = group[f"position/{column}"]
 
@@ -112,6 +131,10 @@ class Trajectory:
     edges, origin : (3,) float64 arrays
         The box [length].
     periodic : (3,) bool array
+    angular_velocity : (N, 3) float64 array or None
+        Where spheres have directors, else None; 0 of other beads [1 / time].
+    moment_of_inertia : (N,) float64 array or None
+        The same [mass length^2].
     """
 
     step: np.ndarray
@@ -125,6 +148,8 @@ class Trajectory:
     edges: np.ndarray
     origin: np.ndarray
     periodic: np.ndarray
+    angular_velocity: np.ndarray | None
+    moment_of_inertia: np.ndarray | None
     _file: h5py.File
 
     def __len__(self):
@@ -135,6 +160,13 @@ class Trajectory:
         """Return (position, velocity, image) of a frame, (N, 3) each [length], [length / time], box lengths."""
         with files.translated(self._file.filename, f"reading frame {number}"):
             return tuple(self._file[f"{GROUP}/{name}/value"][number] for name in VECTORS)
+
+    def orientation(self, number):
+        """Return the (N, 4) unit quaternions (w first) of a frame, None where no sphere has directors."""
+        if self.angular_velocity is None:
+            return None
+        with files.translated(self._file.filename, f"reading frame {number}"):
+            return self._file[f"{GROUP}/{ORIENTATION}/value"][number]
 
 
 @contextmanager
@@ -154,6 +186,8 @@ def open_trajectory(path, checked=True):
     """
     with files.reading(path, "trajectory", checked=checked) as file:
         static = {name: files.get(file, f"{GROUP}/{name}") for name in ("species", "molecule", "mass", "diameter")}
+        spin = {name: files.get(file, f"{GROUP}/{name}") if f"{GROUP}/{name}" in file else None for name in SPIN}
+        _check_spin(file, spin, len(static["mass"]))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         yield Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
@@ -165,4 +199,15 @@ def open_trajectory(path, checked=True):
             periodic=files.get(file, "parameters/boundary") == PERIODIC,
             _file=file,
             **static,
+            **spin,
         )
+
+
+def _check_spin(file, spin, beads):
+    """Raise DataError unless orientation and spin are of the shapes of the beads, or are not there at all."""
+    series = f"{GROUP}/{ORIENTATION}/value"
+    found = [None if value is None else value.shape for value in spin.values()]
+    found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
+    if found != [None] * 3 and found != [(beads, 3), (beads,), (beads, 4)]:
+        raise DataError(f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; the file was "
+                        "not made by this program or is damaged")

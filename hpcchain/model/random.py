@@ -17,6 +17,8 @@ class Stream(IntEnum):
     VELOCITY = 1
     PLACEMENT = 2
     TEMPLATE = 3
+    ORIENTATION = 4
+    SPIN = 5
 
 
 def raw(seed, purpose, ids, draw=0):

@@ -5,6 +5,7 @@ import numpy as np
 from hpcchain.errors import ConfigError
 from hpcchain.model.clock import tick_for
 from hpcchain.model.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.directors import build_directors
 from hpcchain.model.groups import groups_of
 from hpcchain.model.overlap import bead_overlap, wall_overlap
 from hpcchain.model.rods import rod_positions, rod_velocities
@@ -38,7 +39,8 @@ def build_system(config):
     except NotConverged as error:
         raise ConfigError(f"{config.source}: molecule.positions: {error}") from None
     velocity = project_velocities(topology, position, velocity)
-    return System(box, topology, State.at_rest_clock(position, velocity), build_physics(config, topology, velocity))
+    state, physics = State.at_rest_clock(position, velocity), build_physics(config, topology, velocity)
+    return System(box, topology, state, physics, directors=build_directors(config))
 
 
 def check_start(source, box, topology, position, velocity):
@@ -175,8 +177,11 @@ def build_physics(config, topology, velocity):
 
 
 def physics_with(config, tick):
-    """Return the constants of a run whose clock has this tick [time]."""
-    own = [kind.propagator for kind in config.molecules]
+    """Return the constants of a run whose clock has this tick [time].
+
+    Single beads have no propagator of their own here: one can only say how their directors turn.
+    """
+    own = [kind.propagator if kind.beads > 1 else None for kind in config.molecules]
     return Physics(
         tick=tick,
         restitution=config.contact.restitution,

@@ -203,6 +203,8 @@ class System:
     physics : Physics
     held : (k,) int64 array, optional
         The molecules that the state has, in ascending order, when it has not all: each is then on one rank.
+    directors : hpcchain.model.directors.Directors, optional
+        Of spheres that carry an orientation; contacts exert no torque, so it decides it at all times.
     """
 
     box: Box
@@ -210,3 +212,4 @@ class System:
     state: State
     physics: Physics
     held: np.ndarray = None
+    directors: object = None

@@ -14,7 +14,6 @@ from hpcchain.io.checkpoint_store import checkpoint_name, prune
 from hpcchain.io.collective import gathered, together
 from hpcchain.io.provenance import collect
 from hpcchain.io.rows import BLOCK
-from hpcchain.model.system import System
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
@@ -23,6 +22,7 @@ from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
+from hpcchain.run.spinning import spinning_of
 from hpcchain.run.tally import Tally, solving
 
 LOG = logging.getLogger("hpcchain.run")
@@ -69,13 +69,16 @@ class Run:
             self.engine = engine_for(system, config, comm)
             freedom = counters.get("freedom")
             self.observables = Observables(system, freedom_of(system, comm) if freedom is None else freedom)
-        self.system = system = replace(system, topology=self.observables.composition, state=None, held=None)
+            self.spinning = spinning_of(system, self.observables.composition, self.mpi)
+        directors = None if self.spinning is None else self.spinning.directors
+        self.system = system = replace(system, topology=self.observables.composition, state=None, held=None,
+                                       directors=directors)
         output = config.output
         self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
         self.reports = Schedule(output.report_every, time, counters.get("report_time"))
         self.checkpoints = Schedule(output.checkpoint_every, time, counters.get("checkpoint_time"))
         self.wall_of_checkpoint = self.timers.wall
-        self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events)
+        self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
         self.tally = Tally(self.engine, counters, comm)
         self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.end, time,
                           self.tally.contacts + self.tally.wall_contacts, counters.get("energy"))
@@ -180,7 +183,8 @@ class Run:
 
     def _measure(self, sums):
         interval = self.time - (self.reports.served or 0.0)
-        return self.observables.measure(sums, interval, self.tally.interval_virial, self.tally.interval_contacts)
+        row = self.observables.measure(sums, interval, self.tally.interval_virial, self.tally.interval_contacts)
+        return row if self.spinning is None else row | self.spinning.observables
 
     def _drain_events(self):
         if self.config.output.events:
@@ -193,7 +197,7 @@ class Run:
             self._drain_events()
             self.tally.gather()
             self.recorder.close()
-            state = System(self.system.box, self.system.topology, self.engine.state(), self.system.physics)
+            state = replace(self.system, state=self.engine.state())
             path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
             make_folder(path.parent, self.mpi)  # someone may have tidied up
             write_checkpoint(path, self.mpi, state, self.time, self._counters(), self.config.to_toml(),

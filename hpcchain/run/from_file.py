@@ -9,6 +9,7 @@ from hpcchain.io.checkpoint import read_checkpoint, read_part
 from hpcchain.io.collective import agree, gathered, is_parallel
 from hpcchain.io.rows import slab
 from hpcchain.model.constraints import NotConverged, project_positions, project_velocities
+from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.start import (
     TOLERANCE,
     build_physics,
@@ -22,6 +23,7 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.spinning import checked
 
 BOX_KEYS = ("size", "origin", "boundary")
 KEY_OF_TABLE = {
@@ -54,8 +56,9 @@ def system_from_file(config, comm=None):
     comm = comm or Single()
     path = config.initial.file
     found, topology = read_start(config, comm.mpi)
+    directors = directors_from(config, found, topology, comm.mpi)
     if is_start(found, comm):
-        return fresh_system(config, found, topology, comm)
+        return replace(fresh_system(config, found, topology, comm), directors=directors)
     if comm.size > 1:
         found = read_checkpoint(path, comm.mpi)
         topology = topology.whole()
@@ -68,7 +71,7 @@ def system_from_file(config, comm=None):
         position, velocity = projected(path, topology, position, velocity)
     state = State.at_rest_clock(position, velocity)
     state.image[:] = image
-    return System(system.box, topology, state, build_physics(config, topology, velocity))
+    return System(system.box, topology, state, build_physics(config, topology, velocity), directors=directors)
 
 
 def fresh_system(config, found, topology, comm):
@@ -112,6 +115,55 @@ def read_start(config, mpi=None):
     found = read_part(path, mpi)
     require_same_box(config, path, found.system.box)
     return found, agreed_topology(config, path, found.system.topology, mpi)
+
+
+def directors_from(config, found, topology, mpi):
+    """Return the Directors of a run that starts from a Checkpoint, None where no sphere has any; collective.
+
+    Spheres go on with the orientation and spin that they have there. Where the file has none at all, those that have
+    directors in the input get random ones, by the input's seed and temperature.
+
+    Parameters
+    ----------
+    config : Config
+    found : Checkpoint
+        The start file.
+    topology : Topology or Composition
+        As `read_start` returns it.
+    mpi : communicator or None
+
+    Raises
+    ------
+    ConfigError
+        On every rank, when other spheres have directors in the input than in the file, or other moments of inertia, or
+        one is too fast for its null-space step.
+    """
+    path, there, given = config.initial.file, found.system.directors, build_directors(config)
+    if there is None:
+        return checked(given, topology, mpi, config.source)
+    low, high = slab(topology.beads, mpi)
+    moment = there.moments(found.system.topology, low, high)
+    if config.molecules:
+        ours = np.zeros(high - low) if given is None else given.moments(topology, low, high)
+        require_same_moments(config.source, path, low, ours, moment, mpi)
+        step = given.step if given is not None else there.step
+    else:
+        step = np.where(there.moment > 0.0, step_of(config.propagator), 0.0)
+    if found.time > 0.0:
+        there = there.restarted(found.system.topology, low, high, found.time)
+    own = there.moment if given is None else given.moment
+    return checked(replace(there, moment=own, step=step), topology, mpi, config.source)
+
+
+def require_same_moments(source, path, low, ours, theirs, mpi):
+    """Raise ConfigError on every rank unless this rank's beads, from `low` on, have the file's moments of inertia."""
+    differ, text = np.flatnonzero(ours != theirs), None
+    if len(differ):
+        at = differ[0]
+        key = "moment" if ours[at] > 0.0 and theirs[at] > 0.0 else "directors"
+        text = (f"{source}: molecule.{key}: bead {low + at} has moment of inertia {ours[at]:.17g} here, "
+                f"{theirs[at]:.17g} in the start file {path} (0: no directors); correct it, or leave [[molecule]] out")
+    agree(mpi, None if text is None else ConfigError(text))
 
 
 def is_start(found, comm):

@@ -11,6 +11,7 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.model.constraints import degrees_of_freedom, project_positions, project_velocities
+from hpcchain.model.directors import build_directors
 from hpcchain.model.placement import place
 from hpcchain.model.start import build_physics
 from hpcchain.model.system import State, System
@@ -19,6 +20,7 @@ from hpcchain.model.velocities import maxwell
 from hpcchain.parallel.comm import Single
 from hpcchain.run.engines import brought_together, engine_for
 from hpcchain.run.signals import Stopped
+from hpcchain.run.spinning import checked
 
 PLACED_FRACTION = 0.06
 RATE = 0.4
@@ -43,17 +45,19 @@ def grown_system(config, progress=None, pause=None, comm=None):
     Raises
     ------
     ConfigError
-        When no room is found for the molecules.
+        When no room is found for the molecules, or spheres spin too fast for their steps.
     Stopped
         On every rank, when `pause` gives up.
     """
     box, topology = build_box(config), build_topology(config)
+    directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
     scale, position = place_small(config, box, topology)
     temperature, seed = config.initial.temperature, config.initial.seed
     if scale < 1.0:
         position = grow(config, box, topology, position, scale, progress, pause, comm or Single())
     velocity = maxwell(topology, position, temperature, seed)
-    return System(box, topology, State.at_rest_clock(position, velocity), build_physics(config, topology, velocity))
+    state, physics = State.at_rest_clock(position, velocity), build_physics(config, topology, velocity)
+    return System(box, topology, state, physics, directors=directors)
 
 
 def place_small(config, box, topology):

@@ -22,6 +22,8 @@ class Recorder:
         Those of the checkpoint that the run goes on from; empty for a new run.
     log_events : bool
         Whether contacts are logged.
+    spinning : Spinning, optional
+        Orientation and spin of spheres with directors.
 
     Attributes
     ----------
@@ -30,10 +32,11 @@ class Recorder:
         the last, "" when there is none, None where it is not known (see `hpcchain.io.lineage`).
     """
 
-    def __init__(self, folder, comm, system, counters, log_events):
+    def __init__(self, folder, comm, system, counters, log_events, spinning=None):
         self.counters = {name: int(counters.get(name, 0)) for name in ("part", *COUNTED)}
         self.counters["part_seal"] = counters.get("part_seal") if counters else ""
         self.log_events = log_events
+        self._spinning = spinning
         self._folder, self._comm, self._system = Path(folder), comm, system
         self._part = None
 
@@ -55,7 +58,8 @@ class Recorder:
 
     def frame(self, time, state, ids):
         """Append a frame: (position, velocity, image) at a time of this rank's beads, whose global ids are given."""
-        self._part.frame(self._part.counters["frames"], time, *state, ids)
+        orientation = None if self._spinning is None else self._spinning.orientation(time)
+        self._part.frame(self._part.counters["frames"], time, *state, ids, orientation)
 
     def events(self, table):
         """Append contacts, this rank's own."""
@@ -68,5 +72,6 @@ class Recorder:
     def assemble(self, provenance):
         """Bring the output files up to the last closed part, and remove the parts."""
         topology, box = self._system.topology, self._system.box
-        assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance)
+        spin = None if self._spinning is None else self._spinning.slabs()
+        assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)
 

@@ -1,4 +1,7 @@
-"""Starts of many copies of a small one, of which each rank makes and writes an even part, some blocks at a time."""
+"""Starts of many copies of a small one, of which each rank makes and writes an even part, some blocks at a time.
+
+Orientations and spins of copies are random, so the file has their seed and temperature instead of them.
+"""
 
 import math
 
@@ -14,6 +17,7 @@ from hpcchain.model.start import TOLERANCE, physics_with, require_apart
 from hpcchain.model.system import System
 from hpcchain.model.thermal import Sums, Thermal
 from hpcchain.run.signals import Stopped
+from hpcchain.run.spinning import checked
 
 BLOCKS = 8
 """Blocks of 4096 beads that a rank makes at a time."""
@@ -21,6 +25,8 @@ BLOCKS = 8
 
 def write_copies(path, config, system, numbers, comm, pause=None):
     """Write the start of copies of a system, with velocities of their own; the same bits on any ranks; collective.
+
+    Spheres with directors have orientations and spins of their own, too.
 
     What a rank has at a time follows from the small system and from `BLOCKS`, not from the number of copies.
 
@@ -30,7 +36,8 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     config : Config
         Of all copies together (`config.enlarge`): temperature, seed, physics.
     system : System
-        Of one copy, or this rank's part of it; its velocities, images and clocks count for nothing.
+        Of one copy, or this rank's part of it; its velocities, images, clocks, orientations and spins count for
+        nothing.
     numbers : (int, int, int)
         Copies along each axis; more than one along periodic ones only.
     comm : Single or World
@@ -40,7 +47,8 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     Raises
     ------
     ConfigError
-        When nothing can move in the system, its beads overlap or there would be too many.
+        When nothing can move in the system, its beads overlap, there would be too many, or a sphere would spin too fast
+        for its null-space step.
     DataError
         When the file cannot be written.
     Stopped
@@ -58,6 +66,7 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     copies = Copies(system.box, system.topology, whole_positions(system, comm), numbers)
     require_digits(config, copies)
     thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
+    directors = turning_copies(config, system.directors, copies.composition, comm.mpi, go_on)
     own = Sums()
     for low, high in rows.stretches(copies.composition.beads, comm.mpi, BLOCKS):
         go_on()
@@ -67,8 +76,16 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     require_apart(config.source, system.topology, copies.overlap(TOLERANCE - taken))
     thermal.settle(total)
     physics = physics_with(config, tick_for(copies.least_diameter / thermal.speed))
-    large = System(copies.box, copies.composition, None, physics)
+    large = System(copies.box, copies.composition, None, physics, directors=directors)
     write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
+
+
+def turning_copies(config, directors, composition, mpi, go_on):
+    """Return the Directors of all copies, None where one has none; ConfigError where a sphere spins too fast."""
+    if directors is None:
+        return None
+    directors = directors.fresh(config.initial.seed, config.initial.temperature)
+    return checked(directors, composition, mpi, config.source, BLOCKS, go_on)
 
 
 def require_few(config, beads):

@@ -10,14 +10,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from copied import longer, mixed
+from copied import longer, mixed, turning
 from mixtures import mixed_input
 from run_folders import difference, run_here, write_input
 
 from hpcchain import simulation
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
-from hpcchain.errors import EXIT_DONE, DataError, UsageError
+from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
 from hpcchain.io import rows
 from hpcchain.io.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint_store import list_checkpoints
@@ -38,6 +38,8 @@ SOURCES = {
     "grow": mixed_input(initial={"temperature": 1.7}, run={"end_time": 1.0}),
     "longer": longer("rod"),
     "apart": mixed(pitch=1.02),
+    "turning": turning(),
+    "too fast": turning(0.15),
 }
 
 
@@ -72,7 +74,7 @@ def blocks(monkeypatch):
     monkeypatch.setattr(copies, "UNIT", 9)
 
 
-@pytest.mark.parametrize("name", ["explicit", "grow", "longer"])
+@pytest.mark.parametrize("name", ["explicit", "grow", "longer", "turning"])
 def test_the_bits_are_those_of_one_rank(comm, place, blocks, name):
     several, one = place / f"{name}-several.h5", place / f"{name}-one.h5"
     simulation.replicate(place / f"{name}.toml", several, NUMBERS, comm=comm)
@@ -109,22 +111,25 @@ def test_a_runs_checkpoint_is_a_source(comm, place):
     comm.barrier()
 
 
-def test_a_run_of_copies_is_that_of_one_rank(comm, place):
-    large = simulation.replicate(place / "apart.toml", place / "run.h5", NUMBERS, comm=comm)
+@pytest.mark.parametrize("name", ["apart", "turning"])
+def test_a_run_of_copies_is_that_of_one_rank(comm, place, name):
+    start, several, whole = place / f"{name}.h5", place / f"{name}-several", place / f"{name}-whole"
+    large = simulation.replicate(place / f"{name}.toml", start, NUMBERS, comm=comm)
     if comm.rank == 0:
-        (place / "large.toml").write_text(large.to_toml())
+        (place / f"{name}-large.toml").write_text(large.to_toml())
     comm.barrier()
-    assert simulation.run(place / "large.toml", output=place / "several", comm=comm) == EXIT_DONE
+    assert simulation.run(place / f"{name}-large.toml", output=several, comm=comm) == EXIT_DONE
     if comm.rank == 0:
-        assert simulation.run(place / "large.toml", output=place / "whole", comm=Single()) == EXIT_DONE
-        assert difference(place / "several", place / "whole", ("trajectory", "events", "observables")) is None
-        assert read_checkpoint(place / "run.h5").config_toml == large.to_toml()
+        assert simulation.run(place / f"{name}-large.toml", output=whole, comm=Single()) == EXIT_DONE
+        assert difference(several, whole, ("trajectory", "events", "observables")) is None
+        assert read_checkpoint(start).config_toml == large.to_toml()
     comm.barrier()
 
 
 @pytest.mark.parametrize(("name", "words", "error", "said"), [
     ("explicit", ['box.boundary=["wall","periodic","periodic"]'], UsageError, "axis 0"),
     ("file", ["initial.file=none.h5"], DataError, "none.h5"),
+    ("too fast", [], ConfigError, "too fast.toml: propagator.step: 0.15 is too long for how fast bead"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_on_all_ranks(comm, place, name, words, error, said):
     with pytest.raises(error, match=said):

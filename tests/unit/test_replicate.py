@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from copied import SIZE, longer, mixed
+from copied import SIZE, longer, mixed, turning
 from run_folders import write_input
 
 from hpcchain.cli.main import main
@@ -18,6 +18,7 @@ from hpcchain.io.compare import compare
 from hpcchain.io.inspect import info
 from hpcchain.model import copies
 from hpcchain.model.copies import Copies
+from hpcchain.model.directors import build_directors
 from hpcchain.model.start import build_system, check_start
 from hpcchain.model.thermal import Thermal
 from hpcchain.parallel.comm import Single
@@ -95,6 +96,32 @@ def test_names_and_molecules_may_be_left_out_beside_a_start_file(capsys, folder)
     assert f"{30 * 10**24} beads in all are more than 2147483648" in said
 
 
+def test_spheres_of_copies_have_random_orientations(capsys, tmp_path):
+    """Those of a start file without any: by the seed and the number in the whole, wherever one copy comes from."""
+    write_input(tmp_path / "in.toml", turning())
+    printed, _ = build(capsys, tmp_path, "--replicate", "2", "1", "3")
+    (tmp_path / "large.toml").write_text(printed)
+    config = load_config(tmp_path / "large.toml")
+    assert "orientations" not in printed and "angular_velocities" not in printed
+    system, wanted = system_from_file(config), build_directors(config)
+    found, expected = (each.start(system.topology, 0, 180) for each in (system.directors, wanted))
+    assert system.directors.table is None
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(found, expected, strict=True))
+    assert len(np.unique(found[0], axis=0)) == 54 + 1 and system.directors.step.tolist() == [0.0, 0.0, 0.01, 0.0]
+    assert "single (moment 0.3, null-space steps of 0.01)" in info(tmp_path / "start.h5")
+    (tmp_path / "start.h5").rename(tmp_path / "large.h5")
+    build(capsys, tmp_path)
+    (tmp_path / "start.h5").rename(tmp_path / "one.h5")
+    assert "single (moment 0.3" in info(tmp_path / "one.h5")
+    initial = {"method": "file", "file": "one.h5", "temperature": 1.7, "seed": 5}
+    propagator = {"name": "variational", "step": 0.01}
+    write_input(tmp_path / "file.toml", turning() | {"initial": initial, "molecule": [], "propagator": propagator})
+    build(capsys, tmp_path, "--replicate", "2", "1", "3", source="file.toml")
+    again = read_checkpoint(tmp_path / "start.h5").system
+    assert all(a.tobytes() == b.tobytes()
+               for a, b in zip(again.directors.start(again.topology, 0, 180), found, strict=True))  # fmt: skip
+
+
 def test_one_copy_is_the_start_with_velocities_of_its_own(capsys, folder):
     build(capsys, folder, "--replicate", "1", "1", "1")
     found = read_checkpoint(folder / "start.h5").system
@@ -137,6 +164,15 @@ def test_an_axis_that_is_not_periodic_cannot_be_copied(capsys, tmp_path, boundar
     assert [path.name for path in tmp_path.iterdir()] == ["in.toml"]
     numbers[axis] = "1"
     build(capsys, tmp_path, "--replicate", *numbers)
+
+
+def test_spheres_of_copies_too_fast_for_their_steps_are_refused(capsys, tmp_path):
+    write_input(tmp_path / "in.toml", turning(0.15))
+    build(capsys, tmp_path)
+    (tmp_path / "start.h5").unlink()
+    said = build(capsys, tmp_path, "--replicate", "2", "1", "3", code=78)[1]
+    assert "in.toml: propagator.step: 0.15 is too long for how fast bead" in said and said.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["in.toml"]
 
 
 @pytest.mark.parametrize(("words", "said"), [
@@ -199,11 +235,12 @@ def test_a_stop_leaves_nothing(folder):
     assert next(calls) and [path.name for path in folder.iterdir()] == ["in.toml"]
 
 
-def test_what_is_allocated_does_not_follow_the_number_of_copies(tmp_path, monkeypatch):
+@pytest.mark.parametrize("tables", [mixed(), turning()], ids=["mixed", "turning"])
+def test_what_is_allocated_does_not_follow_the_number_of_copies(tmp_path, monkeypatch, tables):
     """Peak bytes for 1 copy of 30 beads, 64 and 256: what they grow by is less than 4 bytes for each bead more."""
     monkeypatch.setattr(rows, "BLOCK", 64)
     monkeypatch.setattr(copies, "UNIT", 64)
-    config = load_config(write_input(tmp_path / "in.toml", mixed()))
+    config = load_config(write_input(tmp_path / "in.toml", tables))
     system, peaks = build_system(config), []
     gc.freeze()
     for numbers in ((4, 4, 4), (1, 1, 1), (4, 4, 4), (4, 8, 8)):  # the first makes what is made once

@@ -1,0 +1,75 @@
+"""What the keys of spheres with directors must satisfy: orientations, spins, and the step that turns them."""
+
+import numpy as np
+
+from hpcchain.config.schema import DIRECTOR_KEYS
+from hpcchain.config.values import Wrong
+
+UNIT = 1e-9
+"""How far the norm of an orientation that is given may be from 1."""
+
+ROWS = {"orientations": "[w, x, y, z]", "angular_velocities": "[x, y, z]"}
+OF_SPHERES = ("taylor", "variational")
+"""What a kind with directors may have of its own: exact turning, paper 000's step."""
+
+
+def check_directors(kind, place, method, propagator):
+    """Raise Wrong, with key and reason, when a kind's orientation and spin are impossible.
+
+    Parameters
+    ----------
+    kind : MoleculeSection
+    place : str
+        How messages call it, for example "molecule[0]".
+    method : str
+        initial.method.
+    propagator : PropagatorSection
+        The one that moves this kind.
+    """
+    if kind.directors and kind.kind != "monomer":
+        raise Wrong(f'{place}.directors: means nothing for kind "{kind.kind}", only for monomer; remove it')
+    for name in DIRECTOR_KEYS:
+        if not kind.directors and getattr(kind, name) is not None:
+            raise Wrong(f"{place}.{name}: means nothing without directors; set directors = true or remove it")
+    for name, columns in ROWS.items():
+        check_rows_of(kind, place, method, name, columns)
+    if kind.orientations is not None:
+        check_unit(kind.orientations, f"{place}.orientations")
+    if kind.angular_velocities is not None and propagator.name == "variational":
+        check_step(kind.angular_velocities, propagator.step, f"{place}.angular_velocities")
+
+
+def check_rows_of(kind, place, method, name, columns):
+    """Check that there is a row for each sphere, and only where the start is explicit."""
+    rows = getattr(kind, name)
+    if rows is None:
+        return
+    if method != "explicit":
+        raise Wrong(f'{place}.{name}: means nothing for initial.method "{method}"; set initial.method = "explicit"')
+    if len(rows) != kind.count:
+        raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs count = {kind.count} rows {columns}")
+
+
+def check_unit(rows, place):
+    """Check that quaternions are of length 1."""
+    norm = np.sqrt(np.sum(rows**2, axis=1))
+    bad = np.flatnonzero(~(np.abs(norm - 1.0) <= UNIT))
+    if len(bad):
+        raise Wrong(f"{place}: row {bad[0]}: {rows[bad[0]].tolist()} is of length {norm[bad[0]]:.12g}; needs a unit "
+                    f"quaternion [w, x, y, z], to {UNIT:g}")
+
+
+def check_step(rows, step, place):
+    """Check that spheres turn slowly enough for a step of the null-space method."""
+    speed = np.sqrt(np.sum(rows**2, axis=1))
+    bad = np.flatnonzero(~(step * speed < 1.0)) if step is not None else []
+    if len(bad):
+        raise Wrong(f"{place}: row {bad[0]}: {rows[bad[0]].tolist()} is too fast for steps of {step:g}: step × angular "
+                    f"speed = {step * speed[bad[0]]:.6g} must be below 1; shorten propagator.step")
+
+
+def check_own_of_sphere(kind, place):
+    """Check the propagator that a kind with directors has of its own."""
+    if kind.propagator.name not in OF_SPHERES:
+        raise Wrong(f'{place}.propagator: spheres with directors have no steps of "{kind.propagator.name}"; choose '
+                    f"{', '.join(OF_SPHERES)}, or remove it")

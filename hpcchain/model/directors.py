@@ -1,0 +1,226 @@
+"""Which spheres carry an orientation and spin, and with which they start: rigid spheres with directors, paper 000, 4.1.
+
+A random start is a function of the seed and a molecule's global number alone, so that any rank can make any sphere's.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.model.elementary import circle, logarithm
+from hpcchain.model.random import Stream, uniform
+from hpcchain.model.rotation import Rotation, unit
+from hpcchain.model.twofold import length
+
+STILL = (1.0, 0.0, 0.0, 0.0)
+"""The orientation of what has not been turned, and of beads without directors."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Orientation (n, 4) and angular velocity (n, 3) [1 / time] at time 0 of beads `low`, `low + 1`, ..."""
+
+    low: int
+    orientation: np.ndarray
+    angular_velocity: np.ndarray
+
+    def rows(self, low, high):
+        """Return the Table of beads low ... high - 1, a copy."""
+        part = slice(low - self.low, high - self.low)
+        return Table(low, self.orientation[part].copy(), self.angular_velocity[part].copy())
+
+
+@dataclass(frozen=True)
+class Directors:
+    """What decides every orientation at every time.
+
+    Attributes
+    ----------
+    moment : (K,) float64 array
+        Moment of inertia of the molecules of each kind, 0 for kinds without directors [mass length^2].
+    step : (K,) float64 array
+        Length of the null-space step of each kind, 0 for exact rotation [time].
+    seed : int
+        Of a random start.
+    temperature : float
+        Of a random start [mass length^2 / time^2].
+    table : Table or None
+        A start that is given, at least this rank's slab of it; None: a random one.
+    """
+
+    moment: np.ndarray
+    step: np.ndarray
+    seed: int
+    temperature: float
+    table: Table | None = None
+
+    def part(self, low, high):
+        """Return the Directors with the table of beads low ... high - 1 alone."""
+        return self if self.table is None else replace(self, table=self.table.rows(low, high))
+
+    def fresh(self, seed, temperature):
+        """Return the Directors of the same kinds of spheres with a random start."""
+        return replace(self, seed=seed, temperature=temperature, table=None)
+
+    def moments(self, topology, low, high):
+        """Return the moments of inertia of beads low ... high - 1, 0 of those without directors [mass length^2]."""
+        return self.moment[kinds_of(topology, low, high)]
+
+    def start(self, topology, low, high):
+        """Return orientation (n, 4) and angular velocity (n, 3) [1 / time] of beads low ... high - 1 at time 0.
+
+        Parameters
+        ----------
+        topology : Topology or Composition
+        low, high : int
+        """
+        if self.table is not None:
+            found = self.table.rows(low, high)
+            return found.orientation, found.angular_velocity
+        moment = self.moments(topology, low, high)
+        orientation, velocity = at_rest(high - low)
+        own = np.flatnonzero(moment > 0.0)
+        numbers = topology.molecule_of(low + own)
+        orientation[own], velocity[own] = drawn(moment[own], self.temperature, self.seed, numbers)
+        return orientation, velocity
+
+    def turning(self, topology, low, high):
+        """Return the Turning of beads low ... high - 1; ConfigError where one is too fast for its steps."""
+        return Turning(self, topology, low, high)
+
+    def restarted(self, topology, low, high, time):
+        """Return the Directors of a run that begins with the orientations at a time, of beads low ... high - 1."""
+        turning = self.turning(topology, low, high)
+        return replace(self, table=Table(low, unit(turning.orientation(time)), turning.velocity))
+
+
+class Turning:
+    """The orientations of some beads at any time; see `Directors.turning`.
+
+    Attributes
+    ----------
+    moment : (n,) float64 array
+        Moments of inertia, 0 of beads without directors [mass length^2].
+    velocity : (n, 3) float64 array
+        Angular velocities, 0 of beads without directors [1 / time].
+    """
+
+    def __init__(self, directors, topology, low, high):
+        self.moment = directors.moments(topology, low, high)
+        start, self.velocity = directors.start(topology, low, high)
+        self._own = np.flatnonzero(self.moment > 0.0)
+        step = directors.step[kinds_of(topology, low, high)][self._own]
+        _require_slow(low + self._own, self.velocity[self._own], step)
+        self._rotation = Rotation(start[self._own], self.velocity[self._own], step)
+
+    def orientation(self, time):
+        """Return the (n, 4) unit quaternions at a time [time]; those of beads without directors are not turned."""
+        found = at_rest(len(self.moment))[0]
+        found[self._own] = self._rotation.at(time)
+        return found
+
+    def sums(self, block):
+        """Return (blocks, 4): kinetic energy of rotation and spin angular momentum of each block of beads.
+
+        Units are [mass length^2 / time^2] and [mass length^2 / time].
+        """
+        starts = range(0, len(self.moment), block)
+        spin = self.moment[:, None] * self.velocity
+        each = np.column_stack([0.5 * np.sum(spin * self.velocity, axis=1), spin])
+        return np.array([each[start : start + block].sum(axis=0) for start in starts]).reshape(-1, 4)
+
+
+def kinds_of(topology, low, high):
+    """Return the number of the kind that each of beads low ... high - 1 belongs to."""
+    examples = topology.examples
+    return examples.kind[examples.molecule_of(topology.example_of(np.arange(low, high)))]
+
+
+def at_rest(beads):
+    """Return orientations and angular velocities of beads that are not turned and do not turn."""
+    return np.tile(STILL, (beads, 1)), np.zeros((beads, 3))
+
+
+def drawn(moment, temperature, seed, numbers):
+    """Return uniformly random orientations (n, 4) and Maxwellian angular velocities (n, 3) [1 / time].
+
+    Parameters
+    ----------
+    moment : (n,) float64 array
+        [mass length^2].
+    temperature : float
+        [mass length^2 / time^2].
+    seed : int
+    numbers : (n,) int64 array
+        The molecules' global numbers.
+    """
+    orientation = unit(normals(seed, Stream.ORIENTATION, numbers))
+    return orientation, normals(seed, Stream.SPIN, numbers)[:, :3] * np.sqrt(temperature / moment)[:, None]
+
+
+def normals(seed, purpose, ids):
+    """Return four standard normal numbers per id as `random.normal` does, but the same bits on every processor.
+
+    A checkpoint keeps the seed alone, and a run may go on elsewhere.
+    """
+    u = uniform(seed, purpose, ids)
+    radius = np.sqrt(-2.0 * logarithm(1.0 - u[:, :2]))
+    cosine, sine = circle(u[:, 2:])
+    return np.concatenate([radius * cosine, radius * sine], axis=1)
+
+
+def build_directors(config):
+    """Return the Directors of an input's molecules, or None where no kind has any.
+
+    An explicit start has its table; any other is random.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
+    kinds = config.molecules
+    if not any(kind.directors for kind in kinds):
+        return None
+    return Directors(
+        moment=np.array([moment_of(kind) if kind.directors else 0.0 for kind in kinds]),
+        step=np.array([step_of(kind.propagator or config.propagator) if kind.directors else 0.0 for kind in kinds]),
+        seed=config.initial.seed,
+        temperature=config.initial.temperature,
+        table=explicit_table(kinds) if config.initial.method == "explicit" else None,
+    )
+
+
+def moment_of(kind):
+    """Return the moment of inertia of a kind's spheres; of uniform density when none is given [mass length^2]."""
+    mass, diameter = (float(np.max(value)) for value in (kind.mass, kind.diameter))
+    return mass * diameter**2 / 10.0 if kind.moment is None else kind.moment
+
+
+def step_of(propagator):
+    """Return the null-space step that a PropagatorSection turns spheres by, 0 for exact rotation [time]."""
+    return propagator.step if propagator.name == "variational" else 0.0
+
+
+def explicit_table(kinds):
+    """Return the Table of all beads of an explicit start."""
+    parts = [at_rest(kind.count * kind.beads) for kind in kinds]
+    for (orientation, velocity), kind in zip(parts, kinds, strict=True):
+        if kind.orientations is not None:
+            orientation[:] = unit(kind.orientations)
+        if kind.angular_velocities is not None:
+            velocity[:] = kind.angular_velocities
+    return Table(0, *(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _require_slow(beads, velocity, step):
+    """Raise ConfigError unless every sphere turns slowly enough for its null-space step."""
+    product = step * length(velocity)[0]
+    bad = np.flatnonzero(~(product < 1.0))
+    if len(bad):
+        at = bad[np.argmax(product[bad])]
+        raise ConfigError(
+            f"propagator.step: {step[at]:g} is too long for how fast bead {beads[at]} spins: step × angular speed = "
+            f"{product[at]:.6g} must be below 1; shorten the step or lower initial.temperature"
+        )
