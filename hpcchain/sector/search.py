@@ -52,7 +52,8 @@ def search_bead(s, i, stepper):
 
     Every neighbour `within_reach`, or `on_course`, is met on the common span of the two present segments; where its
     present one begins after NOW, those closed since are met too.
-    Candidates are compared by (time, depth, lower id, higher id).
+    Candidates are compared by (time, depth, lower id, higher id); of two with one partner that are one contact but for
+    rounding, that with the older segment is it.
 
     `stepper` is None unless molecules are moved by a method whose contacts `exact_contact` finds. Candidates may
     then change places when their times are made exact: all on the common span are followed, and the list is renewed a
@@ -115,7 +116,10 @@ def search_bead(s, i, stepper):
                         tied = 1
                     elif apart < 0.0:
                         tied = 0
-                    if _comes_first(t, q, depth, gid, s.what[j, 3], best_ticks, best_rest, best_depth, best, s.what):
+                    older = newer >= 0 and best == j and abs(apart) < s.par[TIE_TIME]
+                    if older or _comes_first(
+                        t, q, depth, gid, s.what[j, 3], best_ticks, best_rest, best_depth, best, s.what
+                    ):
                         best_ticks = t
                         best_rest = q
                         best_depth = depth
@@ -331,13 +335,10 @@ def precedes(s, newer, ticks, rest, depth, a, b):
 
 @inlined
 def _comes_first(t, q, depth, gid, other, best_ticks, best_rest, best_depth, best, what):
-    """Whether a contact comes before the best candidate so far; of two with one pair, that with the older segment does.
-
-    Those of one partner are met from the present one back.
-    """
+    """Whether a contact comes before the best candidate so far."""
     first = t < best_ticks or (t == best_ticks and q < best_rest)
     if t == best_ticks and q == best_rest and best >= 0:
-        first = depth < best_depth or (depth == best_depth and not _pair_before(gid, what[best, 3], other))
+        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, what[best, 3]))
     return first
 
 

@@ -191,9 +191,9 @@ def storm(seed):
     return boxed(molecules, np.maximum(cells * pitch, 3.0), boundary, restitution=restitution)
 
 
-@pytest.mark.parametrize("seed", range(DRAWS))
+@pytest.mark.parametrize("seed", sorted({*range(DRAWS), 52}))
 def test_a_storm_of_ties(seed):
-    """Windows that end at the very instants of the ties too."""
+    """Windows that end at the very instants of the ties too; in storm 52 rounding parts what is one instant."""
     system = storm(seed)
     rng = np.random.default_rng(seed)
     one = serial(system, 2.0)
@@ -255,7 +255,7 @@ def touching(seed):
     return boxed(molecules, (12.0, 12.0, 8.0))
 
 
-@pytest.mark.parametrize("seed", range(2 * DRAWS))
+@pytest.mark.parametrize("seed", sorted({*range(2 * DRAWS), 65, 75, 115}))
 def test_all_touch_at_the_start(seed):
     system = touching(seed)
     one = serial(system, 2.0)
