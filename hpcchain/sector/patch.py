@@ -51,8 +51,8 @@ from hpcchain.sector.window import finish_window, strayed, undo_window
 EVENTS = 1024
 BATCH = 20000
 # Contacts of one molecule in a window beyond which it is taken back and shortened: ghosts carried into others may
-# rattle on and on. A sound window has less than one of a molecule on average.
-MOST_EVENTS, EVENTS_PER_BEAD = 128, 16
+# rattle on and on. A sound window has less than one of a molecule on average; beads that stay together have hundreds.
+MOST_EVENTS, EVENTS_PER_BEAD = 512, 16
 WANTED = 1024
 ENTRIES = 4
 VACANCY = 8
