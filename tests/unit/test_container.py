@@ -1,9 +1,12 @@
 """The container's definition and the project's set-up stay in step; `tools/validate_container` runs its steps."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+
+from hpcchain import compilecache
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = "/opt/hpcchain"
@@ -45,12 +48,31 @@ def test_packages_are_those_of_setup(sections, setup):
     assert "bash tools/setup" in sections["post"] and f"cd {HOME}" in sections["post"]
 
 
-def test_the_cache_that_is_filled_is_the_one_that_is_used(sections):
+def test_the_cache_that_is_filled_is_copied_to_where_the_program_looks(sections, tmp_path):
+    """%environment as a shell runs it, the image's cache in a folder here: once, whole, not over what is there."""
     warm = next(line for line in sections["post"] if line.endswith("hpcchain warmup"))
     folder = re.match(r"NUMBA_CACHE_DIR=(\S+) ", warm).group(1)
-    assert f"export NUMBA_CACHE_DIR=${{NUMBA_CACHE_DIR:-{folder}}}" in sections["environment"]
     assert f"export PATH={HOME}/.venv/bin:$PATH" in sections["environment"]
     assert sections["post"].index(warm) < sections["post"].index(f"chmod -R a+rX {HOME}")
+    kept = tmp_path / "image" / folder_of_kernels() / "sector"
+    kept.mkdir(parents=True)
+    (kept / "loop.nbi").write_text("code")
+    script = "\n".join(sections["environment"]).replace(folder, str(tmp_path / "image"))
+    places = ({}, tmp_path / ".cache" / "hpcchain"), ({"NUMBA_CACHE_DIR": f"{tmp_path}/node"}, tmp_path / "node")
+    for own, place in places:
+        for _ in range(2):
+            environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), **own}
+            subprocess.run(["/bin/sh", "-euc", script], env=environment, check=True)
+            assert [path.name for path in place.iterdir()] == [folder_of_kernels()]
+            copied = place / folder_of_kernels() / "sector" / "loop.nbi"
+            assert copied.read_text() in ("code", "own")
+            copied.write_text("own")
+        assert copied.read_text() == "own"
+
+
+def folder_of_kernels():
+    """Return the name of the cache folder of these sources."""
+    return compilecache.folder().name
 
 
 def test_every_section_is_run_by_the_tool_that_checks_them(sections):
