@@ -15,6 +15,7 @@ from hpcchain.parallel.launcher import joined_by_nobody, launched
 
 POLL_SECONDS = 0.002
 OPS = {"sum": "add", "min": "minimum", "max": "maximum"}
+_UNFINISHED = []  # agreements given up, to the end of the process: MPI writes to their buffers if a rank comes late
 
 
 class Single:
@@ -96,7 +97,6 @@ class World(Single):
         self.rank = mpi.Get_rank()
         self.size = mpi.Get_size()
         self._last_words = mpi.Dup()
-        self._unfinished = []  # what MPI may still write to when a rank comes after all
 
     @cached_property
     def exchange(self):
@@ -135,7 +135,7 @@ class World(Single):
         deadline = None if patience is None else time.monotonic() + patience
         while not request.Test():
             if deadline is not None and time.monotonic() > deadline:
-                self._unfinished.append((request, mine, theirs))
+                _UNFINISHED.append((request, mine, theirs))
                 return None
             time.sleep(POLL_SECONDS)
         return [tuple(theirs[i : i + len(mine)]) for i in range(0, len(theirs), len(mine))]
