@@ -1,10 +1,15 @@
-"""Kernels that are compiled once and called by name: what numba does not do by itself.
+"""How kernels that call each other are compiled: what numba does for every function, done for those that need it.
 
-Numba puts the code of every kernel that is called into the calling one, optimises all of it again and makes machine
-code of it again: with kernels that call kernels, ten deep, that is most of the time of compiling. The code of a kernel
-`apart` stays where it was compiled. Callers hold only its name, which the linker of the process finds, so it must be
-there before they are: numba runs `reload_init` of what it takes from the cache first, and `Needed` is in that. The
-name must be the same whoever compiles, so the number that numba gives each function is taken out of it.
+Numba gives every compiled function a wrapper for Python, one for C, and machine code of its own, then puts its code
+into that of every function that calls it, ten deep, and optimises all of it again each time. With some three hundred
+kernels that is most of the time of compiling. Here a kernel has two sides:
+
+- `Kernel`, what Python calls: compiled when Python does call it, which for most kernels it never does;
+- `Kernel.inner`, what other kernels call: it has no wrappers. An ordinary one has no machine code either, only what
+  goes into its callers. The code of one `apart` stays where it was compiled, and callers hold only its name, which the
+  linker of the process finds; so it must be there before they are. Numba runs `reload_init` of what it takes from the
+  cache first, and `Needed` is in that. The name must be the same whoever compiles, so the number that numba gives each
+  function is taken out of it.
 """
 
 from importlib import import_module
@@ -12,11 +17,13 @@ from importlib import import_module
 import llvmlite.binding as llvm
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, compile_result
+from numba.core.registry import CPUDispatcher
+from numba.core.types import Dispatcher
 
 
 class Needed:
-    """A kernel with its types that must be in the process; when called, it is brought there.
+    """A kernel apart, with its types, that must be in the process; when called, it is brought there.
 
     Parameters
     ----------
@@ -31,7 +38,7 @@ class Needed:
     def __call__(self):
         """Take the kernel from the cache, or compile it."""
         module, name, types = self.key
-        getattr(import_module(module), name).compile(types)
+        getattr(import_module(module), name).inner.compile(types)
 
     def __eq__(self, other):
         """Whether it is the same kernel with the same types."""
@@ -42,8 +49,30 @@ class Needed:
         return hash(self.key)
 
 
+class InnerLibrary(JITCodeLibrary):
+    """Optimised code that goes into that of others; there is no machine code of it."""
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def serialize_using_object_code(self):
+        """Return what is cached: the code for others."""
+        return self.name, self._get_module_for_linking().as_bitcode()
+
+    @classmethod
+    def restored(cls, codegen, state):
+        """Return a library made of what was cached."""
+        name, bitcode = state
+        library = cls(codegen, name)
+        library._final_module = library._shared_module = llvm.parse_bitcode(bitcode)
+        library._finalized = True
+        return library
+
+
 class ApartLibrary(JITCodeLibrary):
-    """Compiled code of which others get nothing but its names."""
+    """Machine code of which others get nothing but its names."""
 
     def _get_module_for_linking(self):
         self._ensure_finalized()
@@ -54,49 +83,111 @@ class ApartLibrary(JITCodeLibrary):
         data = self._get_compiled_object(), super()._get_module_for_linking().as_bitcode()
         return self.name, "object", data
 
+    @classmethod
+    def restored(cls, codegen, state):
+        """Return a library made of what was cached."""
+        library = codegen.unserialize_library(state)
+        library.__class__ = cls
+        return library
 
-class ApartCompiler(Compiler):
-    """Compiles to an `ApartLibrary`."""
+
+class Entry:
+    """Stands where numba keeps a function's callable, by which it finds the code of one that Python cannot call."""
+
+
+class InnerCompiler(Compiler):
+    """Compiles a kernel for its callers."""
+
+    library = InnerLibrary
+
+    def _compile_bytecode(self):
+        state = self.state
+        state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = state.flags.no_compile = True
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        result = super()._compile_bytecode()
+        result.library.finalize()
+        result.reload_init.extend(result.library._reload_init)
+        result = result._replace(entry_point=Entry())
+        state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        return result
+
+
+class ApartCompiler(InnerCompiler):
+    """Compiles a kernel that stays apart."""
+
+    library = ApartLibrary
 
     def _compile_bytecode(self):
         function = self.state.func_id
         function.unique_id = 0
-        self.state.library = ApartLibrary(self.state.targetctx.codegen(), function.func_qualname)
-        self.state.library.enable_object_caching()
         result = super()._compile_bytecode()
         result.library._reload_init.add(Needed(function.func, result.signature.args))
+        set_environments(result)
         return result
 
 
-class CachedKernel(CompileResultCacheImpl):
-    """How a kernel is taken from the cache: what it needs is handed on to those that will contain it."""
+class EntryCompiler(Compiler):
+    """Compiles a kernel for Python."""
 
-    def rebuild(self, target_context, payload):
-        """Return the compiled kernel."""
-        result = super().rebuild(target_context, payload)
-        result.library._reload_init.update(result.reload_init)
+    def _compile_bytecode(self):
+        result = super()._compile_bytecode()
+        set_environments(result)
         return result
 
 
-class CachedApart(CachedKernel):
-    """The same for a kernel apart."""
+def set_environments(result):
+    """Let machine code find the environments of the functions that it contains, as numba does for cached code."""
+    for environment in result._find_referenced_environments():
+        result.library.codegen.set_env(environment.env_name, environment)
+
+
+class CachedInner(CompileResultCacheImpl):
+    """What is cached of a kernel for its callers, and how it is taken from there."""
+
+    library = InnerLibrary
 
     def __init__(self, function):
         super().__init__(function)
         self.function = function
 
+    def get_filename_base(self, fullname, abiflags):
+        """Return how the files' names begin: beside those of the kernel for Python."""
+        return super().get_filename_base(f"{self.library.__name__}.{fullname}", abiflags)
+
+    def rebuild(self, target_context, payload):
+        """Return the compiled kernel; what it needs is handed on to those that will contain it."""
+        state, fndesc, environment, signature, objectmode, lifted, annotation, reload_init, referenced = payload
+        for bring in reload_init:
+            bring()
+        library = self.library.restored(target_context.codegen(), state)
+        library._reload_init.update(reload_init)
+        return compile_result(
+            target_context=target_context, typing_context=target_context.typing_context, library=library,
+            environment=environment, entry_point=Entry(), fndesc=fndesc, type_annotation=annotation,
+            signature=signature, objectmode=objectmode, lifted=lifted, reload_init=reload_init,
+            referenced_envs=referenced,
+        )  # fmt: skip
+
+
+class CachedApart(CachedInner):
+    """The same for a kernel apart."""
+
+    library = ApartLibrary
+
     def rebuild(self, target_context, payload):
         """Return the compiled kernel."""
         result = super().rebuild(target_context, payload)
-        result.library.__class__ = ApartLibrary
         result.library._reload_init.add(Needed(self.function, result.signature.args))
+        for environment in result.referenced_envs:
+            result.library.codegen.set_env(environment.env_name, environment)
         return result
 
 
-class KernelCache(FunctionCache):
-    """Cache of a kernel."""
+class InnerCache(FunctionCache):
+    """Cache of a kernel for its callers."""
 
-    _impl_class = CachedKernel
+    _impl_class = CachedInner
 
 
 class ApartCache(FunctionCache):
@@ -105,12 +196,37 @@ class ApartCache(FunctionCache):
     _impl_class = CachedApart
 
 
-def cached(cache):
-    """Return a decorator that gives a jitted function its cache; a plain one is left alone."""
+class Inner(CPUDispatcher):
+    """A kernel as other kernels call it; Python cannot."""
 
-    def decorate(jitted):
-        if hasattr(jitted, "_cache"):
-            jitted._cache = cache(jitted.py_func)
-        return jitted
+    def add_overload(self, result):
+        """Keep a compiled kernel."""
+        self.overloads[tuple(result.signature.args)] = result
 
-    return decorate
+
+class Kernel(CPUDispatcher):
+    """A kernel as Python calls it.
+
+    Parameters
+    ----------
+    function : callable
+    options : dict
+        Numba's options.
+    apart : bool
+        Whether its code stays apart.
+
+    Attributes
+    ----------
+    inner : Inner
+        The same for kernels that call it.
+    """
+
+    def __init__(self, function, options, apart):
+        super().__init__(function, targetoptions=options, pipeline_class=EntryCompiler)
+        self._cache = FunctionCache(function)
+        self.inner = Inner(function, targetoptions=options, pipeline_class=ApartCompiler if apart else InnerCompiler)
+        self.inner._cache = (ApartCache if apart else InnerCache)(function)
+
+    @property
+    def _numba_type_(self):
+        return Dispatcher(self.inner)

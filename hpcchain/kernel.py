@@ -9,7 +9,7 @@ has no value becomes infinite or not a number, which the engine looks for where 
 import numba
 
 from hpcchain import compilecache
-from hpcchain.apart import ApartCache, ApartCompiler, KernelCache, cached
+from hpcchain.apart import Kernel
 
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
@@ -21,12 +21,12 @@ TRIED = ("0.68.",)  # versions of numba with whose inner parts `hpcchain.apart` 
 
 def kernel(function):
     """Compile a function, whose code goes into that of the kernels that call it."""
-    return cached(KernelCache)(numba.njit(**OPTIONS)(function))
+    return function if numba.config.DISABLE_JIT else Kernel(function, {"nopython": True, **OPTIONS}, False)
 
 
 def apart(function):
     """Compile a large function once, whoever calls it (`hpcchain.apart`): nothing of it is inlined."""
-    return cached(ApartCache)(numba.njit(**OPTIONS, pipeline_class=ApartCompiler)(function))
+    return function if numba.config.DISABLE_JIT else Kernel(function, {"nopython": True, **OPTIONS}, True)
 
 
 if not numba.__version__.startswith(TRIED):  # then compiling takes longer, and nothing else changes

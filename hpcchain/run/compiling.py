@@ -53,7 +53,8 @@ class CompilingNotice:
 def jitted_functions():
     """Return the jitted functions of all modules of the program that are loaded."""
     modules = [module for name, module in list(sys.modules.items()) if name.startswith(PACKAGE)]
-    return [value for module in modules for value in list(vars(module).values()) if hasattr(value, "signatures")]
+    values = [value for module in modules for value in list(vars(module).values()) if not isinstance(value, type)]
+    return [value for value in values if hasattr(value, "signatures")]
 
 
 def is_ready(kernel):

@@ -1,4 +1,5 @@
-"""Kernels compiled apart: callers hold nothing of them but the name, and find them in every process, however it starts.
+"""Kernels as others call them: those apart are named only, and found in every process, however it starts; the others'
+code goes into their callers. For Python a kernel is compiled when it is called from there.
 
 Each step is a process of its own with one compile cache, as runs, ranks and later runs are.
 """
@@ -48,7 +49,39 @@ CALL = """
 import numpy as np
 import kernels_apart as k
 print(float(k.{name}(np.sqrt(np.arange(7.0)))).hex())
-print(*[sum(getattr(k, each).stats.cache_misses.values()) for each in ("inner", "middle", "outer", "outermost")])
+for each in (getattr(k, name) for name in ("inner", "middle", "outer", "outermost")):
+    print(sum(each.stats.cache_misses.values()) + sum(each.inner.stats.cache_misses.values()))
+"""
+PAST = """
+from hpcchain.kernel import apart, kernel
+
+
+@kernel
+def taken(a, i):
+    return a[i]
+
+
+@apart
+def summed(a, n):
+    total = 0.0
+    for i in range(n):
+        total += taken(a, i)
+    return total
+
+
+@kernel
+def outer(a, n):
+    return summed(a, n)
+"""
+CALL_PAST = """
+import numpy as np
+import kernels_past as k
+print(k.outer(np.ones(3), 3))
+try:
+    k.outer(np.ones(3), 4)
+except IndexError:
+    print("caught")
+print(k.outer(np.ones(3), 3))
 """
 A = np.sqrt(np.arange(7.0))
 INNER = sum(x * x for x in A)  # in the kernel's order
@@ -68,9 +101,9 @@ def folder(tmp_path_factory):
     return path
 
 
-def run(folder, code):
+def run(folder, code, cache="cache"):
     """Return what a Python process prints whose kernels and cache are in a folder."""
-    done = launching.run_python(["-c", code], folder, PYTHONPATH=str(folder), NUMBA_CACHE_DIR=str(folder / "cache"))
+    done = launching.run_python(["-c", code], folder, PYTHONPATH=str(folder), NUMBA_CACHE_DIR=str(folder / cache))
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -83,7 +116,7 @@ def called(folder, name):
 
 def lose(folder, name):
     """Remove a kernel from the cache."""
-    found = list((folder / "cache").rglob(f"kernels_apart.{name}-*"))
+    found = list((folder / "cache").rglob(f"*kernels_apart.{name}-*"))
     assert found
     for path in found:
         path.unlink()
@@ -106,7 +139,9 @@ def test_a_second_process_compiles_nothing(folder):
 
 def test_what_a_cached_caller_needs_is_handed_on(folder):
     """A kernel that contains a cached caller, when it comes from the cache itself, brings what that one names."""
+    assert called(folder, "outermost") == (float(OUTER + 1.0).hex(), [0, 0, 1, 1])
     lose(folder, "middle")
+    lose(folder, "outermost")
     assert called(folder, "outermost") == (float(OUTER + 1.0).hex(), [0, 1, 0, 1])
     assert called(folder, "outermost") == (float(OUTER + 1.0).hex(), [0, 0, 0, 0])
 
@@ -118,3 +153,26 @@ def test_a_name_is_the_same_whoever_compiles(folder, name):
     _, missed = called(folder, "outer")
     assert missed == [int(name == "inner"), int(name == "middle"), 0, 0]
     assert called(folder, "outer") == (float(OUTER).hex(), [0, 0, 0, 0])
+
+
+def test_a_kernel_for_kernels_has_no_wrapper_and_no_code_of_its_own(folder):
+    """Compiling a caller makes no machine code of what goes into it, and nothing by which Python could call either."""
+    code = ("import numpy as np, kernels_apart as k; k.outer(np.zeros(3))\n"
+            "for each in (k.term, k.middle):\n"
+            "    (result,) = each.inner.overloads.values()\n"
+            "    names = [f.name for f in result.library._final_module.functions if not f.is_declaration]\n"
+            "    print(len(names), int(any('wrapper' in name or name.startswith('cfunc') for name in names)),\n"
+            "          int(result.library._compiled), len(each.signatures))")  # fmt: skip
+    assert run(folder, code, "another") == ["1", "0", "0", "0", "1", "0", "1", "0"]
+
+
+def test_an_error_inside_comes_out(tmp_path):
+    """With bounds checked, an index out of bounds in a kernel within kernels is Python's IndexError, cached or not."""
+    (tmp_path / "kernels_past.py").write_text(PAST, encoding="utf-8")
+    for _ in range(2):
+        done = launching.run_python(
+            ["-c", CALL_PAST], tmp_path, PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "cache"),
+            NUMBA_BOUNDSCHECK="1",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split() == ["3.0", "caught", "3.0"]
