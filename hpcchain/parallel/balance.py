@@ -6,7 +6,8 @@ enough segments have been made, and what they differ by is reduced by what chanc
 estimator of James and Stein, 1961); while more than half of it is chance, or little is left, measuring goes on.
 
 Processor seconds also differ by what else a machine has to do for a while. Sectors follow them only when a second
-measurement, begun after the first, says the same.
+measurement, begun after the first, says the same. And a move has its price: it is made when as much time has been lost
+without it, so that what is spent on moves is never more than what was lost for want of them.
 """
 
 import numpy as np
@@ -40,7 +41,7 @@ class Balance:
         self.begun = np.zeros(2)
         self.next_look, self.between = SETTLING, FIRST_LOOK
 
-    def costs(self, windows, cost, segments):
+    def costs(self, windows, cost, segments, price=0.0):
         """Return all ranks' costs that sectors are to be moved for, None for leaving them; collective.
 
         Parameters
@@ -51,6 +52,8 @@ class Balance:
             What this rank's work has cost so far, in any unit.
         segments : int
             Segments that it has made so far.
+        price : float
+            What moving sectors has cost this rank, in the same unit.
         """
         if windows < self.next_look:
             return None
@@ -58,13 +61,14 @@ class Balance:
         if windows == SETTLING:
             self._begin(windows, now)
             return None
-        costs, segments = np.array(self.comm.allgather(now - self.begun)).T
+        costs, segments, prices = np.array(self.comm.allgather([*(now - self.begun), price])).T
         part = beyond_chance(costs, segments)
         steady = costs.mean() + part * (costs - costs.mean())
-        if segments.mean() >= ENOUGH and part > CLEAR and imbalance(steady) > self.uneven:
+        uneven = segments.mean() >= ENOUGH and part > CLEAR and imbalance(steady) > self.uneven
+        if uneven and steady.max() - steady.mean() >= prices.max():
             self._begin(windows, now)
             return self._agreed(steady)
-        if segments.mean() > STALE:
+        if segments.mean() > STALE and costs.mean() * (self.uneven - 1.0) >= prices.max():
             self._begin(windows, now)
         elif segments.mean() >= ENOUGH:
             self.between = min(2 * self.between, LAST_LOOK)

@@ -28,6 +28,7 @@ CONTACTS_PER_WINDOW = 0.4  # per molecule
 GROW = 1.5  # most that a window is longer than the one before
 AHEAD = 8.0  # windows for which molecules get new homes beforehand
 LEAST_WINDOW = 2.0**-24  # ticks
+MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has been measured: all is chosen anew
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
 WORK = ("computing", "packing", "setting_right", "finishing")
 PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
@@ -92,6 +93,7 @@ class WindowedEngine:
         self.processor = 0.0
         self.cost = cost or processor_seconds
         self.reported = self.cost(self)
+        self.price = MOVE_SECONDS * len(self.patch.owned_beads) if cost is None else 0.0
         self.balance = Balance(comm, *((UNEVEN_TIME, True) if cost is None else (UNEVEN, False)))
 
     @property
@@ -220,9 +222,11 @@ class WindowedEngine:
         if not self.groups.movable:
             return False
         segments = self.groups.counts()[C["segments"]]
-        costs = self.balance.costs(self.statistics["windows"], self.cost(self), segments)
+        costs = self.balance.costs(self.statistics["windows"], self.cost(self), segments, self.price)
         if costs is not None:
+            begin = perf_counter()
             self._regroup(cost=costs[self.comm.rank])
+            self.price = perf_counter() - begin if self.price > 0.0 else 0.0
         return costs is not None
 
     def _take_back(self, flags, end):

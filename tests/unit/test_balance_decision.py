@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from hpcchain.parallel.balance import ENOUGH, FIRST_LOOK, LAST_LOOK, SETTLING, Balance, beyond_chance, imbalance
+from hpcchain.parallel.balance import ENOUGH, FIRST_LOOK, LAST_LOOK, SETTLING, STALE, Balance, beyond_chance, imbalance
 from hpcchain.parallel.threads import on_ranks
 
 RANKS = 8
 
 
-def looks(rates, windows, seed=1, twice=False, slow=None):
+def looks(rates, windows, seed=1, twice=False, slow=None, prices=None):
     """Return (window, costs) of the moves that come of ranks that make so many segments per window on average.
 
-    `slow` takes a rank and a window, and returns what each segment costs there.
+    `slow` takes a rank and a window, and returns what each segment costs there; `prices` is what moves cost each rank.
     """
 
     def body(exchange):
@@ -20,7 +20,7 @@ def looks(rates, windows, seed=1, twice=False, slow=None):
         for window in range(1, windows + 1):
             made = 2.0 * rng.poisson(0.5 * rates[exchange.rank])
             cost += made if slow is None else made * slow(exchange.rank, window)
-            costs = balance.costs(window, cost, int(cost))
+            costs = balance.costs(window, cost, int(cost), 0.0 if prices is None else prices[exchange.rank])
             if costs is not None:
                 moves.append((window, costs))
         return moves
@@ -84,3 +84,23 @@ def test_what_stays_is_followed_where_two_measurements_have_to_agree():
     window, costs = looks(rates, 60, slow=lambda rank, window: 1.5 if rank == 2 else 1.0, twice=True)[0]
     assert window == SETTLING + 2 * FIRST_LOOK
     assert int(np.argmax(costs)) == 2 and abs(imbalance(costs) - 1.5 / (8.5 / 8)) < 0.05
+
+
+def test_a_move_is_made_when_its_price_has_been_lost_without_it():
+    """A rank that makes 200 segments a window where the mean is 112.5 loses 87.5: the dearest price is that of 40 windows."""
+    rates = np.full(RANKS, 100.0)
+    rates[3] = 200.0
+    prices = np.linspace(0.0, 40.0 * (200.0 - rates.mean()), RANKS)
+    window, costs = looks(rates, 200, prices=prices)[0]
+    assert SETTLING + 40 <= window <= SETTLING + 40 + 2 * 40  # looks are ever farther apart
+    assert abs(imbalance(costs) - 200.0 / rates.mean()) < 0.2
+
+
+def test_a_dear_move_is_made_after_long_enough():
+    """Measuring does not begin anew before an imbalance worth a move could have paid for it."""
+    rates = np.full(RANKS, 400.0)
+    rates[3] = 440.0
+    loss = 440.0 - rates.mean()
+    assert STALE / rates.mean() < 100
+    moves = looks(rates, 1500, prices=np.full(RANKS, 300.0 * loss))
+    assert moves and moves[0][0] > 300
