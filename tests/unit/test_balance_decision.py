@@ -87,7 +87,7 @@ def test_what_stays_is_followed_where_two_measurements_have_to_agree():
 
 
 def test_a_move_is_made_when_its_price_has_been_lost_without_it():
-    """A rank that makes 200 segments a window where the mean is 112.5 loses 87.5: the dearest price is that of 40 windows."""
+    """A rank with 200 segments a window where the mean is 112.5 loses 87.5: the dearest price is that of 40 windows."""
     rates = np.full(RANKS, 100.0)
     rates[3] = 200.0
     prices = np.linspace(0.0, 40.0 * (200.0 - rates.mean()), RANKS)
