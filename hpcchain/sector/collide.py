@@ -2,16 +2,12 @@
 
 import numpy as np
 
-from hpcchain.contact.discrete import any_takes_law, discrete_share, keep_velocities, takes_law
-from hpcchain.contact.impulse import approach, lane, separation, single_impulse, tied_impulses
-from hpcchain.contact.pair import NOISE, curve
+from hpcchain.contact.discrete import any_takes_law, discrete_share, keep_velocities
+from hpcchain.contact.impulse import lane, separation, single_impulse, tied_impulses
 from hpcchain.kernel import apart, inlined, kernel
-from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
-from hpcchain.propagators.molecule import iterations, load, note_iterations, project
-from hpcchain.propagators.steppers import steps_excess
-from hpcchain.sector.clockmath import earlier
+from hpcchain.propagators.lanes import COEF, INVM, TILE
 from hpcchain.sector.clockmath import span as time_span
-from hpcchain.sector.history import ROOTLESS, STANDS, aim_back, remember, withdraw
+from hpcchain.sector.history import ROOTLESS, STANDS, remember, withdraw
 from hpcchain.sector.layout import (
     BALLISTIC,
     BOOK_SERIAL,
@@ -19,36 +15,21 @@ from hpcchain.sector.layout import (
     BOOK_WINDOWED,
     CHAIN,
     COLLOCATION,
-    GROWTH,
     GROWTH_RATE,
-    INVERSE,
-    LATEST,
     LAW,
-    LOWER_WALL,
     MOL_BEADS,
     MOL_FIRST,
-    MOL_GRAPH,
-    MOL_HIGHER,
-    MOL_LOWER,
-    MOL_NUMBER,
-    MOL_PREVIOUS,
-    MOL_ROOM,
     MOL_SOLVER,
     MOL_TILES,
-    MOST_MEMBERS,
     MOST_TIES,
     QUANTUM,
     RESTITUTION,
     SIZE,
     TICK,
-    TIE_GAP,
     TIE_TIME,
-    UPPER_WALL,
-    WALLS,
 )
-from hpcchain.sector.renew import complete_one, new_segment, two_segments
-from hpcchain.sector.search import joined
-from hpcchain.sector.swept import looking_back, may_meet
+from hpcchain.sector.renew import new_segment, two_segments
+from hpcchain.sector.ties import bring, gather_ties, join, rewind_touching
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
@@ -59,43 +40,6 @@ def learn_pace(pace, m, realised):
     """Move a molecule's running segment length towards PACE_RATIO times the length that came true."""
     old = pace[m, 0] if pace[m, 0] > 0.0 else pace[m, 3]
     pace[m, 0] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
-
-
-@apart
-def _bring(s, o, m, ticks, rest):
-    """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
-    first = s.mol[m, MOL_FIRST]
-    complete_one(s, m)
-    dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
-    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)
-    if dt != 0.0:
-        note_iterations(s.count, 20, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
-    if s.par[LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.seg, first, s.mol[m, MOL_BEADS]):
-        excess = steps_excess(s.work, o, s.mol[m, MOL_TILES], s.graph, s.mol[m, MOL_GRAPH])
-        s.work[excess] = s.pace[m, 7] - kinetic_energy(s.work, o, s.mol[m, MOL_TILES])
-    return project(s.work, o, s.mol, m, s.graph, s.stepper)
-
-
-@kernel
-def _struck(seg, first, n):
-    """Whether a contact began the segment of these beads: then the energy of its step is what that contact's law kept.
-    """
-    for i in range(first, first + n):
-        if seg[i, 2] != 0:
-            return True
-    return False
-
-
-@kernel
-def kinetic_energy(work, o, nt):
-    """Return the kinetic energy of the molecule in the workspace at o [mass length^2 / time^2]."""
-    energy = 0.0
-    for t in range(nt):
-        w = o + t * TILE
-        for k in range(ROW):
-            if work[w + INVM + k % 8] > 0.0:
-                energy += 0.5 * work[w + COEF + ROW + k] ** 2 / work[w + INVM + k % 8]
-    return energy
 
 
 @kernel
@@ -115,244 +59,6 @@ def others_due(par, when, first, n, ticks, rest, a, b):
         if i != a and i != b and abs((when[i, 0] - ticks) * par[TICK] + (when[i, 1] - rest)) < par[TIE_TIME]:
             return True
     return False
-
-
-@kernel
-def _join(s, group, offset, members, m, ticks, rest):
-    """Bring molecule m into the group of an event; return its member number, the number of members and `_bring`'s."""
-    for g in range(members):
-        if group[g] == m:
-            return g, members, 0.0
-    if members == MOST_MEMBERS:
-        return -1, members, 0.0
-    if members:
-        offset[members] = offset[members - 1] + s.mol[group[members - 1], MOL_ROOM]
-    else:
-        offset[0] = 0
-    group[members] = m
-    return members, members + 1, _bring(s, offset[members], m, ticks, rest)
-
-
-@apart
-def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts, beads, normals, growths, closing):
-    """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
-
-    Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
-    further contacts do not. Returns the numbers of contacts and of members, and whether any contact but the event's own
-    (i_main, j_main) closes within half of TIE_TIME: that depends on the molecules alone, and such a contact is due for
-    everyone who looks, so it, and not who happened to look, decides whether contacts are resolved together.
-    """
-    par, span, mol = s.par, s.span, s.mol
-    scale = par[GROWTH] + par[GROWTH_RATE] * (ticks * par[TICK] + rest)
-    core = members
-    count = 0
-    close = s.stepper is None
-    for g in range(core):
-        m = group[g]
-        start = mol[m, MOL_FIRST]
-        for b in range(mol[m, MOL_BEADS]):
-            i = start + b
-            p = lane(offset[g], b)
-            for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
-                j = np.int64(s.neighbour[e])
-                if close and not may_meet(s, i, j, 0.0):
-                    continue
-                sigma = s.span[i, 2] + s.span[j, 2]
-                mj = s.seg[j, 3]
-                inner = mj == group[0] or (core > 1 and mj == group[1])
-                if inner and s.what[j, 3] < s.what[i, 3]:
-                    continue
-                if not inner and not _near(s, s.work, p, j, sigma * scale, ticks, rest):
-                    continue
-                h, members, _ = _join(s, group, offset, members, mj, ticks, rest)
-                if h < 0:
-                    continue
-                q = lane(offset[h], j - mol[mj, MOL_FIRST])
-                if _direct_bond(s, p, q, i, j):
-                    continue
-                count = _pair_tie(s, p, q, g, b, h, j - mol[mj, MOL_FIRST], i, j, sigma, scale, contacts, beads,
-                                  normals, growths, closing, count)  # fmt: skip
-            if par[WALLS] != 0.0:
-                count = _wall_ties(
-                    par, s.work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count
-                )
-    others = False
-    for k in range(count):
-        main = (beads[k, 0] == i_main and beads[k, 1] == j_main) or (beads[k, 1] == i_main and beads[k, 0] == j_main)
-        others = others or (closing[k] != 0.0 and not main)
-    _sort_ties(s.what, contacts, beads, normals, growths, count)
-    return count, members, others
-
-
-@kernel
-def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher):
-    """Ask for those to be set back (`aim_back`) that touch the event's molecules now but have been carried on since.
-
-    The event's key is (ticks, rest, depth, lower, higher): of one instant, too, what comes later may have been done.
-    """
-    if earlier(s.par[LATEST], s.par[LATEST + 1], ticks, rest):
-        return
-    scale = s.par[GROWTH] + s.par[GROWTH_RATE] * (ticks * s.par[TICK] + rest)
-    close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
-    back = looking_back(s)
-    for g in range(members):
-        start = s.mol[group[g], MOL_FIRST]
-        for b in range(s.mol[group[g], MOL_BEADS]):
-            i = start + b
-            for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
-                j = np.int64(s.neighbour[e])
-                if close and not may_meet(s, i, j, back):
-                    continue
-                m = s.seg[j, 3]
-                h = m
-                while h >= 0 and _begins_later(s, h, ticks, rest, depth, lower, higher):
-                    h = s.mol[h, MOL_PREVIOUS]
-                if h == m or h < 0:
-                    continue
-                r = s.mol[h, MOL_FIRST] + j - s.mol[m, MOL_FIRST]
-                far = (s.span[i, 2] + s.span[j, 2]) * scale
-                if _near(s, s.work, lane(offset[g], b), r, far, ticks, rest):
-                    aim_back(s, m, s.mol[h, MOL_NUMBER])
-
-
-@inlined
-def _begins_later(s, h, ticks, rest, depth, lower, higher):
-    """Whether the segment in molecule row h begins with an event after that of this key."""
-    first = s.mol[h, MOL_FIRST]
-    if s.line[first, 6] != ticks or s.line[first, 7] != rest:
-        return earlier(ticks, rest, s.line[first, 6], s.line[first, 7])
-    if s.seg[first, 1] != depth:
-        return s.seg[first, 1] > depth
-    if s.mol[h, MOL_LOWER] != lower:
-        return s.mol[h, MOL_LOWER] > lower
-    return s.mol[h, MOL_HIGHER] > higher
-
-
-@apart
-def _near(s, work, p, j, distance, ticks, rest):
-    """Whether a bead, read off its segment in row j, touches the bead at place p."""
-    dt = time_span(ticks, rest, s.line[j, 6], s.line[j, 7], s.par[TICK])
-    if dt < 0.0:
-        return False
-    far = distance * (1.0 + s.par[TIE_GAP])
-    bend = 0.5 * s.span[j, 0] * dt * dt
-    x = s.line[j, 0] + s.line[j, 3] * dt
-    y = s.line[j, 1] + s.line[j, 4] * dt
-    z = s.line[j, 2] + s.line[j, 5] * dt
-    if not _within(s.par, work, p, far + bend, x, y, z):
-        return False
-    complete_one(s, s.seg[j, 3])
-    x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
-    return _within(s.par, work, p, far, x, y, z)
-
-
-@kernel
-def _within(par, work, p, far, x, y, z):
-    """Whether a point is within a distance of the bead at place p."""
-    dx = work[p + COEF] - x
-    dy = work[p + COEF + 8] - y
-    dz = work[p + COEF + 16] - z
-    dx -= par[SIZE] * np.rint(dx * par[INVERSE])
-    dy -= par[SIZE + 1] * np.rint(dy * par[INVERSE + 1])
-    dz -= par[SIZE + 2] * np.rint(dz * par[INVERSE + 2])
-    return dx * dx + dy * dy + dz * dz < far * far
-
-
-@inlined
-def _closing(par, gap, rate, speed):
-    """Return 1 where a gap closes within half of TIE_TIME, else 0: at rest on one another is no contact that is due.
-
-    `speed` bounds the rate; below NOISE of it the search, too, finds none with what has just been hit.
-    """
-    return 1.0 if gap < -0.5 * par[TIE_TIME] * rate and rate < -NOISE * speed else 0.0
-
-
-@kernel
-def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, closing, count):
-    if count == MOST_TIES:
-        return count
-    n = normals[count]
-    if s.what[j, 3] < s.what[i, 3]:
-        g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
-    r = separation(s.par, s.work, p, q, n)
-    growths[count] = sigma * s.par[GROWTH_RATE]
-    gap = r - sigma * scale
-    rate = approach(s.work, p, q, n) - growths[count]
-    if gap > s.par[TIE_GAP] * sigma or rate >= 0.0:
-        return count
-    closing[count] = _closing(s.par, gap, rate, s.span[i, 1] + s.span[j, 1])
-    contacts[count, 0] = g
-    contacts[count, 1] = b
-    contacts[count, 2] = h
-    contacts[count, 3] = bj
-    beads[count, 0] = i
-    beads[count, 1] = j
-    return count + 1
-
-
-@kernel
-def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
-    for axis in range(3):
-        for wall in range(2):
-            place = par[LOWER_WALL + axis] if wall == 0 else par[UPPER_WALL + axis]
-            if count == MOST_TIES or place == np.inf or place == -np.inf:
-                continue
-            sign = 1.0 if wall == 0 else -1.0
-            growth = span[i, 2] * par[GROWTH_RATE]
-            gap = sign * (work[p + COEF + 8 * axis] - place) - span[i, 2] * scale
-            rate = sign * work[p + COEF + ROW + 8 * axis] - growth
-            if gap > par[TIE_GAP] * span[i, 2] or rate >= 0.0:
-                continue
-            closing[count] = _closing(par, gap, rate, span[i, 1])
-            normals[count, :] = 0.0
-            normals[count, axis] = sign
-            growths[count] = growth
-            contacts[count, 0] = g
-            contacts[count, 1] = b
-            contacts[count, 2] = -1
-            contacts[count, 3] = 0
-            beads[count, 0] = i
-            beads[count, 1] = -1 - axis - 3 * wall
-            count += 1
-    return count
-
-
-@kernel
-def _sort_ties(what, contacts, beads, normals, growths, count):
-    """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
-    for k in range(1, count):
-        at = k
-        while at > 0 and _before(what, beads, at, at - 1):
-            for c in range(4):
-                contacts[at, c], contacts[at - 1, c] = contacts[at - 1, c], contacts[at, c]
-            for c in range(3):
-                normals[at, c], normals[at - 1, c] = normals[at - 1, c], normals[at, c]
-            for c in range(2):
-                beads[at, c], beads[at - 1, c] = beads[at - 1, c], beads[at, c]
-            growths[at], growths[at - 1] = growths[at - 1], growths[at]
-            at -= 1
-
-
-@kernel
-def _before(what, beads, a, b):
-    first = what[beads[a, 0], 3] - what[beads[b, 0], 3]
-    if first != 0:
-        return first < 0
-    x = what[beads[a, 1], 3] if beads[a, 1] >= 0 else beads[a, 1]
-    y = what[beads[b, 1], 3] if beads[b, 1] >= 0 else beads[b, 1]
-    return x < y
-
-
-@kernel
-def _direct_bond(s, p, q, i, j):
-    """Whether two beads, at places p and q, never collide with each other, and are no images."""
-    if not joined(s, i, j):
-        return False
-    for c in range(3):
-        size = s.par[SIZE + c]
-        if size != 0.0 and np.rint((s.work[p + COEF + 8 * c] - s.work[q + COEF + 8 * c]) / size) != 0.0:
-            return False
-    return True
 
 
 @kernel
@@ -454,9 +160,9 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         i, partner = partner, i
     ma = s.seg[i, 3]
     mb = s.seg[partner, 3] if partner >= 0 else -1
-    _, members, lost = _join(s, group, offset, np.int64(0), ma, ticks, rest)
+    _, members, lost = join(s, group, offset, np.int64(0), ma, ticks, rest)
     if mb >= 0:
-        _, members, more = _join(s, group, offset, members, mb, ticks, rest)
+        _, members, more = join(s, group, offset, members, mb, ticks, rest)
         lost += more
     time = ticks * par[TICK] + rest
     found = 0
@@ -530,7 +236,7 @@ def _lost_in_ties(s, group, offset, contacts, found, ticks, rest):
             for e in range(k):
                 seen = seen or contacts[e >> 1, 2 * (e & 1)] == g
             if not seen:
-                lost += _bring(s, offset[g], group[g], ticks, rest)
+                lost += bring(s, offset[g], group[g], ticks, rest)
     return lost
 
 

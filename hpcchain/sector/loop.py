@@ -49,11 +49,12 @@ from hpcchain.sector.prefetch import BEAD, choose_next, prefetch
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import complete_one, new_segment, renew_lists, search_range, settle
-from hpcchain.sector.search import list_expiry, precedes, stands
+from hpcchain.sector.search import list_expiry
+from hpcchain.sector.sequence import precedes, stands
 from hpcchain.sector.swept import take_course
 from hpcchain.sector.window import move_home
 
-REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL = range(7)
+REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON = range(8)
 MOST_DEPTH = 100000
 MOST_BACKS = 10000
 
@@ -393,18 +394,11 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
     until = until_ticks * s.par[TICK] + until_rest
     for _ in range(most):
         m = s.winner[1]
-        if m < 0:
-            return REACHED
+        status = _halt(s, m, until_ticks, until_rest, until, windowed)
+        if status != GO_ON:
+            return status
         ticks = s.first[m, 0]
         rest = s.first[m, 1]
-        if not ticks < np.inf:
-            return REACHED if ticks == np.inf else NOT_A_NUMBER
-        if earlier(until_ticks, until_rest, ticks, rest) and ticks * s.par[TICK] + rest > until:
-            return REACHED
-        if s.book[BOOK_BACKS] > MOST_BACKS + s.book[BOOK_MOLECULES]:
-            return STUCK
-        if windowed and (s.book[BOOK_LOW] != 0 or s.book[BOOK_EVENT] + 1 >= len(s.event)):
-            return HISTORY_FULL
         if s.ahead[BEAD] < 0:
             choose_next(s)
         s.par[NOW] = ticks
@@ -414,13 +408,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             s.par[LATEST + 1] = rest
         holder = s.tag[m, 3]
         if holder < 0:
-            if holder == BY_SCRIPT:
-                follow_script(s, m)
-            else:
-                s.count[2] += 1
-                _end_segment(s, m, ticks, rest)
-                if s.mol[m, MOL_GHOST] != OWNED:
-                    compare(s, m)
+            _carry_on(s, m, holder, ticks, rest)
             if _refresh(s, m, base):
                 return LIST_FULL
             continue
@@ -451,46 +439,82 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         if depth > MOST_DEPTH:
             s.count[11] = holder
             return STUCK
-        other = s.seg[partner, 3] if partner >= 0 else -1
-        logged = s.count[12]
-        lower = s.tag[m, 1]
-        higher = s.tag[m, 2]
-        crowded = _crowded(s, holder, partner, m, other, ticks, rest, base)
-        crowded = crowded or s.mol[m, MOL_GHOST] != OWNED or (other >= 0 and s.mol[other, MOL_GHOST] != OWNED)
-        free = s.mol[m, MOL_SOLVER] == BALLISTIC and (other < 0 or s.mol[other, MOL_SOLVER] == BALLISTIC)
-        if free:
-            _ask_for_neighbours(s, holder)
-            if partner >= 0:
-                _ask_for_neighbours(s, partner)
-        members = 0
-        if crowded or not free:
-            members = collide(
-                s, log_rows, holder, partner, crowded, ticks, rest, depth, s.group, s.offset, s.contacts, s.tied,
-                s.normals, s.growths, s.matrix, s.sizes,
-            )  # fmt: skip
-        free = members == 0
-        if free:
-            _meet_free(s, holder, partner, ticks, rest, depth, log_rows)
-            members = 1 if other < 0 else 2
-        if windowed:
-            s.book[BOOK_EVENT] += 1
-            sign_event(s.event, s.mol, s.group, s.count, s.book[BOOK_EVENT], members, lower, higher, logged)
-            for k in range(members):
-                if s.group[k] >= 0 and s.mol[s.group[k], MOL_GHOST] != OWNED:
-                    compare(s, s.group[k])
-        if free:
-            _search_one(s, holder)
-            settle(s, m, base)
-            if other >= 0:
-                _search_one(s, partner)
-                settle(s, other, base)
-        else:
-            for k in range(members):
-                if s.group[k] >= 0 and _refresh(s, s.group[k], base):
-                    return LIST_FULL
-        if s.book[BOOK_TOUCHED] != 0 and refresh_touched(s, base):
+        if _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed):
             return LIST_FULL
     return PAUSED
+
+
+@inlined
+def _halt(s, m, until_ticks, until_rest, until, windowed):
+    """Return why `advance` is to return before the first event, that of molecule m, or GO_ON."""
+    if m < 0:
+        return REACHED
+    ticks = s.first[m, 0]
+    rest = s.first[m, 1]
+    if not ticks < np.inf:
+        return REACHED if ticks == np.inf else NOT_A_NUMBER
+    if earlier(until_ticks, until_rest, ticks, rest) and ticks * s.par[TICK] + rest > until:
+        return REACHED
+    if s.book[BOOK_BACKS] > MOST_BACKS + s.book[BOOK_MOLECULES]:
+        return STUCK
+    if windowed and (s.book[BOOK_LOW] != 0 or s.book[BOOK_EVENT] + 1 >= len(s.event)):
+        return HISTORY_FULL
+    return GO_ON
+
+
+@inlined
+def _carry_on(s, m, holder, ticks, rest):
+    """Start the next segment of a molecule that nothing here has hit: the next of its free motion, or its script's."""
+    if holder == BY_SCRIPT:
+        follow_script(s, m)
+        return
+    s.count[2] += 1
+    _end_segment(s, m, ticks, rest)
+    if s.mol[m, MOL_GHOST] != OWNED:
+        compare(s, m)
+
+
+@inlined
+def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed):
+    """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
+    other = s.seg[partner, 3] if partner >= 0 else -1
+    logged = s.count[12]
+    lower = s.tag[m, 1]
+    higher = s.tag[m, 2]
+    crowded = _crowded(s, holder, partner, m, other, ticks, rest, base)
+    crowded = crowded or s.mol[m, MOL_GHOST] != OWNED or (other >= 0 and s.mol[other, MOL_GHOST] != OWNED)
+    free = s.mol[m, MOL_SOLVER] == BALLISTIC and (other < 0 or s.mol[other, MOL_SOLVER] == BALLISTIC)
+    if free:
+        _ask_for_neighbours(s, holder)
+        if partner >= 0:
+            _ask_for_neighbours(s, partner)
+    members = 0
+    if crowded or not free:
+        members = collide(
+            s, log_rows, holder, partner, crowded, ticks, rest, depth, s.group, s.offset, s.contacts, s.tied,
+            s.normals, s.growths, s.matrix, s.sizes,
+        )  # fmt: skip
+    free = members == 0
+    if free:
+        _meet_free(s, holder, partner, ticks, rest, depth, log_rows)
+        members = 1 if other < 0 else 2
+    if windowed:
+        s.book[BOOK_EVENT] += 1
+        sign_event(s.event, s.mol, s.group, s.count, s.book[BOOK_EVENT], members, lower, higher, logged)
+        for k in range(members):
+            if s.group[k] >= 0 and s.mol[s.group[k], MOL_GHOST] != OWNED:
+                compare(s, s.group[k])
+    if free:
+        _search_one(s, holder)
+        settle(s, m, base)
+        if other >= 0:
+            _search_one(s, partner)
+            settle(s, other, base)
+    else:
+        for k in range(members):
+            if s.group[k] >= 0 and _refresh(s, s.group[k], base):
+                return LIST_FULL
+    return refresh_touched(s, base) if s.book[BOOK_TOUCHED] != 0 else 0
 
 
 @kernel

@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import NOISE, curved_contact, straight_contact
-from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
@@ -15,34 +14,34 @@ from hpcchain.sector.layout import (
     GROWTH_RATE,
     INVERSE,
     LATEST,
-    LOWER_WALL,
     MOL_FIRST,
-    MOL_HIGHER,
-    MOL_LOWER,
     MOL_PREVIOUS,
-    MOL_REOPENED,
     MOL_SELF,
     NO_EVENT,
     NOW,
     OWNED,
     RELIST,
-    SEGMENT_END,
     SHELL,
     SIZE,
     SMALL_BOX,
     TICK,
     TIE_TIME,
     UNMADE,
-    UPPER_WALL,
     WALLS,
 )
 from hpcchain.sector.prefetch import prefetch
 from hpcchain.sector.refine import exact_contact
+from hpcchain.sector.sequence import (
+    begins_after,
+    comes_first,
+    depth_of,
+    stands,
+    wall_before,
+)
 from hpcchain.sector.swept import all_listed, looking_back, on_course, within_reach
+from hpcchain.sector.walls import SLACK, wall_time
 
-SLACK = 1.0 + 1e-9
 EARLY = 2.0**-6
-MOST_REOPENED = 4
 LACKING = -1.0
 
 
@@ -110,14 +109,14 @@ def search_bead(s, i, stepper):
                 else:
                     t, q = after(s.line[r, 6], s.line[r, 7], time, tick)
                 apart = (t - best_ticks) * tick + (q - best_rest)
-                depth = _depth(s.line, s.seg, i, r, t, q)
+                depth = depth_of(s.line, s.seg, i, r, t, q)
                 if newer < 0 or stands(s, i, r, newer, t, q, depth, gid, s.what[j, 3]):
                     if abs(apart) < s.par[TIE_TIME]:
                         tied = 1
                     elif apart < 0.0:
                         tied = 0
                     older = newer >= 0 and best == j and abs(apart) < s.par[TIE_TIME]
-                    if older or _comes_first(
+                    if older or comes_first(
                         t, q, depth, gid, s.what[j, 3], best_ticks, best_rest, best_depth, best, s.what
                     ):
                         best_ticks = t
@@ -133,33 +132,11 @@ def search_bead(s, i, stepper):
             newer = r
             r = s.mol[h, MOL_FIRST] + j - s.mol[s.seg[j, 3], MOL_FIRST] if h >= 0 else np.int64(-1)
     if s.par[WALLS] != 0.0:
-        for axis in range(3):
-            for side in range(2):
-                if s.seg[i, 5] == UNMADE:
-                    return s.seg[i, 3]
-                if stepper is not None:
-                    time = _exact_wall(s, i, axis, side, limit)
-                else:
-                    time = _wall(s, i, axis, side, limit)
-                if time > limit:
-                    continue
-                t, q = after(ticks, rest, time, tick)
-                apart = (t - best_ticks) * tick + (q - best_rest)
-                if abs(apart) < s.par[TIE_TIME]:
-                    tied = 1
-                elif apart < 0.0:
-                    tied = 0
-                depth = s.seg[i, 1] + 1 if t == ticks and q == rest else 0
-                code = -1 - axis - 3 * side
-                sooner = t < best_ticks or (t == best_ticks and q < best_rest)
-                if t == best_ticks and q == best_rest:
-                    sooner = depth < best_depth or (depth == best_depth and _wall_before(gid, code, best, s.what))
-                if sooner:
-                    best_ticks = t
-                    best_rest = q
-                    best_depth = depth
-                    best = code
-                    serial = 0
+        if s.seg[i, 5] == UNMADE:
+            return s.seg[i, 3]
+        best_ticks, best_rest, best_depth, best, serial, tied = _with_walls(
+            s, i, limit, stepper, best_ticks, best_rest, best_depth, best, serial, tied
+        )
     if stepper is not None and leave < length and best != NO_EVENT:
         t, q = after(ticks, rest, leave, tick)
         if earlier(t, q, best_ticks, best_rest):
@@ -175,6 +152,38 @@ def search_bead(s, i, stepper):
     s.what[i, 4] = tied
     s.count[6] += 1
     return np.int64(-1)
+
+
+@kernel
+def _with_walls(s, i, limit, stepper, best_ticks, best_rest, best_depth, best, serial, tied):
+    """Return `search_bead`'s best candidate so far, or a wall that comes before it, and whether others are due with it.
+    """
+    gid = s.what[i, 3]
+    ticks = s.line[i, 6]
+    rest = s.line[i, 7]
+    for axis in range(3):
+        for side in range(2):
+            time = wall_time(s, i, axis, side, limit, stepper)
+            if time > limit:
+                continue
+            t, q = after(ticks, rest, time, s.par[TICK])
+            apart = (t - best_ticks) * s.par[TICK] + (q - best_rest)
+            if abs(apart) < s.par[TIE_TIME]:
+                tied = 1
+            elif apart < 0.0:
+                tied = 0
+            depth = s.seg[i, 1] + 1 if t == ticks and q == rest else 0
+            code = -1 - axis - 3 * side
+            sooner = t < best_ticks or (t == best_ticks and q < best_rest)
+            if t == best_ticks and q == best_rest:
+                sooner = depth < best_depth or (depth == best_depth and wall_before(gid, code, best, s.what))
+            if sooner:
+                best_ticks = t
+                best_rest = q
+                best_depth = depth
+                best = code
+                serial = 0
+    return best_ticks, best_rest, best_depth, best, serial, tied
 
 
 @inlined
@@ -280,98 +289,9 @@ def _meeting(s, i, r, newer, limit, stepper):
     return (time if time <= horizon * SLACK else np.inf), lag
 
 
-@kernel
-def begins_after(s, r, i):
-    """Whether the segment in row r begins after that in row i, in the order of the events that they begin with."""
-    if s.line[r, 6] != s.line[i, 6] or s.line[r, 7] != s.line[i, 7]:
-        return earlier(s.line[i, 6], s.line[i, 7], s.line[r, 6], s.line[r, 7])
-    if s.seg[r, 1] != s.seg[i, 1]:
-        return s.seg[r, 1] > s.seg[i, 1]
-    h = s.seg[r, 3]
-    m = s.seg[i, 3]
-    if s.mol[h, MOL_LOWER] != s.mol[m, MOL_LOWER]:
-        return s.mol[h, MOL_LOWER] > s.mol[m, MOL_LOWER]
-    return s.mol[h, MOL_HIGHER] > s.mol[m, MOL_HIGHER]
-
-
-@kernel
-def stands(s, i, r, newer, ticks, rest, depth, a, b):
-    """Whether bead i's contact with a closed segment comes before what closed it, or is part of it.
-
-    What had closed it when bead i's segment began is over. What touches within TIE_TIME of a contact may have to be
-    resolved together with it: that contact is then done once more, now with the other bead there, at most MOST_REOPENED
-    times.
-
-    Parameters
-    ----------
-    i, r, newer : int
-        The bead's row, the closed segment's, and that of the one that followed it.
-    ticks, rest, depth : float, float, int
-        The contact's time and depth.
-    a, b : int
-        Its beads' global ids.
-    """
-    if not begins_after(s, newer, i):
-        return False
-    if precedes(s, newer, ticks, rest, depth, a, b):
-        return True
-    apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
-    contact = s.mol[s.seg[newer, 3], MOL_HIGHER] != SEGMENT_END
-    return contact and apart < s.par[TIE_TIME] and s.mol[s.seg[r, 3], MOL_REOPENED] < MOST_REOPENED
-
-
-@kernel
-def precedes(s, newer, ticks, rest, depth, a, b):
-    """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `stands`."""
-    h = s.seg[newer, 3]
-    apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
-    if apart != 0.0:
-        return apart < 0.0
-    if depth != s.seg[newer, 1]:
-        return depth < s.seg[newer, 1]
-    lower = min(a, b)
-    return lower < s.mol[h, MOL_LOWER] or (lower == s.mol[h, MOL_LOWER] and max(a, b) <= s.mol[h, MOL_HIGHER])
-
-
-@inlined
-def _comes_first(t, q, depth, gid, other, best_ticks, best_rest, best_depth, best, what):
-    """Whether a contact comes before the best candidate so far."""
-    first = t < best_ticks or (t == best_ticks and q < best_rest)
-    if t == best_ticks and q == best_rest and best >= 0:
-        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, what[best, 3]))
-    return first
-
-
 @inlined
 def _age(par, ticks, rest):
     return ticks * par[TICK] + rest
-
-
-@inlined
-def _depth(line, seg, i, j, t, r):
-    """Depth of an event: one more than that of a parent segment that starts at the same time."""
-    depth = 0
-    if line[i, 6] == t and line[i, 7] == r:
-        depth = seg[i, 1] + 1
-    if line[j, 6] == t and line[j, 7] == r:
-        depth = max(depth, seg[j, 1] + 1)
-    return depth
-
-
-@inlined
-def _pair_before(gid, new, old):
-    """Whether the pair (gid, new) orders before (gid, old) by lower, then higher id."""
-    lower_new = min(gid, new)
-    lower_old = min(gid, old)
-    return lower_new < lower_old or (lower_new == lower_old and max(gid, new) < max(gid, old))
-
-
-@inlined
-def _wall_before(gid, code, best, what):
-    """Whether bead gid's contact with a wall orders before its contact with `best`, a bead or another wall."""
-    lower = min(gid, what[best, 3]) if best >= 0 else gid
-    higher = max(gid, what[best, 3]) if best >= 0 else best
-    return gid < lower or (gid == lower and code < higher)
 
 
 @kernel
@@ -414,36 +334,3 @@ def list_expiry(s, i):
     return max(shell - math.sqrt(dd), 0.0) / s.span[i, 1]
 
 
-@kernel
-def _wall(s, i, axis, side, limit):
-    wall = s.par[LOWER_WALL + axis] if side == 0 else s.par[UPPER_WALL + axis]
-    if wall == np.inf or wall == -np.inf:
-        return np.inf
-    sign = 1.0 if side == 0 else -1.0
-    growth = s.span[i, 2] * s.par[GROWTH_RATE]
-    radius = s.span[i, 2] * s.par[GROWTH] + growth * _age(s.par, s.line[i, 6], s.line[i, 7])
-    gap = sign * (s.line[i, axis] - wall) - radius
-    if gap > (s.span[i, 1] + growth) * limit * SLACK:
-        return np.inf
-    end = limit * SLACK
-    just_hit = s.seg[i, 2] == 1
-    return wall_contact(
-        s.line, s.seg, s.series, i, 0.0, axis, sign, wall, radius, growth, s.span[i, 0], end, just_hit
-    )
-
-
-@kernel
-def _exact_wall(s, i, axis, side, limit):
-    wall = s.par[LOWER_WALL + axis] if side == 0 else s.par[UPPER_WALL + axis]
-    if wall == np.inf or wall == -np.inf:
-        return np.inf
-    sign = 1.0 - 2.0 * side
-    growth = s.span[i, 2] * s.par[GROWTH_RATE]
-    radius = s.span[i, 2] * s.par[GROWTH] + growth * _age(s.par, s.line[i, 6], s.line[i, 7])
-    gap = sign * (s.line[i, axis] - wall) - radius - s.pace[s.seg[i, 3], 4]
-    if gap > (s.span[i, 1] + growth) * limit * SLACK:
-        return np.inf
-    return exact_contact(
-        (s.mol, s.table, s.graph, s.work, s.pace), s.line, s.seg, s.series, i, -1 - axis - 3 * side, 0.0, 0.0, wall,
-        sign, 0.0, radius, growth, s.span[i, 0], limit, s.seg[i, 2] == 1,
-    )  # fmt: skip

@@ -17,7 +17,7 @@ from shapes import bead, boxed, gas, rod, sticky
 
 from hpcchain.errors import HpcchainError
 from hpcchain.parallel import groups, windows
-from hpcchain.sector import collide, history, lists, loop, message, patch, search
+from hpcchain.sector import collide, history, lists, loop, message, patch, search, sequence, ties
 from hpcchain.sector.layout import (
     MOL_EVENT,
     MOL_MATCH,
@@ -26,7 +26,7 @@ from hpcchain.sector.layout import (
     VACANT,
 )
 
-MODULES = (groups, windows, collide, history, lists, loop, message, patch, search)
+MODULES = (groups, windows, collide, history, lists, loop, message, patch, search, sequence, ties)
 LEAKS = {}
 PATIENCE = 12.0
 """Wall seconds for one leak; the engine as it is takes less than two."""
@@ -101,7 +101,7 @@ def recollide(put):
 
 @leak("contacts at one instant are not ordered by depth", "cradle")
 def no_depth(put):
-    put(search, "_depth", lambda old, *args: 0)
+    put(search, "depth_of", lambda old, *args: 0)
 
 
 @leak("segments begin anew at a window's end", "gas")

@@ -1,0 +1,113 @@
+"""The order of all that happens: by time, then depth, then the lower and the higher id of what meets.
+
+An event's depth is one more than that of the events that its segments began with at the very same time. A segment has
+the key of the event that it began with.
+"""
+
+from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.clockmath import earlier
+from hpcchain.sector.layout import (
+    MOL_HIGHER,
+    MOL_LOWER,
+    MOL_REOPENED,
+    SEGMENT_END,
+    TICK,
+    TIE_TIME,
+)
+
+MOST_REOPENED = 4
+
+
+@kernel
+def begins_later(s, r, ticks, rest, depth, lower, higher):
+    """Whether the segment in bead row r begins with an event after that of this key."""
+    if s.line[r, 6] != ticks or s.line[r, 7] != rest:
+        return earlier(ticks, rest, s.line[r, 6], s.line[r, 7])
+    if s.seg[r, 1] != depth:
+        return s.seg[r, 1] > depth
+    h = s.seg[r, 3]
+    if s.mol[h, MOL_LOWER] != lower:
+        return s.mol[h, MOL_LOWER] > lower
+    return s.mol[h, MOL_HIGHER] > higher
+
+
+@kernel
+def begins_after(s, r, i):
+    """Whether the segment in row r begins after that in row i."""
+    m = s.seg[i, 3]
+    return begins_later(s, r, s.line[i, 6], s.line[i, 7], s.seg[i, 1], s.mol[m, MOL_LOWER], s.mol[m, MOL_HIGHER])
+
+
+@kernel
+def stands(s, i, r, newer, ticks, rest, depth, a, b):
+    """Whether bead i's contact with a closed segment comes before what closed it, or is part of it.
+
+    What had closed it when bead i's segment began is over. What touches within TIE_TIME of a contact may have to be
+    resolved together with it: that contact is then done once more, now with the other bead there, at most MOST_REOPENED
+    times.
+
+    Parameters
+    ----------
+    i, r, newer : int
+        The bead's row, the closed segment's, and that of the one that followed it.
+    ticks, rest, depth : float, float, int
+        The contact's time and depth.
+    a, b : int
+        Its beads' global ids.
+    """
+    if not begins_after(s, newer, i):
+        return False
+    if precedes(s, newer, ticks, rest, depth, a, b):
+        return True
+    apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
+    contact = s.mol[s.seg[newer, 3], MOL_HIGHER] != SEGMENT_END
+    return contact and apart < s.par[TIE_TIME] and s.mol[s.seg[r, 3], MOL_REOPENED] < MOST_REOPENED
+
+
+@kernel
+def precedes(s, newer, ticks, rest, depth, a, b):
+    """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `stands`."""
+    h = s.seg[newer, 3]
+    apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
+    if apart != 0.0:
+        return apart < 0.0
+    if depth != s.seg[newer, 1]:
+        return depth < s.seg[newer, 1]
+    lower = min(a, b)
+    return lower < s.mol[h, MOL_LOWER] or (lower == s.mol[h, MOL_LOWER] and max(a, b) <= s.mol[h, MOL_HIGHER])
+
+
+@inlined
+def comes_first(t, q, depth, gid, other, best_ticks, best_rest, best_depth, best, what):
+    """Whether a contact comes before the best candidate so far."""
+    first = t < best_ticks or (t == best_ticks and q < best_rest)
+    if t == best_ticks and q == best_rest and best >= 0:
+        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, what[best, 3]))
+    return first
+
+
+@inlined
+def depth_of(line, seg, i, j, t, r):
+    """Depth of an event: one more than that of a parent segment that starts at the same time."""
+    depth = 0
+    if line[i, 6] == t and line[i, 7] == r:
+        depth = seg[i, 1] + 1
+    if line[j, 6] == t and line[j, 7] == r:
+        depth = max(depth, seg[j, 1] + 1)
+    return depth
+
+
+@inlined
+def _pair_before(gid, new, old):
+    """Whether the pair (gid, new) orders before (gid, old) by lower, then higher id."""
+    lower_new = min(gid, new)
+    lower_old = min(gid, old)
+    return lower_new < lower_old or (lower_new == lower_old and max(gid, new) < max(gid, old))
+
+
+@inlined
+def wall_before(gid, code, best, what):
+    """Whether bead gid's contact with a wall orders before its contact with `best`, a bead or another wall."""
+    lower = min(gid, what[best, 3]) if best >= 0 else gid
+    higher = max(gid, what[best, 3]) if best >= 0 else best
+    return gid < lower or (gid == lower and code < higher)
