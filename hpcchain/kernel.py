@@ -9,7 +9,6 @@ has no value becomes infinite or not a number, which the engine looks for where 
 import numba
 
 from hpcchain import compilecache
-from hpcchain.apart import Kernel
 
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
@@ -17,19 +16,27 @@ numba.config.CACHE_DIR = str(compilecache.folder())
 
 OPTIONS = {"error_model": "numpy", "_nrt": False}
 TRIED = ("0.68.",)  # versions of numba with whose inner parts `hpcchain.apart` has been tried
+if numba.__version__.startswith(TRIED):
+    from hpcchain.apart import Kernel
+else:
+    Kernel = None  # compiling takes longer, and nothing else changes
 
 
 def kernel(function):
     """Compile a function, whose code goes into that of the kernels that call it."""
-    return function if numba.config.DISABLE_JIT else Kernel(function, {"nopython": True, **OPTIONS}, False)
+    return _compiled(function, False)
 
 
 def apart(function):
     """Compile a large function once, whoever calls it (`hpcchain.apart`): nothing of it is inlined."""
-    return function if numba.config.DISABLE_JIT else Kernel(function, {"nopython": True, **OPTIONS}, True)
+    return _compiled(function, True)
 
 
-if not numba.__version__.startswith(TRIED):  # then compiling takes longer, and nothing else changes
-    kernel = apart = numba.njit(cache=True, **OPTIONS)
+def _compiled(function, apart):
+    if numba.config.DISABLE_JIT or Kernel is None:
+        return numba.njit(cache=True, **OPTIONS)(function)
+    return Kernel(function, {"nopython": True, **OPTIONS}, apart)
+
+
 inlined = numba.njit(cache=True, inline="always", **OPTIONS)
 owning = numba.njit(cache=True)

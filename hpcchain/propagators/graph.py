@@ -158,18 +158,26 @@ def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
 
 
 @kernel
+def eliminate(gs, go, fac, lower, rhs, ro):
+    """Replace rhs by L^-1 rhs, for the couplings of L that begin at `lower` in a factorisation."""
+    column = go + gs[go + COLUMN]
+    row = go + gs[go + ROW]
+    order = go + gs[go + ORDER]
+    for k in range(gs[go + BONDS]):
+        value = rhs[ro + gs[order + k]]
+        for p in range(gs[column + k], gs[column + k + 1]):
+            rhs[ro + gs[row + p]] -= fac[lower + p] * value
+
+
+@kernel
 def graph_solve(gs, go, fac, fo, rhs, ro):
     """Solve T mu = rhs in place with the factorisation of `graph_factor`; dropped multipliers are 0."""
-    nb = gs[go + BONDS]
     entry = fo + 2 * gs[go + STRIDE]
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
     order = go + gs[go + ORDER]
-    for k in range(nb):
-        value = rhs[ro + gs[order + k]]
-        for p in range(gs[column + k], gs[column + k + 1]):
-            rhs[ro + gs[row + p]] -= fac[entry + p] * value
-    for k in range(nb - 1, -1, -1):
+    eliminate(gs, go, fac, entry, rhs, ro)
+    for k in range(gs[go + BONDS] - 1, -1, -1):
         bond = gs[order + k]
         value = rhs[ro + bond] * fac[fo + bond]
         for p in range(gs[column + k], gs[column + k + 1]):

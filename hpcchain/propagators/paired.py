@@ -6,7 +6,7 @@ fill. Arrays are laid out as in `graph`; a factorisation takes `paired_size` flo
 """
 
 from hpcchain.kernel import kernel
-from hpcchain.propagators.graph import DROPPED_PIVOT, factor_size
+from hpcchain.propagators.graph import DROPPED_PIVOT, eliminate, factor_size
 from hpcchain.propagators.structure import (
     BONDS,
     COLUMN,
@@ -91,17 +91,13 @@ def paired_factor(gs, go, end, eo, start, so, im, io, fac, fo):
 @kernel
 def paired_solve(gs, go, fac, fo, rhs, ro):
     """Solve J mu = rhs in place with the factorisation of `paired_factor`; dropped multipliers are 0."""
-    nb = gs[go + BONDS]
     lower = fo + 2 * gs[go + STRIDE]
     upper = lower + gs[go + FILL]
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
     order = go + gs[go + ORDER]
-    for k in range(nb):
-        value = rhs[ro + gs[order + k]]
-        for p in range(gs[column + k], gs[column + k + 1]):
-            rhs[ro + gs[row + p]] -= fac[lower + p] * value
-    for k in range(nb - 1, -1, -1):
+    eliminate(gs, go, fac, lower, rhs, ro)
+    for k in range(gs[go + BONDS] - 1, -1, -1):
         bond = gs[order + k]
         value = rhs[ro + bond]
         for p in range(gs[column + k], gs[column + k + 1]):

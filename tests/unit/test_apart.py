@@ -176,3 +176,11 @@ def test_an_error_inside_comes_out(tmp_path):
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert done.stdout.split() == ["3.0", "caught", "3.0"]
+
+
+def test_with_another_numba_kernels_are_compiled_as_it_does(folder):
+    """Then nothing of numba's inner parts is even imported, and the numbers are the same."""
+    code = ("import sys, numba; numba.__version__ = '9.9.0'; sys.modules['hpcchain.apart'] = None\n"
+            "import numpy as np, kernels_apart as k\n"
+            "print(type(k.outer).__name__, float(k.outer(np.sqrt(np.arange(7.0)))).hex())")  # fmt: skip
+    assert run(folder, code, "of another numba") == ["CPUDispatcher", float(OUTER).hex()]
