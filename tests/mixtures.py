@@ -17,6 +17,19 @@ MIXED = [
 ]
 """Monomers, dimers, chains of 3, 10 and 40, a ring, a rod and a star of unequal masses; all diameters 1."""
 
+WITH_DIRECTORS = {
+    "box": {"size": [6.0, 6.0, 6.0], "boundary": ["periodic", "wall", "periodic"]},
+    "molecule": [
+        {"kind": "chain", "beads": 4, "count": 6},
+        {"kind": "monomer", "count": 20, "directors": True, "mass": 2.0},
+        {"kind": "monomer", "count": 10},
+        {"kind": "monomer", "count": 8, "directors": True, "moment": 0.3, "diameter": 0.7,
+         "propagator": {"name": "variational", "step": 0.02}},
+    ],
+    "initial": {"seed": 3, "temperature": 1.5},
+}  # fmt: skip
+"""Chains, monomers, and spheres with directors that turn exactly and in steps."""
+
 
 def mixed_input(times=1, fraction=0.25, **sections):
     """Return the input of one periodic box of MIXED molecules.

@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from io_samples import frame_of, state_of
-from mixtures import to_toml
+from mixtures import WITH_DIRECTORS, to_toml
 from run_folders import difference, write_input
 
 from hpcchain import simulation
@@ -35,19 +35,10 @@ from hpcchain.run.spinning import Spinning
 
 pytestmark = pytest.mark.mpi
 
-TABLES = {
-    "box": {"size": [6.0, 6.0, 6.0], "boundary": ["periodic", "wall", "periodic"]},
-    "molecule": [
-        {"kind": "chain", "beads": 4, "count": 6},
-        {"kind": "monomer", "count": 20, "directors": True, "mass": 2.0},
-        {"kind": "monomer", "count": 10},
-        {"kind": "monomer", "count": 8, "directors": True, "moment": 0.3, "diameter": 0.7,
-         "propagator": {"name": "variational", "step": 0.02}},
-    ],
-    "initial": {"seed": 3, "temperature": 1.5},
+TABLES = WITH_DIRECTORS | {
     "run": {"end_time": 1.5},
     "output": {"frame_every": 0.25, "report_every": 0.5, "checkpoint_every": 0.5},
-}  # fmt: skip
+}
 EVERY = ("trajectory", "observables")
 
 

@@ -3,6 +3,7 @@
 import h5py
 import numpy as np
 import pytest
+from mixtures import WITH_DIRECTORS
 from run_folders import checkpoint_times, command, difference, frame_times, resume_here, run_here, write_input
 
 from hpcchain import simulation
@@ -16,19 +17,10 @@ from hpcchain.papers import directors as paper
 EVERY = ("trajectory", "events", "observables")
 NO_EVENTS = ("trajectory", "observables")
 END = 3.0
-TABLES = {
-    "box": {"size": [6.0, 6.0, 6.0], "boundary": ["periodic", "wall", "periodic"]},
-    "molecule": [
-        {"kind": "chain", "beads": 4, "count": 6},
-        {"kind": "monomer", "count": 20, "directors": True, "mass": 2.0},
-        {"kind": "monomer", "count": 10},
-        {"kind": "monomer", "count": 8, "directors": True, "moment": 0.3, "diameter": 0.7,
-         "propagator": {"name": "variational", "step": 0.02}},
-    ],
-    "initial": {"seed": 3, "temperature": 1.5},
+TABLES = WITH_DIRECTORS | {
     "run": {"end_time": END},
     "output": {"frame_every": 0.25, "report_every": 0.5, "checkpoint_every": 0.75, "events": True},
-}  # fmt: skip
+}
 EXACT, STEPPED, STILL = slice(24, 44), slice(54, 62), np.r_[0:24, 44:54]
 
 
