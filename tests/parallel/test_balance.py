@@ -9,6 +9,7 @@ import pytest
 from identity import parallel, require_same, serial
 from shapes import bead, boxed, rod
 
+from hpcchain.parallel import windows
 from hpcchain.parallel.threads import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.layout import C
@@ -87,6 +88,22 @@ def test_sectors_follow_the_cost():
     """Few beads: the second half has some 850 segments per rank, and chance leaves the busiest a tenth too many."""
     even, moved = followed(slab(7), 1.2)
     assert even[1] > 2.0 and moved[1] < 1.25, f"even {even}, moved {moved}"
+
+
+@pytest.mark.parametrize(("seconds", "moves"), [(1e-9, True), (1e9, False)], ids=["cheap", "dear"])
+def test_sectors_follow_seconds_once_a_move_has_paid_for_itself(monkeypatch, seconds, moves):
+    """A rank whose processor takes five times as long as others gives molecules away, unless moves are too dear."""
+    monkeypatch.setattr(windows, "MOVE_SECONDS", seconds)
+    slow = (5.0, 1.0, 1.0, 1.0)
+    monkeypatch.setattr(windows, "processor_seconds", lambda engine: counted(engine) * slow[engine.comm.rank])
+
+    def body(exchange):
+        engine = WindowedEngine(slab(7), exchange)
+        before = engine.price, len(engine.ids)
+        engine.advance(0.6)
+        return engine.price != before[0], len(engine.ids) < 0.8 * before[1]
+
+    assert on_ranks(4, body)[0] == (moves, moves)
 
 
 @pytest.mark.long
