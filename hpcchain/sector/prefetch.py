@@ -8,12 +8,15 @@ from numba.np.arrayobj import make_array
 
 from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.lanes import CURVE
-from hpcchain.sector.layout import BOOK_MOLECULES, MOL_BEADS, MOL_FIRST, MOL_SERIES
+from hpcchain.sector.layout import BOOK_BEADS, BOOK_MOLECULES, MOL_BEADS, MOL_FIRST, MOL_ORDER, MOL_SERIES
 
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
 PARTS = 8
-NEXT, BEAD = 2 * PARTS, 2 * PARTS + 1  # in a sector's `ahead`, behind who was asked for last in each part of the queue
+# In a sector's `ahead`, behind who was asked for last in each part of the queue: the molecule that is asked for now, its
+# bead that comes next (-1: nobody is asked for), and what comes when it has been asked for.
+NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
+PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
 
 
 def _ask(context, builder, kind, array, row, lines, nearness):
@@ -68,12 +71,19 @@ def choose_next(s):
     m = s.winner[best]
     s.ahead[best] = m
     if m >= 0:
-        s.ahead[NEXT] = m
-        s.ahead[BEAD] = 0
-        ask(s.row, s.mol[m, MOL_FIRST])
-        ask(s.pace, m)
-        ask(s.first, m)
-        ask(s.tag, m)
+        s.ahead[THEN] = PARTNER
+        _begin_with(s, m)
+
+
+@inlined
+def _begin_with(s, m):
+    """Ask for what leads to the beads of molecule m, which are to follow."""
+    s.ahead[NEXT] = m
+    s.ahead[BEAD] = 0
+    prefetch(s.mol, m)
+    ask(s.pace, m)
+    ask(s.first, m)
+    ask(s.tag, m)
 
 
 @inlined
@@ -86,22 +96,37 @@ def ask_for_next(s):
     if m >= s.book[BOOK_MOLECULES]:  # the sector has been made anew since
         s.ahead[BEAD] = -1
         return
-    first = s.mol[m, MOL_FIRST]
     n = s.mol[m, MOL_BEADS]
-    end = min(b + 2, n)
-    for k in range(b, end):
-        _ask_for_bead(s, first + k, s.mol[m, MOL_SERIES] + k * CURVE)
-    s.ahead[BEAD] = end
-    if end == n:
+    if b <= n:
+        first = s.mol[m, MOL_FIRST]
+        if b == 0:
+            ask(s.row, first)
+            s.ahead[BEAD] = 1
+            return
+        for k in range(b - 1, min(b + 3, n)):
+            _ask_for_bead(s, first + k, s.mol[m, MOL_SERIES] + k * CURVE, 3 * (s.mol[m, MOL_ORDER] + 1))
+        s.ahead[BEAD] = b + 4
+        return
+    then = s.ahead[THEN]
+    if then == PARTNER and s.tag[m, 3] >= 0:
+        then = s.what[s.tag[m, 3], 0]
+        if then >= 0:
+            ask(s.seg, then)
+            s.ahead[THEN] = then
+            return
+    if then < 0 or then >= s.book[BOOK_BEADS]:
         choose_next(s)
+        return
+    s.ahead[THEN] = ANOTHER
+    _begin_with(s, s.seg[then, 3])
 
 
 @inlined
-def _ask_for_bead(s, i, at):
+def _ask_for_bead(s, i, at, size):
     """Ask for what a new segment of bead i, whose series begins at `at`, will read and write."""
     ask(s.line, i)
     ask(s.span, i)
-    for k in range(0, CURVE, 8):
+    for k in range(0, size, 8):
         ask(s.series, at + k)
     ask(s.seg, i)
     ask(s.what, i)
