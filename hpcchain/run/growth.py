@@ -6,6 +6,7 @@ feed back into the motion are exact (math.fsum), so the start depends on the inp
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +28,7 @@ RATE = 0.4
 SLICES = 24
 CLEARANCE = 1e-10
 ATTEMPTS = 6
+LONGEST_STEP = 0.25  # of a thermal time: with longer ones molecules turn too far in a step for growth to get on
 
 
 def grown_system(config, progress=None, pause=None, comm=None):
@@ -90,9 +92,9 @@ def grow(config, box, topology, position, scale, progress, pause, comm):
         See `grown_system`.
     """
     velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
-    physics = build_physics(config, topology, velocity)
-    physics.restitution = 1.0
     unit = thermal_time(topology, config.initial.temperature)
+    physics = with_short_steps(build_physics(config, topology, velocity), LONGEST_STEP * unit)
+    physics.restitution = 1.0
     rate = RATE if config.initial.growth_rate == "auto" else config.initial.growth_rate * unit
     slices = max(SLICES, int(math.ceil((1.0 - scale) / rate * 8)))
     step = (1.0 + CLEARANCE - scale) / slices
@@ -112,6 +114,12 @@ def grow(config, box, topology, position, scale, progress, pause, comm):
         if progress is not None:
             progress(scale + (k + 1) * step)
     return position
+
+
+def with_short_steps(physics, longest):
+    """Return Physics with no kind's step longer than that [time]; a step of 0, the propagator's choice, stays so."""
+    kinds = [kind | {"step": min(kind["step"], longest)} if "step" in kind else kind for kind in physics.kinds]
+    return replace(physics, step=min(physics.step, longest), kinds=kinds)
 
 
 def rescaled(topology, velocity, freedom, temperature):

@@ -1,0 +1,53 @@
+"""Starts that grow: how long the steps are that molecules take meanwhile."""
+
+import numpy as np
+import pytest
+
+from hpcchain.config import load_config
+from hpcchain.model.system import Physics
+from hpcchain.model.topology import build_topology
+from hpcchain.run.growth import LONGEST_STEP, grown_system, thermal_time, with_short_steps
+
+RINGS = """
+[box]
+size = [7.0, 7.0, 7.0]
+[[molecule]]
+name = "R"
+kind = "ring"
+beads = 6
+count = 9
+diameter = 0.8
+mass = 2.0
+[initial]
+temperature = 3.0
+[propagator]
+name = "{name}"
+step = {step}
+[run]
+end_time = 1.0
+"""
+
+
+def rings(tmp_path, name, step):
+    """Return the config of nine rings that are moved in steps."""
+    path = tmp_path / "rings.toml"
+    path.write_text(RINGS.format(name=name, step=step), encoding="utf-8")
+    return load_config(path)
+
+
+@pytest.mark.parametrize("name", ["rattle", "variational"])
+def test_a_step_too_long_for_growth_is_not_taken_there(tmp_path, name):
+    """Rings that turn by more than a radian in a step would keep growth at work for hours."""
+    config = rings(tmp_path, name, 2.0)
+    longest = LONGEST_STEP * thermal_time(build_topology(config), 3.0)
+    long, short = grown_system(config), grown_system(rings(tmp_path, name, longest))
+    np.testing.assert_array_equal(long.state.position, short.state.position)
+    assert (long.physics.step, short.physics.step) == (2.0, longest)
+
+
+def test_shorter_steps_and_those_of_the_propagators_choice_stay():
+    physics = Physics(0.5, "rattle", step=0.1, kinds=[{"step": 0.02}, {"step": 3.0}, {"step": 0.0}, {"stages": 3}])
+    limited = with_short_steps(physics, 0.2)
+    assert [each.step for each in limited.every()] == [0.02, 0.2, 0.0, 0.1]
+    assert with_short_steps(Physics(0.5), 0.2).step == 0.0
+    assert [each.step for each in physics.every()] == [0.02, 3.0, 0.0, 0.1]
