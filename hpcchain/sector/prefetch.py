@@ -13,10 +13,11 @@ from hpcchain.sector.layout import BOOK_BEADS, BOOK_MOLECULES, MOL_BEADS, MOL_FI
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
 PARTS = 8
-# In a sector's `ahead`, behind who was asked for last in each part of the queue: the molecule that is asked for now, its
-# bead that comes next (-1: nobody is asked for), and what comes when it has been asked for.
+# In a sector's `ahead`, behind who was asked for last in each part of the queue: the molecule that is asked for now,
+# its bead that comes next, counted from 1 (0: none yet, -1: nobody is asked for), and what comes after it.
 NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
 PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
+AT_ONCE = 4  # beads
 
 
 def _ask(context, builder, kind, array, row, lines, nearness):
@@ -77,7 +78,7 @@ def choose_next(s):
 
 @inlined
 def _begin_with(s, m):
-    """Ask for what leads to the beads of molecule m, which are to follow."""
+    """Ask for what tells where the memory of molecule m is; the rest follows, a step for each bead that is searched."""
     s.ahead[NEXT] = m
     s.ahead[BEAD] = 0
     prefetch(s.mol, m)
@@ -88,25 +89,39 @@ def _begin_with(s, m):
 
 @inlined
 def ask_for_next(s):
-    """Ask for two more beads of the molecule that was chosen; called once for each bead that is searched."""
+    """Ask for some more beads of the molecule that was chosen, or go on; called once for each bead that is searched.
+
+    Each step reads only what was asked for a step or more before. After a molecule comes the partner of its next event,
+    which lies beside it in the queue as in space, and so is seldom first in another part.
+    """
     b = s.ahead[BEAD]
     m = s.ahead[NEXT]
     if b < 0:
         return
     if m >= s.book[BOOK_MOLECULES]:  # the sector has been made anew since
         s.ahead[BEAD] = -1
-        return
-    n = s.mol[m, MOL_BEADS]
-    if b <= n:
-        first = s.mol[m, MOL_FIRST]
-        if b == 0:
-            ask(s.row, first)
-            s.ahead[BEAD] = 1
-            return
-        for k in range(b - 1, min(b + 3, n)):
-            _ask_for_bead(s, first + k, s.mol[m, MOL_SERIES] + k * CURVE, 3 * (s.mol[m, MOL_ORDER] + 1))
-        s.ahead[BEAD] = b + 4
-        return
+    elif b == 0:
+        ask(s.row, s.mol[m, MOL_FIRST])
+        s.ahead[BEAD] = 1
+    elif b <= s.mol[m, MOL_BEADS]:
+        _ask_for_beads(s, m, b - 1)
+        s.ahead[BEAD] = b + AT_ONCE
+    else:
+        _ask_for_partner(s, m)
+
+
+@inlined
+def _ask_for_beads(s, m, b):
+    """Ask for beads of molecule m from number b on."""
+    first = s.mol[m, MOL_FIRST]
+    size = 3 * (s.mol[m, MOL_ORDER] + 1)
+    for k in range(b, min(b + AT_ONCE, s.mol[m, MOL_BEADS])):
+        _ask_for_bead(s, first + k, s.mol[m, MOL_SERIES] + k * CURVE, size)
+
+
+@inlined
+def _ask_for_partner(s, m):
+    """Ask where the partner of molecule m's event is; once that is known begin with it, and then with another."""
     then = s.ahead[THEN]
     if then == PARTNER and s.tag[m, 3] >= 0:
         then = s.what[s.tag[m, 3], 0]
@@ -114,16 +129,16 @@ def ask_for_next(s):
             ask(s.seg, then)
             s.ahead[THEN] = then
             return
-    if then < 0 or then >= s.book[BOOK_BEADS]:
+    if then < 0 or then >= s.book[BOOK_BEADS] or s.seg[then, 3] == m:
         choose_next(s)
-        return
-    s.ahead[THEN] = ANOTHER
-    _begin_with(s, s.seg[then, 3])
+    else:
+        s.ahead[THEN] = ANOTHER
+        _begin_with(s, s.seg[then, 3])
 
 
 @inlined
 def _ask_for_bead(s, i, at, size):
-    """Ask for what a new segment of bead i, whose series begins at `at`, will read and write."""
+    """Ask for what a new segment of bead i, with a series of that many floats from `at` on, will read and write."""
     ask(s.line, i)
     ask(s.span, i)
     for k in range(0, size, 8):

@@ -10,7 +10,7 @@ from hpcchain.run.growth import LONGEST_STEP, grown_system, thermal_time, with_s
 
 RINGS = """
 [box]
-size = [7.0, 7.0, 7.0]
+size = [4.5, 4.5, 4.5]
 [[molecule]]
 name = "R"
 kind = "ring"
@@ -37,7 +37,7 @@ def rings(tmp_path, name, step):
 
 @pytest.mark.parametrize("name", ["rattle", "variational"])
 def test_a_step_too_long_for_growth_is_not_taken_there(tmp_path, name):
-    """Rings that turn by more than a radian in a step would keep growth at work for hours."""
+    """Of rings that turn by more than a radian in a step some would not be grown in an hour."""
     config = rings(tmp_path, name, 2.0)
     longest = LONGEST_STEP * thermal_time(build_topology(config), 3.0)
     long, short = grown_system(config), grown_system(rings(tmp_path, name, longest))

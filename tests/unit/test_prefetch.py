@@ -1,11 +1,11 @@
-"""Whose memory is asked for: those whose events come next, each once, and nobody who is no longer there."""
+"""Whose memory is asked for: who comes next, each once, then its event's partner; nobody who is no longer there."""
 
 import numpy as np
 
 from hpcchain.kernel import kernel
 from hpcchain.sector.engine import Engine
-from hpcchain.sector.layout import BOOK_MOLECULES
-from hpcchain.sector.prefetch import BEAD, NEXT, PARTS, ask_for_next, choose_next
+from hpcchain.sector.layout import BOOK_BEADS, BOOK_MOLECULES, MOL_BEADS
+from hpcchain.sector.prefetch import AT_ONCE, BEAD, NEXT, PARTS, THEN, ask_for_next, choose_next
 from tests.unit.gases import MIXTURE, gas
 
 
@@ -38,14 +38,54 @@ def test_the_earliest_are_chosen_first_and_once():
     assert s.ahead[BEAD] == -1
 
 
-def test_a_molecule_is_asked_for_bead_by_bead_and_then_the_next_one():
-    s = fresh_sector()
-    choose_next(s)
-    first, beads = int(s.ahead[NEXT]), int(s.mol[s.ahead[NEXT], 1])
-    for _ in range((beads + 1) // 2):
-        assert s.ahead[NEXT] == first
+def beads_of(s, m):
+    """Return how many beads molecule m has."""
+    return int(s.mol[m, MOL_BEADS])
+
+
+def ask_for_beads(s):
+    """Ask for all beads of the molecule that was chosen, which is all that happens; return it."""
+    m = int(s.ahead[NEXT])
+    for _ in range(1 + -(-beads_of(s, m) // AT_ONCE)):
+        assert s.ahead[NEXT] == m and 0 <= s.ahead[BEAD] <= beads_of(s, m)
         ask_once(s)
-    assert s.ahead[NEXT] != first and s.ahead[BEAD] == 0
+    assert s.ahead[NEXT] == m and s.ahead[BEAD] > beads_of(s, m)
+    return m
+
+
+def partner_of(s, m):
+    """Return the other molecule of molecule m's next event, None where there is none."""
+    partner = s.what[s.tag[m, 3], 0] if s.tag[m, 3] >= 0 else -1
+    other = int(s.seg[partner, 3]) if partner >= 0 else m
+    return other if other != m else None
+
+
+def earliest_unasked(s):
+    """Return the earliest of those first in a part of the queue that were not asked for last there, None if all were.
+    """
+    parts = [(s.key[n], int(s.winner[n])) for n in range(PARTS, 2 * PARTS) if s.winner[n] != s.ahead[n]]
+    return min(parts)[1] if parts else None
+
+
+def test_after_a_molecule_comes_its_partner_and_then_another():
+    engine = Engine(gas(["monomer"] * 100, 1, 1.1))
+    met = []
+    for k in range(1, 9):
+        engine.advance(0.1 * k)
+        s = engine.sector
+        s.ahead[:] = -1
+        choose_next(s)
+        awaited = True
+        while s.ahead[BEAD] == 0:
+            m = ask_for_beads(s)
+            partner = partner_of(s, m) if awaited else None
+            follows = partner if partner is not None else earliest_unasked(s)
+            while s.ahead[NEXT] == m and s.ahead[BEAD] > 0:
+                ask_once(s)
+            assert (s.ahead[NEXT], s.ahead[BEAD]) == (follows, 0) if follows is not None else s.ahead[BEAD] < 0
+            awaited = partner is None
+            met.append(partner)
+    assert None in met and len(set(met)) > 3
 
 
 def test_who_is_no_longer_there_is_not_asked_for():
@@ -54,3 +94,13 @@ def test_who_is_no_longer_there_is_not_asked_for():
     s.ahead[NEXT] = s.book[BOOK_MOLECULES]
     ask_once(s)
     assert s.ahead[BEAD] == -1
+
+
+def test_a_partner_that_is_no_longer_there_is_not_asked_for():
+    s = fresh_sector()
+    choose_next(s)
+    m = int(s.ahead[NEXT])
+    s.ahead[BEAD] = beads_of(s, m) + 1
+    s.ahead[THEN] = s.book[BOOK_BEADS]
+    ask_once(s)
+    assert s.ahead[NEXT] != m and s.winner[1] != s.ahead[NEXT]
