@@ -17,19 +17,9 @@ import numpy as np
 
 from hpcchain.parallel.held import WIDTH, Held, merged, pack, taken, unpack
 from hpcchain.parallel.sectors import reference_points, sectors_for
+from hpcchain.sector.build import list_capacity
 from hpcchain.sector.interest import FINEST, Cells, Extent, mark, may_reach, put, reaches
-from hpcchain.sector.layout import (
-    COUNTERS,
-    FULL_GHOST,
-    GHOST,
-    MOL_BEADS,
-    MOL_FIRST,
-    OWNED,
-    SUMMED,
-    VACANT,
-    C,
-    list_capacity,
-)
+from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, MOL_BEADS, MOL_FIRST, OWNED, SUMMED, VACANT, C
 from hpcchain.sector.patch import Patch
 
 ROOM = 0.25  # least room, in contact distances

@@ -18,8 +18,10 @@ from hpcchain.model.clock import split
 from hpcchain.parallel.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.groups import Groups
 from hpcchain.sector import loop
+from hpcchain.sector.blueprint import Blueprint
+from hpcchain.sector.build import virial_quantum
 from hpcchain.sector.engine import EVENT_ROW, default_shell
-from hpcchain.sector.layout import COUNTERS, Blueprint, C, virial_quantum
+from hpcchain.sector.layout import COUNTERS, C
 from hpcchain.sector.patch import WindowBroken
 
 MOST_PASSES = 40

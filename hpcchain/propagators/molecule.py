@@ -12,14 +12,8 @@ import math
 import numpy as np
 
 from hpcchain.kernel import apart, inlined, kernel
-from hpcchain.propagators.chain import (
-    chain_bonds,
-    chain_factor,
-    chain_kick,
-    chain_prepare,
-    chain_series,
-    chain_series_of_two,
-)
+from hpcchain.propagators.chain import chain_bonds, chain_factor, chain_kick, chain_prepare
+from hpcchain.propagators.chain_series import chain_series, chain_series_of_two
 from hpcchain.propagators.lanes import BOUND, COEF, CURVE, HIST, INVM, KICK, LANES, LEN2, MASK, ROW, TABLE, TILE
 from hpcchain.propagators.points import everywhere, four_states, point, put, turned
 from hpcchain.propagators.rod import rod_kick, rod_prepare, rod_series

@@ -5,10 +5,10 @@ import sys
 import threading
 import time
 
-from hpcchain.sector import loop
+from hpcchain.sector import beginning, loop, reading
 
 LOG = logging.getLogger("hpcchain.run")
-KERNELS = (loop.start, loop.enlist, loop.search_all, loop.advance, loop.frame)
+KERNELS = (beginning.start, beginning.enlist, beginning.search_all, loop.advance, reading.frame)
 PACKAGE = "hpcchain."
 POLL_SECONDS = 0.2
 

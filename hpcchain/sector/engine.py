@@ -6,22 +6,11 @@ from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
-from hpcchain.sector import loop
+from hpcchain.sector import beginning, loop, reading
 from hpcchain.sector.batch import Batch
-from hpcchain.sector.layout import (
-    BOOK_BEADS,
-    BOOK_VIRIAL,
-    COUNTERS,
-    GROWTH,
-    GROWTH_RATE,
-    Blueprint,
-    C,
-    Sector,
-    build_sector,
-    cell_arrays,
-    list_capacity,
-    virial_quantum,
-)
+from hpcchain.sector.blueprint import Blueprint
+from hpcchain.sector.build import build_sector, cell_arrays, list_capacity, virial_quantum
+from hpcchain.sector.layout import BOOK_BEADS, BOOK_VIRIAL, COUNTERS, GROWTH, GROWTH_RATE, C, Sector
 from hpcchain.sector.lists import CELL_FULL
 from hpcchain.sector.memory import aligned_zeros, gathered
 from hpcchain.sector.order import space_order
@@ -84,14 +73,14 @@ class Engine:
         self._prepare()
         arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
         self.sector = Sector(**gathered(arrays))
-        loop.start(self.sector)
+        beginning.start(self.sector)
         self._enlist()
 
     def _prepare(self):
         """Do what a kind of engine needs before its first segments are made."""
 
     def _enlist(self):
-        while status := loop.enlist(self.sector):
+        while status := beginning.enlist(self.sector):
             if status == CELL_FULL:
                 self.crowding *= 2.0
                 entries = len(self.sector.found) // max(len(self.ids), 1)
@@ -101,7 +90,7 @@ class Engine:
             need = self.sector.row[:, 1].astype(np.int64)
             np.maximum.at(self.capacity, self.at, need + need // 2 + 8)  # vacant rows share theirs
             self._resize_lists()
-        loop.search_all(self.sector, self.base)
+        beginning.search_all(self.sector, self.base)
 
     def _resize_lists(self):
         room = self.capacity[self.at]
@@ -195,7 +184,7 @@ class Engine:
         ticks, rest = split(time, self.system.physics.tick)
         n = len(self.ids)
         position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
-        loop.frame(self.sector, float(ticks), float(rest), position, velocity, image)
+        reading.frame(self.sector, float(ticks), float(rest), position, velocity, image)
         return position, velocity, image
 
     def state(self):

@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.contact.pair import curve
 from hpcchain.kernel import apart, inlined, kernel
-from hpcchain.propagators.molecule import load, load_start, prepare, refresh
+from hpcchain.propagators.molecule import load, prepare
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.collide import collide, learn_pace, others_due, record
@@ -13,7 +13,6 @@ from hpcchain.sector.history import aim_back, closed_with_serial, remember, sign
 from hpcchain.sector.layout import (
     BALLISTIC,
     BOOK_BACKS,
-    BOOK_BEADS,
     BOOK_EVENT,
     BOOK_LOW,
     BOOK_MOLECULES,
@@ -26,10 +25,8 @@ from hpcchain.sector.layout import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_GHOST,
-    MOL_IMAGE,
     MOL_NUMBER,
     MOL_REOPENED,
-    MOL_ROOM,
     MOL_SOLVER,
     MOL_TABLE,
     MOL_TARGET,
@@ -41,113 +38,18 @@ from hpcchain.sector.layout import (
     SIZE,
     TICK,
     TIE_TIME,
-    VACANT,
 )
-from hpcchain.sector.lists import build_lists, relist
+from hpcchain.sector.lists import relist
 from hpcchain.sector.message import compare, follow_script
 from hpcchain.sector.prefetch import BEAD, choose_next, prefetch
-from hpcchain.sector.queue import queue_build
-from hpcchain.sector.refine import bead_exactly, bring
-from hpcchain.sector.renew import complete_one, new_segment, renew_lists, search_range, settle
+from hpcchain.sector.renew import complete_one, new_segment, renew_lists, search_molecule, search_range, settle
 from hpcchain.sector.search import list_expiry
 from hpcchain.sector.sequence import precedes, stands
 from hpcchain.sector.swept import take_course
-from hpcchain.sector.window import move_home
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON = range(8)
 MOST_DEPTH = 100000
 MOST_BACKS = 10000
-
-
-@kernel
-def begin(s, m):
-    """Make molecule m's segment from its start state in `line`."""
-    o = np.int64(0)  # a literal would have every kernel compiled for it once more
-    first = s.mol[m, MOL_FIRST]
-    load_start(s.work, o, s.mol, m, s.table, s.graph, s.line, s.stepper)
-    refresh(s.work, o, s.mol, m, s.graph)
-    s.book[BOOK_SERIAL] += 1
-    new_segment(s, o, m, s.line[first, 6], s.line[first, 7], s.book[BOOK_SERIAL], s.seg[first, 1])
-
-
-@kernel
-def admit(s, m, ticks, rest, base):
-    """List and search a ghost whose start state has been put into a vacant row, between windows; 0 or an error.
-
-    Parameters
-    ----------
-    s : Sector
-    m : int
-        Its molecule row.
-    ticks, rest : float
-        The present time.
-    base : float
-        Ticks that queue keys are relative to.
-    """
-    begin(s, m)
-    for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
-        dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
-        x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
-        status = relist(s, i, x, y, z, dt)
-        if status:
-            return status
-    s.par[NOW] = ticks
-    s.par[NOW + 1] = rest
-    _search_molecule(s, m)
-    settle(s, m, base)
-    return 0
-
-
-@kernel
-def locate(s, rows, ticks, rest, home):
-    """Write where the beads of these molecule rows are at a time to their rows of `home`, and give them new rooms."""
-    for k in range(len(rows)):
-        m = rows[k]
-        complete_one(s, m)
-        for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
-            dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
-            x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
-            home[i, 0] = x
-            home[i, 1] = y
-            home[i, 2] = z
-        move_home(s, m, ticks, rest)
-
-
-@kernel
-def start(s):
-    """Make first segments of all molecules from their start states in `line`.
-
-    A segment is a function of its start state, so a restart makes the very segments that were interrupted.
-    """
-    for m in range(s.book[BOOK_MOLECULES]):
-        if s.mol[m, MOL_GHOST] != VACANT:
-            begin(s, m)
-
-
-@kernel
-def enlist(s):
-    """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
-    for i in range(s.book[BOOK_BEADS]):
-        for c in range(3):
-            s.centre[i, c] = s.line[i, c]
-        s.centre[i, 3] = 0.0
-    return build_lists(s)
-
-
-@kernel
-def search_all(s, base):
-    """Search every bead and build the queue."""
-    s.par[NOW] = -np.inf
-    for m in range(s.book[BOOK_MOLECULES]):
-        if s.mol[m, MOL_GHOST] != VACANT:
-            _search_molecule(s, m)
-        settle(s, m, base)
-    queue_build(s.key, s.winner, s.first, s.tag, s.book[BOOK_MOLECULES], base, s.par[TICK])
-
-
-@inlined
-def _search_molecule(s, m):
-    search_range(s, s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS])
 
 
 @inlined
@@ -273,7 +175,7 @@ def _refresh(s, m, base):
     """Lists, searches and queue for a molecule that has a new segment; 0 or an error."""
     status = renew_lists(s, m) if s.mol[m, MOL_SOLVER] != BALLISTIC else 0
     if status == 0:
-        _search_molecule(s, m)
+        search_molecule(s, m)
         settle(s, m, base)
     return status
 
@@ -302,7 +204,7 @@ def refresh_touched(s, base):
                 s.count[4] += 1
                 status = relist(s, i, x, y, z, dt)
         if status == 0:
-            _search_molecule(s, m)
+            search_molecule(s, m)
             settle(s, m, base)
     s.book[BOOK_TOUCHED] = 0
     return status
@@ -515,35 +417,3 @@ def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed):
             if s.group[k] >= 0 and _refresh(s, s.group[k], base):
                 return LIST_FULL
     return refresh_touched(s, base) if s.book[BOOK_TOUCHED] != 0 else 0
-
-
-@kernel
-def frame(s, ticks, rest, position, velocity, image):
-    """Write owned beads' positions, velocities and image counts at one time, in local order."""
-    for m in range(s.book[BOOK_MOLECULES]):
-        if s.mol[m, MOL_GHOST] == OWNED:
-            _read_off(s, m, ticks, rest, position, velocity, image, s.stepper)
-
-
-@kernel
-def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
-    complete_one(s, m)  # nobody may have needed its series since a withdrawal opened the segment again
-    first = s.mol[m, MOL_FIRST]
-    dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
-    o = s.mol[m, MOL_ROOM]
-    if stepper is not None:
-        solve = (s.mol, s.table, s.graph, s.work, s.pace)
-        bring(solve, s.line, s.seg, s.series, first, dt, o)
-    for i in range(first, first + s.mol[m, MOL_BEADS]):
-        if stepper is not None:
-            x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, o)
-        else:
-            x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
-        position[i, 0] = x
-        position[i, 1] = y
-        position[i, 2] = z
-        velocity[i, 0] = u
-        velocity[i, 1] = v
-        velocity[i, 2] = w
-        for c in range(3):
-            image[i, c] = s.mol[m, MOL_IMAGE + c]

@@ -11,7 +11,8 @@ import numpy as np
 from hpcchain.model.system import State
 from hpcchain.propagators.lanes import CURVE
 from hpcchain.propagators.lanes import tiles as tiles_of
-from hpcchain.sector import loop, message
+from hpcchain.sector import beginning, loop, message, reading
+from hpcchain.sector.build import cell_arrays, list_capacity
 from hpcchain.sector.engine import EVENT_ROW, Engine
 from hpcchain.sector.history import ROOTLESS
 from hpcchain.sector.layout import (
@@ -39,8 +40,6 @@ from hpcchain.sector.layout import (
     OWNED,
     VACANT,
     C,
-    cell_arrays,
-    list_capacity,
 )
 from hpcchain.sector.lists import clean_lists
 from hpcchain.sector.memory import aligned_zeros, records
@@ -209,7 +208,7 @@ class Patch(Engine):
             self.ids[i : i + n] = s.what[i : i + n, 3] = composition.first_bead_of(name) + np.arange(n)
             self.order[m], self.sorts[m] = name, GHOST
             enter(self.row_of, self.order[m : m + 1], np.array([m]))
-            if loop.admit(s, m, *now, self.base):
+            if beginning.admit(s, m, *now, self.base):
                 return False
         self.ghost_rows = np.flatnonzero((self.sorts == GHOST) | (self.sorts == FULL_GHOST))
         return True
@@ -387,7 +386,7 @@ class Patch(Engine):
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
         n = len(self.ids)
         position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
-        loop.frame(self.sector, float(ticks), float(rest), position, velocity, image)
+        reading.frame(self.sector, float(ticks), float(rest), position, velocity, image)
         return tuple(a[self.owned_beads] for a in (position, velocity, image))
 
     @property
@@ -407,7 +406,7 @@ class Patch(Engine):
 
     def locate(self, rows, now, home):
         """Write where the beads of the molecules in these rows are at a time to their rows of `home`."""
-        loop.locate(self.sector, rows, *now, home)
+        reading.locate(self.sector, rows, *now, home)
 
     def state(self, beads=None):
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""

@@ -296,3 +296,9 @@ def search_range(s, first, n):
             if lacking >= 0:
                 complete(s, lacking)
         ask_for_next(s)
+
+
+@inlined
+def search_molecule(s, m):
+    """Search every bead of molecule m for its earliest event."""
+    search_range(s, s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS])

@@ -9,7 +9,9 @@ from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import chain as chain_kernels
 from hpcchain.propagators import molecule as molecule_kernels
 from hpcchain.propagators.lanes import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
-from hpcchain.sector import lists, loop, search, swept
+from hpcchain.sector import beginning, lists, search, swept
+from hpcchain.sector.blueprint import Blueprint
+from hpcchain.sector.build import build_sector, cell_arrays
 from hpcchain.sector.layout import (
     GROWTH,
     GROWTH_RATE,
@@ -20,9 +22,6 @@ from hpcchain.sector.layout import (
     MOL_TILES,
     MOST_MEMBERS,
     MOST_TIES,
-    Blueprint,
-    build_sector,
-    cell_arrays,
 )
 from tests.unit import twins
 
@@ -274,7 +273,7 @@ def relist_one(s, i, point):
 
 def enlist(s):
     """Build all lists about the segments' starts; return the status."""
-    return loop.enlist(s)
+    return beginning.enlist(s)
 
 
 def set_centres(s, points):
@@ -324,7 +323,7 @@ def set_growth(s, scale, rate):
 
 def start(s):
     """Make all first segments."""
-    loop.start(s)
+    beginning.start(s)
 
 
 def list_ends(s):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.sector.layout import cell_arrays, folded
+from hpcchain.sector.build import cell_arrays, folded
 from hpcchain.sector.lists import CELL_FULL, FULL
 from tests.unit.kernel_tools import (
     cell_counts,

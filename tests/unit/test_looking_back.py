@@ -13,7 +13,7 @@ from unit.kernel_tools import chain_bonds
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.threads import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.sector import loop
+from hpcchain.sector import beginning, loop, reading
 from hpcchain.sector.history import aim_back, withdraw
 from hpcchain.sector.layout import (
     MOL_BEADS,
@@ -60,7 +60,7 @@ def looked_again(patch, m, shift):
     assert s.mol[m, MOL_NUMBER] == 0
     first, n = int(s.mol[m, MOL_FIRST]), int(s.mol[m, MOL_BEADS])
     s.line[first : first + n, 0:3] += shift
-    loop.begin(s, m)
+    beginning.begin(s, m)
     for i in range(first, first + n):
         assert relist(s, i, *s.line[i, :3], 0.0) == 0
     s.par[NOW], s.par[NOW + 1] = s.line[first, 6], s.line[first, 7]
@@ -105,7 +105,7 @@ def test_a_frame_and_the_rooms_make_the_series_that_nobody_has_needed():
                 s.seg[lost, 5] = UNMADE
                 s.series[:] = np.nan
             if len(homes) < 2:
-                loop.locate(s, engine.patch.owned, *engine.now, home)
+                reading.locate(s, engine.patch.owned, *engine.now, home)
                 homes.append(home)
         return before, frame_of(engine, 0.5), homes
 

@@ -9,8 +9,9 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.model.start import build_system
 from hpcchain.run.growth import grown_system
+from hpcchain.sector.blueprint import Blueprint
 from hpcchain.sector.engine import Engine
-from hpcchain.sector.layout import MOL_SOLVER, ROD, ROD_STEPPER, Blueprint
+from hpcchain.sector.layout import MOL_SOLVER, ROD, ROD_STEPPER
 from tests.unit import twins
 from tests.unit.kernel_tools import make_system
 from tests.unit.test_rod import random_rod, two_rods, unit

@@ -1,0 +1,93 @@
+"""How a sector's work begins: first segments, lists and searches of all molecules, or of a ghost that comes in."""
+
+import numpy as np
+
+from hpcchain.contact.pair import curve
+from hpcchain.kernel import kernel
+from hpcchain.propagators.molecule import load_start, refresh
+from hpcchain.sector.clockmath import span as time_span
+from hpcchain.sector.layout import (
+    BOOK_BEADS,
+    BOOK_MOLECULES,
+    BOOK_SERIAL,
+    MOL_BEADS,
+    MOL_FIRST,
+    MOL_GHOST,
+    NOW,
+    TICK,
+    VACANT,
+)
+from hpcchain.sector.lists import build_lists, relist
+from hpcchain.sector.queue import queue_build
+from hpcchain.sector.renew import new_segment, search_molecule, settle
+
+
+@kernel
+def begin(s, m):
+    """Make molecule m's segment from its start state in `line`."""
+    o = np.int64(0)  # a literal would have every kernel compiled for it once more
+    first = s.mol[m, MOL_FIRST]
+    load_start(s.work, o, s.mol, m, s.table, s.graph, s.line, s.stepper)
+    refresh(s.work, o, s.mol, m, s.graph)
+    s.book[BOOK_SERIAL] += 1
+    new_segment(s, o, m, s.line[first, 6], s.line[first, 7], s.book[BOOK_SERIAL], s.seg[first, 1])
+
+
+@kernel
+def admit(s, m, ticks, rest, base):
+    """List and search a ghost whose start state has been put into a vacant row, between windows; 0 or an error.
+
+    Parameters
+    ----------
+    s : Sector
+    m : int
+        Its molecule row.
+    ticks, rest : float
+        The present time.
+    base : float
+        Ticks that queue keys are relative to.
+    """
+    begin(s, m)
+    for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
+        dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
+        x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+        status = relist(s, i, x, y, z, dt)
+        if status:
+            return status
+    s.par[NOW] = ticks
+    s.par[NOW + 1] = rest
+    search_molecule(s, m)
+    settle(s, m, base)
+    return 0
+
+
+@kernel
+def start(s):
+    """Make first segments of all molecules from their start states in `line`.
+
+    A segment is a function of its start state, so a restart makes the very segments that were interrupted.
+    """
+    for m in range(s.book[BOOK_MOLECULES]):
+        if s.mol[m, MOL_GHOST] != VACANT:
+            begin(s, m)
+
+
+@kernel
+def enlist(s):
+    """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
+    for i in range(s.book[BOOK_BEADS]):
+        for c in range(3):
+            s.centre[i, c] = s.line[i, c]
+        s.centre[i, 3] = 0.0
+    return build_lists(s)
+
+
+@kernel
+def search_all(s, base):
+    """Search every bead and build the queue."""
+    s.par[NOW] = -np.inf
+    for m in range(s.book[BOOK_MOLECULES]):
+        if s.mol[m, MOL_GHOST] != VACANT:
+            search_molecule(s, m)
+        settle(s, m, base)
+    queue_build(s.key, s.winner, s.first, s.tag, s.book[BOOK_MOLECULES], base, s.par[TICK])

@@ -1,0 +1,308 @@
+"""How a sector's arrays (`layout`) are made from a system: constants, cells, rows of molecules, and room for all."""
+
+import numpy as np
+
+from hpcchain.model.composition import composition_of
+from hpcchain.model.rods import longest_rod
+from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.propagators.lanes import CURVE, LANES, tiles
+from hpcchain.sector.blueprint import has_law
+from hpcchain.sector.layout import (
+    ASTRAY,
+    BOOK_BEADS,
+    BOOK_MOLECULES,
+    BOOKS,
+    CAP,
+    COLLOCATION,
+    COUNTERS,
+    EVENT_COLUMNS,
+    FIRST_STEP,
+    GROWTH,
+    IN_FAR,
+    IN_UNTIL,
+    INVERSE,
+    INVERSE_PERIOD,
+    LATEST,
+    LAW,
+    LOG_COLUMNS,
+    LOWER_WALL,
+    MOL_BEADS,
+    MOL_COLUMNS,
+    MOL_FIRST,
+    MOL_HIGHER,
+    MOL_ID,
+    MOL_IMAGE,
+    MOL_MATCH,
+    MOL_PREVIOUS,
+    MOL_ROOM,
+    MOL_SERIES,
+    MOL_SOLVER,
+    MOL_TARGET,
+    MOST_MEMBERS,
+    MOST_TIES,
+    NO_EVENT,
+    NOW,
+    ORIGIN,
+    PARAMETERS,
+    PERIOD,
+    QUANTUM,
+    REACH_MARGIN,
+    REACH_UNIT,
+    RESTITUTION,
+    ROUGHNESS,
+    SEGMENT_END,
+    SHELL,
+    SIZE,
+    SMALL_BOX,
+    TICK,
+    TIE_GAP,
+    TIE_TIME,
+    UNBOUNDED,
+    UNEQUAL,
+    UPPER_WALL,
+    WALLS,
+    WIDEST,
+    Sector,
+)
+from hpcchain.sector.memory import aligned_zeros, records
+from hpcchain.sector.queue import queue_size
+
+SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
+
+
+def parameters(system, shell, cell):
+    """Return the (PARAMETERS,) float64 constants that kernels read, and the number of cells per axis."""
+    box, physics, composition = system.box, system.physics, composition_of(system.topology)
+    topology = composition.examples
+    contact = float(topology.diameter.max())
+    par = np.zeros(PARAMETERS)
+    periodic = box.boundary == PERIODIC
+    wall = box.boundary == WALL
+    par[TICK] = physics.tick
+    par[SIZE : SIZE + 3] = np.where(periodic, box.size, 0.0)
+    par[INVERSE : INVERSE + 3] = np.where(periodic, 1.0 / box.size, 0.0)
+    par[LOWER_WALL : LOWER_WALL + 3] = np.where(wall, box.origin, -np.inf)
+    par[UPPER_WALL : UPPER_WALL + 3] = np.where(wall, box.origin + box.size, np.inf)
+    par[GROWTH] = 1.0
+    par[SHELL] = shell
+    par[CAP] = np.min(np.where(periodic, 0.5 * box.size - contact, np.inf)) / 2
+    if not np.isfinite(par[CAP]):
+        par[CAP] = float(np.max(box.size))
+    par[CAP] *= 1.0 - 1e-9
+    par[RESTITUTION] = physics.restitution
+    par[TIE_TIME] = physics.tick * 2.0**-20
+    par[TIE_GAP] = 1e-10
+    par[FIRST_STEP] = physics.tick
+    par[ORIGIN : ORIGIN + 3] = box.origin
+    par[LAW] = any(has_law(each) for each in physics.every())
+    reach = contact + 2.0 * shell
+    width = max(reach * (1.0 + 1e-6), cell)
+    counts = np.maximum(1, np.floor(box.size / width)).astype(np.int64)
+    counts = np.minimum(counts, max(1, int(round((4.0 * composition.beads) ** (1 / 3))) + 1))
+    par[PERIOD : PERIOD + 3] = box.size
+    par[INVERSE_PERIOD : INVERSE_PERIOD + 3] = 1.0 / box.size
+    par[WIDEST] = contact
+    par[UNEQUAL] = float(topology.diameter.min() != contact)
+    par[NOW : NOW + 2] = par[LATEST : LATEST + 2] = -np.inf
+    par[REACH_UNIT] = 2.0**-20 * contact
+    par[REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[REACH_UNIT]
+    par[QUANTUM] = virial_quantum(system)
+    par[WALLS] = float(wall.any())
+    longest = max(float(topology.bond_length.max(initial=0.0)), longest_rod(topology))
+    par[SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
+    par[ASTRAY] = ROUGHNESS * float(box.size.max()) if periodic.all() and not par[SMALL_BOX] else np.inf
+    return par, counts
+
+
+def virial_quantum(system):
+    """Return the power of two in which contacts' virials are counted, so that sums have one value in any order.
+
+    In units of mass length^2 / time; 2^-36 of what a heaviest bead has that moves its diameter in a tick.
+    """
+    topology = composition_of(system.topology).examples
+    natural = float(topology.mass.max()) * float(topology.diameter.max()) ** 2 / system.physics.tick
+    return 2.0 ** (np.floor(np.log2(natural)) - 36.0)
+
+
+def list_capacity(topology, shell):
+    """Return (N,) int64 first guesses of the neighbour lists' capacities; for equal beads they are equal."""
+    contact = topology.diameter.max()
+    ratio = (0.5 * (topology.diameter + contact) + 2.0 * shell) / max(float(topology.diameter.min()), 1e-300)
+    return np.clip(8 + np.ceil(3.0 * ratio**3), 16, 4096).astype(np.int64)
+
+
+def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=None):
+    """Allocate a sector for those molecules of a system, and in that order, that `order` gives.
+
+    Parameters
+    ----------
+    blueprint : Blueprint
+        The system's.
+    system : System
+    shell : float
+        Half width of the neighbour lists' shell [length].
+    cell : float
+        Least cell width [length].
+    order : (M,) int64 array
+        Global molecule numbers in local order.
+    capacity : int64 array
+        Neighbour list capacities, one for each row of the system's state.
+    log_rows : int
+        Rows of the contact log, 0 for none.
+    at : (n,) int64 array, optional
+        The state's row of each local bead; default: its global id, where the state has all beads.
+
+    Returns
+    -------
+    Sector, (N,) int64 array
+        The arrays, and the global bead id of each local bead.
+    """
+    composition, state, part = blueprint.composition, system.state, at is not None
+    par, cells = parameters(system, shell, cell)
+    beads = composition.size_of(order)
+    ids = composition.beads_of(order)
+    at = ids if at is None else at
+    n, m = len(ids), len(order)
+    like = composition.example_of(ids)
+    offsets = blueprint.offsets
+    counts = np.diff(offsets)[like]
+    bond_row = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(counts, out=bond_row[1:])
+    spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][like] - bond_row[:-1], counts)
+    bonded = np.repeat(np.arange(n), counts) + blueprint.partners[spread]
+    mol, size = molecule_rows(blueprint, order)
+    starting = at[mol[:, MOL_FIRST]]
+    mol[:, MOL_IMAGE : MOL_IMAGE + 3] = state.image[starting]
+    seg = np.zeros((n, 6), dtype=np.int64)
+    seg[:, 1] = state.depth[at]
+    seg[:, 2] = state.struck[at]
+    seg[:, 3] = np.repeat(np.arange(m), beads)
+    seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (np.arange(n) - mol[seg[:, 3], MOL_FIRST]) * CURVE
+    what = np.full((n, 5), NO_EVENT, dtype=np.int64)
+    what[:, 3] = ids
+    line, span = records(n)
+    if part:  # molecules of others may come from anywhere, but not before all is built anew
+        cells = folded(cells, system.box, state.position[at])
+    line[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
+    span[:, 2] = 0.5 * composition.examples.diameter[like]
+    row = np.zeros((n, 4), dtype=np.int32)
+    starts = np.concatenate([[0], np.cumsum(capacity[at])])
+    row[:, 0], row[:, 2] = starts[:-1], capacity[at]
+    pace = np.zeros((m, 8))
+    pace[:, 0] = state.step[starting]
+    longest = int(tiles(beads.max(initial=1)))
+    leaves = queue_size(m)
+    sector = Sector(
+        par=par, line=line, span=span, seg=seg,
+        when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
+        swept=np.full((n, 4), UNBOUNDED, dtype=np.int32), flight=np.full((n, 8), np.nan, dtype=np.float32),
+        neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
+        mark=np.zeros(n, dtype=np.int8), beside=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
+        place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
+        first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
+        key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
+        series=aligned_zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
+        work=aligned_zeros((MOST_MEMBERS + 1) * int(mol[:, MOL_ROOM].max(initial=0))),
+        kicks=np.zeros(kick_size(longest)),
+        count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), LOG_COLUMNS)),
+        group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
+        contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),
+        normals=np.zeros((MOST_TIES + 1, 3)), growths=np.zeros(MOST_TIES), matrix=np.zeros((MOST_TIES, MOST_TIES)),
+        sizes=np.zeros(MOST_TIES), stepper=True if (blueprint.rows[:, MOL_SOLVER] >= COLLOCATION).any() else None,
+        **window_arrays(n, m, len(blueprint.sizes)),
+    )  # fmt: skip
+    return sector, ids
+
+
+def window_arrays(beads, molecules, sizes):
+    """Return the arrays that windows need; without windows they stay as they are."""
+    book = np.zeros(BOOKS, dtype=np.int64)
+    book[BOOK_MOLECULES], book[BOOK_BEADS] = molecules, beads
+    return {
+        "book": book,
+        "spare": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
+        "event": np.zeros((1, EVENT_COLUMNS), dtype=np.int64),
+        "script": np.zeros(1),
+        "script_at": np.zeros((1, 1), dtype=np.int64),
+        "inside": unplaced(max(molecules, 1)),
+        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
+        "opened": np.zeros((max(molecules, 1), 2)),
+        "apart": np.zeros((4 * beads + 64, 2), dtype=np.int64),
+        "stale": np.zeros(max(beads, 1), dtype=np.int64),
+        "ahead": np.full(32, -1, dtype=np.int64),
+    }
+
+
+def unplaced(molecules):
+    """Return `inside` of molecules of which nothing is known."""
+    inside = aligned_zeros((molecules, 8))
+    inside[:, IN_UNTIL], inside[:, IN_FAR] = -np.inf, np.inf
+    return inside
+
+
+def folded(cells, box, position):
+    """Return (7,) int64 cells as `cell_arrays` takes them, of which beads in a part of the box need only some.
+
+    Cells k, k + n, k + 2n, ... along an axis are one, where the n cells per axis divide those of the box's edge; beads
+    are told apart by their places. So memory goes with the part of the box that the beads are in.
+
+    Parameters
+    ----------
+    cells : (3,) int64 array
+        Cells per edge of the box.
+    box : Box
+    position : (N, 3) float64 array
+        [length]
+    """
+    few, edge = np.array(cells), np.array(cells)
+    for c, count in enumerate(cells):
+        layers = np.unique(np.floor(np.nan_to_num((position[:, c] - box.origin[c]) / box.size[c] % 1.0) * count))
+        gap = np.diff(np.append(layers, layers[0] + count)).max() if len(layers) else 0
+        turns = int(count // max(count - gap + 1 + 2 * SPARE_LAYERS, 3))
+        if turns > 1:
+            few[c] = count // turns
+            edge[c] = few[c] * turns
+    return np.array([*few, 0, *edge], dtype=np.int64)
+
+
+def cell_arrays(cells, beads, crowding, entries=1):
+    """Return the arrays of cells with room for `crowding` times the expected number of beads in each.
+
+    Parameters
+    ----------
+    cells : (3,) or (7,) int64 array
+        Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
+    beads : int
+    crowding : float
+    entries : int
+        Places that cells may hold of a bead: in a window, those that it had before too.
+    """
+    number = int(np.prod(cells[:3]))
+    capacity = int(min(entries * beads, 8 + crowding * 4 * np.ceil(beads / number)))
+    capacity = -(-capacity // 4) * 4  # entries are looked at by fours
+    return {
+        "cells": np.array([*cells[:3], capacity, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
+        "room": np.zeros((number * capacity, 4), dtype=np.int32),
+        "fill": np.zeros(number, dtype=np.int32),
+        "found": np.zeros(entries * beads + capacity + 1, dtype=np.int64),
+    }
+
+
+def molecule_rows(blueprint, order):
+    """Return the `mol` table of molecules `order`, and the size of the series' array."""
+    mol = aligned_zeros((len(order), MOL_COLUMNS), np.int64)
+    mol[:] = blueprint.rows[blueprint.composition.class_of(order)]
+    beads = mol[:, MOL_BEADS]
+    mol[:, MOL_FIRST] = np.cumsum(beads) - beads
+    block = np.where(beads > 1, beads * CURVE, 0)
+    mol[:, MOL_SERIES] = np.cumsum(block) - block
+    mol[:, MOL_PREVIOUS] = mol[:, MOL_TARGET] = -1
+    mol[:, MOL_HIGHER] = SEGMENT_END
+    mol[:, MOL_ID] = order
+    mol[:, MOL_MATCH] = 1
+    return mol, int(block.sum()) or 1
+
+
+def kick_size(longest):
+    """Return the floats of scratch for the velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules."""
+    return MOST_TIES * MOST_MEMBERS * longest * 3 * LANES
