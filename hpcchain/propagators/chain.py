@@ -55,6 +55,14 @@ def triple(work, p):
 
 
 @inlined
+def put_triple(work, p, x, y, z):
+    """Write vectors to three consecutive rows."""
+    store(work, p, x)
+    store(work, p + 8, y)
+    store(work, p + 16, z)
+
+
+@inlined
 def dot(ax, ay, az, bx, by, bz):
     """Return a . b in every lane."""
     return fma(az, bz, fma(ay, by, mul(ax, bx)))

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from hpcchain.kernel import apart, inlined, kernel
-from hpcchain.propagators.chain import chain_bonds, dot, forward, solve_back, triple
+from hpcchain.propagators.chain import chain_bonds, dot, forward, put_triple, solve_back, triple
 from hpcchain.propagators.lanes import (
     BOUND,
     COEF,
@@ -81,6 +81,13 @@ def _products(work, p, k):
 
 
 @inlined
+def _pulled(work, p, fx, fy, fz, gx, gy, gz):
+    """Return the accelerations of the beads in tile p, with forces f of its bonds and g of those before them."""
+    mass = load(work, p + INVM)
+    return mul(mass, sub(fx, after_1(gx, fx))), mul(mass, sub(fy, after_1(gy, fy))), mul(mass, sub(fz, after_1(gz, fz)))
+
+
+@inlined
 def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
     """Write the forward half of the tensions' solution of tile p, given its accelerations and those behind them."""
     bx, by, bz = triple(work, p + HIST)
@@ -105,14 +112,9 @@ def _known(work, o, nt, k):
         cx, cy, cz = ax, ay, az
         before = rate
         fx, fy, fz, rate = _products(work, p, k)
-        store(work, p + FORCE, fx)
-        store(work, p + FORCE + 8, fy)
-        store(work, p + FORCE + 16, fz)
+        put_triple(work, p + FORCE, fx, fy, fz)
         rate = mul(rate, scale)
-        mass = load(work, p + INVM)
-        ax = mul(mass, sub(fx, after_1(gx, fx)))
-        ay = mul(mass, sub(fy, after_1(gy, fy)))
-        az = mul(mass, sub(fz, after_1(gz, fz)))
+        ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
             carry = _known_side(work, p - TILE, cx, cy, cz, ax, ay, az, before, carry)
     _known_side(work, o + (nt - 1) * TILE, ax, ay, az, zero, zero, zero, rate, carry)
@@ -121,9 +123,8 @@ def _known(work, o, nt, k):
 @inlined
 def _store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
     share = mul(load(work, p + MASK), inverse)
-    store(work, p + at, mul(sub(ahead_1(ax, cx), ax), share))
-    store(work, p + at + 8, mul(sub(ahead_1(ay, cy), ay), share))
-    store(work, p + at + 16, mul(sub(ahead_1(az, cz), az), share))
+    x, y, z = sub(ahead_1(ax, cx), ax), sub(ahead_1(ay, cy), ay), sub(ahead_1(az, cz), az)
+    put_triple(work, p + at, mul(x, share), mul(y, share), mul(z, share))
 
 
 @kernel
@@ -146,15 +147,10 @@ def _append(work, o, nt, k):
         fx = fma(tension, load(work, p + HIST), fx)
         fy = fma(tension, load(work, p + HIST + 8), fy)
         fz = fma(tension, load(work, p + HIST + 16), fz)
-        mass = load(work, p + INVM)
-        ax = mul(mass, sub(fx, after_1(gx, fx)))
-        ay = mul(mass, sub(fy, after_1(gy, fy)))
-        az = mul(mass, sub(fz, after_1(gz, fz)))
+        ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
             _store_bond(work, p - TILE, bond, cx, cy, cz, ax, ay, az, inverse)
-        store(work, p + coefficient, mul(ax, inverse))
-        store(work, p + coefficient + 8, mul(ay, inverse))
-        store(work, p + coefficient + 16, mul(az, inverse))
+        put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
         worst = larger(add(add(size(ax), size(ay)), size(az)), worst)
     _store_bond(work, o + (nt - 1) * TILE, bond, ax, ay, az, zero, zero, zero, inverse)
     return largest(worst) / ((k + 1) * (k + 2))
@@ -290,9 +286,7 @@ def _bound_acceleration(work, o, nt, order, h):
             bz = fma(weight, size(load(work, at + 16)), bz)
             power *= h
             at += ROW
-        store(work, p + BOUND, bx)
-        store(work, p + BOUND + 8, by)
-        store(work, p + BOUND + 16, bz)
+        put_triple(work, p + BOUND, bx, by, bz)
 
 
 @kernel

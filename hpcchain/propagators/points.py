@@ -1,67 +1,22 @@
-"""A point in space in one vector register, as a type that kernels compute with: polynomials of single beads.
+"""Polynomials of single beads: a point in space is four lanes (`vectors`), of which the fourth is of no account.
 
-It has a fourth lane, which is of no account but where four points are turned into rows of four beads. Everything is
-plain IEEE arithmetic, as in `vectors`: `along(p, t, q)` is p t + q with each coordinate rounded once.
+But where four points are turned into rows of four beads, it is one of these rows.
 """
 
 import numpy as np
 from numba import config, types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
-from numba.np.arrayobj import make_array
+from numba.extending import intrinsic
 
 from hpcchain.kernel import inlined, kernel
+from hpcchain.propagators.vectors import HALF, fma, four
+from hpcchain.propagators.vectors import load_four as point
+from hpcchain.propagators.vectors import splat_four as everywhere
+from hpcchain.propagators.vectors import store as put
 
 ir = cgutils.ir
 DOUBLE = ir.DoubleType()
 INDEX = ir.IntType(32)
-WIDTH = 4
-VECTOR = ir.VectorType(DOUBLE, WIDTH)
-ALIGNMENT = 8
-
-
-class Point(types.Type):
-    """Type of three coordinates."""
-
-    def __init__(self):
-        super().__init__(name="Point")
-
-
-@register_model(Point)
-class PointModel(models.PrimitiveModel):
-    """Kept in a register, passed by value."""
-
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, VECTOR)
-
-
-kind_of_point = Point()
-
-
-@intrinsic
-def point(typing, array, at):
-    """Return the four floats array[at : at + 4]."""
-
-    def generate(context, builder, signature, args):
-        data = make_array(signature.args[0])(context, builder, args[0]).data
-        value = builder.load(builder.bitcast(builder.gep(data, [args[1]]), VECTOR.as_pointer()))
-        value.align = ALIGNMENT
-        return value
-
-    return kind_of_point(array, types.intp), generate
-
-
-@intrinsic
-def put(typing, array, at, p):
-    """Write all four lanes to array[at : at + 4]."""
-
-    def generate(context, builder, signature, args):
-        data = make_array(signature.args[0])(context, builder, args[0]).data
-        place = builder.bitcast(builder.gep(data, [args[1]]), VECTOR.as_pointer())
-        builder.store(args[2], place).align = ALIGNMENT
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, kind_of_point), generate
 
 
 @intrinsic
@@ -75,11 +30,11 @@ def turned(typing, a, b, c, d):
         rows = [_shuffle(builder, *pair, half) for half in halves for pair in (low, high)]
         return context.make_tuple(builder, signature.return_type, rows)
 
-    return types.UniTuple(kind_of_point, WIDTH)(*[kind_of_point] * WIDTH), generate
+    return types.UniTuple(four, HALF)(*[four] * HALF), generate
 
 
 def _shuffle(builder, a, b, lanes):
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INDEX, WIDTH), lanes))
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INDEX, HALF), lanes))
 
 
 @intrinsic
@@ -88,36 +43,13 @@ def only(typing, p, count):
 
     def generate(context, builder, signature, args):
         value, zero = args[0], ir.Constant(DOUBLE, 0.0)
-        for lane in range(WIDTH):
+        for lane in range(HALF):
             at = ir.Constant(INDEX, lane)
             here = builder.icmp_signed(">", args[1], ir.Constant(args[1].type, lane))
             value = builder.insert_element(value, builder.select(here, builder.extract_element(value, at), zero), at)
         return value
 
-    return kind_of_point(kind_of_point, types.intp), generate
-
-
-@intrinsic
-def everywhere(typing, t):
-    """Return the point of which every coordinate is t."""
-
-    def generate(context, builder, signature, args):
-        value = builder.insert_element(ir.Constant(VECTOR, None), args[0], ir.Constant(INDEX, 0))
-        mask = ir.Constant(ir.VectorType(INDEX, WIDTH), [0] * WIDTH)
-        return builder.shuffle_vector(value, ir.Constant(VECTOR, None), mask)
-
-    return kind_of_point(types.float64), generate
-
-
-@intrinsic
-def along(typing, p, t, q):
-    """Return p t + q by coordinates, rounded once."""
-
-    def generate(context, builder, signature, args):
-        kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{WIDTH}f64"), args)
-
-    return kind_of_point(kind_of_point, kind_of_point, kind_of_point), generate
+    return four(four, types.intp), generate
 
 
 @intrinsic
@@ -128,18 +60,10 @@ def coordinates(typing, p):
         values = [builder.extract_element(args[0], ir.Constant(INDEX, c)) for c in range(3)]
         return context.make_tuple(builder, signature.return_type, values)
 
-    return types.UniTuple(types.float64, 3)(kind_of_point), generate
+    return types.UniTuple(types.float64, 3)(four), generate
 
 
 if config.DISABLE_JIT:  # rounded twice there: the last bits differ
-
-    def point(array, at):
-        """Return four floats of an array."""
-        return array[at : at + 4].copy()
-
-    def put(array, at, p):
-        """Write four floats to an array."""
-        array[at : at + 4] = p
 
     def turned(a, b, c, d):
         """Return four rows from four columns."""
@@ -148,14 +72,6 @@ if config.DISABLE_JIT:  # rounded twice there: the last bits differ
     def only(p, count):
         """Return the first lanes, and 0 in the others."""
         return np.where(np.arange(4) < count, p, 0.0)
-
-    def everywhere(t):
-        """Return the number, which multiplies every coordinate."""
-        return t
-
-    def along(p, t, q):
-        """Return p t + q."""
-        return p * t + q
 
     def coordinates(p):
         """Return a point's three coordinates."""
@@ -169,11 +85,11 @@ def bead_state(series, place, order, t):
     p = place + 3 * order
     rate = point(series, p)
     p -= 3
-    here = along(rate, step, point(series, p))
+    here = fma(rate, step, point(series, p))
     for _ in range(order - 1):
         p -= 3
-        rate = along(rate, step, here)
-        here = along(here, step, point(series, p))
+        rate = fma(rate, step, here)
+        here = fma(here, step, point(series, p))
     x, y, z = coordinates(here)
     u, v, w = coordinates(rate)
     return x, y, z, u, v, w
@@ -198,17 +114,17 @@ def four_states(series, pa, pb, pc, pd, order, t, count, work, at, row):
     k = 3 * order
     ra, rb, rc, rd = point(series, pa + k), point(series, pb + k), point(series, pc + k), point(series, pd + k)
     k -= 3
-    a = along(ra, step, point(series, pa + k))
-    b = along(rb, step, point(series, pb + k))
-    c = along(rc, step, point(series, pc + k))
-    d = along(rd, step, point(series, pd + k))
+    a = fma(ra, step, point(series, pa + k))
+    b = fma(rb, step, point(series, pb + k))
+    c = fma(rc, step, point(series, pc + k))
+    d = fma(rd, step, point(series, pd + k))
     for _ in range(order - 1):
         k -= 3
-        ra, rb, rc, rd = along(ra, step, a), along(rb, step, b), along(rc, step, c), along(rd, step, d)
-        a = along(a, step, point(series, pa + k))
-        b = along(b, step, point(series, pb + k))
-        c = along(c, step, point(series, pc + k))
-        d = along(d, step, point(series, pd + k))
+        ra, rb, rc, rd = fma(ra, step, a), fma(rb, step, b), fma(rc, step, c), fma(rd, step, d)
+        a = fma(a, step, point(series, pa + k))
+        b = fma(b, step, point(series, pb + k))
+        c = fma(c, step, point(series, pc + k))
+        d = fma(d, step, point(series, pd + k))
     _put_rows(work, at, a, b, c, d, count)
     _put_rows(work, at + row, ra, rb, rc, rd, count)
 

@@ -1,8 +1,9 @@
-"""Eight float64 in one vector register, as a type that kernels compute with.
+"""Eight float64 in one vector register, or four in half of one, as types that kernels compute with.
 
 The lanes of a tile (`lanes`) are loaded, shifted and multiplied as a whole, so machine code does not depend on what a
-compiler's vectoriser makes of loops. Everything is plain IEEE arithmetic: `fma(a, b, c)` is a b + c rounded once, on
-every processor; one without registers this wide does the same in parts. Offsets are in floats and need not be aligned.
+compiler's vectoriser makes of loops. Four are for a point in space (`points`). Everything is
+plain IEEE arithmetic: `fma(a, b, c)` is a b + c rounded once, on every processor; one without registers this wide does
+the same in parts. Offsets are in floats and need not be aligned.
 """
 
 from numba import config, types
@@ -15,55 +16,69 @@ from hpcchain.propagators.lanes import LANES
 ir = cgutils.ir
 DOUBLE = ir.DoubleType()
 INDEX = ir.IntType(32)
-VECTOR = ir.VectorType(DOUBLE, LANES)
 ALIGNMENT = 8
 
 
-class Eight(types.Type):
-    """Type of such a vector."""
+class Lanes(types.Type):
+    """Type of a vector of that many floats."""
 
-    def __init__(self):
-        super().__init__(name="Eight")
+    def __init__(self, width):
+        super().__init__(name=f"Lanes({width})")
+        self.width = width
 
 
-@register_model(Eight)
-class EightModel(models.PrimitiveModel):
+@register_model(Lanes)
+class LanesModel(models.PrimitiveModel):
     """Kept in a register, passed by value."""
 
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, VECTOR)
+        super().__init__(manager, kind, _vector(kind.width))
 
 
-eight = Eight()
+def _vector(width):
+    return ir.VectorType(DOUBLE, width)
 
 
-def _place(context, builder, kind, array, index):
+HALF = LANES // 2
+eight, four = Lanes(LANES), Lanes(HALF)
+
+
+def _place(context, builder, kind, array, index, width):
     """Return a pointer to the vector at an index of a float64 array."""
     data = make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(data, [index]), _vector(width).as_pointer())
+
+
+def _read(context, builder, signature, args):
+    """Return the vector at an index (the second argument) of an array (the first)."""
+    place = _place(context, builder, signature.args[0], args[0], args[1], signature.return_type.width)
+    value = builder.load(place)
+    value.align = ALIGNMENT
+    return value
 
 
 @intrinsic
 def load(typing, work, at):
     """Return the eight floats work[at : at + 8]."""
+    return eight(work, types.intp), _read
 
-    def generate(context, builder, signature, args):
-        value = builder.load(_place(context, builder, signature.args[0], args[0], args[1]))
-        value.align = ALIGNMENT
-        return value
 
-    return eight(work, types.intp), generate
+@intrinsic
+def load_four(typing, work, at):
+    """Return the four floats work[at : at + 4]."""
+    return four(work, types.intp), _read
 
 
 @intrinsic
 def store(typing, work, at, value):
-    """Write a vector to work[at : at + 8]."""
+    """Write a vector's floats to an array from work[at] on."""
 
     def generate(context, builder, signature, args):
-        builder.store(args[2], _place(context, builder, signature.args[0], args[0], args[1])).align = ALIGNMENT
+        place = _place(context, builder, signature.args[0], args[0], args[1], signature.args[2].width)
+        builder.store(args[2], place).align = ALIGNMENT
         return context.get_dummy_value()
 
-    return types.void(work, types.intp, eight), generate
+    return types.void(work, types.intp, value), generate
 
 
 def _operation(name):
@@ -71,17 +86,18 @@ def _operation(name):
 
     @intrinsic
     def operation(typing, a, b):
-        return eight(eight, eight), lambda context, builder, signature, args: getattr(builder, name)(*args)
+        return a(a, a), lambda context, builder, signature, args: getattr(builder, name)(*args)
 
     return operation
 
 
-def _call(name, count):
-    """Return a call of one of the compiler's own functions of `count` vectors."""
+def _call(name):
+    """Return a call of one of the compiler's own functions of vectors."""
 
     def generate(context, builder, signature, args):
-        kind = ir.FunctionType(VECTOR, [VECTOR] * count)
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f64"), args)
+        width = signature.return_type.width
+        kind = ir.FunctionType(_vector(width), [_vector(width)] * len(args))
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{width}f64"), args)
 
     return generate
 
@@ -95,13 +111,13 @@ div = _operation("fdiv")
 @intrinsic
 def fma(typing, a, b, c):
     """Return a b + c, rounded once."""
-    return eight(eight, eight, eight), _call("fma", 3)
+    return a(a, a, a), _call("fma")
 
 
 @intrinsic
 def size(typing, a):
     """Return the absolute values."""
-    return eight(eight), _call("fabs", 1)
+    return a(a), _call("fabs")
 
 
 @intrinsic
@@ -111,17 +127,25 @@ def larger(typing, a, b):
     def generate(context, builder, signature, args):
         return builder.select(builder.fcmp_ordered(">", *args), *args)
 
-    return eight(eight, eight), generate
+    return a(a, a), generate
+
+
+def _spread(context, builder, signature, args):
+    """Return a vector of nothing but the first argument."""
+    width = signature.return_type.width
+    return _shuffle(builder, _insert(builder, ir.Constant(_vector(width), None), args[0], 0), None, [0] * width)
 
 
 @intrinsic
 def splat(typing, x):
     """Return a vector of eight times x."""
+    return eight(types.float64), _spread
 
-    def generate(context, builder, signature, args):
-        return _shuffle(builder, _insert(builder, ir.Constant(VECTOR, None), args[0], 0), None, [0] * LANES)
 
-    return eight(types.float64), generate
+@intrinsic
+def splat_four(typing, x):
+    """Return a vector of four times x."""
+    return four(types.float64), _spread
 
 
 @intrinsic
@@ -129,7 +153,7 @@ def one_hot(typing, lane):
     """Return 1 in one lane and 0 in the others, or zeros for a lane outside."""
 
     def generate(context, builder, signature, args):
-        value = ir.Constant(VECTOR, None)
+        value = ir.Constant(_vector(LANES), None)
         for i in range(LANES):
             here = builder.icmp_signed("==", args[0], ir.Constant(args[0].type, i))
             value = _insert(builder, value, builder.uitofp(here, DOUBLE), i)
@@ -143,7 +167,7 @@ def pack(typing, a, b, c, d, e, f, g, h):
     """Return the vector of eight numbers."""
 
     def generate(context, builder, signature, args):
-        value = ir.Constant(VECTOR, None)
+        value = ir.Constant(_vector(LANES), None)
         for i, x in enumerate(args):
             value = _insert(builder, value, x, i)
         return value
@@ -158,7 +182,7 @@ def largest(typing, a):
     def generate(context, builder, signature, args):
         value = args[0]
         for step in (4, 2, 1):
-            other = _shuffle(builder, value, value, [(i + step) % LANES for i in range(LANES)])
+            other = _shuffle(builder, value, None, [(i + step) % LANES for i in range(LANES)])
             value = builder.select(builder.fcmp_ordered(">", value, other), value, other)
         return builder.extract_element(value, ir.Constant(INDEX, 0))
 
@@ -170,12 +194,12 @@ def _insert(builder, vector, x, lane):
 
 
 def _shuffle(builder, a, b, lanes):
-    mask = ir.Constant(ir.VectorType(INDEX, len(lanes)), lanes)
-    return builder.shuffle_vector(a, ir.Constant(VECTOR, None) if b is None else b, mask)
+    mask = ir.Constant(ir.VectorType(INDEX, len(lanes)), list(lanes))
+    return builder.shuffle_vector(a, ir.Constant(a.type, None) if b is None else b, mask)
 
 
 def _pick(lanes):
-    """Return an intrinsic that picks lanes of one vector."""
+    """Return an intrinsic that picks lanes of one vector of eight."""
 
     @intrinsic
     def pick(typing, a):
@@ -185,12 +209,14 @@ def _pick(lanes):
 
 
 def _join(start):
-    """Return an intrinsic that takes eight consecutive lanes from two vectors laid end to end."""
-    lanes = list(range(start, start + LANES))
+    """Return an intrinsic that takes consecutive lanes, from number `start` on, of two vectors laid end to end."""
 
     @intrinsic
     def join(typing, a, b):
-        return eight(eight, eight), lambda context, builder, signature, args: _shuffle(builder, *args, lanes)
+        def generate(context, builder, signature, args):
+            return _shuffle(builder, *args, range(start, start + LANES))
+
+        return eight(eight, eight), generate
 
     return join
 

@@ -12,8 +12,12 @@ def load(work, at):
     return work[at : at + LANES].copy()
 
 
+def load_four(work, at):
+    return work[at : at + LANES // 2].copy()
+
+
 def store(work, at, value):
-    work[at : at + LANES] = value
+    work[at : at + len(value)] = value
 
 
 def add(a, b):
@@ -47,6 +51,10 @@ def larger(a, b):
 
 def splat(x):
     return np.full(LANES, x)
+
+
+def splat_four(x):
+    return np.full(LANES // 2, x)
 
 
 def one_hot(lane):
