@@ -82,6 +82,7 @@ def _begin_with(s, m):
     s.ahead[NEXT] = m
     s.ahead[BEAD] = 0
     prefetch(s.mol, m)
+    ask(s.row, m)
     ask(s.pace, m)
     ask(s.first, m)
     ask(s.tag, m)
@@ -92,7 +93,8 @@ def ask_for_next(s):
     """Ask for some more beads of the molecule that was chosen, or go on; called once for each bead that is searched.
 
     Each step reads only what was asked for a step or more before. After a molecule comes the partner of its next event,
-    which lies beside it in the queue as in space, and so is seldom first in another part.
+    which lies beside it in the queue as in space, and so is seldom first in another part. In a gas of single beads
+    there are too few searches for so many steps: one is asked for in a step, and no partners.
     """
     b = s.ahead[BEAD]
     m = s.ahead[NEXT]
@@ -100,6 +102,9 @@ def ask_for_next(s):
         return
     if m >= s.book[BOOK_MOLECULES]:  # the sector has been made anew since
         s.ahead[BEAD] = -1
+    elif b == 0 and s.mol[m, MOL_BEADS] == 1 and s.mol[m, MOL_FIRST] == m:
+        _ask_for_beads(s, m, 0)
+        choose_next(s)
     elif b == 0:
         ask(s.row, s.mol[m, MOL_FIRST])
         s.ahead[BEAD] = 1

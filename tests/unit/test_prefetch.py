@@ -68,9 +68,9 @@ def earliest_unasked(s):
 
 
 def test_after_a_molecule_comes_its_partner_and_then_another():
-    engine = Engine(gas(["monomer"] * 100, 1, 1.1))
+    engine = Engine(gas(["dimer"] * 100, 1, 1.7))
     met = []
-    for k in range(1, 9):
+    for k in range(1, 25):
         engine.advance(0.1 * k)
         s = engine.sector
         s.ahead[:] = -1
@@ -104,3 +104,15 @@ def test_a_partner_that_is_no_longer_there_is_not_asked_for():
     s.ahead[THEN] = s.book[BOOK_BEADS]
     ask_once(s)
     assert s.ahead[NEXT] != m and s.winner[1] != s.ahead[NEXT]
+
+
+def test_single_beads_are_asked_for_one_in_each_step():
+    engine = Engine(gas(["monomer"] * 100, 1, 1.1))
+    engine.advance(0.5)
+    s = engine.sector
+    s.ahead[:] = -1
+    choose_next(s)
+    for _ in range(4):
+        m, follows = int(s.ahead[NEXT]), earliest_unasked(s)
+        ask_once(s)
+        assert (s.ahead[NEXT], s.ahead[BEAD]) == (follows, 0) and follows != m
