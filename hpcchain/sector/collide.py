@@ -131,8 +131,8 @@ def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
 
 
 @apart
-def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset, contacts, beads, normals, growths,
-            matrix, sizes):  # fmt: skip
+def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group, offset, contacts, beads, normals,
+            growths, matrix, sizes):  # fmt: skip
     """Bring the molecules of a contact to its time, apply the contact law and start their new segments.
 
     Parameters
@@ -144,6 +144,8 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
         Bead, and other bead or wall code.
     crowded : bool
         Other events are due at this instant: look for contacts to be resolved together.
+    passed : bool
+        In a window: others may have been carried on past this event.
     ticks, rest, depth : float, float, int
         Key of the event.
     group, offset, contacts, beads, normals, growths, matrix, sizes : arrays
@@ -168,7 +170,7 @@ def collide(s, log_rows, i, partner, crowded, ticks, rest, depth, group, offset,
     found = 0
     others = False
     if crowded:
-        if s.book[BOOK_WINDOWED] != 0:
+        if passed:
             higher = s.what[partner, 3] if partner >= 0 else partner
             rewind_touching(s, group, offset, members, ticks, rest, depth, s.what[i, 3], higher)
             withdraw(s)

@@ -73,7 +73,7 @@ def near_rows(typing, rows, first, count, px, py, pz, sx, sy, sz, limit):
 
 @intrinsic
 def met_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
-    """Tell which of the first `count` of rows a, b, c, d a bead may meet, as bits (`swept.may_meet`)."""
+    """Tell which of the first `count` of rows a, b, c, d a bead may meet, as bits (`swept.within_reach`)."""
 
     def generate(context, builder, signature, args):
         array, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded = args

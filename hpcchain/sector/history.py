@@ -44,6 +44,7 @@ from hpcchain.sector.layout import (
     SEGMENT_END,
     UNMADE,
 )
+from hpcchain.sector.prefetch import ask, prefetch
 from hpcchain.sector.swept import sweep
 
 STANDS = 6  # column of the log: 0 withdrawn, 1 stands, ROOTLESS stands with the exact impulse for want of a root
@@ -70,6 +71,22 @@ def _remember(mol, pace, line, span, seg, what, spare, book, m):
     mol[m, MOL_HIGHER] = SEGMENT_END
     mol[m, MOL_REOPENED] = 0
     mol[m, MOL_CHANGED] = 1
+    _ask_for_row(mol, pace, line, seg, spare[mol[m, MOL_CLASS], 0])
+
+
+@inlined
+def _ask_for_row(mol, pace, line, seg, h):
+    """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
+    if h < 0:
+        return
+    after = mol[h, MOL_PREVIOUS]
+    if after >= 0:
+        prefetch(mol, after)
+    ask(pace, h)
+    first = mol[h, MOL_FIRST]
+    for j in range(first, first + mol[h, MOL_BEADS]):
+        prefetch(line, j)
+        ask(seg, j)
 
 
 @inlined

@@ -305,7 +305,8 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             choose_next(s)
         s.par[NOW] = ticks
         s.par[NOW + 1] = rest
-        if windowed and earlier(s.par[LATEST], s.par[LATEST + 1], ticks, rest):
+        passed = windowed and not earlier(s.par[LATEST], s.par[LATEST + 1], ticks, rest)
+        if windowed and not passed:
             s.par[LATEST] = ticks
             s.par[LATEST + 1] = rest
         holder = s.tag[m, 3]
@@ -341,7 +342,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         if depth > MOST_DEPTH:
             s.count[11] = holder
             return STUCK
-        if _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed):
+        if _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, passed):
             return LIST_FULL
     return PAUSED
 
@@ -377,7 +378,7 @@ def _carry_on(s, m, holder, ticks, rest):
 
 
 @inlined
-def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed):
+def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, passed):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.seg[partner, 3] if partner >= 0 else -1
     logged = s.count[12]
@@ -393,7 +394,7 @@ def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed):
     members = 0
     if crowded or not free:
         members = collide(
-            s, log_rows, holder, partner, crowded, ticks, rest, depth, s.group, s.offset, s.contacts, s.tied,
+            s, log_rows, holder, partner, crowded, passed, ticks, rest, depth, s.group, s.offset, s.contacts, s.tied,
             s.normals, s.growths, s.matrix, s.sizes,
         )  # fmt: skip
     free = members == 0

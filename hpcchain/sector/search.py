@@ -9,14 +9,17 @@ from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
     BOOK_WINDOWED,
+    CHAIN,
     GHOST,
     GROWTH,
     GROWTH_RATE,
     INVERSE,
     LATEST,
+    MOL_BEADS,
     MOL_FIRST,
     MOL_PREVIOUS,
     MOL_SELF,
+    MOL_SOLVER,
     NO_EVENT,
     NOW,
     OWNED,
@@ -296,11 +299,18 @@ def _age(par, ticks, rest):
 
 @kernel
 def joined(s, i, j):
-    """Whether two beads never collide directly: bonded, or of one molecule without self-contact."""
-    if s.seg[i, 3] != s.seg[j, 3]:
+    """Whether two beads never collide directly: bonded, or of one molecule without self-contact.
+
+    Bonds of linear chains are known without a look at the table of bonds, which seldom is in the cache.
+    """
+    m = s.seg[i, 3]
+    b = j - s.mol[m, MOL_FIRST]
+    if b < 0 or b >= s.mol[m, MOL_BEADS]:
         return False
-    if s.mol[s.seg[i, 3], MOL_SELF] == 0:
+    if s.mol[m, MOL_SELF] == 0:
         return True
+    if s.mol[m, MOL_SOLVER] == CHAIN:
+        return j == i + 1 or i == j + 1
     for e in range(s.bond_row[i], s.bond_row[i + 1]):
         if s.bonded[e] == j:
             return True

@@ -143,19 +143,11 @@ def looking_back(s):
 
 
 @inlined
-def may_meet(s, i, j, back):
-    """Whether beads i and j may touch during their segments, and those closed since NOW; `back` is `looking_back`'s."""
-    dx = np.int32(np.int64(s.swept[i, 0]) - s.swept[j, 0]) * (s.par[PERIOD] / TURN)
-    dy = np.int32(np.int64(s.swept[i, 1]) - s.swept[j, 1]) * (s.par[PERIOD + 1] / TURN)
-    dz = np.int32(np.int64(s.swept[i, 2]) - s.swept[j, 2]) * (s.par[PERIOD + 2] / TURN)
-    far = s.par[REACH_UNIT] * (np.int64(s.swept[i, 3]) + np.int64(s.swept[j, 3])) + back
-    endless = s.swept[i, 3] == UNBOUNDED or s.swept[j, 3] == UNBOUNDED
-    return endless or dx * dx + dy * dy + dz * dz <= far * far
-
-
-@inlined
 def within_reach(s, i, back):
-    """Write those of bead i's list to `found` that it may meet (`may_meet`); return how many."""
+    """Write those of bead i's list to `found` that it may touch during their segments, and those closed since NOW.
+
+    `back` is `looking_back`'s. Returns how many.
+    """
     px = np.int64(s.swept[i, 0])
     py = np.int64(s.swept[i, 1])
     pz = np.int64(s.swept[i, 2])

@@ -9,14 +9,12 @@ from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
 from hpcchain.propagators.molecule import iterations, load, note_iterations, project
 from hpcchain.propagators.steppers import steps_excess
-from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.history import aim_back
 from hpcchain.sector.layout import (
     GROWTH,
     GROWTH_RATE,
     INVERSE,
-    LATEST,
     LAW,
     LOWER_WALL,
     MOL_BEADS,
@@ -38,7 +36,7 @@ from hpcchain.sector.layout import (
 from hpcchain.sector.renew import complete_one
 from hpcchain.sector.search import joined
 from hpcchain.sector.sequence import begins_later
-from hpcchain.sector.swept import looking_back, may_meet
+from hpcchain.sector.swept import all_listed, looking_back, within_reach
 
 
 @apart
@@ -114,10 +112,8 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
         for b in range(mol[m, MOL_BEADS]):
             i = start + b
             p = lane(offset[g], b)
-            for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
-                j = np.int64(s.neighbour[e])
-                if close and not may_meet(s, i, j, 0.0):
-                    continue
+            for e in range(within_reach(s, i, 0.0) if close else all_listed(s, i)):
+                j = s.found[e]
                 sigma = s.span[i, 2] + s.span[j, 2]
                 mj = s.seg[j, 3]
                 inner = mj == group[0] or (core > 1 and mj == group[1])
@@ -151,8 +147,6 @@ def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher
 
     The event's key is (ticks, rest, depth, lower, higher): of one instant, too, what comes later may have been done.
     """
-    if earlier(s.par[LATEST], s.par[LATEST + 1], ticks, rest):
-        return
     scale = s.par[GROWTH] + s.par[GROWTH_RATE] * (ticks * s.par[TICK] + rest)
     close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
     back = looking_back(s)
@@ -160,10 +154,8 @@ def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher
         start = s.mol[group[g], MOL_FIRST]
         for b in range(s.mol[group[g], MOL_BEADS]):
             i = start + b
-            for e in range(s.row[i, 0], s.row[i, 0] + s.row[i, 1]):
-                j = np.int64(s.neighbour[e])
-                if close and not may_meet(s, i, j, back):
-                    continue
+            for e in range(within_reach(s, i, back) if close else all_listed(s, i)):
+                j = s.found[e]
                 m = s.seg[j, 3]
                 h = m
                 while h >= 0 and begins_later(s, s.mol[h, MOL_FIRST], ticks, rest, depth, lower, higher):

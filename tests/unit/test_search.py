@@ -5,6 +5,7 @@ import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.sector.engine import Engine
+from hpcchain.sector.search import joined
 from tests.unit.gases import MIXTURE, gas, monomer
 from tests.unit.kernel_tools import (
     TICK,
@@ -213,3 +214,21 @@ def test_equal_times_are_settled_by_ids(middle, flip):
     if flip:
         reverse_lists(s)
     assert search_one(s, middle) == (1.0, left)
+
+
+@pytest.mark.parametrize("propagator", ["taylor", "collocation", "rattle"])
+def test_who_is_joined_is_what_the_bonds_say(propagator):
+    """Linear chains, told by their numbers, as others, told by the table of bonds; rods' beads never meet."""
+    ring = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
+    star = np.array([[0, 2], [1, 2], [2, 3]])
+    crossed = np.array([[0, 2], [1, 2], [1, 3]])  # a line whose beads are not numbered along it
+    bonds = [chain_bonds(5), ring, chain_bonds(2), star, crossed, chain_bonds(1), chain_bonds(3)]
+    rng = np.random.default_rng(5)
+    molecules = [(b, rng.normal(size=(n, 3)), np.zeros((n, 3)), np.ones(n))
+                 for b, n in zip(bonds, (5, 4, 2, 4, 4, 1, 3), strict=True)]  # fmt: skip
+    topology = (system := make_system(molecules, rods=(6,), propagator=propagator)).topology
+    s = plain_sector(system)
+    found = {(i, j) for i in range(topology.beads) for j in range(topology.beads) if i != j and joined(s, i, j)}
+    rod = range(topology.first_bead[6], topology.beads)
+    expected = {(int(i), int(j)) for i, j in topology.bonds} | {(i, j) for i in rod for j in rod if i < j}
+    assert found == expected | {(j, i) for i, j in expected}
