@@ -222,10 +222,16 @@ class Engine:
 
 
 def default_shell(system):
-    """Return a half width of the neighbour lists' shell that suits the density [length]."""
+    """Return a half width of the neighbour lists' shell that suits the density [length].
+
+    Of single beads' work lists are a greater part, and their flights are longer: they get a wider one.
+    """
     composition = composition_of(system.topology)
     diameter, size = composition.examples.diameter, np.diff(composition.examples.first_bead)
     copies = np.repeat(composition.copies, size)
     fraction = float(np.sum(copies * diameter**3)) * np.pi / 6.0 / system.box.volume
     mean = float(np.sum(copies * diameter)) / max(composition.beads, 1)
-    return mean * float(np.clip(0.2 + 0.03 / max(fraction, 0.03), 0.2, 0.6))
+    single = float(np.sum(composition.copies[size == 1])) / max(composition.beads, 1)
+    volume = 1.0 / max(fraction, 0.03)
+    wider = 0.025 * single * max(volume - 2.2, 0.0)
+    return mean * float(np.clip(0.2 + 0.03 * volume + wider, 0.2, 0.6 + 0.6 * single))

@@ -16,6 +16,8 @@ PARTS = 8
 # In a sector's `ahead`, behind who was asked for last in each part of the queue: the molecule that is asked for now,
 # its bead that comes next, counted from 1 (0: none yet, -1: nobody is asked for), and what comes after it.
 NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
+# In a gas: the bead that was asked for last, and the two partners.
+LAST, MET, MET_BEFORE = range(2 * PARTS + 3, 2 * PARTS + 6)
 PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
 AT_ONCE = 4  # beads
 
@@ -81,6 +83,12 @@ def _begin_with(s, m):
     """Ask for what tells where the memory of molecule m is; the rest follows, a step for each bead that is searched."""
     s.ahead[NEXT] = m
     s.ahead[BEAD] = 0
+    _ask_for_molecule(s, m)
+
+
+@inlined
+def _ask_for_molecule(s, m):
+    """Ask for a molecule's rows, and that of the list of its bead if it is a gas's."""
     prefetch(s.mol, m)
     ask(s.row, m)
     ask(s.pace, m)
@@ -94,7 +102,7 @@ def ask_for_next(s):
 
     Each step reads only what was asked for a step or more before. After a molecule comes the partner of its next event,
     which lies beside it in the queue as in space, and so is seldom first in another part. In a gas of single beads
-    there are too few searches for so many steps: one is asked for in a step, and no partners.
+    there are too few searches for so many steps: each asks for one, and goes on with those of the steps before.
     """
     b = s.ahead[BEAD]
     m = s.ahead[NEXT]
@@ -103,7 +111,7 @@ def ask_for_next(s):
     if m >= s.book[BOOK_MOLECULES]:  # the sector has been made anew since
         s.ahead[BEAD] = -1
     elif b == 0 and s.mol[m, MOL_BEADS] == 1 and s.mol[m, MOL_FIRST] == m:
-        _ask_for_beads(s, m, 0)
+        _ask_for_single_beads(s, m)
         choose_next(s)
     elif b == 0:
         ask(s.row, s.mol[m, MOL_FIRST])
@@ -113,6 +121,50 @@ def ask_for_next(s):
         s.ahead[BEAD] = b + AT_ONCE
     else:
         _ask_for_partner(s, m)
+
+
+@inlined
+def _ask_for_single_beads(s, i):
+    """Ask for single bead i, then for what those before it tell: whom the last will meet, and their lists' flights."""
+    _ask_for_single(s, i)
+    ask(s.neighbour, np.int64(s.row[i, 0]))
+    last = s.ahead[LAST]
+    partner = np.int64(-1)
+    if last >= 0 and last < s.book[BOOK_BEADS]:
+        _ask_for_flights(s, last)
+        partner = s.what[last, 0]
+        if partner >= 0:
+            _ask_for_molecule(s, partner)
+            _ask_for_single(s, partner)
+    met = s.ahead[MET]
+    if met >= 0 and met < s.book[BOOK_BEADS]:
+        ask(s.neighbour, np.int64(s.row[met, 0]))
+    met = s.ahead[MET_BEFORE]
+    if met >= 0 and met < s.book[BOOK_BEADS]:
+        _ask_for_flights(s, met)
+    s.ahead[LAST] = i
+    s.ahead[MET_BEFORE] = s.ahead[MET]
+    s.ahead[MET] = partner
+
+
+@inlined
+def _ask_for_single(s, i):
+    """Ask for what a new flight of single bead i will read and write."""
+    ask(s.line, i)
+    ask(s.span, i)
+    ask(s.seg, i)
+    ask(s.what, i)
+    ask(s.when, i)
+    ask(s.flight, i)
+    ask(s.centre, i)
+
+
+@inlined
+def _ask_for_flights(s, i):
+    """Ask for the flights of those on bead i's list."""
+    first = np.int64(s.row[i, 0])
+    for e in range(first, first + s.row[i, 1]):
+        ask(s.flight, np.int64(s.neighbour[e]))
 
 
 @inlined

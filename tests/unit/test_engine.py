@@ -330,3 +330,16 @@ def test_not_a_number_is_an_error(bead, what):
     calls = iter(range(5))
     with pytest.raises(EngineError):
         Engine(system).advance(2.0, pause=lambda: next(calls) >= 3)
+
+
+@pytest.mark.parametrize(("fraction", "single", "joined"), [(0.45, 0.267, 0.267), (0.1, 0.695, 0.5), (0.01, 1.2, 0.6)])
+def test_the_shell_suits_density_and_molecules(fraction, single, joined):
+    """In diameters, for single beads and for dimers, and for as many of one as of the other between them."""
+
+    def shell(kinds, beads):
+        pitch = 0.5 * (beads / len(kinds) * np.pi / 6.0 / fraction) ** (1.0 / 3.0)
+        return 2.0 * engine_module.default_shell(gas(kinds, pitch=pitch, diameter=0.5, cells=(len(kinds), 1, 1)))
+
+    assert shell(["monomer"] * 6, 6) == pytest.approx(single, abs=0.001)
+    assert shell(["dimer"] * 3, 6) == pytest.approx(joined, abs=0.001)
+    assert joined - 0.001 <= shell(["monomer"] * 4 + ["dimer"] * 2, 8) <= single + 0.001

@@ -5,7 +5,18 @@ import numpy as np
 from hpcchain.kernel import kernel
 from hpcchain.sector.engine import Engine
 from hpcchain.sector.layout import BOOK_BEADS, BOOK_MOLECULES, MOL_BEADS
-from hpcchain.sector.prefetch import AT_ONCE, BEAD, NEXT, PARTS, THEN, ask_for_next, choose_next
+from hpcchain.sector.prefetch import (
+    AT_ONCE,
+    BEAD,
+    LAST,
+    MET,
+    MET_BEFORE,
+    NEXT,
+    PARTS,
+    THEN,
+    ask_for_next,
+    choose_next,
+)
 from tests.unit.gases import MIXTURE, gas
 
 
@@ -116,3 +127,28 @@ def test_single_beads_are_asked_for_one_in_each_step():
         m, follows = int(s.ahead[NEXT]), earliest_unasked(s)
         ask_once(s)
         assert (s.ahead[NEXT], s.ahead[BEAD]) == (follows, 0) and follows != m
+
+
+def test_of_single_beads_the_partner_follows_a_step_later():
+    engine = Engine(gas(["monomer"] * 100, 1, 1.1))
+    engine.advance(0.5)
+    s = engine.sector
+    s.ahead[:] = -1
+    choose_next(s)
+    partners = []
+    for _ in range(6):
+        m, last, met = (int(s.ahead[k]) for k in (NEXT, LAST, MET))
+        ask_once(s)
+        partners.append(int(s.what[last, 0]) if last >= 0 else -1)
+        assert (s.ahead[LAST], s.ahead[MET], s.ahead[MET_BEFORE]) == (m, partners[-1], met)
+    assert max(partners) >= 0
+
+
+def test_single_beads_that_are_no_longer_there_have_no_partners():
+    engine = Engine(gas(["monomer"] * 100, 1, 1.1))
+    s = engine.sector
+    s.ahead[:] = -1
+    choose_next(s)
+    s.ahead[LAST] = s.ahead[MET] = s.ahead[MET_BEFORE] = s.book[BOOK_BEADS]
+    ask_once(s)
+    assert s.ahead[MET] == -1
