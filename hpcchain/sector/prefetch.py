@@ -128,34 +128,46 @@ def _ask_for_single_beads(s, i):
     """Ask for single bead i, then for what those before it tell: whom the last will meet, and their lists' flights."""
     _ask_for_single(s, i)
     ask(s.neighbour, np.int64(s.row[i, 0]))
-    last = s.ahead[LAST]
     partner = np.int64(-1)
-    if last >= 0 and last < s.book[BOOK_BEADS]:
+    last = _still_there(s, LAST)
+    if last >= 0:
         _ask_for_flights(s, last)
         partner = s.what[last, 0]
         if partner >= 0:
             _ask_for_molecule(s, partner)
             _ask_for_single(s, partner)
-    met = s.ahead[MET]
-    if met >= 0 and met < s.book[BOOK_BEADS]:
+    met = _still_there(s, MET)
+    if met >= 0:
         ask(s.neighbour, np.int64(s.row[met, 0]))
-    met = s.ahead[MET_BEFORE]
-    if met >= 0 and met < s.book[BOOK_BEADS]:
-        _ask_for_flights(s, met)
+    met_before = _still_there(s, MET_BEFORE)
+    if met_before >= 0:
+        _ask_for_flights(s, met_before)
     s.ahead[LAST] = i
-    s.ahead[MET_BEFORE] = s.ahead[MET]
+    s.ahead[MET_BEFORE] = met
     s.ahead[MET] = partner
+
+
+@inlined
+def _still_there(s, k):
+    """Return the bead in place k of `ahead`, below 0 where there is none or the sector has been made anew since."""
+    return s.ahead[k] if s.ahead[k] < s.book[BOOK_BEADS] else np.int64(-1)
 
 
 @inlined
 def _ask_for_single(s, i):
     """Ask for what a new flight of single bead i will read and write."""
+    _ask_for_state(s, i)
+    ask(s.when, i)
+    ask(s.flight, i)
+
+
+@inlined
+def _ask_for_state(s, i):
+    """Ask for what every bead's new segment reads and writes."""
     ask(s.line, i)
     ask(s.span, i)
     ask(s.seg, i)
     ask(s.what, i)
-    ask(s.when, i)
-    ask(s.flight, i)
     ask(s.centre, i)
 
 
@@ -196,13 +208,9 @@ def _ask_for_partner(s, m):
 @inlined
 def _ask_for_bead(s, i, at, size):
     """Ask for what a new segment of bead i, with a series of that many floats from `at` on, will read and write."""
-    ask(s.line, i)
-    ask(s.span, i)
+    _ask_for_state(s, i)
     for k in range(0, size, 8):
         ask(s.series, at + k)
-    ask(s.seg, i)
-    ask(s.what, i)
-    ask(s.centre, i)
     if i % 4 == 0:
         ask(s.when, i)
         ask(s.swept, i)

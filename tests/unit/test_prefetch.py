@@ -117,12 +117,17 @@ def test_a_partner_that_is_no_longer_there_is_not_asked_for():
     assert s.ahead[NEXT] != m and s.winner[1] != s.ahead[NEXT]
 
 
-def test_single_beads_are_asked_for_one_in_each_step():
+def gas_in_motion():
+    """Return a sector of a hundred single beads, the first of whom has been chosen."""
     engine = Engine(gas(["monomer"] * 100, 1, 1.1))
     engine.advance(0.5)
-    s = engine.sector
-    s.ahead[:] = -1
-    choose_next(s)
+    engine.sector.ahead[:] = -1
+    choose_next(engine.sector)
+    return engine.sector
+
+
+def test_single_beads_are_asked_for_one_in_each_step():
+    s = gas_in_motion()
     for _ in range(4):
         m, follows = int(s.ahead[NEXT]), earliest_unasked(s)
         ask_once(s)
@@ -130,11 +135,7 @@ def test_single_beads_are_asked_for_one_in_each_step():
 
 
 def test_of_single_beads_the_partner_follows_a_step_later():
-    engine = Engine(gas(["monomer"] * 100, 1, 1.1))
-    engine.advance(0.5)
-    s = engine.sector
-    s.ahead[:] = -1
-    choose_next(s)
+    s = gas_in_motion()
     partners = []
     for _ in range(6):
         m, last, met = (int(s.ahead[k]) for k in (NEXT, LAST, MET))
@@ -145,10 +146,7 @@ def test_of_single_beads_the_partner_follows_a_step_later():
 
 
 def test_single_beads_that_are_no_longer_there_have_no_partners():
-    engine = Engine(gas(["monomer"] * 100, 1, 1.1))
-    s = engine.sector
-    s.ahead[:] = -1
-    choose_next(s)
+    s = gas_in_motion()
     s.ahead[LAST] = s.ahead[MET] = s.ahead[MET_BEFORE] = s.book[BOOK_BEADS]
     ask_once(s)
-    assert s.ahead[MET] == -1
+    assert s.ahead[MET] == s.ahead[MET_BEFORE] == -1
