@@ -22,15 +22,16 @@ from hpcchain.sector.interest import FINEST, Cells, Extent, mark, may_reach, put
 from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, MOL_BEADS, MOL_FIRST, OWNED, SUMMED, VACANT, C
 from hpcchain.sector.patch import Patch
 
-ROOM = 0.25  # least room, in contact distances
+ROOM = 0.35  # least room, in contact distances
+WIDER = 0.9, 0.5  # rooms, in contact distances, that molecules get where no neighbour's come near
 FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
 WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 MOST_FRESH = 1 << 16
-SPAN = 2  # cells that most beads' balls reach from their own: for a first look at who may come to fresh ones
-MARGIN = 4  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
+SPAN = 3  # cells that most beads' balls reach from their own: for a first look at who may come to fresh ones
+MARGIN = 6  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
 MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 NOBODY = np.zeros(0, dtype=np.int64)
 
@@ -176,6 +177,7 @@ class Groups:
         beads = self.patch.beads_of(rows)
         self.patch.locate(rows, now, self.home)
         self.room[rows] = self._rooms(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
+        self.room[rows] = self._widened(self._balls(rows))
         fresh = self._mark(self._balls(rows))
         cells = NOBODY if fresh is None else fresh
         news = self.comm.trade({rank: self._told(rank, cells) for rank in self.neighbours}, sorted(self.neighbours))
@@ -280,6 +282,10 @@ class Groups:
         like = self.composition.example_of(self.composition.beads_of(own.names))
         balls = own.here, self._reach_of(like), np.cumsum(size) - size, size, room
         self._look_around(balls)
+        room = self._widened(balls)
+        balls = *balls[:-1], room
+        self._mark(balls)
+        self._tell_cells()
         wanted_by = {rank: self._wanted(rank, own.names, balls) for rank in self.neighbours}
         received = self.comm.trade({rank: own.packed(self.composition, which).ravel()
                                     for rank, which in wanted_by.items()}, sorted(self.neighbours))  # fmt: skip
@@ -306,6 +312,10 @@ class Groups:
                            if extent.size or self.everything or mine in asking or rank in asking}  # fmt: skip
         self.bits = self.extent.nothing()
         self._mark(balls)
+        self._tell_cells()
+
+    def _tell_cells(self):
+        """Tell the neighbours where molecules here may come to, and learn it of theirs; collective."""
         bits = {rank: as_message(self.cells.shared(self.extent, extent, self.bits))
                 for rank, extent in self.neighbours.items()}  # fmt: skip
         received = self.comm.trade(bits, sorted(self.neighbours))
@@ -352,6 +362,23 @@ class Groups:
         np.maximum.at(fastest, np.repeat(np.arange(len(molecules)), self.composition.size_of(molecules)), speed)
         life = ROOM * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
         return np.maximum(self._least_rooms(molecules), fastest * max(life, WINDOWS * self.window))
+
+    def _widened(self, balls):
+        """Return the rooms of owned molecules (`_balls`), wider where no neighbour's molecules come near.
+
+        As much is left free besides as those may be widened by: so wider rooms never make ghosts necessary.
+        """
+        position, radius, first, count, room = balls
+        room, left = room.copy(), np.arange(len(room))
+        for wider in WIDER:
+            wide = np.maximum(room[left], wider * self.contact)
+            clear = position, radius, first[left], count[left], 2.0 * wide - room[left]
+            free = np.ones(len(left), dtype=bool)
+            for rank, extent in self.neighbours.items():
+                free &= ~self._reaching(extent, self.theirs[rank], clear)
+            room[left[free]] = wide[free]
+            left = left[~free]
+        return room
 
     def _least_rooms(self, molecules):
         least = np.full(len(molecules), ROOM * self.contact)

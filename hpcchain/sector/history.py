@@ -12,6 +12,8 @@ took part in it, and so on; contacts of undone events are struck from the log.
 import numpy as np
 
 from hpcchain.kernel import inlined, kernel
+from hpcchain.sector.clockmath import earlier
+from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.layout import (
     BALLISTIC,
     BOOK_LOW,
@@ -21,6 +23,7 @@ from hpcchain.sector.layout import (
     EVENT_LOG,
     EVENT_LOGS,
     EVENT_MEMBERS,
+    IN_SINCE,
     IN_UNTIL,
     MOL_BEADS,
     MOL_CHANGED,
@@ -42,6 +45,7 @@ from hpcchain.sector.layout import (
     NOW,
     OWNED,
     SEGMENT_END,
+    TICK,
     UNMADE,
 )
 from hpcchain.sector.prefetch import ask, prefetch
@@ -55,8 +59,30 @@ ROOTLESS = 2.0
 def remember(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.book[BOOK_WINDOWED] != 0:
+        further = way(s, m, s.par[NOW], s.par[NOW + 1])
         _remember(s.mol, s.pace, s.line, s.span, s.seg, s.what, s.spare, s.book, m)
+        s.pace[m, 6] += further
         s.inside[m, IN_UNTIL] = -np.inf
+
+
+@inlined
+def known_from(s, m):
+    """Return the ticks and remainder from which on molecule m's way in its present segment counts.
+
+    They are the segment's start, or IN_SINCE if that is later and the segment was open at the window's start.
+    """
+    ticks = s.line[s.mol[m, MOL_FIRST], 6]
+    rest = s.line[s.mol[m, MOL_FIRST], 7]
+    if s.mol[m, MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, IN_SINCE], s.inside[m, IN_SINCE + 1]):
+        return s.inside[m, IN_SINCE], s.inside[m, IN_SINCE + 1]
+    return ticks, rest
+
+
+@inlined
+def way(s, m, ticks, rest):
+    """Return how far the beads of molecule m may go at most in its present segment up to a time [length]."""
+    from_ticks, from_rest = known_from(s, m)
+    return s.pace[m, 4] + s.pace[m, 5] * max(time_span(ticks, rest, from_ticks, from_rest, s.par[TICK]), 0.0)
 
 
 @kernel
@@ -117,7 +143,7 @@ def _copy_segment(mol, pace, line, span, seg, a, b):
             mol[b, c] = mol[a, c]
     mol[b, MOL_FIRST] = first
     mol[b, MOL_SERIES] = series
-    for c in range(6):
+    for c in range(7):
         pace[b, c] = pace[a, c]
     i = mol[a, MOL_FIRST]
     j = mol[b, MOL_FIRST]

@@ -275,7 +275,7 @@ def reaches(bits, low, length, cells, origin, inverse, periodic, position, radiu
             for _ in range(x0, x1 + 1):
                 dy = from_y
                 for _ in range(y0, y1 + 1):
-                    if dx < length[0] and dy < length[1]:
+                    if found == 0 and dx < length[0] and dy < length[1]:
                         line = (dx * length[1] + dy) * words
                         found |= _any_in_run(bits, line, start, ahead)
                         found |= _any_in_run(bits, line, np.int64(0), again)
@@ -302,13 +302,29 @@ def put(bits, wide, low, length, cells, periodic, places, span):
         x = places[p] // (length[2] * length[1])
         _set_bit(bits, length, x, y, z)
         for ox in range(-span, span + 1):
-            for oy in range(-span, span + 1):
-                for oz in range(-span, span + 1):
-                    nx = _beside(x + ox, length[0], cells[0], periodic[0])
-                    ny = _beside(y + oy, length[1], cells[1], periodic[1])
-                    nz = _beside(z + oz, length[2], cells[2], periodic[2])
-                    if nx >= 0 and ny >= 0 and nz >= 0:
-                        _set_bit(wide, length, nx, ny, nz)
+            nx = _beside(x + ox, length[0], cells[0], periodic[0])
+            for oy in range(-span if nx >= 0 else span + 1, span + 1):
+                ny = _beside(y + oy, length[1], cells[1], periodic[1])
+                if ny >= 0:
+                    line = (nx * length[1] + ny) * ((length[2] + WORD - 1) // WORD)
+                    _fill(wide, line, z - span, z + span, length[2])
+                    if periodic[2] and z - span < 0:
+                        _fill(wide, line, cells[2] + z - span, cells[2] - 1, length[2])
+                    if periodic[2] and z + span >= cells[2]:
+                        _fill(wide, line, np.int64(0), z + span - cells[2], length[2])
+
+
+@inlined
+def _fill(bits, line, first, last, length):
+    """Set the bits from the first to the last one of a row, as far as there are that many."""
+    at = max(first, 0)
+    left = min(last, length - 1) - at + 1
+    while left > 0:
+        bit = at % WORD
+        some = min(left, WORD - bit)
+        bits[line + at // WORD] = np.uint32(np.int64(bits[line + at // WORD]) | (((np.int64(1) << some) - 1) << bit))
+        at += some
+        left -= some
 
 
 @inlined

@@ -25,7 +25,8 @@ place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `f
 mol       32 int64    per molecule: columns MOL_… below
 pace      8 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length;
                       how far the series may be from the motion at most [length]; its fastest bead's bound of speed;
-                      nothing; discrete energy of a step (`steppers`)
+                      how far beads may have gone in this window's segments before it [length]; discrete energy of a
+                      step (`steppers`)
 first     2 float64   per molecule: ticks and remainder of its earliest event
 tag       4 int64     per molecule: depth, lower id, higher id of that event; the bead that holds it (AT_END,
                       BY_SCRIPT)

@@ -35,6 +35,7 @@ from hpcchain.sector.swept import HALF_TURN, TURN, fraction
 
 FULL, CELL_FULL = 1, 2
 ROUNDING = 1e-8
+SOON = 8  # entries ahead for which memory is asked
 
 
 @kernel
@@ -325,8 +326,14 @@ def build_lists(s):
 def clean_lists(s):
     """At a window's end, take beads' former centres out of the cells and who was only near those out of the lists."""
     for k in range(s.book[BOOK_STALE] if s.book[BOOK_STALE] >= 0 else len(s.fill)):
+        if k + SOON < s.book[BOOK_STALE]:
+            ask(s.room, s.stale[k + SOON] * s.cells[3])
+            ask(s.fill, s.stale[k + SOON])
         _compact(s, s.stale[k] if s.book[BOOK_STALE] >= 0 else k)
     for k in range(s.book[BOOK_APART]):
+        if k + SOON < s.book[BOOK_APART]:
+            ask(s.place, s.apart[k + SOON, 0])
+            ask(s.place, s.apart[k + SOON, 1])
         i, j = s.apart[k]
         if far_apart(s, i, j) and drop(s, j, i):
             drop(s, i, j)

@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.clockmath import span as time_span
-from hpcchain.sector.history import forget, reopen
+from hpcchain.sector.history import forget, known_from, reopen, way
 from hpcchain.sector.layout import (
     BOOK_BACKS,
     BOOK_EVENT,
@@ -99,34 +99,11 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
                 _keep_inside(s, m, room[m])
 
 
-@kernel
+@inlined
 def _at_most(s, m, until_ticks, until_rest):
     """Return how far molecule m may be from its home at most up to a time, by its fastest bead's speeds."""
-    way = 0.0
-    h = m
-    after_ticks = s.line[s.mol[m, MOL_FIRST], 6]
-    after_rest = s.line[s.mol[m, MOL_FIRST], 7]
-    present = max(time_span(until_ticks, until_rest, after_ticks, after_rest, s.par[TICK]), 0.0) * s.pace[m, 5]
-    while s.mol[h, MOL_NUMBER] > 0:
-        h = s.mol[h, MOL_PREVIOUS]
-        ticks = s.line[s.mol[h, MOL_FIRST], 6]
-        rest = s.line[s.mol[h, MOL_FIRST], 7]
-        way += s.pace[h, 4] + s.pace[h, 5] * _since(s, m, h, after_ticks, after_rest, ticks, rest)
-        after_ticks = ticks
-        after_rest = rest
-    if h == m:
-        present = s.pace[m, 5] * _since(s, m, m, until_ticks, until_rest, after_ticks, after_rest)
-    s.inside[m, IN_NOW] = s.inside[m, IN_FAR] + way
-    return s.inside[m, IN_NOW] + present + s.pace[m, 4]
-
-
-@inlined
-def _since(s, m, h, until_ticks, until_rest, ticks, rest):
-    """Return the time from a segment's start to another, of the first one from when IN_FAR holds."""
-    if s.mol[h, MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, IN_SINCE], s.inside[m, IN_SINCE + 1]):
-        ticks = s.inside[m, IN_SINCE]
-        rest = s.inside[m, IN_SINCE + 1]
-    return max(time_span(until_ticks, until_rest, ticks, rest, s.par[TICK]), 0.0)
+    s.inside[m, IN_NOW] = s.inside[m, IN_FAR] + s.pace[m, 6]
+    return s.inside[m, IN_NOW] + way(s, m, until_ticks, until_rest)
 
 
 @kernel
@@ -177,12 +154,7 @@ def _note_now(s, m, now, lag, ticks, rest):
 @inlined
 def _keep_inside(s, m, room):
     """Note until when a molecule stays in its room if nothing begins another segment of it."""
-    first = s.mol[m, MOL_FIRST]
-    ticks = s.line[first, 6]
-    rest = s.line[first, 7]
-    if s.mol[m, MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, IN_SINCE], s.inside[m, IN_SINCE + 1]):
-        ticks = s.inside[m, IN_SINCE]
-        rest = s.inside[m, IN_SINCE + 1]
+    ticks, rest = known_from(s, m)
     left = room - s.inside[m, IN_NOW] - s.pace[m, 4]
     safe = EARLY * left / s.pace[m, 5] if left > 0.0 else 0.0
     s.inside[m, IN_UNTIL], s.inside[m, IN_UNTIL + 1] = after(ticks, rest, min(safe, LONGEST), s.par[TICK])
@@ -192,6 +164,7 @@ def _keep_inside(s, m, room):
 def _note_since(s, m):
     """At a window's end: what is known of a new segment's start is what is known of the next window's."""
     s.inside[m, IN_FAR] = s.inside[m, IN_NOW]
+    s.pace[m, 6] = 0.0
     s.inside[m, IN_SINCE] = -np.inf
 
 
