@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.segment import series_order, series_place
 from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.points import bead_state
 
@@ -22,9 +23,9 @@ NOISE = 1e-10
 @inlined
 def curve(line, seg, series, i, t):
     """Return position and velocity (6 floats) of bead i at time t after its segment's start."""
-    order = seg[i, 5]
+    order = series_order(seg, i)
     if order > 1:
-        return bead_state(series, seg[i, 4], order, t)
+        return bead_state(series, series_place(seg, i), order, t)
     u = line[i, 3]
     v = line[i, 4]
     w = line[i, 5]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hpcchain.contact.pair import curve
+from hpcchain.contact.segment import start_depth
 from hpcchain.kernel import kernel
 from hpcchain.propagators.molecule import load_start, refresh
 from hpcchain.sector.clockmath import span as time_span
@@ -30,7 +31,7 @@ def begin(s, m):
     load_start(s.work, o, s.mol, m, s.table, s.graph, s.line, s.stepper)
     refresh(s.work, o, s.mol, m, s.graph)
     s.book[BOOK_SERIAL] += 1
-    new_segment(s, o, m, s.line[first, 6], s.line[first, 7], s.book[BOOK_SERIAL], s.seg[first, 1])
+    new_segment(s, o, m, s.line[first, 6], s.line[first, 7], s.book[BOOK_SERIAL], start_depth(s.seg, first))
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpcchain.contact.segment import ORDERS
 from hpcchain.model.composition import composition_of
 from hpcchain.model.rods import longest_rod
 from hpcchain.model.system import PERIODIC, WALL
@@ -173,14 +174,13 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     mol, size = molecule_rows(blueprint, order)
     starting = at[mol[:, MOL_FIRST]]
     mol[:, MOL_IMAGE : MOL_IMAGE + 3] = state.image[starting]
-    seg = np.zeros((n, 6), dtype=np.int64)
-    seg[:, 1] = state.depth[at]
-    seg[:, 2] = state.struck[at]
-    seg[:, 3] = np.repeat(np.arange(m), beads)
-    seg[:, 4] = mol[seg[:, 3], MOL_SERIES] + (np.arange(n) - mol[seg[:, 3], MOL_FIRST]) * CURVE
+    line, span, seg = records(n)
+    of = np.repeat(np.arange(m), beads)
+    seg[:, 1] = 2 * state.depth[at].astype(np.int64) + state.struck[at]
+    seg[:, 2] = of
+    seg[:, 3] = ORDERS * (mol[of, MOL_SERIES] + (np.arange(n) - mol[of, MOL_FIRST]) * CURVE)
     what = np.full((n, 5), NO_EVENT, dtype=np.int64)
     what[:, 3] = ids
-    line, span = records(n)
     if part:  # molecules of others may come from anywhere, but not before all is built anew
         cells = folded(cells, system.box, state.position[at])
     line[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])

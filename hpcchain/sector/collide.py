@@ -4,6 +4,7 @@ import numpy as np
 
 from hpcchain.contact.discrete import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.impulse import lane, separation, single_impulse, tied_impulses
+from hpcchain.contact.segment import set_struck
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, TILE
 from hpcchain.sector.clockmath import span as time_span
@@ -49,7 +50,7 @@ def _close(s, m, ticks, rest):
     first = s.mol[m, MOL_FIRST]
     learn_pace(s.pace, m, time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK]))
     for i in range(first, first + s.mol[m, MOL_BEADS]):
-        s.seg[i, 2] = 0
+        set_struck(s.seg, i, 0)
 
 
 @kernel
@@ -119,13 +120,13 @@ def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
 @kernel
 def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
     """Mark a contact's beads, count and log it."""
-    s.seg[i, 2] = 1
+    set_struck(s.seg, i, 1)
     moment = 0.0
     if other >= 0:
         n = s.normals[MOST_TIES]
         r = separation(s.par, s.work, p, q, n)
-        s.seg[other, 2] = 1
-        moment = virial(s.par, s.work, oa, ob, s.mol, s.seg[i, 3], s.seg[other, 3], p, q, n, r, size)
+        set_struck(s.seg, other, 1)
+        moment = virial(s.par, s.work, oa, ob, s.mol, s.seg[i, 2], s.seg[other, 2], p, q, n, r, size)
     gid = s.what[other, 3] if other >= 0 else other
     record(s, log_rows, time, s.what[i, 3], gid, size, moment)
 
@@ -160,8 +161,8 @@ def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group,
     par, mol = s.par, s.mol
     if partner >= 0 and s.what[partner, 3] < s.what[i, 3]:
         i, partner = partner, i
-    ma = s.seg[i, 3]
-    mb = s.seg[partner, 3] if partner >= 0 else -1
+    ma = s.seg[i, 2]
+    mb = s.seg[partner, 2] if partner >= 0 else -1
     _, members, lost = join(s, group, offset, np.int64(0), ma, ticks, rest)
     if mb >= 0:
         _, members, more = join(s, group, offset, members, mb, ticks, rest)
@@ -287,13 +288,13 @@ def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest
         q = lane(ob, b)
         separation(s.par, s.work, p, q, n)
         growth = (s.span[i, 2] + s.span[partner, 2]) * s.par[GROWTH_RATE]
-        s.seg[partner, 2] = 1
+        set_struck(s.seg, partner, 1)
     else:
         code = -1 - partner
         n[:] = 0.0
         n[code % 3] = 1.0 if code < 3 else -1.0
         growth = s.span[i, 2] * s.par[GROWTH_RATE]
-    s.seg[i, 2] = 1
+    set_struck(s.seg, i, 1)
     size = single_impulse(s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, s.par[RESTITUTION], s.kicks, lost)
     if size == 0.0:
         s.count[7] += 1

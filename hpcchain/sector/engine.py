@@ -193,15 +193,15 @@ class Engine:
         A run continues from them to the same bits.
         """
         s = self.sector
-        mol = s.seg[:, 3]
+        mol = s.seg[:, 2]
         return State(
             position=s.line[:, 0:3].copy(),
             velocity=s.line[:, 3:6].copy(),
             image=s.mol[mol, 10:13].astype(np.int64),
             ticks=s.line[:, 6].copy(),
             remainder=s.line[:, 7].copy(),
-            depth=s.seg[:, 1].astype(np.int32),
-            struck=s.seg[:, 2].astype(bool),
+            depth=(s.seg[:, 1] >> 1).astype(np.int32),
+            struck=(s.seg[:, 1] & 1).astype(bool),
             step=s.pace[mol, 0],
         )
 

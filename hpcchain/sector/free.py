@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.segment import set_start
 from hpcchain.kernel import kernel
 from hpcchain.sector.clockmath import after
 from hpcchain.sector.layout import (
@@ -41,8 +42,7 @@ def fly(par, line, seg, mol, i, m, dt, ticks, rest, serial, depth, struck):
     line[i, 6] = ticks
     line[i, 7] = rest
     seg[i, 0] = serial
-    seg[i, 1] = depth
-    seg[i, 2] = struck
+    set_start(seg, i, depth, struck)
 
 
 @kernel

@@ -11,6 +11,7 @@ took part in it, and so on; contacts of undone events are struck from the log.
 
 import numpy as np
 
+from hpcchain.contact.segment import set_order
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
@@ -97,11 +98,11 @@ def _remember(mol, pace, line, span, seg, what, spare, book, m):
     mol[m, MOL_HIGHER] = SEGMENT_END
     mol[m, MOL_REOPENED] = 0
     mol[m, MOL_CHANGED] = 1
-    _ask_for_row(mol, pace, line, seg, spare[mol[m, MOL_CLASS], 0])
+    _ask_for_row(mol, pace, line, spare[mol[m, MOL_CLASS], 0])
 
 
 @inlined
-def _ask_for_row(mol, pace, line, seg, h):
+def _ask_for_row(mol, pace, line, h):
     """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
     if h < 0:
         return
@@ -112,7 +113,6 @@ def _ask_for_row(mol, pace, line, seg, h):
     first = mol[h, MOL_FIRST]
     for j in range(first, first + mol[h, MOL_BEADS]):
         prefetch(line, j)
-        ask(seg, j)
 
 
 @inlined
@@ -153,9 +153,9 @@ def _copy_segment(mol, pace, line, span, seg, a, b):
             line[j, c] = line[i, c]
         for c in range(4):
             span[j, c] = span[i, c]
-        for c in range(3):
+        for c in range(2):
             seg[j, c] = seg[i, c]
-        seg[j, 5] = order
+        set_order(seg, j, order)
         i += 1
         j += 1
 

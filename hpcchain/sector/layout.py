@@ -9,8 +9,9 @@ array     columns     meaning
 ========  ==========  ======================================================================================
 line      8 float64   start position, start velocity, start ticks, start remainder of the bead's segment
 span      4 float64   bound of acceleration, bound of speed, radius, segment length; beside `line` in memory
-seg       6 int64     segment serial number, depth of its start event, struck in it (0, 1), molecule, place of the
-                      bead's coefficients in `series`, order of the polynomial
+seg       4 int64     segment serial number, depth of its start event and whether that struck the bead, molecule,
+                      place of the bead's coefficients in `series` and order of the polynomial (`contact.segment`);
+                      beside `span` in memory
 when      2 float64   ticks and remainder of the bead's earliest event
 what      5 int64     that event's partner bead or code (below), partner's serial, depth, global id of the bead,
                       whether another event of the bead follows within TIE_TIME (0, 1)
@@ -92,7 +93,7 @@ EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
 EVENT_COLUMNS = 11
 
 FIELDS = {
-    "par": "f8", "line": "f8 8/16", "span": "f8 4/16", "seg": "i8 6", "when": "f8 2", "what": "i8 5",
+    "par": "f8", "line": "f8 8/16", "span": "f8 4/16", "seg": "i8 4/16", "when": "f8 2", "what": "i8 5",
     "centre": "f8 4", "swept": "i4 4", "flight": "f4 8", "row": "i4 4", "neighbour": "i4", "cells": "i8",
     "place": "i4 4", "room": "i4 4", "fill": "i4", "where": "i4", "mark": "i1", "beside": "i1", "found": "i8",
     "mol": f"i8 {MOL_COLUMNS}",

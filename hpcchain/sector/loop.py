@@ -3,6 +3,7 @@
 import numpy as np
 
 from hpcchain.contact.pair import curve
+from hpcchain.contact.segment import set_struck
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.molecule import load, prepare
 from hpcchain.sector.clockmath import earlier
@@ -75,14 +76,14 @@ def _end_segment(s, m, ticks, rest):
     remember(s, m)
     learn_pace(s.pace, m, s.pace[m, 3])
     for i in range(first, first + s.mol[m, MOL_BEADS]):
-        s.seg[i, 2] = 0
+        set_struck(s.seg, i, 0)
     new_segment(s, o, m, ticks, rest, s.book[BOOK_SERIAL], o)
 
 
 @inlined
 def _renew_list(s, i, ticks, rest):
     """Make a bead's list anew where it is now; no segment changes."""
-    complete_one(s, s.seg[i, 3])
+    complete_one(s, s.seg[i, 2])
     dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
     s.count[4] += 1
@@ -129,7 +130,7 @@ def _crowded(s, i, partner, m, other, ticks, rest, base):
 @inlined
 def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
-    mi = s.seg[i, 3]
+    mi = s.seg[i, 2]
     s.group[0] = mi
     dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
     remember(s, mi)
@@ -140,7 +141,7 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
     s.count[13] += 1
     moment = 0.0
     if partner >= 0:
-        mj = s.seg[partner, 3]
+        mj = s.seg[partner, 2]
         s.group[1] = mj
         dt = time_span(ticks, rest, s.line[partner, 6], s.line[partner, 7], s.par[TICK])
         remember(s, mj)
@@ -233,7 +234,7 @@ def _strayed(s, i, dt):
 @inlined
 def _go_back(s, holder, partner, ticks, rest, depth, base):
     """Open the closed segment again with which an event is, and undo what came after it; -1 if it is not to be."""
-    m = s.seg[partner, 3]
+    m = s.seg[partner, 2]
     serial = s.what[holder, 1]
     b = partner - s.mol[m, MOL_FIRST]
     h, newer = closed_with_serial(s.mol, s.seg, m, b, serial)
@@ -327,7 +328,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             prefetch(s.line, partner)
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
             holder, partner = partner, holder
-            m = s.seg[holder, 3]
+            m = s.seg[holder, 2]
         if partner >= 0 and s.seg[partner, 0] != s.what[holder, 1]:
             s.count[3] += 1
             status = _go_back(s, holder, partner, ticks, rest, depth, base) if windowed else -1
@@ -380,7 +381,7 @@ def _carry_on(s, m, holder, ticks, rest):
 @inlined
 def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, passed):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
-    other = s.seg[partner, 3] if partner >= 0 else -1
+    other = s.seg[partner, 2] if partner >= 0 else -1
     logged = s.count[12]
     lower = s.tag[m, 1]
     higher = s.tag[m, 2]

@@ -36,13 +36,14 @@ def aligned_zeros(shape, dtype=np.float64):
 
 
 def records(beads):
-    """Return `line` and `span` of that many beads: columns of one table, for what is read together to lie together."""
+    """Return `line`, `span` and `seg` of that many beads: columns of one table, as what is read together lies together.
+    """
     return columns_of(aligned_zeros((beads, RECORD)))
 
 
 def columns_of(table):
-    """Return the columns of a table of records that are `line` and `span`."""
-    return table[:, :8], table[:, 8:12]
+    """Return the columns of a table of records that are `line`, `span` and `seg`."""
+    return table[:, :8], table[:, 8:12], table.view(np.int64)[:, 12:16]
 
 
 def gathered(arrays):
@@ -60,13 +61,16 @@ def gathered(arrays):
     dict
     """
     moved = {name: arrays.pop(name) for name in [*arrays] if not isinstance(arrays[name], np.ndarray)}
-    line, span = arrays.pop("line"), arrays.pop("span")
+    record = [arrays.pop(name) for name in ("line", "span", "seg")]
     sizes = {name: -(-array.nbytes // LINE) * LINE for name, array in arrays.items()}
-    at = len(line) * LINE
+    beads = len(record[0])
+    at = beads * LINE
     room = stretch(at + sum(sizes.values()))
-    moved["line"], moved["span"] = columns_of(room[:at].view(np.float64).reshape(len(line), RECORD))
-    moved["line"][:], moved["span"][:] = line, span
-    del line, span
+    columns = columns_of(room[:at].view(np.float64).reshape(beads, RECORD))
+    for name, column, former in zip(("line", "span", "seg"), columns, record, strict=True):
+        column[:] = former
+        moved[name] = column
+    del record, former
     for name in [*arrays]:
         array = arrays.pop(name)
         moved[name] = room[at : at + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -22,6 +22,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.segment import set_order, set_start, start_depth, struck
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.clockmath import after
 from hpcchain.sector.history import aim_back, remember
@@ -104,7 +105,7 @@ def _write(s, h, out, at):
     first = s.mol[h, MOL_FIRST]
     out[at] = s.line[first, 6]
     out[at + 1] = s.line[first, 7]
-    out[at + 2] = s.seg[first, 1]
+    out[at + 2] = start_depth(s.seg, first)
     out[at + 3] = s.mol[h, MOL_LOWER]
     out[at + 4] = s.mol[h, MOL_HIGHER]
     out[at + STEP] = s.pace[h, 0]
@@ -122,7 +123,7 @@ def _write(s, h, out, at):
     for i in range(first, first + s.mol[h, MOL_BEADS]):
         for c in range(6):
             out[at + c] = s.line[i, c]
-        out[at + 6] = s.seg[i, 2]
+        out[at + 6] = struck(s.seg, i)
         out[at + 7] = s.span[i, 0]
         out[at + 8] = s.span[i, 1]
         at += PER_BEAD
@@ -259,7 +260,7 @@ def same_segment(s, h, place):
     first = s.mol[h, MOL_FIRST]
     if s.line[first, 6] != s.script[place] or s.line[first, 7] != s.script[place + 1]:
         return False
-    if s.seg[first, 1] != s.script[place + 2] or s.pace[h, 0] != s.script[place + STEP]:
+    if start_depth(s.seg, first) != s.script[place + 2] or s.pace[h, 0] != s.script[place + STEP]:
         return False
     if s.mol[h, MOL_LOWER] != s.script[place + 3] or s.mol[h, MOL_HIGHER] != s.script[place + 4]:
         return False
@@ -273,7 +274,7 @@ def same_segment(s, h, place):
             y = s.script[at + c]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return False
-        if s.seg[i, 2] != s.script[at + 6]:
+        if struck(s.seg, i) != s.script[at + 6]:
             return False
         at += PER_BEAD
     return True
@@ -310,9 +311,8 @@ def follow_script(s, m):
         s.line[i, 6] = s.script[place]
         s.line[i, 7] = s.script[place + 1]
         s.seg[i, 0] = s.book[BOOK_SERIAL]
-        s.seg[i, 1] = np.int64(s.script[place + 2])
-        s.seg[i, 2] = np.int64(s.script[at + 6])
-        s.seg[i, 5] = UNMADE if s.mol[m, MOL_SOLVER] != BALLISTIC else 1
+        set_start(s.seg, i, np.int64(s.script[place + 2]), np.int64(s.script[at + 6]))
+        set_order(s.seg, i, UNMADE if s.mol[m, MOL_SOLVER] != BALLISTIC else 1)
         s.span[i, 0] = s.script[at + 7]
         s.span[i, 1] = s.script[at + 8]
         s.span[i, 3] = s.script[place + LENGTH]

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hpcchain.contact.segment import ORDERS
 from hpcchain.model.system import State
 from hpcchain.propagators.lanes import CURVE
 from hpcchain.propagators.lanes import tiles as tiles_of
@@ -200,7 +201,7 @@ class Patch(Engine):
             own = rows[at : at + n]
             at += n
             s.line[i : i + n, 0:6], s.line[i : i + n, 6:8] = own[:, 0:6], own[:, 9:11]
-            s.seg[i : i + n, 1], s.seg[i : i + n, 2] = own[:, 11], own[:, 12]
+            s.seg[i : i + n, 1] = 2.0 * own[:, 11] + own[:, 12]
             s.mol[m, MOL_IMAGE : MOL_IMAGE + 3] = own[0, 6:9]
             s.pace[m, 0] = own[0, 13]
             s.mol[m, MOL_ID], s.mol[m, MOL_GHOST] = name, GHOST
@@ -284,22 +285,23 @@ class Patch(Engine):
         mol[:, MOL_SERIES] = len(s.series) + np.cumsum(block) - block
         seg = np.zeros((int(beads.sum()), s.seg.shape[1]), dtype=np.int64)
         row = np.repeat(np.arange(len(kinds)), beads)
-        seg[:, 3] = len(s.mol) + row
+        seg[:, 2] = len(s.mol) + row
         inside = np.arange(len(seg)) - np.repeat(np.cumsum(beads) - beads, beads)
-        seg[:, 4] = mol[row, MOL_SERIES] + inside * CURVE
+        seg[:, 3] = ORDERS * (mol[row, MOL_SERIES] + inside * CURVE)
         mol[:, MOL_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
         last = np.cumsum(more) - 1
         mol[(last - more + 1)[more > 0], MOL_PREVIOUS] = s.spare[more > 0, 0]
         s.spare[more > 0, 0] = len(s.mol) + last[more > 0]
         s.spare[:, 1] += more
         s.book[BOOK_LOW] = 0
-        line, span = records(len(s.line) + len(seg))
-        line[: len(s.line)], span[: len(s.line)] = s.line, s.span
+        record = records(len(s.line) + len(seg))
+        for columns, former in zip(record, (s.line, s.span, s.seg), strict=True):
+            columns[: len(former)] = former
         self.sector = s._replace(
             mol=extended(s.mol, len(mol)),
-            seg=extended(s.seg, len(seg)),
-            line=line,
-            span=span,
+            line=record[0],
+            span=record[1],
+            seg=record[2],
             pace=extended(s.pace, len(kinds)),
             series=extended(s.series, int(block.sum())),
         )
@@ -411,14 +413,14 @@ class Patch(Engine):
     def state(self, beads=None):
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""
         s, i = self.sector, self.owned_beads if beads is None else beads
-        m = s.seg[i, 3]
+        m = s.seg[i, 2]
         return State(
             position=s.line[i, 0:3],
             velocity=s.line[i, 3:6],
             image=s.mol[m, MOL_IMAGE : MOL_IMAGE + 3],
             ticks=s.line[i, 6],
             remainder=s.line[i, 7],
-            depth=s.seg[i, 1].astype(np.int32),
-            struck=s.seg[i, 2].astype(bool),
+            depth=(s.seg[i, 1] >> 1).astype(np.int32),
+            struck=(s.seg[i, 1] & 1).astype(bool),
             step=s.pace[m, 0],
         )

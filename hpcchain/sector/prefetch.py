@@ -166,7 +166,6 @@ def _ask_for_state(s, i):
     """Ask for what every bead's new segment reads and writes."""
     ask(s.line, i)
     ask(s.span, i)
-    ask(s.seg, i)
     ask(s.what, i)
     ask(s.centre, i)
 
@@ -198,11 +197,11 @@ def _ask_for_partner(s, m):
             ask(s.seg, then)
             s.ahead[THEN] = then
             return
-    if then < 0 or then >= s.book[BOOK_BEADS] or s.seg[then, 3] == m:
+    if then < 0 or then >= s.book[BOOK_BEADS] or s.seg[then, 2] == m:
         choose_next(s)
     else:
         s.ahead[THEN] = ANOTHER
-        _begin_with(s, s.seg[then, 3])
+        _begin_with(s, s.seg[then, 2])
 
 
 @inlined

@@ -51,7 +51,7 @@ MOST_GRAZES = 64
 def bring(solve, line, seg, series, i, t, o):
     """Bring bead i's molecule to workspace offset o, a time t after its segment's start, if it is to be solved anew."""
     mol, table, graph, work, pace = solve
-    m = seg[i, 3]
+    m = seg[i, 2]
     if mol[m, MOL_SOLVER] >= COLLOCATION:
         load(work, o, mol, m, table, graph, series, line, t, True)
 
@@ -60,7 +60,7 @@ def bring(solve, line, seg, series, i, t, o):
 def bead_exactly(solve, line, seg, series, i, t, o):
     """Return position and velocity of bead i at time t after its segment's start; its molecule was `bring`-ed there."""
     mol, table, graph, work, pace = solve
-    m = seg[i, 3]
+    m = seg[i, 2]
     if mol[m, MOL_SOLVER] < COLLOCATION:
         return curve(line, seg, series, i, t)
     b = i - mol[m, MOL_FIRST]
@@ -78,8 +78,8 @@ def _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
     if j < 0:
         return _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
     oj = oi
-    if seg[i, 3] != seg[j, 3]:
-        oj = solve[0][seg[i, 3], MOL_ROOM]
+    if seg[i, 2] != seg[j, 2]:
+        oj = solve[0][seg[i, 2], MOL_ROOM]
         bring(solve, line, seg, series, j, tj + s, oj)
     xj, yj, zj, uj, vj, wj = bead_exactly(solve, line, seg, series, j, tj + s, oj)
     return _pair_gap((x - xj) + sx, (y - yj) + sy, (z - zj) + sz, u - uj, v - vj, w - wj, d + growth * s, growth)
@@ -202,7 +202,7 @@ def _bisects(solve, m):
 @apart
 def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s):
     """Return the contact near s by Newton steps, else by bisection, and when the gap begins to rise again."""
-    if _bisects(solve, seg[i, 3]) or (j >= 0 and _bisects(solve, seg[j, 3])):
+    if _bisects(solve, seg[i, 2]) or (j >= 0 and _bisects(solve, seg[j, 2])):
         return _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s)
     last = np.inf
     time = s
@@ -224,8 +224,8 @@ def _constants(solve, seg, i, j):
 
     Where both do, it is the kind that comes first in the table that decides, whoever asks.
     """
-    first = _nesting(solve, seg[i, 3])
-    other = _nesting(solve, seg[j, 3]) if j >= 0 else np.int64(-1)
+    first = _nesting(solve, seg[i, 2])
+    other = _nesting(solve, seg[j, 2]) if j >= 0 else np.int64(-1)
     return other if first < 0 or 0 <= other < first else first
 
 
@@ -326,7 +326,7 @@ def _at_stage(solve, line, seg, series, i, t, o, falls, k):
         bring(solve, line, seg, series, i, t, o)
         return bead_exactly(solve, line, seg, series, i, t, o)
     mol, table, graph, work, pace = solve
-    m = seg[i, 3]
+    m = seg[i, 2]
     return stages_state(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], k, i - mol[m, MOL_FIRST])
 
 
@@ -342,11 +342,11 @@ def _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
     at = _constants(solve, seg, i, j)
     points = np.int64(table[at + STAGES])
     node = at + stage_table_size(points)
-    apart = j >= 0 and seg[i, 3] != seg[j, 3]
+    apart = j >= 0 and seg[i, 2] != seg[j, 2]
     oi = np.int64(0)
-    oj = mol[seg[i, 3], MOL_ROOM] if apart else oi
-    falls_i = _falls(solve, seg[i, 3], points)
-    falls_j = j >= 0 and _falls(solve, seg[j, 3], points)
+    oj = mol[seg[i, 2], MOL_ROOM] if apart else oi
+    falls_i = _falls(solve, seg[i, 2], points)
+    falls_j = j >= 0 and _falls(solve, seg[j, 2], points)
     gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
     found = gap <= 0.0
     bring(solve, line, seg, series, i, ti, oi)
@@ -358,9 +358,9 @@ def _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
         if high - low <= table[at + WIDTH]:
             break
         span = high - low
-        if falls_i and not _solved(solve, seg[i, 3], oi, points, span):
+        if falls_i and not _solved(solve, seg[i, 2], oi, points, span):
             return np.inf
-        if apart and falls_j and not _solved(solve, seg[j, 3], oj, points, span):
+        if apart and falls_j and not _solved(solve, seg[j, 2], oj, points, span):
             return np.inf
         start = low
         last = -1
@@ -383,9 +383,9 @@ def _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
         if not found:
             return np.inf
         if last >= 0:
-            _jump(solve, seg[i, 3], oi, falls_i, last)
+            _jump(solve, seg[i, 2], oi, falls_i, last)
             if apart:
-                _jump(solve, seg[j, 3], oj, falls_j, last)
+                _jump(solve, seg[j, 2], oj, falls_j, last)
         if points > FEWEST:
             node += points
             points -= 1
@@ -424,9 +424,9 @@ def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth,
     ti, tj, sx, sy, sz, d, growth, bend, until, just_hit :
         As for `curved_contact`.
     """
-    wrong = solve[4][seg[i, 3], 4]
+    wrong = solve[4][seg[i, 2], 4]
     if j >= 0:
-        wrong += solve[4][seg[j, 3], 4]
+        wrong += solve[4][seg[j, 2], 4]
     s = 0.0
     constants = _constants(solve, seg, i, j)
     nested = constants >= 0

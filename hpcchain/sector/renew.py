@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.segment import series_order, set_order, set_start, start_depth, struck
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, ROW, TILE
 from hpcchain.propagators.molecule import (
@@ -171,8 +172,8 @@ def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
         s.span[i, 1] = speed
         fastest = max(fastest, speed)
         s.seg[i, 0] = serial
-        s.seg[i, 1] = depth
-        s.seg[i, 5] = order
+        set_start(s.seg, i, depth, struck(s.seg, i))
+        set_order(s.seg, i, order)
     s.pace[m, 5] = fastest
     if fastest > s.par[FASTEST]:
         s.par[FASTEST] = fastest
@@ -201,13 +202,13 @@ def complete(s, h):
     first = s.mol[h, MOL_FIRST]
     load_start(s.work, o, s.mol, h, s.table, s.graph, s.line, s.stepper)
     refresh(s.work, o, s.mol, h, s.graph)
-    new_segment(s, o, h, s.line[first, 6], s.line[first, 7], s.seg[first, 0], s.seg[first, 1])
+    new_segment(s, o, h, s.line[first, 6], s.line[first, 7], s.seg[first, 0], start_depth(s.seg, first))
 
 
 @inlined
 def complete_one(s, h):
     """Make the series of the segment in molecule row h if it has none."""
-    if s.seg[s.mol[h, MOL_FIRST], 5] == UNMADE:
+    if series_order(s.seg, s.mol[h, MOL_FIRST]) == UNMADE:
         complete(s, h)
 
 

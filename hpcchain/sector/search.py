@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import NOISE, curved_contact, straight_contact
+from hpcchain.contact.segment import series_order, start_depth, struck
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
@@ -105,7 +106,7 @@ def search_bead(s, i, stepper):
         while r >= 0:
             time, lag = _meeting(s, i, r, newer, limit, stepper)
             if time == LACKING:
-                return s.seg[i, 3] if s.seg[i, 5] == UNMADE else s.seg[r, 3]
+                return s.seg[i, 2] if series_order(s.seg, i) == UNMADE else s.seg[r, 2]
             if time < np.inf:
                 if lag >= 0.0:
                     t, q = after(ticks, rest, time, tick)
@@ -129,14 +130,14 @@ def search_bead(s, i, stepper):
                         serial = s.seg[r, 0]
                         if stepper is None:
                             limit = min(limit, ((t - ticks) * tick + (q - rest)) * SLACK + s.par[TIE_TIME])
-            if not _begun_since(s, i, r) or s.seg[j, 3] == s.seg[i, 3]:
+            if not _begun_since(s, i, r) or s.seg[j, 2] == s.seg[i, 2]:
                 break
-            h = s.mol[s.seg[r, 3], MOL_PREVIOUS]
+            h = s.mol[s.seg[r, 2], MOL_PREVIOUS]
             newer = r
-            r = s.mol[h, MOL_FIRST] + j - s.mol[s.seg[j, 3], MOL_FIRST] if h >= 0 else np.int64(-1)
+            r = s.mol[h, MOL_FIRST] + j - s.mol[s.seg[j, 2], MOL_FIRST] if h >= 0 else np.int64(-1)
     if s.par[WALLS] != 0.0:
-        if s.seg[i, 5] == UNMADE:
-            return s.seg[i, 3]
+        if series_order(s.seg, i) == UNMADE:
+            return s.seg[i, 2]
         best_ticks, best_rest, best_depth, best, serial, tied = _with_walls(
             s, i, limit, stepper, best_ticks, best_rest, best_depth, best, serial, tied
         )
@@ -175,7 +176,7 @@ def _with_walls(s, i, limit, stepper, best_ticks, best_rest, best_depth, best, s
                 tied = 1
             elif apart < 0.0:
                 tied = 0
-            depth = s.seg[i, 1] + 1 if t == ticks and q == rest else 0
+            depth = start_depth(s.seg, i) + 1 if t == ticks and q == rest else 0
             code = -1 - axis - 3 * side
             sooner = t < best_ticks or (t == best_ticks and q < best_rest)
             if t == best_ticks and q == best_rest:
@@ -251,7 +252,7 @@ def _meeting(s, i, r, newer, limit, stepper):
     growing = s.par[GROWTH_RATE]
     near = sigma * s.par[GROWTH] + 0.5 * (s.span[i, 0] * off_i * off_i + s.span[r, 0] * off_j * off_j)
     if stepper is not None:
-        near += s.pace[s.seg[i, 3], 4] + s.pace[s.seg[r, 3], 4]
+        near += s.pace[s.seg[i, 2], 4] + s.pace[s.seg[r, 2], 4]
     if growing != 0.0:
         near += sigma * growing * (_age(s.par, s.line[i, 6], s.line[i, 7]) + off_i)
     least = rx * rx + ry * ry + rz * rz
@@ -265,7 +266,7 @@ def _meeting(s, i, r, newer, limit, stepper):
         return np.inf, lag
     if s.par[SMALL_BOX] != 0.0 and sx == 0.0 and sy == 0.0 and sz == 0.0 and joined(s, i, r):
         return np.inf, lag
-    same = lag == 0.0 and s.seg[i, 1] == s.seg[r, 1] and s.seg[i, 2] == 1 and s.seg[r, 2] == 1
+    same = lag == 0.0 and s.seg[i, 1] == s.seg[r, 1] and struck(s.seg, i) == 1
     if same and rv < -NOISE * sigma * (s.span[i, 1] + s.span[r, 1]):
         same = False
     d = sigma * s.par[GROWTH]
@@ -278,7 +279,7 @@ def _meeting(s, i, r, newer, limit, stepper):
     if bend == 0.0:
         time = straight_contact(rx, ry, rz, ux, uy, uz, d, growth, same)
         return (time if time <= horizon else np.inf), lag
-    if s.seg[i, 5] == UNMADE or s.seg[r, 5] == UNMADE:
+    if series_order(s.seg, i) == UNMADE or series_order(s.seg, r) == UNMADE:
         return LACKING, lag
     s.count[5] += 1
     if stepper is not None:
@@ -303,7 +304,7 @@ def joined(s, i, j):
 
     Bonds of linear chains are known without a look at the table of bonds, which seldom is in the cache.
     """
-    m = s.seg[i, 3]
+    m = s.seg[i, 2]
     b = j - s.mol[m, MOL_FIRST]
     if b < 0 or b >= s.mol[m, MOL_BEADS]:
         return False

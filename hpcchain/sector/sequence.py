@@ -4,6 +4,7 @@ An event's depth is one more than that of the events that its segments began wit
 the key of the event that it began with.
 """
 
+from hpcchain.contact.segment import start_depth
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.layout import (
@@ -23,9 +24,9 @@ def begins_later(s, r, ticks, rest, depth, lower, higher):
     """Whether the segment in bead row r begins with an event after that of this key."""
     if s.line[r, 6] != ticks or s.line[r, 7] != rest:
         return earlier(ticks, rest, s.line[r, 6], s.line[r, 7])
-    if s.seg[r, 1] != depth:
-        return s.seg[r, 1] > depth
-    h = s.seg[r, 3]
+    if start_depth(s.seg, r) != depth:
+        return start_depth(s.seg, r) > depth
+    h = s.seg[r, 2]
     if s.mol[h, MOL_LOWER] != lower:
         return s.mol[h, MOL_LOWER] > lower
     return s.mol[h, MOL_HIGHER] > higher
@@ -34,8 +35,9 @@ def begins_later(s, r, ticks, rest, depth, lower, higher):
 @kernel
 def begins_after(s, r, i):
     """Whether the segment in row r begins after that in row i."""
-    m = s.seg[i, 3]
-    return begins_later(s, r, s.line[i, 6], s.line[i, 7], s.seg[i, 1], s.mol[m, MOL_LOWER], s.mol[m, MOL_HIGHER])
+    m = s.seg[i, 2]
+    depth = start_depth(s.seg, i)
+    return begins_later(s, r, s.line[i, 6], s.line[i, 7], depth, s.mol[m, MOL_LOWER], s.mol[m, MOL_HIGHER])
 
 
 @kernel
@@ -60,19 +62,19 @@ def stands(s, i, r, newer, ticks, rest, depth, a, b):
     if precedes(s, newer, ticks, rest, depth, a, b):
         return True
     apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
-    contact = s.mol[s.seg[newer, 3], MOL_HIGHER] != SEGMENT_END
-    return contact and apart < s.par[TIE_TIME] and s.mol[s.seg[r, 3], MOL_REOPENED] < MOST_REOPENED
+    contact = s.mol[s.seg[newer, 2], MOL_HIGHER] != SEGMENT_END
+    return contact and apart < s.par[TIE_TIME] and s.mol[s.seg[r, 2], MOL_REOPENED] < MOST_REOPENED
 
 
 @kernel
 def precedes(s, newer, ticks, rest, depth, a, b):
     """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `stands`."""
-    h = s.seg[newer, 3]
+    h = s.seg[newer, 2]
     apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
     if apart != 0.0:
         return apart < 0.0
-    if depth != s.seg[newer, 1]:
-        return depth < s.seg[newer, 1]
+    if depth != start_depth(s.seg, newer):
+        return depth < start_depth(s.seg, newer)
     lower = min(a, b)
     return lower < s.mol[h, MOL_LOWER] or (lower == s.mol[h, MOL_LOWER] and max(a, b) <= s.mol[h, MOL_HIGHER])
 
@@ -91,9 +93,9 @@ def depth_of(line, seg, i, j, t, r):
     """Depth of an event: one more than that of a parent segment that starts at the same time."""
     depth = 0
     if line[i, 6] == t and line[i, 7] == r:
-        depth = seg[i, 1] + 1
+        depth = start_depth(seg, i) + 1
     if line[j, 6] == t and line[j, 7] == r:
-        depth = max(depth, seg[j, 1] + 1)
+        depth = max(depth, start_depth(seg, j) + 1)
     return depth
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from hpcchain.contact.discrete import takes_law
 from hpcchain.contact.impulse import approach, lane, separation
 from hpcchain.contact.pair import NOISE, curve
+from hpcchain.contact.segment import struck
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.propagators.lanes import COEF, INVM, ROW, TILE
 from hpcchain.propagators.molecule import iterations, load, note_iterations, project
@@ -59,7 +60,7 @@ def _struck(seg, first, n):
     """Whether a contact began the segment of these beads: then the energy of its step is what that contact's law kept.
     """
     for i in range(first, first + n):
-        if seg[i, 2] != 0:
+        if struck(seg, i) != 0:
             return True
     return False
 
@@ -115,7 +116,7 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
             for e in range(within_reach(s, i, 0.0) if close else all_listed(s, i)):
                 j = s.found[e]
                 sigma = s.span[i, 2] + s.span[j, 2]
-                mj = s.seg[j, 3]
+                mj = s.seg[j, 2]
                 inner = mj == group[0] or (core > 1 and mj == group[1])
                 if inner and s.what[j, 3] < s.what[i, 3]:
                     continue
@@ -156,7 +157,7 @@ def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher
             i = start + b
             for e in range(within_reach(s, i, back) if close else all_listed(s, i)):
                 j = s.found[e]
-                m = s.seg[j, 3]
+                m = s.seg[j, 2]
                 h = m
                 while h >= 0 and begins_later(s, s.mol[h, MOL_FIRST], ticks, rest, depth, lower, higher):
                     h = s.mol[h, MOL_PREVIOUS]
@@ -181,7 +182,7 @@ def _near(s, work, p, j, distance, ticks, rest):
     z = s.line[j, 2] + s.line[j, 5] * dt
     if not _within(s.par, work, p, far + bend, x, y, z):
         return False
-    complete_one(s, s.seg[j, 3])
+    complete_one(s, s.seg[j, 2])
     x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
     return _within(s.par, work, p, far, x, y, z)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpcchain.contact.segment import struck
 from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import kernel
 from hpcchain.sector.layout import GROWTH, GROWTH_RATE, LOWER_WALL, TICK, UPPER_WALL
@@ -24,10 +25,10 @@ def wall_time(s, i, axis, side, limit, stepper):
     radius = s.span[i, 2] * s.par[GROWTH] + growth * (s.line[i, 6] * s.par[TICK] + s.line[i, 7])
     gap = sign * (s.line[i, axis] - wall) - radius
     if stepper is not None:
-        gap -= s.pace[s.seg[i, 3], 4]
+        gap -= s.pace[s.seg[i, 2], 4]
     if gap > (s.span[i, 1] + growth) * limit * SLACK:
         return np.inf
-    just_hit = s.seg[i, 2] == 1
+    just_hit = struck(s.seg, i) == 1
     if stepper is not None:
         return exact_contact(
             (s.mol, s.table, s.graph, s.work, s.pace), s.line, s.seg, s.series, i, -1 - axis - 3 * side, 0.0, 0.0,

@@ -4,6 +4,7 @@ import numpy as np
 
 from hpcchain.contact import impulse as impulse_kernels
 from hpcchain.contact.pair import curved_contact
+from hpcchain.contact.segment import ORDERS, series_order, series_place
 from hpcchain.contact.wall import wall_contact
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import chain as chain_kernels
@@ -213,13 +214,13 @@ class Paths:
         count = len(coefficients)
         self.coefficients = [np.asarray(c, float) for c in coefficients]
         self.line = np.zeros((count, 8))
-        self.seg = np.zeros((count, 6), dtype=np.int64)
+        self.seg = np.zeros((count, 4), dtype=np.int64)
         self.series = np.full(count * CURVE + MARGIN, np.nan)
         for i, c in enumerate(self.coefficients):
-            self.seg[i, 4:6] = i * CURVE + MARGIN, len(c) - 1
+            self.seg[i, 3] = ORDERS * (i * CURVE + MARGIN) + len(c)
             self.line[i, 0:3], self.line[i, 3:6] = c[0], c[1]
             for k, row in enumerate(c):
-                at = self.seg[i, 4] + 3 * k
+                at = i * CURVE + MARGIN + 3 * k
                 self.series[at : at + 3] = row
 
     def bend(self, i, t):
@@ -303,7 +304,7 @@ def bead_curves(s):
     """Return the coefficients of every bead's present segment, its start time and its length."""
     paths = []
     for i in range(len(s.line)):
-        order, place = s.seg[i, 5], s.seg[i, 4]
+        order, place = series_order(s.seg, i), series_place(s.seg, i)
         if order > 1:
             paths.append(np.array([s.series[place + 3 * k : place + 3 * k + 3] for k in range(order + 1)]))
         else:

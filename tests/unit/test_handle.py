@@ -70,9 +70,10 @@ def test_an_array_of_another_kind_is_refused(field, array):
         taken(pair()._replace(**{field: array}))
 
 
-def test_line_and_span_of_a_bead_share_a_pair_of_cache_lines():
-    line, span = records(3)
-    assert {FIELDS["line"], FIELDS["span"]} == {"f8 8/16", "f8 4/16"}
-    assert line.ctypes.data % 128 == 0 and span.ctypes.data == line.ctypes.data + 64
-    span[2, 3] = 1.0
-    assert line.base is span.base and np.all(line == 0.0)
+def test_line_span_and_seg_of_a_bead_share_a_pair_of_cache_lines():
+    line, span, seg = records(3)
+    assert [FIELDS[name] for name in ("line", "span", "seg")] == ["f8 8/16", "f8 4/16", "i8 4/16"]
+    assert line.ctypes.data % 128 == 0
+    assert [array.ctypes.data - line.ctypes.data for array in (span, seg)] == [64, 96]
+    span[2, 3], seg[2, 3] = 1.0, -1
+    assert np.all(line == 0.0) and np.count_nonzero(span) == np.count_nonzero(seg) == 1

@@ -21,28 +21,31 @@ def test_a_stretch_is_zeros_that_can_be_written(size):
 
 @pytest.mark.parametrize("beads", [3, 5000])
 def test_gathered_arrays_keep_their_contents(beads):
-    """Rows of `line` and `span` stay side by side, in steps of a record; what is no array is handed on."""
+    """Rows of `line`, `span` and `seg` stay side by side, in steps of a record; what is no array is handed on."""
     rng = np.random.default_rng(beads)
-    line, span = records(beads)
+    line, span, seg = records(beads)
     line[:], span[:] = rng.normal(size=line.shape), rng.normal(size=span.shape)
-    arrays = {"line": line, "span": span, "seg": rng.integers(0, 99, (beads, 6)), "mark": np.ones(beads, dtype=np.int8),
-              "none": np.zeros((0, 4)), "series": aligned_zeros(beads), "stepper": None}  # fmt: skip
+    seg[:] = rng.integers(-(2**60), 2**60, seg.shape)
+    arrays = {"line": line, "span": span, "seg": seg, "what": rng.integers(0, 99, (beads, 5)),
+              "mark": np.ones(beads, dtype=np.int8), "none": np.zeros((0, 4)), "series": aligned_zeros(beads),
+              "stepper": None}  # fmt: skip
     expected = {name: None if array is None else array.copy() for name, array in arrays.items()}
-    del line, span
+    del line, span, seg
     moved = gathered(arrays)
     assert not arrays and moved.keys() == expected.keys() and moved["stepper"] is None
     for name in expected.keys() - {"stepper"}:
         assert moved[name].dtype == expected[name].dtype and np.array_equal(moved[name], expected[name]), name
-        assert moved[name].size == 0 or moved[name].ctypes.data % (LINE if name != "span" else 64) == 0
+        assert moved[name].size == 0 or moved[name].ctypes.data % {"span": 64, "seg": 32}.get(name, LINE) == 0
     assert moved["span"].ctypes.data - moved["line"].ctypes.data == 64
-    assert moved["line"].strides == moved["span"].strides == (LINE, 8)
+    assert moved["seg"].ctypes.data - moved["line"].ctypes.data == 96
+    assert moved["line"].strides == moved["span"].strides == moved["seg"].strides == (LINE, 8)
 
 
 def test_arrays_are_let_go_as_they_are_copied():
-    line, span = records(2)
+    line, span, seg = records(2)
     old = np.arange(1000.0)
     gone = weakref.ref(old)
-    arrays = {"line": line, "span": span, "old": old}
+    arrays = {"line": line, "span": span, "seg": seg, "old": old}
     del old
     moved = gathered(arrays)
     gc.collect()
@@ -51,10 +54,10 @@ def test_arrays_are_let_go_as_they_are_copied():
 
 def test_zeros_take_no_memory_before_they_are_written():
     """Of two arrays of 64 MB the one of zeros is there, but none of its pages is."""
-    line, span = records(2)
+    line, span, seg = records(2)
     ones, zeros = np.ones(8 << 20), np.zeros(8 << 20)
     before = resident()
-    moved = gathered({"line": line, "span": span, "zeros": zeros, "ones": ones})
+    moved = gathered({"line": line, "span": span, "seg": seg, "zeros": zeros, "ones": ones})
     assert 60 << 20 < resident() - before < 80 << 20
     assert not moved["zeros"].any() and moved["ones"].all()
     moved["zeros"][:] = 1.0

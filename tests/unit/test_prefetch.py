@@ -67,7 +67,7 @@ def ask_for_beads(s):
 def partner_of(s, m):
     """Return the other molecule of molecule m's next event, None where there is none."""
     partner = s.what[s.tag[m, 3], 0] if s.tag[m, 3] >= 0 else -1
-    other = int(s.seg[partner, 3]) if partner >= 0 else m
+    other = int(s.seg[partner, 2]) if partner >= 0 else m
     return other if other != m else None
 
 

@@ -44,7 +44,7 @@ def test_who_is_left_out_cannot_be_met(boundary, growth):
 def test_single_beads_may_be_anywhere():
     engine = Engine(gas(MIXTURE * 3, 1, 4.3))
     single = engine.sector.span[:, 0] == 0.0
-    dimer = np.isin(engine.sector.mol[engine.sector.seg[:, 3], 1], 2)
+    dimer = np.isin(engine.sector.mol[engine.sector.seg[:, 2], 1], 2)
     assert np.all(engine.sector.swept[single & ~dimer, 3] == UNBOUNDED) and np.any(single)
     assert np.all(engine.sector.swept[dimer, 3] < UNBOUNDED)
 
@@ -65,7 +65,7 @@ def test_single_beads_left_out_fly_past(seed):
     system = gas(["monomer"] * 90 + ["chain3"] * 9, seed, 1.9, boundary=(PERIODIC,) * 3, diameter=1.0)
     engine = Engine(system, shell=0.6)
     s, size = engine.sector, system.box.size
-    single = s.mol[s.seg[:, 3], 1] == 1
+    single = s.mol[s.seg[:, 2], 1] == 1
     left_out = kept = 0
     for time in (0.5, 1.0, 4.0):
         engine.advance(time)
