@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from identity import parallel, require_same, serial
 from unit.gases import MIXTURE, gas
 
+from hpcchain.parallel import groups
 from hpcchain.parallel.threads import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.layout import IN_UNTIL, MOL_BEADS, MOL_FIRST
@@ -56,3 +58,43 @@ def test_nobody_is_farther_from_home_than_is_known(seed):
     assert np.all(away <= room + 1e-9), "a window was ended in which somebody got out"
     assert rehomings > 2 and np.max(away / room) > 0.25, "nobody gets far"
     assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
+
+
+def in_a_long_box(seed):
+    """Return a mixture in a box many molecules long, through which one of them flies fast."""
+    system = gas([MIXTURE[k % 8] for k in range(81)], seed=seed, pitch=3.2, cells=(27, 2, 2))
+    system.state.velocity[system.topology.first_bead[1], 0] = 12.0
+    return system
+
+
+def rooms_and_ghosts(system, ranks):
+    """Return per rank the rooms of owned molecules [contact distances], and the ghosts, at the start."""
+
+    def body(exchange):
+        chosen = WindowedEngine(system, exchange, window=WINDOW).groups
+        patch = chosen.patch
+        return chosen.room[patch.owned] / chosen.contact, set(patch.order[patch.ghost_rows].tolist())
+
+    rooms, ghosts = zip(*on_ranks(ranks, body), strict=True)
+    return np.concatenate(rooms), ghosts
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wider_rooms_make_no_ghosts_necessary(seed, monkeypatch):
+    """They are given far from the neighbours' molecules alone."""
+    system = in_a_long_box(seed)
+    rooms, ghosts = rooms_and_ghosts(system, 3)
+    monkeypatch.setattr(groups, "WIDER", ())
+    narrow, needed = rooms_and_ghosts(system, 3)
+    assert ghosts == needed and all(needed)
+    assert np.all(rooms >= narrow) and 0.1 < np.mean(rooms > narrow) < 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wide_rooms_leave_no_trace(seed):
+    """Also where a fast molecule comes to those that have them."""
+    system = in_a_long_box(seed)
+    one = serial(system, 4.0)
+    assert len(one.events) > 100
+    for ranks in (2, 3):
+        require_same(one, parallel(system, 4.0, ranks), f"{ranks} ranks")
