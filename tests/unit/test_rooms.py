@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from identity import parallel, require_same, serial
+from shapes import bead, boxed
 from unit.gases import MIXTURE, gas
 
 from hpcchain.parallel import groups
@@ -60,6 +61,25 @@ def test_nobody_is_farther_from_home_than_is_known(seed):
     assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
 
 
+def test_ways_before_a_contact_count():
+    """A heavy bead that a light one hardly slows down goes on: what it has gone before they meet is part of its way."""
+    system = boxed([bead((2.0, 4.0, 4.0), (0.1, 0.0, 0.0), 1e6), bead((3.15, 4.0, 4.0), (0.0, 0.0, 0.0))], (8.0,) * 3)
+
+    def body(exchange):
+        engine = WindowedEngine(system, exchange, window=1.0)
+        rows = []
+        for time in (1.0, 2.0):
+            engine.advance(time)
+            chosen = engine.groups
+            chosen.patch.sector.inside[:, IN_UNTIL] = -np.inf
+            excess = chosen.excess(engine.now, engine.now)
+            rows.append(np.max(distances(chosen, engine.now) - (chosen.room + excess)[chosen.patch.owned]))
+        return rows, engine.counters["contacts"], engine.groups.regroupings
+
+    [(rows, contacts, regroupings)] = on_ranks(1, body)
+    assert contacts == 1 and regroupings == 0 and max(rows) < 1e-9
+
+
 def in_a_long_box(seed):
     """Return a mixture in a box many molecules long, through which one of them flies fast."""
     system = gas([MIXTURE[k % 8] for k in range(81)], seed=seed, pitch=3.2, cells=(27, 2, 2))
@@ -88,6 +108,27 @@ def test_wider_rooms_make_no_ghosts_necessary(seed, monkeypatch):
     narrow, needed = rooms_and_ghosts(system, 3)
     assert ghosts == needed and all(needed)
     assert np.all(rooms >= narrow) and 0.1 < np.mean(rooms > narrow) < 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_that_rooms_reach_is_marked_and_told(seed):
+    """At the start and after every window: else neighbours would not know for whom they have to send ghosts."""
+
+    def body(exchange):
+        engine = WindowedEngine(in_a_long_box(seed), exchange, window=WINDOW)
+        fresh, told = [], []
+        for k in range(20):
+            chosen = engine.groups
+            fresh.append(len(chosen._mark(chosen._balls(chosen.patch.owned))))
+            mine = {rank: chosen.cells.shared(chosen.extent, extent, chosen.bits)
+                    for rank, extent in chosen.neighbours.items()}  # fmt: skip
+            known = [exchange.allgather(chosen.theirs), exchange.allgather(mine)]
+            told += [np.array_equal(known[0][rank][exchange.rank], mine[rank]) for rank in mine]
+            engine.advance((k + 1) * WINDOW)
+        return fresh, told, engine.groups.rehomings
+
+    for fresh, told, rehomings in on_ranks(3, body):
+        assert fresh == [0] * 20 and told and all(told) and rehomings
 
 
 @pytest.mark.parametrize("seed", range(3))
