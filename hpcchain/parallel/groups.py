@@ -22,7 +22,7 @@ from hpcchain.sector.interest import FINEST, Cells, Extent, mark, may_reach, put
 from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, MOL_BEADS, MOL_FIRST, OWNED, SUMMED, VACANT, C
 from hpcchain.sector.patch import Patch
 
-ROOM = 0.35  # least room, in contact distances
+ROOM = 0.25  # least room, in contact distances
 WIDER = 0.9, 0.5  # rooms, in contact distances, that molecules get where no neighbour's come near
 FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
 WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
@@ -31,7 +31,7 @@ CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 MOST_FRESH = 1 << 16
 SPAN = 3  # cells that most beads' balls reach from their own: for a first look at who may come to fresh ones
-MARGIN = 6  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
+MARGIN = 5  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
 MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 NOBODY = np.zeros(0, dtype=np.int64)
 
