@@ -86,22 +86,23 @@ def test_what_beads_reach(seed):
     assert hit.tolist() == expected
 
 
+@pytest.mark.parametrize("span", [2, 3])
 @pytest.mark.parametrize("seed", range(30))
-def test_a_first_look_misses_nobody(seed):
+def test_a_first_look_misses_nobody(seed, span):
     """Who reaches one of a few cells is among those that the first look leaves, and these are not everyone."""
     rng = np.random.default_rng(seed)
     cells = Cells(BOX, rng.choice([0.7, 0.2]))
     frame = some_extent(rng, cells)
     places = rng.choice(frame.size, min(3, frame.size), replace=False)
     bits, wide = frame.nothing(), frame.nothing()
-    put(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, 2)
+    put(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, span)
     assert set(np.flatnonzero(frame.flags(bits)).tolist()) == set(places.tolist())
     left = 0
     for _ in range(20):
         balls, _ = some_balls(rng)
         hit, near = np.zeros(len(balls[2]), dtype=np.uint8), np.zeros(len(balls[2]), dtype=np.uint8)
         reaches(bits, frame.low, frame.length, *cells.place, *balls, hit)
-        may_reach(wide, frame.low, frame.length, *cells.place, *balls, 2, near)
+        may_reach(wide, frame.low, frame.length, *cells.place, *balls, span, near)
         assert np.all(near >= hit)
         left += np.count_nonzero(near == 0)
     assert left or cells.counts[0] > 20 or frame.size < 3
