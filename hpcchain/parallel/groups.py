@@ -173,16 +173,20 @@ class Groups:
             return False
         self.rehomings += 1
         self.window = window
-        rows = np.flatnonzero(self.excess(now, until) > 0.0)
-        beads = self.patch.beads_of(rows)
+        leaving = np.flatnonzero(self.excess(now, until) > 0.0)
+        own = self.patch.sorts[leaving] == OWNED
+        rows, ghosts = leaving[own], leaving[~own]
         self.patch.locate(rows, now, self.home)
-        self.room[rows] = self._rooms(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
+        self._give_rooms(rows)
         self.room[rows] = self._widened(self._balls(rows))
         fresh = self._mark(self._balls(rows))
         cells = NOBODY if fresh is None else fresh
         news = self.comm.trade({rank: self._told(rank, cells) for rank in self.neighbours}, sorted(self.neighbours))
         wanted = {rank: self._newly_wanted(rank, rows, news[rank].astype(np.int64)) for rank in self.neighbours}
-        failed = not self._lend(wanted, now) or fresh is None
+        admitted = self._lend(wanted, now)
+        failed = fresh is None or admitted is None
+        if not failed:
+            failed = not self._wake(np.concatenate([ghosts, admitted]), cells, now)
         crowd = self.patch.ghosts > CROWD * self.ghosts_at_first + 64
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
@@ -195,19 +199,66 @@ class Groups:
         common, theirs = self.neighbours[rank], self.theirs[rank]
         wanted = [moved[self._reaching(common, theirs, self._balls(moved))]]
         if len(places):
-            cells, _, _, periodic = self.cells.place
-            fresh, wide = common.nothing(), common.nothing()
-            put(fresh, wide, common.low, common.length, cells, periodic, places, SPAN)
+            fresh, coming = self._coming_to(common, places, self._balls(self.patch.owned))
             theirs |= fresh
-            owned = self.patch.owned
-            near = np.zeros(len(owned), dtype=np.uint8)
-            may_reach(wide, common.low, common.length, *self.cells.place, *self._balls(owned), SPAN, near)
-            near = owned[near != 0]
-            wanted.append(near[self._reaching(common, fresh, self._balls(near))])
+            wanted.append(self.patch.owned[coming])
         return np.setdiff1d(np.concatenate(wanted), self.holders.get(rank, NOBODY))
 
+    def _coming_to(self, extent, places, balls):
+        """Return the bits of cells, given by their places in an extent, and which molecules may come to them."""
+        cells, _, _, periodic = self.cells.place
+        fresh, wide = extent.nothing(), extent.nothing()
+        put(fresh, wide, extent.low, extent.length, cells, periodic, places, SPAN)
+        near = np.zeros(len(balls[2]), dtype=np.uint8)
+        may_reach(wide, extent.low, extent.length, *self.cells.place, *balls, SPAN, near)
+        near = np.flatnonzero(near)
+        position, radius, *others = balls
+        return fresh, near[self._reaching(extent, fresh, (position, radius, *(of[near] for of in others)))]
+
+    def _wake(self, ghosts, fresh, now):
+        """Give ghosts new rooms, and wake idle beads that may touch owned ones from now on.
+
+        Parameters
+        ----------
+        ghosts : (k,) int64 array
+            Rows.
+        fresh : (n,) int64 array
+            Cells that owned molecules may come to since now.
+        now : (float, float)
+
+        Returns
+        -------
+        bool
+            False if there was no room on the neighbour lists.
+        """
+        patch = self.patch
+        patch.settle_down(ghosts, now, self.home)
+        self._give_rooms(ghosts)
+        idle = patch.idle
+        of = patch.sector.seg[idle, 2]
+        moved = np.zeros(len(patch.order), dtype=bool)
+        moved[ghosts] = True
+        moved = moved[of]
+        near = idle[moved]
+        near = near[self._reaching(self.extent, self.bits, self._singly(near))]
+        rest = idle[~moved]
+        coming = self._coming_to(self.extent, self.cells.within(self.extent, fresh), self._singly(rest))[1]
+        return patch.wake(np.concatenate([near, rest[coming]]), now)
+
+    def _singly(self, beads):
+        """Return what `_balls` does of beads each of which is looked at on its own."""
+        return self.home, self.radius, beads, np.ones_like(beads), self.room[self.patch.sector.seg[beads, 2]]
+
+    def _give_rooms(self, rows):
+        """Choose the rooms of molecules for how fast they are."""
+        beads = self.patch.beads_of(rows)
+        self.room[rows] = self._rooms(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
+
     def _lend(self, wanted, now):
-        """Send rows of molecules, by rank, as further ghosts; False if there was no room for one that came here."""
+        """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
+
+        That is None if there was no room for one.
+        """
         patch = self.patch
         out = {}
         for rank, rows in wanted.items():
@@ -216,13 +267,15 @@ class Groups:
             if len(rows):
                 self.holders[rank] = np.concatenate([self.holders.get(rank, NOBODY), rows])
         received = self.comm.trade(out, sorted(wanted))
-        good = True
+        taken, good = [NOBODY], True
         for rank in sorted(received):
             rows = received[rank].reshape(-1, WIDTH)
             if len(rows):
                 self.sources = sorted({*self.sources, rank})
-                good = good and patch.admit(self._store(received[rank]).names, rows[:, 1:-3], now)
-        return good
+                names = self._store(received[rank]).names
+                taken.append(np.array(patch.admit(names, rows[:, 1:-3], now), dtype=np.int64))
+                good = good and len(taken[-1]) == len(names)
+        return np.concatenate(taken) if good else None
 
     def _balance(self, own, points, cost):
         """Move sectors a little so that all ranks' molecules cost the same; what one costs goes by its beads.
@@ -276,7 +329,6 @@ class Groups:
         self.everything = everything
         velocity = own.state.velocity
         self.typical = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1)))) if len(velocity) else 0.0
-        self.wide = {m: self.wide[m] for m in np.intersect1d(own.names, list(self.wide)).astype(np.int64).tolist()}
         room = self._rooms(own.names, velocity)
         size = self.composition.size_of(own.names)
         like = self.composition.example_of(self.composition.beads_of(own.names))
@@ -327,21 +379,36 @@ class Groups:
         sorts = np.full(len(held.names), FULL_GHOST if self.everything else GHOST, dtype=np.int8)
         sorts[np.isin(held.names, [m for m, rank in self.demanded if rank == self.comm.rank])] = FULL_GHOST
         sorts[np.searchsorted(held.names, own.names)] = OWNED
-        self._build(held, sorts)
+        self.wide = {m: self.wide[m] for m in np.intersect1d(held.names, list(self.wide)).astype(np.int64).tolist()}
+        rooms = self._rooms(held.names, held.state.velocity)
+        self._build(held, sorts, self._idle(held, sorts, rooms))
         patch = self.patch
         self.holders = {rank: patch.rows_of(names) for rank, names in wanted_by.items()}
         self.sources = sorted(ghosts)
         self.home = np.concatenate([held.here, np.zeros((self.composition.examples.beads, 3))])[patch.at]
         self.room = np.zeros(len(patch.order))
+        self.room[patch.rows_of(held.names)] = rooms
         self.room[patch.rows_of(own.names)] = room
         self.radius = patch.sector.span[: len(patch.ids), 2] * (1.0 + ROUNDING)
         self.ghosts_at_first = patch.ghosts
 
-    def _build(self, held, sorts):
+    def _idle(self, held, sorts, rooms):
+        """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
+        size = self.composition.size_of(held.names)
+        beads = np.flatnonzero(np.repeat(sorts == GHOST, size))
+        radius = self._reach_of(self.composition.example_of(self.composition.beads_of(held.names)))
+        balls = held.here, radius, beads, np.ones_like(beads), np.repeat(rooms, size)[beads]
+        idle = np.zeros(len(radius), dtype=bool)
+        idle[beads] = ~self._reaching(self.extent, self.bits, balls)
+        return idle
+
+    def _build(self, held, sorts, idle=None):
+        idle = np.zeros(len(held.here), dtype=bool) if idle is None else idle
         system = replace(self.system, state=held.state)
         capacity = self._capacities(self.composition.beads_of(held.names))
+        closed = None if self.patch is None else self.patch.closed
         self.patch = Patch(self.blueprint, system, held.names, sorts, self.shell, self.cell, self.growth, capacity,
-                           self.base, self.crowding, None if self.patch is None else self.patch.closed)  # fmt: skip
+                           self.base, idle, self.crowding, closed)  # fmt: skip
         self.past_counts[SUMMED] -= self.patch.sector.count[SUMMED]
 
     def _capacities(self, ids):

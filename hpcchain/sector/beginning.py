@@ -2,23 +2,20 @@
 
 import numpy as np
 
-from hpcchain.contact.pair import curve
 from hpcchain.contact.segment import start_depth
 from hpcchain.kernel import kernel
 from hpcchain.propagators.molecule import load_start, refresh
-from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.layout import (
     BOOK_BEADS,
     BOOK_MOLECULES,
     BOOK_SERIAL,
-    MOL_BEADS,
     MOL_FIRST,
     MOL_GHOST,
     NOW,
     TICK,
     VACANT,
 )
-from hpcchain.sector.lists import build_lists, relist
+from hpcchain.sector.lists import build_lists
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.renew import new_segment, search_molecule, settle
 
@@ -35,31 +32,19 @@ def begin(s, m):
 
 
 @kernel
-def admit(s, m, ticks, rest, base):
-    """List and search a ghost whose start state has been put into a vacant row, between windows; 0 or an error.
+def admit(s, m, base):
+    """Make the segment of a ghost whose start state has been put into a vacant row, its beads idle as yet.
 
     Parameters
     ----------
     s : Sector
     m : int
         Its molecule row.
-    ticks, rest : float
-        The present time.
     base : float
         Ticks that queue keys are relative to.
     """
     begin(s, m)
-    for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
-        dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
-        x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
-        status = relist(s, i, x, y, z, dt)
-        if status:
-            return status
-    s.par[NOW] = ticks
-    s.par[NOW + 1] = rest
-    search_molecule(s, m)
     settle(s, m, base)
-    return 0
 
 
 @kernel

@@ -20,8 +20,8 @@ centre    4 float64   position about which the bead's neighbour list was made, a
 swept     4 int32     where the bead may be during its segment: see `swept`
 flight    8 float32   where a single bead's segment began, its velocity, the time in two parts: see `swept`
 beside    int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
-row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; OWNED, GHOST, FULL_GHOST
-                      or VACANT: a row that a ghost may be put in
+row       4 int32     first entry, length and capacity of the bead's list in `neighbour`; OWNED, GHOST, FULL_GHOST,
+                      VACANT: a row that a ghost may be put in, or IDLE: see `idle`
 place     4 int32     centre as fractions of the box (`lists`), cell; `room`, `fill`, `where`: the cells' entries
 mol       32 int64    per molecule: columns MOL_… below
 pace      8 float64   per molecule: running segment length; ticks and remainder of the segment's end; its length;
@@ -59,12 +59,13 @@ NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
 MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPENED = range(14, 21)
 MOL_GRAPH = 21
 # What belongs to the molecule and not to its segment: size class, global number, length of its script, number up to
-# which others know its segments, whether they changed since, and where a withdrawal sets it back to.
-MOL_CLASS, MOL_ID, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET = range(22, 28)
+# which others know its segments, whether they changed since, where a withdrawal sets it back to, and how many of its
+# beads are idle.
+MOL_CLASS, MOL_ID, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_IDLE = range(22, 29)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER, ROD_STEPPER = range(8)
-OWNED, GHOST, FULL_GHOST, VACANT = range(4)
+OWNED, GHOST, FULL_GHOST, VACANT, IDLE = range(5)
 AT_END, BY_SCRIPT = -1, -2
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
 (BOOK_MOLECULES, BOOK_BEADS, BOOK_WINDOWED, BOOK_SERIAL, BOOK_EVENT, BOOK_LOW, BOOK_TOUCHED, BOOK_SCRIPT, BOOK_APART,

@@ -294,12 +294,12 @@ def build_lists(s):
     s.book[BOOK_APART] = 0
     for i in range(len(s.centre)):
         s.place[i, 3] = -1
-        if s.row[i, 3] == VACANT:
+        if s.row[i, 3] >= VACANT:
             continue
         if place_centre(s, i, s.centre[i, 0], s.centre[i, 1], s.centre[i, 2]):
             return CELL_FULL
     for i in range(len(s.centre)):
-        if s.row[i, 3] == VACANT:
+        if s.row[i, 3] >= VACANT:
             s.row[i, 1] = 0
             continue
         count = near_beads(s, reach_of(s, i), i)

@@ -21,6 +21,7 @@ from hpcchain.sector.layout import (
     BOOK_TOUCHED,
     BOOK_WINDOWED,
     BY_SCRIPT,
+    IDLE,
     INVERSE,
     LATEST,
     MOL_BEADS,
@@ -199,7 +200,7 @@ def refresh_touched(s, base):
         for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
             s.centre[i, 3] = -1.0
             dt = max(time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK]), 0.0)
-            if status == 0 and _strayed(s, i, dt):
+            if status == 0 and s.row[i, 3] != IDLE and _strayed(s, i, dt):
                 complete_one(s, m)
                 x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
                 s.count[4] += 1

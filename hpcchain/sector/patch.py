@@ -16,6 +16,7 @@ from hpcchain.sector import beginning, loop, message, reading
 from hpcchain.sector.build import cell_arrays, list_capacity
 from hpcchain.sector.engine import EVENT_ROW, Engine
 from hpcchain.sector.history import ROOTLESS
+from hpcchain.sector.idle import lay, settle_down, wake
 from hpcchain.sector.layout import (
     BOOK_EVENT,
     BOOK_LOW,
@@ -26,6 +27,7 @@ from hpcchain.sector.layout import (
     EVENT_MEMBERS,
     FULL_GHOST,
     GHOST,
+    IDLE,
     LOG_COLUMNS,
     MOL_BEADS,
     MOL_CLASS,
@@ -110,6 +112,8 @@ class Patch(Engine):
         Ticks that queue keys are relative to.
     crowding : float
         Room in the cells relative to what even density would need.
+    idle : (n,) bool array
+        Which of the state's rows are idle beads (`idle`).
     closed : (sizes,) int64 array, optional
         Rows for closed segments to begin with, by size of molecule (`Blueprint.sizes`), if that is more than usual.
 
@@ -120,7 +124,7 @@ class Patch(Engine):
         begin with.
     """
 
-    def __init__(self, blueprint, system, names, sorts, shell, cell, growth, capacity, base, crowding=1.0,
+    def __init__(self, blueprint, system, names, sorts, shell, cell, growth, capacity, base, idle, crowding=1.0,
                  closed=None):  # fmt: skip
         self.system, self.blueprint = replace(system, state=None), blueprint
         self.shell, self.cell, self.growth, self.base = shell, cell, growth, base
@@ -143,6 +147,7 @@ class Patch(Engine):
         enter(self.row_of, here, np.arange(len(here)))
         self.at = self._rows_of(order, spare, first, size)
         self.capacity = np.concatenate([capacity, list_capacity(composition.examples, shell)])
+        self.idle_first = np.concatenate([idle, np.zeros(composition.examples.beads, dtype=bool)])[self.at]
         self._build(replace(system, state=with_vacant(system.state, composition.examples.beads)))
 
     def _rows_of(self, order, spare, first, size):
@@ -165,6 +170,7 @@ class Patch(Engine):
         s.mol[:, MOL_GHOST] = self.sorts
         s.row[:, 3] = np.repeat(self.sorts, beads)
         s.book[BOOK_WINDOWED] = 1
+        lay(s, np.flatnonzero(self.idle_first))
         self.owned = np.flatnonzero(self.sorts == OWNED)
         self.ghost_rows = np.flatnonzero((self.sorts == GHOST) | (self.sorts == FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.sorts, beads) == OWNED)
@@ -178,7 +184,7 @@ class Patch(Engine):
         self._more_rows(rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules, rows, now):
-        """Take in further ghosts between windows; False if there is no room for them.
+        """Take in further ghosts between windows, all of their beads idle.
 
         Parameters
         ----------
@@ -188,13 +194,18 @@ class Patch(Engine):
             Beads' position, velocity, image counts, ticks, remainder, depth, struck, running segment length.
         now : (float, float)
             Ticks and remainder of the present time.
+
+        Returns
+        -------
+        list of int
+            The molecules' rows; shorter than `molecules` if there is no room for more.
         """
-        s, at = self.sector, 0
+        s, at, taken = self.sector, 0, []
         composition = self.blueprint.composition
         for name in molecules:
             vacant = self.vacant[int(composition.class_of(name))]
             if not vacant:
-                return False
+                break
             m = int(vacant.pop())
             i = s.mol[m, MOL_FIRST]
             n = s.mol[m, MOL_BEADS]
@@ -205,14 +216,27 @@ class Patch(Engine):
             s.mol[m, MOL_IMAGE : MOL_IMAGE + 3] = own[0, 6:9]
             s.pace[m, 0] = own[0, 13]
             s.mol[m, MOL_ID], s.mol[m, MOL_GHOST] = name, GHOST
-            s.row[i : i + n, 3] = GHOST
             self.ids[i : i + n] = s.what[i : i + n, 3] = composition.first_bead_of(name) + np.arange(n)
             self.order[m], self.sorts[m] = name, GHOST
             enter(self.row_of, self.order[m : m + 1], np.array([m]))
-            if beginning.admit(s, m, *now, self.base):
-                return False
+            lay(s, np.arange(i, i + n))
+            beginning.admit(s, m, self.base)
+            taken.append(m)
         self.ghost_rows = np.flatnonzero((self.sorts == GHOST) | (self.sorts == FULL_GHOST))
-        return True
+        return taken
+
+    def settle_down(self, rows, now, home):
+        """Write near where the ghosts in these rows are to their rows of `home`, and give them new rooms there."""
+        settle_down(self.sector, rows, *now, home)
+
+    def wake(self, beads, now):
+        """List and search idle beads from now on; False if there is no room."""
+        return wake(self.sector, beads, *now, self.base) == 0
+
+    @property
+    def idle(self):
+        """(n,) int64 rows of the beads that are idle."""
+        return np.flatnonzero(self.sector.row[:, 3] == IDLE)
 
     def run(self, until):
         """Carry out all events up to and including a time (ticks, remainder).
@@ -394,7 +418,7 @@ class Patch(Engine):
     @property
     def ghosts(self):
         """How many beads here are ghosts'."""
-        return int(np.count_nonzero((self.sector.row[:, 3] == GHOST) | (self.sector.row[:, 3] == FULL_GHOST)))
+        return int(self.sector.mol[self.ghost_rows, MOL_BEADS].sum())
 
     @property
     def owned_ids(self):

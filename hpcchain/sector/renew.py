@@ -31,6 +31,7 @@ from hpcchain.sector.layout import (
     FASTEST,
     FIRST_STEP,
     GHOST,
+    IDLE,
     MOL_BEADS,
     MOL_FIRST,
     MOL_GHOST,
@@ -221,6 +222,8 @@ def renew_lists(s, m):
     first = s.mol[m, MOL_FIRST]
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         s.centre[i, 3] = -1.0
+        if s.row[i, 3] == IDLE:
+            continue
         if s.span[i, 0] != 0.0 and list_expiry(s, i) < SOON * s.span[i, 3]:
             s.count[4] += 1
             status = relist(s, i, s.line[i, 0], s.line[i, 1], s.line[i, 2], 0.0)
@@ -291,6 +294,8 @@ def settle(s, m, base):
 def search_range(s, first, n):
     """Search every bead of a range for its earliest event."""
     for i in range(first, first + n):
+        if s.row[i, 3] == IDLE:
+            continue
         lacking = np.int64(0)
         while lacking >= 0:
             lacking = search_bead(s, i, s.stepper)

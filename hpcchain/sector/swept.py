@@ -22,6 +22,7 @@ from hpcchain.sector.layout import (
     FASTEST,
     GROWTH,
     GROWTH_RATE,
+    IDLE,
     INVERSE,
     INVERSE_PERIOD,
     LATEST,
@@ -66,6 +67,8 @@ def sweep(s, m):
     end = s.line[first, 6] * s.par[TICK] + s.line[first, 7] + s.span[first, 3]
     scale = s.par[GROWTH] + s.par[GROWTH_RATE] * end if s.par[GROWTH_RATE] != 0.0 else s.par[GROWTH]
     for i in range(first, first + s.mol[m, MOL_BEADS]):
+        if s.row[i, 3] == IDLE:
+            continue
         half = 0.5 * s.span[i, 3]
         for c in range(3):
             s.swept[i, c] = np.int64(fraction(s.par, c, s.line[i, c] + s.line[i, 3 + c] * half) * TURN) - HALF_TURN

@@ -22,6 +22,7 @@ from hpcchain.sector.layout import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_GHOST,
+    MOL_IDLE,
     MOL_MATCH,
     MOL_NUMBER,
     MOL_PREVIOUS,
@@ -70,7 +71,7 @@ def undo_window(s):
 
 @kernel
 def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, excess):
-    """Find how far owned molecules' beads may leave their room between two times.
+    """Find how far the beads of molecules that are owned, or have idle ones, may leave their room between two times.
 
     What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
     the beads of the others are looked at one by one.
@@ -91,7 +92,7 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
     for m in range(s.book[BOOK_MOLECULES]):
         excess[m] = -np.inf
         soon = not earlier(until_ticks, until_rest, s.inside[m, IN_UNTIL], s.inside[m, IN_UNTIL + 1])
-        if soon and s.mol[m, MOL_GHOST] == OWNED:
+        if soon and (s.mol[m, MOL_GHOST] == OWNED or s.mol[m, MOL_IDLE] != 0):
             excess[m] = _at_most(s, m, until_ticks, until_rest) - room[m]
             if not excess[m] <= 0.0:
                 excess[m] = _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest) - room[m]
