@@ -183,7 +183,7 @@ class Groups:
         cells = NOBODY if fresh is None else fresh
         news = self.comm.trade({rank: self._told(rank, cells) for rank in self.neighbours}, sorted(self.neighbours))
         wanted = {rank: self._newly_wanted(rank, rows, news[rank].astype(np.int64)) for rank in self.neighbours}
-        admitted = self._lend(wanted, now)
+        admitted = self._lend(wanted)
         failed = fresh is None or admitted is None
         if not failed:
             failed = not self._wake(np.concatenate([ghosts, admitted]), cells, now)
@@ -254,7 +254,7 @@ class Groups:
         beads = self.patch.beads_of(rows)
         self.room[rows] = self._rooms(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
 
-    def _lend(self, wanted, now):
+    def _lend(self, wanted):
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
 
         That is None if there was no room for one.
@@ -273,7 +273,7 @@ class Groups:
             if len(rows):
                 self.sources = sorted({*self.sources, rank})
                 names = self._store(received[rank]).names
-                taken.append(np.array(patch.admit(names, rows[:, 1:-3], now), dtype=np.int64))
+                taken.append(np.array(patch.admit(names, rows[:, 1:-3]), dtype=np.int64))
                 good = good and len(taken[-1]) == len(names)
         return np.concatenate(taken) if good else None
 

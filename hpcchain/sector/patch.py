@@ -183,7 +183,7 @@ class Patch(Engine):
         rows = np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare)) + 2 * MOST_MEMBERS
         self._more_rows(rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
-    def admit(self, molecules, rows, now):
+    def admit(self, molecules, rows):
         """Take in further ghosts between windows, all of their beads idle.
 
         Parameters
@@ -192,8 +192,6 @@ class Patch(Engine):
             Global numbers.
         rows : (N, 8 + 6) float64 array
             Beads' position, velocity, image counts, ticks, remainder, depth, struck, running segment length.
-        now : (float, float)
-            Ticks and remainder of the present time.
 
         Returns
         -------
