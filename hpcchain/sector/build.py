@@ -268,6 +268,9 @@ def folded(cells, box, position):
 def cell_arrays(cells, beads, crowding, entries=1):
     """Return the arrays of cells with room for `crowding` times the expected number of beads in each.
 
+    A cell's room is an odd number of cache lines. Most cells have entries in their first one alone: a power of two
+    apart, these would all have to share a part of the cache.
+
     Parameters
     ----------
     cells : (3,) or (7,) int64 array
@@ -279,7 +282,8 @@ def cell_arrays(cells, beads, crowding, entries=1):
     """
     number = int(np.prod(cells[:3]))
     capacity = int(min(entries * beads, 8 + crowding * 4 * np.ceil(beads / number)))
-    capacity = -(-capacity // 4) * 4  # entries are looked at by fours
+    fours = -(-capacity // 4)  # entries are looked at by fours
+    capacity = 4 * (fours + 1 - fours % 2)
     return {
         "cells": np.array([*cells[:3], capacity, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
         "room": np.zeros((number * capacity, 4), dtype=np.int32),
