@@ -54,6 +54,24 @@ def ask(typing, array, row):
     return types.void(array, types.intp), generate
 
 
+@intrinsic
+def ask_first(typing, array, row):
+    """Ask for the cache line in which a row, or an entry, of an array begins, to wait in the first-level cache."""
+
+    def generate(context, builder, signature, args):
+        return _ask(context, builder, signature.args[0], *args, 1, 3)
+
+    return types.void(array, types.intp), generate
+
+
+@inlined
+def ask_for_listed(s, i):
+    """Ask for what a first look at those on bead i's list reads (`swept`)."""
+    first = np.int64(s.row[i, 0])
+    for e in range(first, first + s.row[i, 1]):
+        ask_first(s.swept, np.int64(s.neighbour[e]))
+
+
 @kernel
 def choose_next(s):
     """Choose whose memory to ask for next: of those that are first in a part of the queue, the earliest not asked for.
@@ -224,4 +242,7 @@ if config.DISABLE_JIT:
         """Do nothing."""
 
     def ask(array, row):
+        """Do nothing."""
+
+    def ask_first(array, row):
         """Do nothing."""

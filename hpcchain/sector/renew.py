@@ -58,7 +58,7 @@ from hpcchain.sector.layout import (
     VACANT,
 )
 from hpcchain.sector.lists import relist
-from hpcchain.sector.prefetch import ask_for_next
+from hpcchain.sector.prefetch import ask_for_listed, ask_for_next
 from hpcchain.sector.queue import queue_update
 from hpcchain.sector.record import ALONE
 from hpcchain.sector.search import list_expiry, search_bead
@@ -296,6 +296,8 @@ def search_range(s, first, n):
     for i in range(first, first + n):
         if s.row[i, 3] == IDLE:
             continue
+        if i + 1 < first + n:
+            ask_for_listed(s, i + 1)
         lacking = np.int64(0)
         while lacking >= 0:
             lacking = search_bead(s, i, s.stepper)
