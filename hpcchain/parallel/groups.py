@@ -16,16 +16,13 @@ from dataclasses import replace
 import numpy as np
 
 from hpcchain.parallel.held import WIDTH, Held, merged, pack, taken, unpack
+from hpcchain.parallel.rooms import Rooms
 from hpcchain.parallel.sectors import reference_points, sectors_for
 from hpcchain.sector.build import list_capacity
 from hpcchain.sector.interest import FINEST, Cells, Extent, mark, may_reach, put, reaches
 from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, MOL_BEADS, MOL_FIRST, OWNED, SUMMED, VACANT, C
 from hpcchain.sector.patch import Patch
 
-ROOM = 0.25  # least room, in contact distances
-WIDER = 0.9, 0.5  # rooms, in contact distances, that molecules get where no neighbour's come near
-FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
-WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
@@ -73,7 +70,6 @@ class Groups:
         self.system = replace(system, topology=self.composition, state=None, held=None)
         self.shell, self.cell, self.growth = shell, cell, growth
         self.base = float(now[0])
-        self.window = window
         self.regroupings = self.rehomings = 0
         self.crowding = 1.0
         self.patch = None
@@ -82,7 +78,7 @@ class Groups:
         self.past_counts = np.zeros(len(COUNTERS), dtype=np.int64)
         self.contact = float(self.composition.examples.diameter.max())
         self.capacity = list_capacity(self.composition.examples, shell)
-        self.wide = {}
+        self.rooms = Rooms(self.composition, self.contact, window)
         own = self._given(system)
         points = self._points(own)
         self.sectors = sectors_for(system.box, sectors, points, self._sizes(own), comm)
@@ -137,7 +133,7 @@ class Groups:
             What this rank's molecules have cost lately, in any unit, for sectors to follow; on all ranks or on none.
         """
         self.regroupings += 1
-        self.window = window
+        self.rooms.window = window
         own = self._own(now)
         self.past_counts = self.counts()
         self.past_withdrawn += self.patch.withdrawn
@@ -172,17 +168,19 @@ class Groups:
         if self.everything:
             return False
         self.rehomings += 1
-        self.window = window
+        self.rooms.window = window
         leaving = np.flatnonzero(self.excess(now, until) > 0.0)
         own = self.patch.sorts[leaving] == OWNED
         rows, ghosts = leaving[own], leaving[~own]
         self.patch.locate(rows, now, self.home)
         self._give_rooms(rows)
-        self.room[rows] = self._widened(self._balls(rows))
+        narrow = self.room[rows]
+        self.room[rows] = self.rooms.widened(self._balls(rows), self._near)
         fresh = self._mark(self._balls(rows))
+        near = rows[self.room[rows] == narrow]  # wider rooms are clear of all that neighbours have told so far
         cells = NOBODY if fresh is None else fresh
         news = self.comm.trade({rank: self._told(rank, cells) for rank in self.neighbours}, sorted(self.neighbours))
-        wanted = {rank: self._newly_wanted(rank, rows, news[rank].astype(np.int64)) for rank in self.neighbours}
+        wanted = {rank: self._newly_wanted(rank, near, news[rank].astype(np.int64)) for rank in self.neighbours}
         admitted = self._lend(wanted)
         failed = fresh is None or admitted is None
         if not failed:
@@ -197,12 +195,16 @@ class Groups:
     def _newly_wanted(self, rank, moved, places):
         """Return rows of molecules that a neighbour needs from now on: of `moved`, or near where it has come to."""
         common, theirs = self.neighbours[rank], self.theirs[rank]
+        lent = np.zeros(len(self.room), dtype=bool)
+        lent[self.holders.get(rank, NOBODY)] = True
+        moved = moved[~lent[moved]]
         wanted = [moved[self._reaching(common, theirs, self._balls(moved))]]
         if len(places):
             fresh, coming = self._coming_to(common, places, self._balls(self.patch.owned))
             theirs |= fresh
             wanted.append(self.patch.owned[coming])
-        return np.setdiff1d(np.concatenate(wanted), self.holders.get(rank, NOBODY))
+        wanted = np.unique(np.concatenate(wanted))
+        return wanted[~lent[wanted]]
 
     def _coming_to(self, extent, places, balls):
         """Return the bits of cells, given by their places in an extent, and which molecules may come to them."""
@@ -252,7 +254,7 @@ class Groups:
     def _give_rooms(self, rows):
         """Choose the rooms of molecules for how fast they are."""
         beads = self.patch.beads_of(rows)
-        self.room[rows] = self._rooms(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
+        self.room[rows] = self.rooms.of(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
 
     def _lend(self, wanted):
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
@@ -321,20 +323,18 @@ class Groups:
     def widen(self, excess):
         """Give molecules that got out of their room more of it from the next choice on."""
         out = np.flatnonzero(excess > 0.0)
-        least = 1.5 * (self.room[out] + excess[out])
-        self.wide.update(zip(self.patch.order[out].tolist(), least.tolist(), strict=True))
+        self.rooms.give_more(self.patch.order[out], 1.5 * (self.room[out] + excess[out]))
 
     def _choose(self, own, everything):
         """Choose ghosts of and for owned molecules, fetch them, and build the patch."""
         self.everything = everything
-        velocity = own.state.velocity
-        self.typical = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1)))) if len(velocity) else 0.0
-        room = self._rooms(own.names, velocity)
+        self.rooms.look_at(own.state.velocity)
+        room = self.rooms.of(own.names, own.state.velocity)
         size = self.composition.size_of(own.names)
         like = self.composition.example_of(self.composition.beads_of(own.names))
         balls = own.here, self._reach_of(like), np.cumsum(size) - size, size, room
         self._look_around(balls)
-        room = self._widened(balls)
+        room = self.rooms.widened(balls, self._near)
         balls = *balls[:-1], room
         self._mark(balls)
         self._tell_cells()
@@ -379,8 +379,8 @@ class Groups:
         sorts = np.full(len(held.names), FULL_GHOST if self.everything else GHOST, dtype=np.int8)
         sorts[np.isin(held.names, [m for m, rank in self.demanded if rank == self.comm.rank])] = FULL_GHOST
         sorts[np.searchsorted(held.names, own.names)] = OWNED
-        self.wide = {m: self.wide[m] for m in np.intersect1d(held.names, list(self.wide)).astype(np.int64).tolist()}
-        rooms = self._rooms(held.names, held.state.velocity)
+        self.rooms.forget_others(held.names)
+        rooms = self.rooms.of(held.names, held.state.velocity)
         self._build(held, sorts, self._idle(held, sorts, rooms))
         patch = self.patch
         self.holders = {rank: patch.rows_of(names) for rank, names in wanted_by.items()}
@@ -422,39 +422,6 @@ class Groups:
             capacity[place[stays]] = np.maximum(capacity[place[stays]], had[stays])
         return capacity
 
-    def _rooms(self, molecules, velocity):
-        """Return the room of molecules whose beads have these velocities: more for fast ones, and for long windows."""
-        fastest = np.zeros(len(molecules))
-        speed = np.sqrt(np.sum(velocity**2, axis=1))
-        np.maximum.at(fastest, np.repeat(np.arange(len(molecules)), self.composition.size_of(molecules)), speed)
-        life = ROOM * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
-        return np.maximum(self._least_rooms(molecules), fastest * max(life, WINDOWS * self.window))
-
-    def _widened(self, balls):
-        """Return the rooms of owned molecules (`_balls`), wider where no neighbour's molecules come near.
-
-        As much is left free besides as those may be widened by: so wider rooms never make ghosts necessary.
-        """
-        position, radius, first, count, room = balls
-        room, left = room.copy(), np.arange(len(room))
-        for wider in WIDER:
-            wide = np.maximum(room[left], wider * self.contact)
-            clear = position, radius, first[left], count[left], 2.0 * wide - room[left]
-            free = np.ones(len(left), dtype=bool)
-            for rank, extent in self.neighbours.items():
-                free &= ~self._reaching(extent, self.theirs[rank], clear)
-            room[left[free]] = wide[free]
-            left = left[~free]
-        return room
-
-    def _least_rooms(self, molecules):
-        least = np.full(len(molecules), ROOM * self.contact)
-        if self.wide:
-            names, rooms = np.array(sorted(self.wide.items())).T
-            at = np.minimum(np.searchsorted(names, molecules), len(names) - 1)
-            least = np.where(names[at] == molecules, rooms[at], least)
-        return least
-
     def _reach_of(self, like):
         """Return the radii of beads that are like these of the examples."""
         return 0.5 * self.composition.examples.diameter[like] * (1.0 + ROUNDING)
@@ -478,6 +445,13 @@ class Groups:
         hit = np.zeros(len(balls[2]), dtype=np.uint8)
         reaches(bits, extent.low, extent.length, *self.cells.place, *balls, hit)
         return hit != 0
+
+    def _near(self, balls):
+        """Return a mask of those of these molecules that may come to where a neighbour's may."""
+        hit = np.zeros(len(balls[2]), dtype=bool)
+        for rank, extent in self.neighbours.items():
+            hit |= self._reaching(extent, self.theirs[rank], balls)
+        return hit
 
     def _wanted(self, rank, names, balls):
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""

@@ -6,7 +6,7 @@ from identity import parallel, require_same, serial
 from shapes import bead, boxed
 from unit.gases import MIXTURE, gas
 
-from hpcchain.parallel import groups
+from hpcchain.parallel import rooms as choice
 from hpcchain.parallel.threads import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.layout import IN_UNTIL, MOL_BEADS, MOL_FIRST
@@ -104,7 +104,7 @@ def test_wider_rooms_make_no_ghosts_necessary(seed, monkeypatch):
     """They are given far from the neighbours' molecules alone."""
     system = in_a_long_box(seed)
     rooms, ghosts = rooms_and_ghosts(system, 3)
-    monkeypatch.setattr(groups, "WIDER", ())
+    monkeypatch.setattr(choice, "WIDER", ())
     narrow, needed = rooms_and_ghosts(system, 3)
     assert ghosts == needed and all(needed)
     assert np.all(rooms >= narrow) and 0.1 < np.mean(rooms > narrow) < 0.9
