@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hpcchain.sector.build import cell_arrays
 from hpcchain.sector.memory import LARGE, LINE, aligned_zeros, gathered, records, stretch
 
 
@@ -68,3 +69,13 @@ def resident():
     """Return the bytes of this process's pages that are in memory."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("beads", [1, 2, 40, 1000, 3000])
+@pytest.mark.parametrize("crowding", [1.0, 2.0, 8.0])
+def test_cells_do_not_all_begin_in_the_same_part_of_the_cache(beads, crowding):
+    """They are an odd number of lines of four entries apart, and have the room asked for."""
+    arrays = cell_arrays(np.array([5, 6, 7]), beads, crowding)
+    capacity = arrays["cells"][3]
+    assert capacity % 8 == 4 and arrays["room"].shape == (210 * capacity, 4)
+    assert capacity >= min(beads, 8 + 4 * crowding * beads / 210)
