@@ -144,26 +144,19 @@ class WindowedEngine:
         """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
 
         1. Run to the end, as far as this rank can tell.
-        2. Send the histories of owned molecules to who holds them as ghosts; set the ghosts here right.
-        3. All agree whether any ghost anywhere is still wrong; if so, again.
+        2. Send the histories of owned molecules to who holds them as ghosts.
+        3. Set the ghosts here right, and run again, if anything came.
+        4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
         """
         wanted = set()
+        broken = self._attempt("computing", self.patch.run, end)
         for number in range(MOST_PASSES):
             self.statistics["passes"] += 1
-            broken, wrong = 0, 1
-            try:
-                with self._spent("computing"):
-                    self.patch.run(end)
-            except WindowBroken as reason:
-                broken = 1 + reason.status
             received = self._exchange()
-            try:
-                with self._spent("setting_right"):
-                    for source in sorted(received):
-                        wanted.update(self.patch.take(received[source]).tolist())
-                    wrong = self.patch.set_right()
-            except WindowBroken as reason:
-                broken = 1 + reason.status
+            if received:
+                broken = self._attempt("setting_right", self._take, received, wanted) or broken
+                broken = broken or self._attempt("computing", self.patch.run, end)
+            wrong = 1 if broken else self.patch.unsettled(self.groups.holders.values())
             flags = self._flags(end, wrong, broken, wanted, pause)
             with self._spent("waiting"):
                 flags = self.comm.maximum(flags)
@@ -177,6 +170,21 @@ class WindowedEngine:
             self.groups.demand(sorted(wanted))
         self._take_back(flags, end)
         return None
+
+    def _attempt(self, phase, action, *args):
+        """Do a part of a pass; return 0, or what breaks the window (BROKEN)."""
+        try:
+            with self._spent(phase):
+                action(*args)
+        except WindowBroken as reason:
+            return 1 + reason.status
+        return 0
+
+    def _take(self, received, wanted):
+        """Set ghosts right by messages, source rank -> message; add to `wanted` which molecules are needed for it."""
+        for source in sorted(received):
+            wanted.update(self.patch.take(received[source]).tolist())
+        self.patch.set_right()
 
     def _flags(self, end, wrong, broken, wanted, pause):
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""

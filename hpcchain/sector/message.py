@@ -138,6 +138,15 @@ def sent(s, rows):
 
 
 @kernel
+def unsent(s, rows):
+    """Return how many of these molecules have changed since their holders were sent their segments."""
+    count = 0
+    for k in range(len(rows)):
+        count += s.mol[rows[k], MOL_CHANGED] != 0
+    return count
+
+
+@kernel
 def longest_script(s, message, row_of):
     """Return the most segments that a molecule of the message has, and the floats of them all."""
     most = 0

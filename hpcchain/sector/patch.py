@@ -355,7 +355,7 @@ class Patch(Engine):
         return wanted[: message.take(s, received, self.row_of, wanted, self.base)]
 
     def set_right(self):
-        """Withdraw what the messages taken have shown to be wrong; return how many ghosts still are.
+        """Withdraw what the messages taken have shown to be wrong.
 
         Raises
         ------
@@ -367,7 +367,18 @@ class Patch(Engine):
             raise WindowBroken(loop.NOT_A_NUMBER) from reason
         if full:
             raise WindowBroken(loop.LIST_FULL)
-        return int(message.unlike(self.sector, self.ghost_rows))
+
+    def unsettled(self, held):
+        """Return how many ghosts are not what their owners have said, and molecules of which others do not know all.
+
+        Parameters
+        ----------
+        held : iterable of (k,) int64 arrays
+            Rows of owned molecules that others hold.
+        """
+        return int(message.unlike(self.sector, self.ghost_rows)) + sum(
+            int(message.unsent(self.sector, rows)) for rows in held
+        )
 
     def finish(self):
         """End the window: log and count its contacts, and make the present segments the next one's first.

@@ -49,12 +49,32 @@ EARLY = 2.0**-6
 LACKING = -1.0
 
 
+@inlined
+def _candidates(s, i):
+    """Write those of bead i's list whom it may meet to `found`, and ask for their segments; return how many.
+
+    Steps' segments need not begin just where those before them end: looking back, all that are listed are met.
+    """
+    if s.row[i, 3] == GHOST and s.beside[i] == 0:
+        return np.int64(0)
+    back = earlier(s.par[NOW], s.par[NOW + 1], s.par[LATEST], s.par[LATEST + 1])
+    if s.span[i, 0] != 0.0 and not (back and s.stepper is not None):
+        number = within_reach(s, i, looking_back(s))
+    elif back:
+        number = all_listed(s, i)
+    else:
+        number = on_course(s, i)
+    for e in range(number):
+        prefetch(s.line, s.found[e])
+    return number
+
+
 @apart
 def search_bead(s, i, stepper):
     """Find bead i's earliest event and store it in `when` and `what`.
 
-    Every neighbour `within_reach`, or `on_course`, is met on the common span of the two present segments; where its
-    present one begins after NOW, those closed since are met too.
+    Every one of its `_candidates` is met on the common span of the two present segments; where its present one begins
+    after NOW, those closed since are met too.
     Candidates are compared by (time, depth, lower id, higher id); of two with one partner that are one contact but for
     rounding, that with the older segment is it.
 
@@ -83,20 +103,7 @@ def search_bead(s, i, stepper):
     tied = 0
     gid = s.what[i, 3]
     sort = s.row[i, 3]
-    quick = s.span[i, 0] != 0.0
-    if stepper is not None:  # whose segments need not begin just where those before them end
-        quick = quick and not earlier(s.par[NOW], s.par[NOW + 1], s.par[LATEST], s.par[LATEST + 1])
-    if sort == GHOST and s.beside[i] == 0:
-        number = np.int64(0)
-    else:
-        if quick:
-            number = within_reach(s, i, looking_back(s))
-        elif earlier(s.par[NOW], s.par[NOW + 1], s.par[LATEST], s.par[LATEST + 1]):
-            number = all_listed(s, i)
-        else:
-            number = on_course(s, i)
-    for e in range(number):
-        prefetch(s.line, s.found[e])
+    number = _candidates(s, i)
     for e in range(number):
         j = s.found[e]
         if sort != OWNED and s.row[j, 3] != OWNED and (sort == GHOST or s.row[j, 3] == GHOST):

@@ -167,13 +167,16 @@ def wrap(put):
     put(groups.Groups, "rehome", lambda old, *args: False)  # so that everything is sent anew often
 
 
-@leak("a window ends when ghosts do not contradict their owners", "gas")
+@leak("a window ends when ghosts do not contradict their owners", "cradle")
 def no_contradiction(put):
+    """Nor are news waited for: who meets whom is seen from both sides, so that either alone is as good as both."""
+
     def unlike(old, s, ghosts):
         ghosts = s.mol[ghosts]
         return int(np.sum((ghosts[:, MOL_MATCH] == 0) & (ghosts[:, MOL_NUMBER] <= ghosts[:, MOL_SCRIPT])))
 
     put(message, "unlike", unlike)
+    put(message, "unsent", lambda old, s, rows: 0)
 
 
 @leak("a withdrawal does not go on to those met", "gas")
@@ -196,8 +199,9 @@ def kept_logs(put):
     put(history, "_undo", undo)
 
 
-@leak("a ghost's own segments are taken for its script's", "gas")
+@leak("a ghost's own segments are taken for its script's", "cradle")
 def no_comparison(put):
+    put(message, "unsent", lambda old, s, rows: 0)
     put(message, "compare", lambda old, *args: None)
     put(message, "unlike", lambda old, s, ghosts: int(np.sum(s.mol[ghosts, MOL_MATCH] == 0)))
 
