@@ -58,6 +58,14 @@ def test_measured_counts_of_more_ranks_are_predicted_by_those_of_few():
             assert value == pytest.approx(row[name], rel=most), (row["ranks"], name)
 
 
+def test_passes_grow_like_a_logarithm():
+    """On the line through the two counts between which a number of ranks lies, or which are nearest to it."""
+    found = model()
+    assert found.passes_of == {4.0: 3.0, 32.0: 4.0}
+    assert [found.passes(n) for n in (1, 2, 4, 32)] == [3.0, 3.0, 3.0, 4.0]
+    assert [found.passes(n) for n in (8, 256)] == pytest.approx([3.0 + 1.0 / 3.0, 5.0])
+
+
 def test_boxes_are_those_of_a_bisection():
     found = model()
     assert [sorted(TOOL["sides_of"](n)) for n in (1, 2, 8, 16)] == [[1.0] * 3, [0.5, 1.0, 1.0], [0.5] * 3,
