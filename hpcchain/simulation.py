@@ -14,6 +14,7 @@ from hpcchain.io.checkpoint_store import newest_valid
 from hpcchain.io.collective import agree, from_root, rank_of, root_does
 from hpcchain.io.parts import COUNTED
 from hpcchain.io.standing import advice, is_finished, standing, survey
+from hpcchain.io.targets import require_other, require_replaceable
 from hpcchain.model.start import build_system
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
@@ -142,11 +143,19 @@ def build(path, out, overrides=(), comm=None):
     """Write the initial configuration of an input file; return the exit code."""
     mpi = mpi_of(comm)
     config = read_input(path, overrides, mpi)
+    require_free(out, config, mpi)
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm)
         ids = None if system.held is None else system.topology.beads_of(system.held)
         write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
     return EXIT_DONE
+
+
+def require_free(out, config, mpi):
+    """Raise UsageError, on every rank, when a start file would take the place of something else, or of its source."""
+    if config.initial.file is not None:
+        root_does(mpi, out, "looking at what is there", lambda: require_other(out, config.initial.file))
+    require_replaceable(out, "start", mpi)
 
 
 def replicate(path, out, numbers, overrides=(), comm=None):
@@ -167,6 +176,7 @@ def replicate(path, out, numbers, overrides=(), comm=None):
     comm = comm or Single()
     config = read_input(path, overrides, mpi_of(comm))
     large = enlarged(config, numbers, out)
+    require_free(out, config, mpi_of(comm))
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm)
         write_copies(Path(out), large, system, numbers, comm, lambda: signals.stop)

@@ -58,12 +58,13 @@ warm_nodes() {
 
 # attended COMMAND...: run a command and pass on to it the signals that the job gets; its exit code is in `code`.
 attended() {
-    local child told
+    local child told stop=TERM
+    if [ "${HPCCHAIN_LAUNCHER:-srun}" = mpirun ]; then stop=USR1; fi # at TERM Open MPI's kills the ranks a second later
     "$@" &
     child=$!
     trap 'told=1; kill -USR1 "$child" 2>/dev/null' USR1
     trap 'told=1; kill -USR2 "$child" 2>/dev/null' USR2
-    trap 'told=1; kill -TERM "$child" 2>/dev/null' TERM
+    trap 'told=1; kill "-$stop" "$child" 2>/dev/null' TERM
     told=1
     while [ -n "$told" ]; do # a signal ends the waiting, not the command
         told=

@@ -14,8 +14,8 @@ COMMANDS = ("run", "resume", "build", "check", "info", "compare", "export", "ana
 EPILOG = """\
 exit codes: 0 done, 1 compare found a difference, 2 usage, 65 unreadable or damaged file, 70 internal error,
 75 stopped early with a checkpoint (resubmit), 78 bad input. Signals to a run: USR1, TERM and INT leave a checkpoint
-and stop it (75), USR2 leaves a checkpoint in passing. Job scripts for Slurm are in the project's folder jobs. Run on N
-ranks with: mpirun -n N hpcchain run INPUT.toml"""
+and stop it (75), USR2 leaves a checkpoint in passing; Open MPI's mpirun passes on USR1 and USR2 alone. Job scripts for
+Slurm are in the project's folder jobs. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
 
 
 def main(argv=None):

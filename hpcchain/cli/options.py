@@ -9,6 +9,7 @@ from hpcchain.errors import UsageError
 WALL_TIME = re.compile(r"(?:(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,12}(?:\.\d*)?)")
 
 SILENCE = 900.0
+LEAST_SILENCE, MOST_SILENCE = 0.01, 1e8
 """Wall seconds; compiling on a slow machine is silent, too."""
 
 
@@ -76,19 +77,38 @@ def wall_seconds(text):
     return total
 
 
+def silence_seconds(text):
+    """Return the wall seconds of --silence from an option's text.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        When it is neither 0 nor between LEAST_SILENCE and MOST_SILENCE.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (value == 0.0 or LEAST_SILENCE <= value <= MOST_SILENCE):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a wall time: give {LEAST_SILENCE} to {MOST_SILENCE:.0e} "
+                                         "seconds, or 0 for never")
+    return value
+
+
 def add_limits(parser):
     """Add --wall-limit and --silence to a parser."""
     parser.add_argument("--wall-limit", type=wall_seconds, metavar="TIME",
                         help="stop with a checkpoint and exit code 75 before this wall time is used up (seconds or "
                              "[D-]HH:MM:SS); the end of a Slurm job (SLURM_JOB_END_TIME) is heeded without it")
-    parser.add_argument("--silence", type=finite_time, default=SILENCE, metavar="SECONDS",
+    parser.add_argument("--silence", type=silence_seconds, default=SILENCE, metavar="SECONDS",
                         help="when nothing has moved for so long, say which rank waits for whom, details in "
                              f"OUTPUT/stuck; 0: never (default {SILENCE:.0f})")
 
 
 def add_until(parser):
     """Add --until to a parser."""
-    parser.add_argument("--until", type=finite_time, metavar="T", help="simulated time to stop at (else run.end_time)")
+    parser.add_argument("--until", type=finite_time, metavar="T",
+                        help="simulated time to stop at; takes the place of run.end_time, also for `resume` later")
 
 
 def add_set(parser):

@@ -12,6 +12,8 @@ from hpcchain.propagators.gauss import solver_for
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
 DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
 
+MOST_DIAMETERS = 1e9  # of the smallest bead along an edge of the box
+
 # Bonds may be this much shorter than the contact distance, relative: the last bits of a division.
 ROUNDING = 1e-12
 
@@ -50,6 +52,7 @@ def check(config):
         if kind.propagator is not None:
             check_own(kind, place)
     if config.molecules:
+        check_velocities(config)
         check_box(config)
         check_packing(config)
 
@@ -104,7 +107,7 @@ def check_lists(kind, place):
 
 
 def check_rows(kind, place, method):
-    """Check that an explicit start has a row per bead, and that no other start has rows."""
+    """Check that an explicit start has a row per bead (of velocities also none), and that no other start has rows."""
     for name in ("positions", "velocities"):
         rows = getattr(kind, name)
         if method != "explicit" and rows is not None:
@@ -112,10 +115,23 @@ def check_rows(kind, place, method):
         if method != "explicit":
             continue
         wanted = kind.count * kind.beads
+        if rows is None and name == "velocities":
+            continue
         if rows is None:
             raise Wrong(f'{place}.{name}: is missing; initial.method "explicit" needs {wanted} rows [x, y, z]')
         if len(rows) != wanted:
             raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs count × beads = {wanted}")
+
+
+def check_velocities(config):
+    """Check that all kinds have velocities or none, as a temperature is that of all, and that there can be one."""
+    without = [index for index, kind in enumerate(config.molecules) if kind.velocities is None]
+    if without and config.beads == 1 and config.initial.method != "file":
+        raise Wrong("initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
+                    'initial.method = "explicit" with molecule.velocities')
+    if 0 < len(without) < len(config.molecules):
+        raise Wrong(f"molecule[{without[0]}].velocities: is missing, and other kinds have theirs; give all kinds "
+                    "velocities, or none, and they are drawn at initial.temperature")
 
 
 def bond_table(kind):
@@ -183,6 +199,7 @@ def check_rod(kind, place, box):
 def check_box(config):
     """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
     largest = max(float(np.max(kind.diameter)) for kind in config.molecules)
+    smallest = min(float(np.min(kind.diameter)) for kind in config.molecules)
     box = config.box
     for axis, (size, origin, boundary) in enumerate(zip(box.size, box.origin, box.boundary, strict=True)):
         if boundary == "periodic" and size < 3.0 * largest * (1.0 - ROUNDING):
@@ -197,6 +214,9 @@ def check_box(config):
             )
         if abs(origin) > 1e9 * size:
             raise Wrong(f"box.origin: {origin} along axis {axis} is so far from 0 that positions lose their digits")
+        if size > MOST_DIAMETERS * smallest:
+            raise Wrong(f"box.size: {size} along axis {axis} is more than {MOST_DIAMETERS:.0e} times the smallest "
+                        f"diameter {smallest}, so that positions lose their digits; make the box smaller")
 
 
 def check_packing(config):

@@ -2,7 +2,10 @@
 
 For a contact with normal n the velocities change by p y, where y = M^-1 (n + G^T mu) keeps all bonds, and
 p = -(1 + e) (n . v) / (n . y) (paper 000, section 3, with the bond reaction that its (6)-(7) omit; NUMERICS 2).
-Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e) N v.
+Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e) N v, but spheres push
+and never pull. Where an equation would take a p < 0, since what the others do parts these two faster anyway, p is 0
+and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. As N Y is positive
+definite there is just one such p, and at e = 1 it keeps the energy.
 """
 
 import math
@@ -12,7 +15,10 @@ import numpy as np
 from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.lanes import COEF, KICK, ROW, TILE
 from hpcchain.propagators.molecule import kick, push
-from hpcchain.sector.layout import MOL_TILES
+from hpcchain.sector.layout import MOL_TILES, MOST_TIES
+
+MOST_TURNS = 256
+RECEDES = 1e-12  # of (1 + e) n . v, by which a contact may fall short that is left out
 
 
 @kernel
@@ -112,6 +118,8 @@ def tied_impulses(
 ):
     """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 
+    All must be approaching. One whose beads the others part anyway gets 0.
+
     Parameters
     ----------
     group, offset : (MOST_MEMBERS,) int64 arrays
@@ -127,7 +135,7 @@ def tied_impulses(
     e : float
         Coefficient of restitution.
     kicks, matrix : float64 arrays
-        Scratch for Y and N Y.
+        Scratch for Y and, (2 MOST_TIES + 1, MOST_TIES), for N Y.
     lost : float
         Energy that putting the molecules on their bonds took; the impulses, all by one factor, give it back.
 
@@ -168,7 +176,7 @@ def tied_impulses(
                 dot = normals[k, 0] * kicks[at] + normals[k, 1] * kicks[at + 8] + normals[k, 2] * kicks[at + 16]
                 total += dot if side == 0 else -dot
             matrix[k, other] = total
-    if eliminate(matrix, sizes, count):
+    if solve_pushes(matrix, sizes, count):
         return 1
     if lost != 0.0:
         _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost)
@@ -204,6 +212,77 @@ def _rows_before(mol, group, g):
     for k in range(g):
         rows += mol[group[k], MOL_TILES] * ROW
     return rows
+
+
+@kernel
+def solve_pushes(matrix, sizes, count):
+    """Find p >= 0 with A p - b >= 0, one of the two 0 in each row; return 1 when A is singular to round-off.
+
+    The contact of lowest number that is wrong, pulling or left out and approaching, changes sides, which ends for
+    every positive definite A (Murty's least-index rule).
+
+    Parameters
+    ----------
+    matrix : (2 MOST_TIES + 1, MOST_TIES) float64 array
+        A in the first rows, symmetric; the others are scratch.
+    sizes : (MOST_TIES,) float64 array
+        b, all positive; p on return.
+    count : int
+        Rows of A.
+    """
+    for k in range(count):
+        for c in range(count):
+            matrix[MOST_TIES + k, c] = matrix[k, c]
+        matrix[2 * MOST_TIES, k] = sizes[k]
+    pushing = (np.int64(1) << count) - 1
+    for _ in range(MOST_TURNS):
+        if _solve_those(matrix, sizes, count, pushing):
+            return 1
+        k = _first_wrong(matrix, sizes, count, pushing)
+        if k < 0:
+            return 0
+        pushing ^= np.int64(1) << k
+    return 1
+
+
+@kernel
+def _solve_those(matrix, sizes, count, pushing):
+    """Solve the equations of the contacts whose bits are set, all others' p being 0; return 1 if singular."""
+    n = 0
+    for k in range(count):
+        if (pushing >> k) & 1:
+            m = 0
+            for c in range(count):
+                if (pushing >> c) & 1:
+                    matrix[n, m] = matrix[MOST_TIES + k, c]
+                    m += 1
+            sizes[n] = matrix[2 * MOST_TIES, k]
+            n += 1
+    if eliminate(matrix, sizes, n):
+        return 1
+    for k in range(count - 1, -1, -1):
+        if (pushing >> k) & 1:
+            n -= 1
+            sizes[k] = sizes[n]
+        else:
+            sizes[k] = 0.0
+    return 0
+
+
+@kernel
+def _first_wrong(matrix, sizes, count, pushing):
+    """Return the first contact that pulls, or that is left out and falls short of what it asks for; -1 if none."""
+    for k in range(count):
+        if (pushing >> k) & 1:
+            if sizes[k] < 0.0:
+                return k
+        else:
+            rate = 0.0
+            for c in range(count):
+                rate += matrix[MOST_TIES + k, c] * sizes[c]
+            if rate < (1.0 - RECEDES) * matrix[2 * MOST_TIES, k]:
+                return k
+    return -1
 
 
 @kernel

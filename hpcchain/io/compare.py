@@ -117,7 +117,8 @@ def _compare_rows(first, second):
 
 
 def _layouts(first, second):
-    return f"{first.name}: {first.dtype} {first.shape} and {second.dtype} {second.shape}"
+    hint = "; --common compares at the times that are in both" if first.name.endswith("/time") else ""
+    return f"{first.name}: {first.dtype} {first.shape} and {second.dtype} {second.shape}{hint}"
 
 
 def _time_of(dataset, index):

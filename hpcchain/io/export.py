@@ -11,6 +11,7 @@ from hpcchain.io import atomic, files
 from hpcchain.io.checkpoint import read_checkpoint
 from hpcchain.io.collective import translated
 from hpcchain.io.species import bead_types
+from hpcchain.io.targets import require_replaceable
 from hpcchain.io.trajectory import open_trajectory
 from hpcchain.model.rotation import times
 from hpcchain.model.system import PERIODIC
@@ -52,13 +53,14 @@ def export(path, fmt, out):
     Raises
     ------
     UsageError
-        When the format is unknown or its package is not installed.
+        When the format is unknown or its package is not installed, or something else is at `out`.
     DataError
         When the file cannot be read, or the output cannot be written.
     """
     writers = {"gsd": _write_gsd, "extxyz": _write_extxyz}
     if fmt not in writers:
         raise UsageError(f"unknown format {fmt!r}: choose one of {', '.join(sorted(writers))}")
+    require_replaceable(out, fmt)
     with _scene(path) as scene, atomic.replacing(out) as temp, translated(out, "writing"):
         writers[fmt](scene, temp)
 

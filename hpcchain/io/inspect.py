@@ -10,6 +10,8 @@ from hpcchain.io.trajectory import open_trajectory
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 
 BOUNDARIES = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
+CALLED = {"events": "events logged", "no_roots": "contacts_without_root"}
+BOOKKEEPING = {"part", "part_seal"}
 
 
 def info(path):
@@ -32,7 +34,7 @@ def info(path):
     describe = {"checkpoint": _checkpoint, "trajectory": _trajectory, "observables": _observables,
                 "events": _events, "part": _part}[kind]
     facts = {"file": str(path), "kind": f"{kind}, format {files.FORMAT[kind]}", "bytes": os.path.getsize(path)}
-    return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items())
+    return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items() if value != "")
 
 
 def _checkpoint(path):
@@ -49,7 +51,8 @@ def _checkpoint(path):
     }
     if found.system.directors is not None:
         facts["directors"] = _directors(composition, found.system.directors)
-    facts |= {f"total {name}": value for name, value in sorted(found.counters.items())}
+    facts |= {f"total {CALLED.get(name, name)}": value for name, value in sorted(found.counters.items())
+              if name not in BOOKKEEPING}
     return facts | found.provenance
 
 

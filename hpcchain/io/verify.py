@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from hpcchain.errors import DataError
+from hpcchain.io.checkpoint import read_progress
 from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid
 from hpcchain.io.inspect import info
 from hpcchain.io.lineage import FileHead
@@ -33,7 +34,8 @@ def verify(path):
     output = survey(path)
     checkpoints = list_checkpoints(path / "checkpoints")
     newest, refused = newest_valid(path / "checkpoints", None, lambda counters: standing(output, counters))
-    problems = [str(problem) for problem in output.problems()] + [why for _, why in refused]
+    older = [path for _, path in checkpoints[len(refused) + 1 :]]
+    problems = [str(problem) for problem in output.problems()] + [why for _, why in refused] + _damaged(older)
     if problems:
         way = f"the run can go on from {newest}" if newest else "no checkpoint can be gone on from"
         more = f", the first of {len(problems)} problems" if len(problems) > 1 else ""
@@ -42,7 +44,20 @@ def verify(path):
         raise DataError(f"{path}: no run's directory: it has neither checkpoints nor output files")
     lines = [_line(f"{kind}.h5", head) for kind, head in output.files.items() if head is not None]
     lines += [_line(f"parts/{head.path.name}", head) for _, head in output.parts]
-    return lines + [f"checkpoints/{newest.name}: whole, the newest of {len(checkpoints)}"] if newest else lines
+    if newest:
+        lines.append(f"checkpoints/{newest.name}: whole, the newest of {len(checkpoints)}")
+    return lines + [f"checkpoints/{path.name}: whole" for path in older]
+
+
+def _damaged(checkpoints):
+    """Return what is wrong with checkpoints, for those that are not whole."""
+    problems = []
+    for path in checkpoints:
+        try:
+            read_progress(path)
+        except DataError as error:
+            problems.append(str(error))
+    return problems
 
 
 def _line(name, head):

@@ -11,12 +11,15 @@ from hpcchain.model.overlap import bead_overlap, wall_overlap
 from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.system import Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.velocities import maxwell
 
 TOLERANCE = 1e-9
 
 
 def build_system(config):
     """Return the System of an input with an explicit start, positions and velocities on the bonds to round-off.
+
+    Velocities that are not given are Maxwellian, at initial.temperature, the centre of mass at rest.
 
     Parameters
     ----------
@@ -32,13 +35,19 @@ def build_system(config):
         raise ConfigError(f'{config.source}: initial.method: "{config.initial.method}" is not an explicit start')
     box, topology = build_box(config), build_topology(config)
     position = np.concatenate([kind.positions for kind in config.molecules])
-    velocity = np.concatenate([kind.velocities for kind in config.molecules])
+    given = config.molecules[0].velocities is not None
+    velocity = np.zeros_like(position)
+    if given:
+        velocity = np.concatenate([kind.velocities for kind in config.molecules])
     check_start(config.source, box, topology, position, velocity)
     try:
         position = project_positions(topology, position)
     except NotConverged as error:
         raise ConfigError(f"{config.source}: molecule.positions: {error}") from None
-    velocity = project_velocities(topology, position, velocity)
+    if given:
+        velocity = project_velocities(topology, position, velocity)
+    else:
+        velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
     state, physics = State.at_rest_clock(position, velocity), build_physics(config, topology, velocity)
     return System(box, topology, state, physics, directors=build_directors(config))
 

@@ -62,7 +62,8 @@ def require_freedom(freedom):
     """Raise ConfigError where beads have no degrees of freedom beside their momentum."""
     if freedom <= 0:
         raise ConfigError(
-            'initial.temperature: one bead whose momentum is zero has no temperature; use initial.method = "explicit"'
+            "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
+            'initial.method = "explicit" with molecule.velocities'
         )
 
 

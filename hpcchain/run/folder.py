@@ -13,6 +13,7 @@ from hpcchain.io.collective import root_does
 from hpcchain.io.parts import list_parts, remove_from
 
 CHECKPOINTS, PARTS, LOG_NAME, INPUT = "checkpoints", "parts", "run.jsonl", "input.toml"
+GIVEN = "input.given.toml"
 
 
 def refuse_occupied(folder, comm=None):
@@ -38,10 +39,19 @@ def found_output(folder):
 
 
 def open_folder(folder, config, comm=None):
-    """Make a run's folders and write the resolved input; collective."""
+    """Make a run's folders and write the resolved input; collective.
+
+    An input that stands where the resolved one goes is kept under another name.
+    """
     for name in (CHECKPOINTS, PARTS):
         atomic.make_folder(folder / name, comm)
-    root_does(comm, folder / INPUT, "writing", lambda: replace_text(folder / INPUT, config.to_toml()))
+    root_does(comm, folder / INPUT, "writing", lambda: _write_input(folder / INPUT, config.to_toml()))
+
+
+def _write_input(path, text):
+    if path.is_file() and path.read_bytes() != text.encode():
+        os.replace(path, path.with_name(GIVEN))
+    replace_text(path, text)
 
 
 def cut_back(folder, time, part, reports, comm=None):

@@ -28,6 +28,7 @@ RATE = 0.4
 SLICES = 24
 CLEARANCE = 1e-10
 ATTEMPTS = 6
+MOST_CONTACTS = 20000  # of a bead in a slice; at a packing fraction of .6 some tens
 LONGEST_STEP = 0.25  # of a thermal time: with longer ones molecules turn too far in a step for growth to get on
 
 
@@ -47,7 +48,7 @@ def grown_system(config, progress=None, pause=None, comm=None):
     Raises
     ------
     ConfigError
-        When no room is found for the molecules, or spheres spin too fast for their steps.
+        When no room is found for the molecules, they jam while they grow, or spheres spin too fast for their steps.
     Stopped
         On every rank, when `pause` gives up.
     """
@@ -103,7 +104,10 @@ def grow(config, box, topology, position, scale, progress, pause, comm):
         system = System(box, topology, State.at_rest_clock(position, velocity), physics)
         length = step / rate * unit
         engine = engine_for(system, config, comm, growth=(scale + k * step, rate / unit))
-        reached = engine.advance(length, pause)
+        reached = engine.advance(length, lambda engine=engine: jammed(engine) or (pause is not None and pause()))
+        if comm.any(jammed(engine)):
+            raise ConfigError(f"{config.source}: initial.method: the beads jam at {scale + k * step:.3f} of their "
+                              "diameters; make the box larger, or the beads of a molecule smaller or fewer")
         if not reached or comm.any(pause is not None and pause()):  # a short slice ends before the engine asks
             raise Stopped("stopped by a signal or the wall limit while making the start; nothing is kept yet: run the "
                           "same command again")
@@ -114,6 +118,11 @@ def grow(config, box, topology, position, scale, progress, pause, comm):
         if progress is not None:
             progress(scale + (k + 1) * step)
     return position
+
+
+def jammed(engine):
+    """Return whether this rank's beads have met so often in a slice that growing them further has no end."""
+    return engine.counters["contacts"] > MOST_CONTACTS * max(len(engine.ids), 1)
 
 
 def with_short_steps(physics, longest):

@@ -55,7 +55,7 @@ class FolderLock:
         self._made = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         while self._file is None:
-            file = self.path.open("a+", encoding="utf-8")
+            file = self.path.open("a+", encoding="utf-8", errors="replace")
             try:
                 self._claim(file)
                 if same_file(file, self.path):

@@ -98,8 +98,8 @@ def parameters(system, shell, cell):
     par[LAW] = any(has_law(each) for each in physics.every())
     reach = contact + 2.0 * shell
     width = max(reach * (1.0 + 1e-6), cell)
-    counts = np.maximum(1, np.floor(box.size / width)).astype(np.int64)
-    counts = np.minimum(counts, max(1, int(round((4.0 * composition.beads) ** (1 / 3))) + 1))
+    most = max(1, int(round((4.0 * composition.beads) ** (1 / 3))) + 1)
+    counts = np.clip(np.floor(box.size / width), 1, most).astype(np.int64)
     par[PERIOD : PERIOD + 3] = box.size
     par[INVERSE_PERIOD : INVERSE_PERIOD + 3] = 1.0 / box.size
     par[WIDEST] = contact
@@ -207,8 +207,9 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
         count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), LOG_COLUMNS)),
         group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
         contacts=np.zeros((MOST_TIES, 4), dtype=np.int64), tied=np.zeros((MOST_TIES, 2), dtype=np.int64),
-        normals=np.zeros((MOST_TIES + 1, 3)), growths=np.zeros(MOST_TIES), matrix=np.zeros((MOST_TIES, MOST_TIES)),
-        sizes=np.zeros(MOST_TIES), stepper=True if (blueprint.rows[:, MOL_SOLVER] >= COLLOCATION).any() else None,
+        normals=np.zeros((MOST_TIES + 1, 3)), growths=np.zeros(MOST_TIES), sizes=np.zeros(MOST_TIES),
+        matrix=np.zeros((2 * MOST_TIES + 1, MOST_TIES)),
+        stepper=True if (blueprint.rows[:, MOL_SOLVER] >= COLLOCATION).any() else None,
         **window_arrays(n, m, len(blueprint.sizes)),
     )  # fmt: skip
     return sector, ids

@@ -131,6 +131,15 @@ def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
     record(s, log_rows, time, s.what[i, 3], gid, size, moment)
 
 
+@inlined
+def _leave(s, i, other):
+    """Mark the beads of a contact that others at the same instant part without an impulse of its own: a graze."""
+    set_struck(s.seg, i, 1)
+    if other >= 0:
+        set_struck(s.seg, other, 1)
+    s.count[7] += 1
+
+
 @apart
 def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group, offset, contacts, beads, normals,
             growths, matrix, sizes):  # fmt: skip
@@ -192,6 +201,9 @@ def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group,
                 _close(s, group[k], ticks, rest)
         kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
         for k in range(found):
+            if sizes[k] == 0.0:
+                _leave(s, beads[k, 0], beads[k, 1])
+                continue
             sizes[k] *= kappa if kappa > 0.0 else 1.0
             oa = offset[contacts[k, 0]]
             ob = offset[contacts[k, 2]] if contacts[k, 2] >= 0 else -1

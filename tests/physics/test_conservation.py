@@ -110,3 +110,20 @@ def test_restitution(tmp_path):
     assert len(log) > 500
     momentum = np.einsum("n,fni->fi", system.mass, frames.velocity)
     assert np.max(np.abs(momentum)) < 1e-10
+
+
+@pytest.mark.parametrize("diameter", [0.9, 1.0])
+def test_energy_of_single_beads_wanders(tmp_path, diameter):
+    """It must not drift: beads in contact are always as far apart, so what is rounded adds up (`free.bounce`)."""
+    molecules = [Molecule("monomer", 1, 275, diameter=diameter)]
+    size = (7.83 * diameter,) * 3
+    tables = {
+        "box": {"size": list(size)},
+        "molecule": [molecule.keys() for molecule in molecules],
+        "run": {"end_time": 150.0 * diameter},
+        "output": {"frame_every": 15.0 * diameter, "report_every": 15.0 * diameter},
+    }
+    result = run(tables, tmp_path)
+    energy = energies(System(molecules, size), result.frames(size))
+    assert result.observable("contacts")[1].sum() > 40_000
+    assert np.max(np.abs(energy / energy[0] - 1)) < 2e-15

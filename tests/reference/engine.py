@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .contacts import Geometry
-from .linear import inverse, solve
+from .linear import pushes
 from .motion import at, trusted_length
 from .systems import mechanics_of
 
@@ -111,20 +111,21 @@ class Engine:
         return {int(self.system.molecule_of_bead[bead]) for bead in (contact.first, contact.second) if bead >= 0}
 
     def collide(self, contacts):
-        """Resolve contacts together, one impulse each: (N Y) p = -(1 + e) N v; return the Turn."""
+        """Resolve contacts together, one impulse each, none that pulls: (N Y) p = -(1 + e) N v; return the Turn."""
         contacts = sorted(contacts, key=lambda contact: contact.key)
         before = self.velocity
         rows = np.stack([self.geometry.row(contact, self.position) for contact in contacts])
         change = self.mechanics.response(self.position, rows)
         matrix = np.einsum("cni,dni->cd", rows, change)
         rate = np.einsum("cni,ni->c", rows, before)
-        impulse = solve(matrix, inverse(matrix), -(1 + self.dtype(self.system.restitution)) * rate)
+        impulse = pushes(matrix, -(1 + self.dtype(self.system.restitution)) * rate)
         self.velocity = before + np.einsum("c,cni->ni", impulse, change)
         self.position, self.velocity = self.mechanics.project(self.position, self.velocity, sweeps=1)
         self.resolved |= {contact.key for contact in contacts}
         events = tuple(
             Event(self.time, c.kind, (c.first, c.second), p, u, p * self.lever(c, row), c.shift)
             for c, row, p, u in zip(contacts, rows, impulse, rate, strict=True)
+            if p > 0
         )
         return Turn(self.time, self.position, before, self.velocity, events)
 

@@ -1,5 +1,7 @@
 """Dense linear algebra for any float type; numpy.linalg knows no extended precision."""
 
+from itertools import combinations
+
 import numpy as np
 
 
@@ -44,3 +46,21 @@ def solve(matrix, inverse_matrix, right):
     """Return inverse @ right after one step of iterative refinement; `right` is (n,) or (n, m)."""
     first = inverse_matrix @ right
     return first + inverse_matrix @ (right - matrix @ first)
+
+
+def pushes(matrix, right):
+    """Return the (n,) p >= 0 with matrix @ p >= right, one of the two equal in each row, found by trying all subsets.
+
+    The largest subset comes first; `matrix` is symmetric and positive semi-definite, `right` positive.
+    """
+    count = len(right)
+    slack = 1e-9 * np.abs(right)
+    for size in range(count, -1, -1):
+        for subset in combinations(range(count), size):
+            some = list(subset)
+            block = matrix[np.ix_(some, some)]
+            p = np.zeros_like(right)
+            p[some] = solve(block, inverse(block), right[some]) if some else 0
+            if np.all(p >= 0) and np.all(matrix @ p >= right - slack):
+                return p
+    raise ValueError("no set of contacts that push solves this")

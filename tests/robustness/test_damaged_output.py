@@ -248,15 +248,22 @@ def test_two_beads_in_one_place(tmp_path, finished, here, there):
 def test_check_looks_at_every_file_of_a_run(tmp_path, finished, cut, capsys):
     assert main(["check", str(finished)]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "trajectory.h5: whole, 7 rows" and said[-1].endswith("whole, the newest of 3") and len(said) == 4
+    assert said[0] == "trajectory.h5: whole, 7 rows" and said[3].endswith("whole, the newest of 3")
+    assert len(said) == 6
+    assert all(line.startswith("checkpoints/ckpt-") and line.endswith(": whole") for line in said[4:])
     assert main(["check", str(cut)]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == PARTS + 1
+    assert len(capsys.readouterr().out.splitlines()) == PARTS + len(list((cut / "checkpoints").iterdir()))
     folder = copy_of(cut, tmp_path)
     flip(part(folder, 3))
     truncate(checkpoint(folder, 0))
     assert main(["check", str(folder)]) == 65
     said = capsys.readouterr().err.strip()
     assert "part-000003.h5" in said and said.endswith("ckpt-000000002.000000000000.h5") and "\n" not in said
+    older = copy_of(finished, tmp_path / "older")
+    flip(checkpoint(older, 2))
+    assert main(["check", str(older)]) == 65
+    said = capsys.readouterr().err.strip()
+    assert checkpoint(older, 2).name in said and said.endswith(f"the run can go on from {checkpoint(older, 0)}")
     assert main(["check", str(folder / "checkpoints" / "nothing.h5")]) == main(["check", str(tmp_path)]) == 65
     assert main(["check", str(checkpoint(finished, 0))]) == 0
 

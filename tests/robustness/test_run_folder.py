@@ -319,6 +319,28 @@ def test_a_full_disk_gives_one_message_and_the_run_can_go_on(tmp_path, most):
     assert same(tmp_path / "a", tmp_path / "b")
 
 
+def test_a_lock_file_that_says_nothing_of_use_is_in_nobodys_way(tmp_path, whole):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "run.lock").write_bytes(bytes(range(256)))
+    assert same(run(tmp_path / "a"), whole)
+
+
+def test_an_input_in_the_output_folder_is_kept(tmp_path, capsys):
+    text = "# by hand\n" + to_toml(tables(run={"end_time": 0.5}))
+    (tmp_path / "input.toml").write_text(text, encoding="utf-8")
+    command(["run", "input.toml", "--output", "."], tmp_path)
+    assert (tmp_path / "input.given.toml").read_text(encoding="utf-8") == text
+    assert "by hand" not in (tmp_path / "input.toml").read_text(encoding="utf-8")
+    for source in ("input.toml", "input.given.toml"):
+        said = command(["build", source, "-o", "input.toml"], tmp_path, code=2)
+        assert "input.toml: is there already, and not as a start file" in said
+    for _ in range(2):
+        command(["build", "input.toml", "-o", "start.h5"], tmp_path)
+    write_input(tmp_path / "big.toml", tables() | {"initial": {"method": "file", "file": "start.h5"}})
+    said = command(["build", "big.toml", "-o", "start.h5", "--replicate", "1", "1", "1"], tmp_path, code=2)
+    assert "start.h5: is what would be read" in said
+
+
 def test_two_runs_in_one_folder(tmp_path, caplog):
     """The second is refused while the first lives, even stopped; a killed one's lock is in nobody's way."""
     endless = tables(run={"end_time": 1e6})

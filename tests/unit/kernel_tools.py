@@ -202,7 +202,7 @@ class Bench:
         sizes = np.zeros(MOST_TIES)
         status = impulse_kernels.tied_impulses(
             self.work, self.s.mol, self.s.graph, group, offset, len(touched), table, n, g, len(contacts), restitution,
-            self.s.kicks, np.zeros((MOST_TIES, MOST_TIES)), sizes, lost,
+            self.s.kicks, np.zeros((2 * MOST_TIES + 1, MOST_TIES)), sizes, lost,
         )  # fmt: skip
         return status, sizes[: len(contacts)]
 

@@ -77,6 +77,8 @@ MISTAKES = [
     ("box.size = [2.9, 30, 30]", "box.size: the periodic side 2.9 along axis 0 is shorter than three times"),
     ("box.size = [30, 0.9, 30]", "box.size: the side 0.9 between the walls of axis 1"),
     ("box.size = [3, 3, 3]", "box.size: the beads do not fit: packing fraction"),
+    ("box.size = [30, 1e20, 30]", "box.size: 1e+20 along axis 1 is more than 1e+09 times the smallest diameter"),
+    ("molecule.0.diameter = 1e-20", "box.size: 30.0 along axis 0 is more than 1e+09 times the smallest diameter 1e-20"),
     ("box.origin = [1e30, 0, 0]", "box.origin: 1e+30 along axis 0 is so far from 0"),
     ('box.boundary = ["periodic", "wal", "open"]', 'box.boundary: entry 1: \'wal\' is unknown; did you mean "wall"?'),
     ("molecule.0.beads = 3.0", "molecule[0].beads: 3.0 is not a whole number"),
@@ -218,6 +220,8 @@ def test_each_mistake_gives_one_message_with_its_key(write, setting, message):
         ('kind = "chain"', "", "molecule[0].kind: is missing"),
         ("beads = 2", "", "molecule[0].beads: is missing"),
         ("[[0, 0, 0], [0, 1e-3, 0]]", "[[0, 0, 0]]", "molecule[0].velocities: has 1 rows; needs count × beads = 2"),
+        ("[initial]", '[[molecule]]\nkind = "monomer"\npositions = [[5, 5, 5]]\n[initial]',
+         "molecule[1].velocities: is missing, and other kinds have theirs"),
         ("1e-3", "nan", "molecule[0].velocities: row 1: nan is not a finite number"),
         ("1e-3", "1e61", "molecule[0].velocities: row 1: 1e+61 is beyond the range"),
         ("1e-3", "true", "molecule[0].velocities: row 1: True is not a number"),
@@ -230,6 +234,12 @@ def test_mistakes_in_an_explicit_input(write, old, new, message):
     with pytest.raises(ConfigError) as caught:
         load_config(write(EXPLICIT.replace(old, new)))
     assert message in str(caught.value)
+
+
+def test_one_bead_alone_has_no_temperature(write):
+    lone = '[box]\nsize = [9, 9, 9]\n[[molecule]]\nkind = "monomer"\n[run]\nend_time = 1\n'
+    with pytest.raises(ConfigError, match=r"in.toml: initial.temperature: one bead .* molecule.velocities"):
+        load_config(write(lone))
 
 
 def test_unreadable_files(write, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.config import load_config
+from hpcchain.errors import ConfigError
 from hpcchain.model.system import Physics
 from hpcchain.model.topology import build_topology
 from hpcchain.run.growth import LONGEST_STEP, grown_system, thermal_time, with_short_steps
@@ -43,6 +44,15 @@ def test_a_step_too_long_for_growth_is_not_taken_there(tmp_path, name):
     long, short = grown_system(config), grown_system(rings(tmp_path, name, longest))
     np.testing.assert_array_equal(long.state.position, short.state.position)
     assert (long.physics.step, short.physics.step) == (2.0, longest)
+
+
+def test_beads_that_cannot_grow_are_said_to_jam(tmp_path):
+    """Thirteen equal spheres cannot touch one."""
+    path = tmp_path / "star.toml"
+    star = '[[molecule]]\nkind = "star"\narms = 13\narm_beads = 1\n'
+    path.write_text(f"[box]\nsize = [9, 8, 10]\n{star}[run]\nend_time = 1\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"star.toml: initial.method: the beads jam at 0.9\d\d of their diameters"):
+        grown_system(load_config(path))
 
 
 def test_shorter_steps_and_those_of_the_propagators_choice_stay():

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from hpcchain.sector.layout import MOST_TIES
+from tests.reference.linear import pushes
 from tests.unit import molecules, twins
-from tests.unit.kernel_tools import Bench, random_chain
+from tests.unit.kernel_tools import Bench, impulse_kernels, random_chain
 from tests.unit.test_chain import dense_kick
 from tests.unit.test_web import shuffled, web
 
@@ -149,8 +151,17 @@ def test_who_is_first_does_not_matter():
         np.testing.assert_array_equal(forward.velocity(k), back.velocity(k))
 
 
+def facing(bench, contacts, normals, growths=None):
+    """Return the normals, turned round where the contact would not be approaching."""
+    turned = []
+    for k, ((a, b), n) in enumerate(zip(contacts, normals, strict=True)):
+        v = bench.molecules[a[0]][2][a[1]] - (0 if b is None else bench.molecules[b[0]][2][b[1]])
+        turned.append(n if n @ v < (0.0 if growths is None else growths[k]) else -n)
+    return np.array(turned)
+
+
 def dense_law(bench, contacts, normals, growths, restitution):
-    """Return sizes p of (N Y) p = -(1 + e) (N v - g) and the velocities after, by dense matrices over all beads."""
+    """Return the sizes p >= 0 of (N Y) p = -(1 + e) (N v - g) and the velocities after, by dense matrices."""
     counts = [len(m[1]) for m in bench.molecules]
     first = np.concatenate([[0], np.cumsum(counts)])
     x, v = (np.concatenate([m[k] for m in bench.molecules]) for k in (1, 2))
@@ -165,7 +176,7 @@ def dense_law(bench, contacts, normals, growths, restitution):
     inverse, g = 1 / np.repeat(mass, 3), twins.gradient(bonds, x)
     t = twins.tension_matrix(bonds, x, mass)
     y = (inverse * (rows - (np.linalg.solve(t, g @ (inverse * rows).T).T @ g if len(bonds) else 0))).T
-    sizes = np.linalg.solve(rows @ y, -(1 + restitution) * (rows @ v.ravel() - growths))
+    sizes = pushes(rows @ y, -(1 + restitution) * (rows @ v.ravel() - growths))
     after = (v.ravel() + y @ sizes).reshape(-1, 3)
     return sizes, [after[first[k] : first[k + 1]] for k in range(len(counts))]
 
@@ -190,8 +201,8 @@ def test_several_contacts_at_once(case, restitution, kind):
     bench = Bench(*pair, stale=3)
     rng = np.random.default_rng(1)
     contacts = CASES[case]
-    normals = np.array([unit(rng.normal(size=3)) for _ in contacts])
     growths = rng.uniform(0, 0.2, len(contacts))
+    normals = facing(bench, contacts, [unit(rng.normal(size=3)) for _ in contacts], growths)
     energy, momentum = totals(bench)
     expected, after = dense_law(bench, contacts, normals, growths, restitution)
     status, sizes = bench.tied(contacts, normals, growths, restitution)
@@ -200,10 +211,11 @@ def test_several_contacts_at_once(case, restitution, kind):
     for k in range(2):
         np.testing.assert_allclose(bench.velocity(k), after[k], atol=1e-10)
     assert_bonds(bench)
-    for (a, b), n, g in zip(contacts, normals, growths, strict=True):
+    for (a, b), n, g, size in zip(contacts, normals, growths, sizes, strict=True):
         before = pair[a[0]][2][a[1]] - (0 if b is None else pair[b[0]][2][b[1]])
         now = bench.velocity(a[0])[a[1]] - (0 if b is None else bench.velocity(b[0])[b[1]])
-        assert n @ now - g == pytest.approx(-restitution * (n @ before - g), abs=1e-11)
+        least = -restitution * (n @ before - g)
+        assert n @ now - g == pytest.approx(least, abs=1e-11) if size > 0.0 else n @ now - g > least
     if "wall" not in case:
         np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-11)
 
@@ -216,7 +228,7 @@ def test_contacts_of_several_molecules_at_once(contacts):
     """A row of molecules in touch, and one that is hit by three others."""
     molecules_here = random_chain(9, 8), web("ring8", 9), monomer(10), random_chain(2, 11)
     bench = Bench(*molecules_here, stale=4)
-    normals = np.array([unit(np.random.default_rng(k).normal(size=3)) for k in range(len(contacts))])
+    normals = facing(bench, contacts, [unit(np.random.default_rng(k).normal(size=3)) for k in range(len(contacts))])
     energy, momentum = totals(bench)
     expected, after = dense_law(bench, contacts, normals, np.zeros(len(contacts)), 1.0)
     status, sizes = bench.tied(contacts, normals)
@@ -234,7 +246,8 @@ def test_several_contacts_keep_the_energy():
     bench = Bench(random_chain(9, 8), random_chain(12, 9))
     energy, _ = totals(bench)
     contacts = CASES["inside both"]
-    assert bench.tied(contacts, np.array([unit([1, 2, 3]), unit([-1, 0, 2]), unit([0, 1, -1])]))[0] == 0
+    normals = facing(bench, contacts, [unit([1, 2, 3]), unit([-1, 0, 2]), unit([0, 1, -1])])
+    assert bench.tied(contacts, normals)[0] == 0
     assert totals(bench)[0] == pytest.approx(energy, rel=1e-12)
 
 
@@ -245,14 +258,15 @@ def test_several_contacts_give_back_what_was_lost(case, lost, restitution):
     """All impulses grow by one factor; relative to E of lost = 0 the energy is that much higher, momentum as before."""
     molecules_here, contacts = (random_chain(9, 8), random_chain(12, 9)), CASES[case]
     rng = np.random.default_rng(2)
-    normals = np.array([unit(rng.normal(size=3)) for _ in contacts])
     plain, other = Bench(*molecules_here), Bench(*molecules_here)
+    normals = facing(plain, contacts, [unit(rng.normal(size=3)) for _ in contacts])
     _, before = totals(plain)
     (status, sizes), (status_other, sizes_other) = (
         plain.tied(contacts, normals, None, restitution), other.tied(contacts, normals, None, restitution, lost)
     )
     assert status == status_other == 0
-    factor = sizes_other / sizes
+    np.testing.assert_array_equal(sizes_other == 0.0, sizes == 0.0)
+    factor = sizes_other[sizes > 0.0] / sizes[sizes > 0.0]
     np.testing.assert_allclose(factor, factor[0], rtol=1e-12)
     assert (factor[0] > 1.0) == (lost > 0.0)
     if restitution > 0.0 or lost > 0.0:
@@ -323,6 +337,47 @@ def test_the_unit_of_mass_does_not_matter(scale):
 
     contacts, normals = CASES["one bead on two"], [unit([1, 2, 3]), unit([-1, 0, 2])]
     plain, scaled = Bench(*pair(1.0)), Bench(*pair(scale))
+    normals = facing(plain, contacts, normals)
     (status, sizes), (status_scaled, sizes_scaled) = (bench.tied(contacts, normals) for bench in (plain, scaled))
     assert status == status_scaled == 0
     np.testing.assert_allclose(sizes_scaled / scale, sizes, rtol=1e-9)
+
+
+def three_spheres():
+    """Return one at rest, one that hits it, and one that nears it so slowly that it is left behind."""
+    none = np.empty((0, 2), dtype=np.int64)
+    places, speeds = [[0, 0, 0], [1, 0, 0], [0.28, 0.96, 0]], [[0, 0, 0], [-1, 0, 0], [-0.0175, -0.06, 0]]
+    return [(none, np.array([x], float), np.array([v], float), np.ones(1)) for x, v in zip(places, speeds, strict=True)]
+
+
+@pytest.mark.parametrize("restitution", [1.0, 0.5, 0.0])
+def test_no_contact_pulls(restitution):
+    """What is hit by another moves away faster than it was being neared: nothing holds the third one to it."""
+    bench = Bench(*three_spheres())
+    energy, momentum = totals(bench)
+    contacts = [((0, 0), (1, 0)), ((0, 0), (2, 0))]
+    status, sizes = bench.tied(contacts, [np.array([-1.0, 0, 0]), np.array([-0.28, -0.96, 0])], None, restitution)
+    assert status == 0
+    assert sizes.tolist() == [pytest.approx(0.5 * (1 + restitution), rel=1e-15), 0.0]
+    np.testing.assert_array_equal(bench.velocity(2), [[-0.0175, -0.06, 0]])
+    np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-15)
+    assert totals(bench)[0] - energy == pytest.approx(-0.25 * (1 - restitution**2), abs=1e-15)
+
+
+def test_pushes_are_those_of_all_subsets():
+    """Random positive definite matrices, ill-conditioned ones too, of which most leave some contacts out."""
+    rng = np.random.default_rng(5)
+    left_out = 0
+    for _ in range(400):
+        count = int(rng.integers(1, 8))
+        root = rng.normal(size=(count, count + int(rng.integers(0, 3)))) * rng.uniform(0.1, 3.0, (count, 1))
+        matrix, right = root @ root.T, rng.uniform(0.0, 1.0, count) ** 3 + 1e-6
+        rows, sizes = np.zeros((2 * MOST_TIES + 1, MOST_TIES)), np.zeros(MOST_TIES)
+        rows[:count, :count], sizes[:count] = matrix, right
+        if impulse_kernels.solve_pushes(rows, sizes, count):
+            assert np.linalg.cond(matrix) > 1e5
+            continue
+        expected = pushes(matrix, right)
+        np.testing.assert_allclose(sizes[:count], expected, rtol=1e-6, atol=1e-6 * expected.max())
+        left_out += int(np.count_nonzero(sizes[:count] == 0.0))
+    assert left_out > 200

@@ -1,6 +1,7 @@
 """Info, compare, export: every kind of file, every kind of difference, every digit."""
 
 import importlib
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from hpcchain.io.export import export
 from hpcchain.io.inspect import info
 from hpcchain.io.parts import PartWriter
 from hpcchain.io.species import bead_types
+from hpcchain.io.targets import require_other, require_replaceable
 
 BEADS = 6
 
@@ -263,3 +265,55 @@ def test_only_the_io_folder_imports_h5py_and_it_never_imports_mpi4py():
         where = path.relative_to(root).parts[0]
         assert "h5py" not in imports or where == "io", path
         assert "mpi4py" not in imports or where == "parallel", path
+
+
+def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
+    counters = {"contacts": 7, "events": 3, "part": 2, "part_seal": "0a"}
+    said = info(checkpoint(tmp_path / "a.h5", system, counters)).splitlines()
+    assert "total contacts: 7" in said and "total events logged: 3" in said
+    assert not [line for line in said if "part" in line.partition(":")[0] or not line.partition(":")[2].strip()]
+
+
+def test_runs_of_other_lengths_are_told_of_common(tmp_path, system):
+    short, long = run(tmp_path / "a", system, (0, 1)), run(tmp_path / "b", system)
+    said = compare(short / "trajectory.h5", long / "trajectory.h5")
+    assert "(2,) and float64 (4,); --common" in said, said
+    assert compare(short / "trajectory.h5", long / "trajectory.h5", common=True) is None
+
+
+def test_exports_replace_nothing_but_exports(tmp_path, system):
+    """The trajectory itself, a checkpoint, what a user wrote, links and devices stay; an earlier export does not."""
+    folder = run(tmp_path / "a", system)
+    (tmp_path / "notes.txt").write_text("by hand", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "notes.txt")
+    os.mkfifo(tmp_path / "pipe")
+    start = checkpoint(tmp_path / "start.h5", system)
+    others = [tmp_path / name for name in ("notes.txt", "link", "pipe", "")]
+    for out in (folder / "trajectory.h5", start, *others, ""):
+        before = Path(out).read_bytes() if Path(out).is_file() else None
+        for fmt in ("gsd", "extxyz"):
+            with pytest.raises(UsageError, match="choose another -o"):
+                export(folder / "trajectory.h5", fmt, out)
+        assert before is None or Path(out).read_bytes() == before
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "pipe").is_fifo()
+    (tmp_path / "empty").touch()
+    for fmt, out in (("gsd", tmp_path / "a.gsd"), ("extxyz", tmp_path / "a.xyz"), ("extxyz", tmp_path / "empty")):
+        for _ in range(2):
+            export(folder / "trajectory.h5", fmt, out)
+    with pytest.raises(UsageError, match="is there already, and not as a GSD file"):
+        export(folder / "trajectory.h5", "gsd", tmp_path / "a.xyz")
+
+
+def test_starts_replace_nothing_but_starts(tmp_path, system):
+    folder = run(tmp_path / "a", system)
+    own = checkpoint(folder / "ckpt-000000001.000000000000.h5", system)
+    start = checkpoint(tmp_path / "start.h5", system)
+    require_replaceable(start, "start")
+    require_replaceable(tmp_path / "new.h5", "start")
+    for out in (own, folder / "events.h5"):
+        with pytest.raises(UsageError, match="not as a start file"):
+            require_replaceable(out, "start")
+    (tmp_path / "again.h5").hardlink_to(start)
+    with pytest.raises(UsageError, match="what would be read"):
+        require_other(tmp_path / "again.h5", start)
+    require_other(tmp_path / "new.h5", start)

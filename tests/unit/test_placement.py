@@ -176,7 +176,8 @@ def test_overlaps_agree_with_all_pairs(tmp_path, seed):
 
 
 def explicit(tmp_path, positions, velocities=None, boundary="periodic", extra="", beads=3):
-    velocities = velocities or [[0, 0, 0]] * len(positions)
+    velocities = [[0, 0, 0]] * len(positions) if velocities is None else velocities
+    given = f"velocities = {velocities}" if velocities else ""
     text = f"""
 [box]
 size = [10, 10, 10]
@@ -186,9 +187,9 @@ kind = "chain"
 beads = {beads}
 count = {len(positions) // beads}
 positions = {positions}
-velocities = {velocities}
+{given}
 {extra}
-[initial]
+{"" if "[initial]" in extra else "[initial]"}
 method = "explicit"
 [run]
 end_time = 1
@@ -210,6 +211,26 @@ def test_an_explicit_start_is_projected_to_round_off(tmp_path):
     bond = np.diff(system.state.position, axis=0)
     assert np.abs(np.linalg.norm(bond, axis=1) - 1.0).max() < 1e-15
     assert np.abs(np.einsum("bk,bk->b", bond, np.diff(system.state.velocity, axis=0))).max() < 1e-15
+
+
+def test_velocities_that_are_not_given_are_drawn(tmp_path):
+    """At the input's temperature, the centre of mass at rest, bonds kept, by the seed."""
+    places = [[x + a, y + b, 5] for x in (1, 4) for y in (1, 4) for a, b in ((0, 0), (1, 0), (1, 1))]
+    one, same, other = (explicit(tmp_path, places, [], extra=f"[initial]\ntemperature = 2.5\nseed = {seed}")
+                        for seed in (4, 4, 5))  # fmt: skip
+    velocity = one.state.velocity
+    assert velocity.tolist() == same.state.velocity.tolist() != other.state.velocity.tolist()
+    freedom = 3 * len(places) - 2 * 4 - 3
+    assert np.sum(velocity**2) == pytest.approx(freedom * 2.5, rel=1e-14)
+    assert np.abs(velocity.sum(axis=0)).max() < 1e-14
+    i, j = one.topology.bonds.T
+    bond, rate = one.state.position[j] - one.state.position[i], velocity[j] - velocity[i]
+    assert np.abs(np.einsum("bk,bk->b", bond, rate)).max() < 1e-14 and np.abs(velocity).min() > 0.0
+
+
+def test_no_velocities_can_be_drawn_where_only_the_whole_can_move(tmp_path):
+    with pytest.raises(ConfigError, match=r"in.toml: initial.temperature: one bead .* molecule.velocities"):
+        explicit(tmp_path, [[1, 1, 1]], [], beads=1)
 
 
 BENT = [[1, 1, 1], [2, 1, 1], [2, 2, 1]]

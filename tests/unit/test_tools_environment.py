@@ -1,9 +1,15 @@
-"""Programs in tools find the project's Python from whichever one they are started with, or say what is missing."""
+"""Programs in tools find the project's Python from whichever one they are started with, or say what is missing.
 
+So do shells with the environment activated; and what tools and job scripts in bash do on their own.
+"""
+
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
-from launching import ROOT, clean_environment
+import pytest
+from launching import OPEN_MPI, ROOT, clean_environment
 
 BARE = [sys.executable, "-S"]  # sees no installed packages, like a system's own Python
 
@@ -29,3 +35,38 @@ def test_no_environment_is_one_message(tmp_path):
     done = started(BARE, HPCCHAIN_VENV=str(tmp_path))
     assert done.returncode == 78 and done.stdout == "", done.stderr
     assert done.stderr.count("\n") == 1 and "run tools/setup first" in done.stderr
+
+
+def shell(script, **environment):
+    """Return how a bash script ended that sees none of Open MPI's settings but those given."""
+    kept = {name: value for name, value in clean_environment(**environment).items() if name not in OPEN_MPI}
+    return subprocess.run(["bash", "-euc", script], env=kept, cwd="/", capture_output=True, text=True, check=False,
+                          timeout=60)  # fmt: skip
+
+
+def test_an_activated_shell_can_start_more_ranks_than_cores_as_root():
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if not activate.exists():
+        pytest.skip("this Python's environment has nothing to activate")
+    for _ in range(2):
+        done = shell(f"source {activate}; " + " ".join(f'echo "{name}=${name}";' for name in OPEN_MPI))
+        assert done.stdout.split() == [f"{name}={value}" for name, value in OPEN_MPI.items()], done.stderr
+
+
+@pytest.mark.parametrize("tool", ["setup", "demo", "check", "validate_container"])
+def test_scripts_asked_for_help_do_nothing_else(tool):
+    for word in ("-h", "--help"):
+        done = shell(f"{ROOT}/tools/{tool} {word}")
+        head = (ROOT / "tools" / tool).read_text(encoding="utf-8").splitlines()[1].removeprefix("# ")
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+        assert done.stdout.splitlines()[0] == head and "set -" not in done.stdout
+
+
+@pytest.mark.parametrize(("launcher", "heard"), [("srun", "TERM"), ("mpirun", "USR1")])
+def test_a_job_that_is_ended_asks_its_ranks_for_a_checkpoint(launcher, heard):
+    """Open MPI's mpirun kills the ranks when it gets TERM itself; what it passes on is USR1."""
+    ranks = "trap 'echo TERM; exit 75' TERM; trap 'echo USR1; exit 75' USR1; kill -TERM $PPID; sleep 5 & wait; wait"
+    done = shell(f"source {ROOT}/jobs/common.sh; attended bash -c {shlex.quote(ranks)}; echo $code",
+                 HPCCHAIN_LAUNCHER=launcher, HPCCHAIN_HOME=str(ROOT), HPCCHAIN_VENV=sys.prefix,
+                 SLURM_JOB_END_TIME="1")  # fmt: skip
+    assert done.stdout.split() == [heard, "75"], done.stderr

@@ -76,7 +76,7 @@ def test_same_seed_same_velocities(tmp_path):
 
 
 def test_one_bead_has_no_temperature(tmp_path):
-    text = "[box]\nsize = [9, 9, 9]\n[[molecule]]\nkind = 'monomer'\n[run]\nend_time = 1\n"
-    topology, position = load(tmp_path, text)
+    one = "kind = 'monomer'\npositions = [[1, 1, 1]]\nvelocities = [[0, 0, 0]]\n[initial]\nmethod = 'explicit'\n"
+    topology, position = load(tmp_path, f"[box]\nsize = [9, 9, 9]\n[[molecule]]\n{one}[run]\nend_time = 1\n")
     with pytest.raises(ConfigError, match="temperature"):
         maxwell(topology, position, 1.0, 1)

@@ -1,0 +1,44 @@
+"""Contacts at one instant: spheres push one another and never pull, through the program, on any ranks."""
+
+import numpy as np
+import pytest
+from launching import run_hpcchain
+from reference.program import run
+from reference.systems import toml
+
+
+def three_spheres(restitution):
+    """Return the tables of one at rest, one that hits it at .5, and one that by then nears it slowly and touches it."""
+    return {
+        "box": {"size": [20.0, 20.0, 20.0]},
+        "molecule": [{
+            "kind": "monomer", "count": 3, "diameter": 1.25,
+            "positions": [[10, 10, 10], [11.75, 10, 10], [10.35875, 11.23, 10]],
+            "velocities": [[0, 0, 0], [-1, 0, 0], [-0.0175, -0.06, 0]],
+        }],
+        "initial": {"method": "explicit"},
+        "contact": {"restitution": restitution},
+        "run": {"end_time": 1.0},
+        "output": {"events": True, "frame_every": 0.25},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("restitution", [1.0, 0.5, 0.0])
+def test_who_is_left_behind_is_not_held(tmp_path, restitution):
+    result = run(three_spheres(restitution), tmp_path)
+    log = result.events()
+    assert log.bead.tolist() == [[0, 1]]
+    assert log.impulse == pytest.approx([0.5 * (1 + restitution)], rel=1e-14)
+    velocity = result.frames((20.0,) * 3).velocity[-1]
+    np.testing.assert_allclose(velocity[0], [-0.5 * (1 + restitution), 0, 0], atol=1e-15)
+    np.testing.assert_array_equal(velocity[2], [-0.0175, -0.06, 0])
+
+
+def test_ranks_agree_on_who_is_left_behind(tmp_path):
+    (tmp_path / "in.toml").write_text(toml(three_spheres(1.0)), encoding="utf-8")
+    for ranks in (1, 3):
+        done = run_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks)
+        assert done.returncode == 0, done.stderr
+    for name in ("events.h5", "trajectory.h5"):
+        done = run_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
+        assert done.returncode == 0, done.stdout
