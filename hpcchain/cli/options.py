@@ -9,8 +9,8 @@ from hpcchain.errors import UsageError
 WALL_TIME = re.compile(r"(?:(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,12}(?:\.\d*)?)")
 
 SILENCE = 900.0
-LEAST_SILENCE, MOST_SILENCE = 0.01, 1e8
 """Wall seconds; compiling on a slow machine is silent, too."""
+LEAST_SILENCE, MOST_SILENCE = 0.01, 1e8
 
 
 class Parser(argparse.ArgumentParser):

@@ -41,7 +41,7 @@ def found_output(folder):
 def open_folder(folder, config, comm=None):
     """Make a run's folders and write the resolved input; collective.
 
-    An input that stands where the resolved one goes is kept under another name.
+    An input that stands where the resolved one goes is kept under another name, the first one.
     """
     for name in (CHECKPOINTS, PARTS):
         atomic.make_folder(folder / name, comm)
@@ -49,8 +49,9 @@ def open_folder(folder, config, comm=None):
 
 
 def _write_input(path, text):
-    if path.is_file() and path.read_bytes() != text.encode():
-        os.replace(path, path.with_name(GIVEN))
+    given = path.with_name(GIVEN)
+    if path.is_file() and path.read_bytes() != text.encode() and not given.exists():
+        os.replace(path, given)
     replace_text(path, text)
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -331,6 +332,12 @@ def test_an_input_in_the_output_folder_is_kept(tmp_path, capsys):
     command(["run", "input.toml", "--output", "."], tmp_path)
     assert (tmp_path / "input.given.toml").read_text(encoding="utf-8") == text
     assert "by hand" not in (tmp_path / "input.toml").read_text(encoding="utf-8")
+    for name in ("checkpoints", "parts"):
+        shutil.rmtree(tmp_path / name)
+    for path in tmp_path.glob("*.h5"):
+        path.unlink()
+    command(["run", "input.toml", "--output", ".", "--until", "0.25"], tmp_path)
+    assert (tmp_path / "input.given.toml").read_text(encoding="utf-8") == text
     for source in ("input.toml", "input.given.toml"):
         said = command(["build", source, "-o", "input.toml"], tmp_path, code=2)
         assert "input.toml: is there already, and not as a start file" in said
