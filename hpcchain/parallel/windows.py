@@ -29,7 +29,7 @@ PATIENCE = 8  # passes before molecules that an event is said to depend on are f
 CONTACTS_PER_WINDOW = 0.4  # per molecule
 GROW = 1.5  # most that a window is longer than the one before
 AHEAD = 8.0  # windows for which molecules get new homes beforehand
-LEAST_WINDOW = 2.0**-24  # ticks
+LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
 MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has been measured: all is chosen anew
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
 WORK = ("computing", "packing", "setting_right", "finishing")
@@ -66,8 +66,8 @@ class WindowedEngine:
         self.tick = system.physics.tick
         self.now = latest(system.state, comm)
         self.begun = False
-        self.asked = window
-        self.window = 2.0**-4 * self.tick if window is None else float(window)
+        self.asked = None if window is None else min(float(window), MOST_WINDOW * self.tick)
+        self.window = 2.0**-4 * self.tick if window is None else self.asked
         self.log_events = log_events
         self.quantum = virial_quantum(system)
         self.virial = 0
@@ -130,7 +130,7 @@ class WindowedEngine:
             if flags is None:
                 continue
             self._finish(end)
-            self._adapt(flags)
+            self._adapt(flags, end == target)
             if flags[PAUSE] > 0.0 and self.now < target:
                 return False
         return True
@@ -271,13 +271,16 @@ class WindowedEngine:
         self.begun = True
         self.statistics["windows"] += 1
 
-    def _adapt(self, flags):
-        """Choose the next window's length, and new ghosts if a molecule may get out of its room in it."""
+    def _adapt(self, flags, cut):
+        """Choose the next window's length, and new ghosts if a molecule may get out of its room in it.
+
+        A window that was cut short tells nothing of longer ones: without contacts they would grow for ever.
+        """
         if self.asked is not None:
-            self.window = min(float(self.asked), GROW * self.window)  # it may have been shortened
+            self.window = min(self.asked, GROW * self.window)  # it may have been shortened
         else:
             factor = CONTACTS_PER_WINDOW / flags[CONTACTS] if flags[CONTACTS] > 0.0 else GROW
-            self.window *= min(max(float(factor), 0.5), GROW)
+            self.window *= min(max(float(factor), 0.5), 1.0 if cut else GROW)
         if self._look_at_balance():
             return
         if flags[NEXT_EXCESS] > 0.0:

@@ -10,6 +10,8 @@ from shapes import bead, boxed, rod, sticky
 
 from hpcchain.config import load_config
 from hpcchain.model.system import OPEN, PERIODIC, WALL
+from hpcchain.parallel.threads import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.run.growth import grown_system
 
 EIGHT = (2, 2, 2)
@@ -302,3 +304,19 @@ def test_rods_that_land_flat_together():
     system = boxed([*rods, *mirror], (13.0, 4.0, 6.0), (PERIODIC, PERIODIC, WALL))
     one = everywhere(system, 7.0, 12, (2, 6), (0.25, 2.0, None))
     assert ties(one) > 8
+
+
+@pytest.mark.parametrize("window", [None, 1e308])
+def test_windows_without_contacts_stay_finite(window):
+    """Each ends where a report is due; growing by a half each time, they would be beyond all numbers in the end."""
+    system = boxed([bead((1.0, 1.0, 1.0), (1.0, 0.0, 0.0)), bead((1.0, 3.0, 3.0), (1.0, 0.0, 0.0))], (6.0, 6.0, 6.0))
+
+    def body(exchange):
+        engine = WindowedEngine(system, exchange, window=window)
+        for k in range(1, 2001):
+            engine.advance(0.01 * k)
+        return engine.window, engine.statistics["windows"]
+
+    for length, windows in on_ranks(2, body):
+        assert windows >= 2000 and np.isfinite(length)
+        assert window is not None or 0.01 <= length < 0.03
