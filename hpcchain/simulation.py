@@ -94,7 +94,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
         system = start_system(config, signals, comm, limit)
-        folders.open_folder(folder, config, mpi)
+        folders.open_folder(folder, config, mpi, keep=True)
         folders.cut_back(folder, 0.0, 0, 0, mpi)
         own = Run(comm, config, system, folder, signals, limit=limit)
         del system  # each rank has now what is its own of it

@@ -18,6 +18,7 @@ JUST_HIT = 1e-11
 LEAST_STEP = 1e-8
 MOST_STEPS = 100000
 NOISE = 1e-10
+REST = 1e-14  # of both speeds: what rounding may leave of a rate of approach
 
 
 @inlined
@@ -33,7 +34,7 @@ def curve(line, seg, series, i, t):
 
 
 @kernel
-def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, just_hit):
+def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, least, just_hit):
     """Return when two beads in straight flight touch: the first root of |r + v s|^2 = (d + growth s)^2, or inf.
 
     Parameters
@@ -42,6 +43,8 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, just_hit):
         Separation [length] and its rate [length / time].
     d, growth : float
         Contact distance [length] and its rate [length / time].
+    least : float
+        Beads that touch and approach more slowly rest on one another: it is round-off [length / time].
     just_hit : bool
         Both beads took part in the contact, at this very time, that began their segments.
         A rate of approach above NOISE of the speed is then another contact, not round-off.
@@ -52,7 +55,7 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, just_hit):
         return np.inf
     c = rx * rx + ry * ry + rz * rz - d * d
     if c <= TOUCHING * d * d or (just_hit and c <= JUST_HIT * d * d):
-        if b < 0.0 and not (just_hit and b > -NOISE * d * math.sqrt(vx * vx + vy * vy + vz * vz)):
+        if b < -least * d and not (just_hit and b > -NOISE * d * math.sqrt(vx * vx + vy * vy + vz * vz)):
             return 0.0
         if a < 0.0 and b > 0.0:
             return -2.0 * b / a

@@ -38,20 +38,27 @@ def found_output(folder):
     return next((f"{kind}.h5" for kind in FILES if (folder / f"{kind}.h5").exists()), None)
 
 
-def open_folder(folder, config, comm=None):
+def open_folder(folder, config, comm=None, keep=False):
     """Make a run's folders and write the resolved input; collective.
 
-    An input that stands where the resolved one goes is kept under another name, the first one.
+    Parameters
+    ----------
+    folder : path
+    config : Config
+    comm : communicator or None
+    keep : bool
+        Whether an input that stands where the resolved one goes may be a user's, to be kept under another name.
     """
     for name in (CHECKPOINTS, PARTS):
         atomic.make_folder(folder / name, comm)
-    root_does(comm, folder / INPUT, "writing", lambda: _write_input(folder / INPUT, config.to_toml()))
+    root_does(comm, folder / INPUT, "writing", lambda: _write_input(folder / INPUT, config.to_toml(), keep))
 
 
-def _write_input(path, text):
+def _write_input(path, text, keep):
     given = path.with_name(GIVEN)
-    if path.is_file() and path.read_bytes() != text.encode() and not given.exists():
-        os.replace(path, given)
+    if keep and path.is_file() and path.read_bytes() != text.encode() and not given.exists():
+        with atomic.replacing(given) as temp:
+            shutil.copyfile(path, temp)
     replace_text(path, text)
 
 

@@ -93,7 +93,7 @@ def bounce(par, line, span, table, at_i, at_j, i, j):
         return 0.0, 0.0
     wi = table[at_i]
     wj = table[at_j]
-    p = -(1.0 + par[RESTITUTION]) * un / ((wi + wj) * square)
+    p = -(1.0 + par[RESTITUTION]) * un / (wi * square + wj * square)  # a sum of the two is always rounded alike, too
     line[i, 3] += p * wi * nx
     line[i, 4] += p * wi * ny
     line[i, 5] += p * wi * nz
@@ -112,7 +112,7 @@ def rebound(par, line, span, table, at, i, code):
     un = side * line[i, 3 + axis] - span[i, 2] * par[GROWTH_RATE]
     if un >= 0.0:
         return 0.0
-    p = -(1.0 + par[RESTITUTION]) * un / table[at]
-    line[i, 3 + axis] += side * p * table[at]
-    return p
+    change = -(1.0 + par[RESTITUTION]) * un
+    line[i, 3 + axis] += side * change
+    return change / table[at]
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.pair import NOISE, curved_contact, straight_contact
+from hpcchain.contact.pair import NOISE, REST, curved_contact, straight_contact
 from hpcchain.contact.segment import series_order, start_depth, struck
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
@@ -284,7 +284,8 @@ def _meeting(s, i, r, newer, limit, stepper):
         growth = sigma * growing
     bend = s.span[i, 0] + s.span[r, 0]
     if bend == 0.0:
-        time = straight_contact(rx, ry, rz, ux, uy, uz, d, growth, same)
+        least = REST * (s.span[i, 1] + s.span[r, 1])
+        time = straight_contact(rx, ry, rz, ux, uy, uz, d, growth, least, same)
         return (time if time <= horizon else np.inf), lag
     if series_order(s.seg, i) == UNMADE or series_order(s.seg, r) == UNMADE:
         return LACKING, lag

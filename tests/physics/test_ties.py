@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from launching import run_hpcchain
+from reference.contacts import Geometry
 from reference.program import run
-from reference.systems import toml
+from reference.systems import Molecule, System, toml
 
 
 def three_spheres(restitution):
@@ -42,3 +43,21 @@ def test_ranks_agree_on_who_is_left_behind(tmp_path):
     for name in ("events.h5", "trajectory.h5"):
         done = run_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
         assert done.returncode == 0, done.stdout
+
+
+def test_beads_that_do_not_bounce_come_to_rest(tmp_path):
+    """Rows of them that close up at one instant end with what rounding leaves of their rates, and go on together."""
+    molecules, size = [Molecule("monomer", 1, 120)], (6.0,) * 3
+    tables = {
+        "box": {"size": list(size)},
+        "molecule": [{"kind": "monomer", "count": 120}],
+        "initial": {"seed": 4},
+        "contact": {"restitution": 0.0},
+        "run": {"end_time": 0.6},
+        "output": {"events": True, "frame_every": 0.1},
+    }
+    result = run(tables, tmp_path)
+    log, position = result.events(), result.frames(size).position
+    assert len(log) > 1000 and np.all(log.impulse > 0.0)
+    geometry = Geometry(System(molecules, size), np.float64)
+    assert min(geometry.smallest_gap(each) for each in position) > -1e-10

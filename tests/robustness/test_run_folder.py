@@ -329,6 +329,9 @@ def test_a_lock_file_that_says_nothing_of_use_is_in_nobodys_way(tmp_path, whole)
 def test_an_input_in_the_output_folder_is_kept(tmp_path, capsys):
     text = "# by hand\n" + to_toml(tables(run={"end_time": 0.5}))
     (tmp_path / "input.toml").write_text(text, encoding="utf-8")
+    command(["run", "input.toml", "--output", "a"], tmp_path)
+    command(["resume", "a", "--until", "0.6"], tmp_path)
+    assert not (tmp_path / "a" / "input.given.toml").exists()
     command(["run", "input.toml", "--output", "."], tmp_path)
     assert (tmp_path / "input.given.toml").read_text(encoding="utf-8") == text
     assert "by hand" not in (tmp_path / "input.toml").read_text(encoding="utf-8")

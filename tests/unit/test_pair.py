@@ -40,7 +40,7 @@ def test_straight_contact_is_the_exact_root(seed, growth):
         r *= d * (1 + 10 ** rng.uniform(-6, 0.5)) / np.linalg.norm(r)
         if rng.random() < 0.6:
             v = -r * np.linalg.norm(v) / np.linalg.norm(r) + 0.3 * v
-        got, expected = straight_contact(*r, *v, d, growth, False), exact_root(r, v, d, growth)
+        got, expected = straight_contact(*r, *v, d, growth, 0.0, False), exact_root(r, v, d, growth)
         if expected is None:
             assert got == np.inf
         else:
@@ -50,48 +50,55 @@ def test_straight_contact_is_the_exact_root(seed, growth):
     assert hits > 100
 
 
+def test_what_touches_and_approaches_by_rounding_alone_rests():
+    for just_hit in (False, True):
+        assert straight_contact(1.0, 0.0, 0.0, -1e-15, 0.0, 0.0, 1.0, 0.0, 1e-14, just_hit) == np.inf
+        assert straight_contact(1.0, 0.0, 0.0, -1e-13, 0.0, 0.0, 1.0, 0.0, 1e-14, just_hit) == 0.0
+    assert straight_contact(1.1, 0.0, 0.0, -1e-15, 0.0, 0.0, 1.0, 0.0, 1e-14, False) < np.inf
+
+
 def test_straight_contact_head_on_and_swapped():
-    assert straight_contact(3.0, 0.0, 0.0, -2.0, 0.0, 0.0, 1.0, 0.0, False) == 1.0
-    assert straight_contact(-3.0, 0.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, False) == 1.0
+    assert straight_contact(3.0, 0.0, 0.0, -2.0, 0.0, 0.0, 1.0, 0.0, 0.0, False) == 1.0
+    assert straight_contact(-3.0, 0.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.0, False) == 1.0
     rng = np.random.default_rng(0)
     for _ in range(200):
         r = rng.normal(size=3) * 3
         v = rng.normal(size=3) - r
-        assert straight_contact(*r, *v, 1.0, 0.1, False) == straight_contact(*-r, *-v, 1.0, 0.1, False)
+        assert straight_contact(*r, *v, 1.0, 0.1, 0.0, False) == straight_contact(*-r, *-v, 1.0, 0.1, 0.0, False)
 
 
 def test_straight_receding_and_resting_pairs_never_touch():
-    assert straight_contact(2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, False) == np.inf
-    assert straight_contact(2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, False) == np.inf
-    assert straight_contact(2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, False) == np.inf
-    assert straight_contact(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, False) == np.inf
-    assert straight_contact(1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, False) == np.inf
+    assert straight_contact(2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, False) == np.inf
+    assert straight_contact(2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, False) == np.inf
+    assert straight_contact(2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, False) == np.inf
+    assert straight_contact(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, False) == np.inf
+    assert straight_contact(1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, False) == np.inf
 
 
 def test_straight_growth_alone():
     """Beads at rest meet by growing, also while they recede more slowly than they grow."""
-    assert straight_contact(2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.5, False) == 2.0
-    assert straight_contact(2.0, 0.0, 0.0, 0.25, 0.0, 0.0, 1.0, 0.75, False) == 2.0
-    assert straight_contact(2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, False) == np.inf
-    assert straight_contact(2.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 1.0, False) == pytest.approx(0.5, rel=1e-15)
+    assert straight_contact(2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.5, 0.0, False) == 2.0
+    assert straight_contact(2.0, 0.0, 0.0, 0.25, 0.0, 0.0, 1.0, 0.75, 0.0, False) == 2.0
+    assert straight_contact(2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, False) == np.inf
+    assert straight_contact(2.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 1.0, 0.0, False) == pytest.approx(0.5, rel=1e-15)
 
 
 def test_straight_touching():
     """A pair in touch that approaches meets now; the pair that has just hit does not, unless it is overtaken."""
     for gap in (0.0, 3e-15, -3e-15, -1e-12, -1e-3):
-        assert straight_contact(1.0 + gap, 0.0, 0.0, -1.0, 0.5, 0.0, 1.0, 0.0, False) == 0.0
-        assert straight_contact(1.0 + gap, 0.0, 0.0, 1.0, 0.5, 0.0, 1.0, 0.0, False) == np.inf
+        assert straight_contact(1.0 + gap, 0.0, 0.0, -1.0, 0.5, 0.0, 1.0, 0.0, 0.0, False) == 0.0
+        assert straight_contact(1.0 + gap, 0.0, 0.0, 1.0, 0.5, 0.0, 1.0, 0.0, 0.0, False) == np.inf
     for gap in (0.0, 1e-14, -1e-14, 1e-12, -1e-12):
-        assert straight_contact(1.0 + gap, 0.0, 0.0, 1e-3, 0.0, 0.0, 1.0, 0.0, True) == np.inf
-        assert straight_contact(1.0 + gap, 0.0, 0.0, -1e-17, 1.0, 0.0, 1.0, 0.0, True) == np.inf
-    assert straight_contact(1.0, 0.0, 0.0, 0.52, 0.3, 0.0, 1.0, 0.5, True) == np.inf
+        assert straight_contact(1.0 + gap, 0.0, 0.0, 1e-3, 0.0, 0.0, 1.0, 0.0, 0.0, True) == np.inf
+        assert straight_contact(1.0 + gap, 0.0, 0.0, -1e-17, 1.0, 0.0, 1.0, 0.0, 0.0, True) == np.inf
+    assert straight_contact(1.0, 0.0, 0.0, 0.52, 0.3, 0.0, 1.0, 0.5, 0.0, True) == np.inf
 
 
 def test_straight_grazes():
     """Closest approach just outside or inside the contact distance, by less than rounding of a careless formula."""
     for eps in (1e-9, 1e-11, 1e-13):
-        assert straight_contact(-2.0, 1.0 + eps, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, False) == np.inf
-        hit = straight_contact(-2.0, 1.0 - eps, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, False)
+        assert straight_contact(-2.0, 1.0 + eps, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, False) == np.inf
+        hit = straight_contact(-2.0, 1.0 - eps, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, False)
         assert hit == pytest.approx(2 - np.sqrt(1 - (1.0 - eps) ** 2), abs=1e-15 / np.sqrt(eps))
 
 
@@ -246,7 +253,7 @@ def test_straight_paths_given_as_curves():
         b[0] = a[0] + 3 * rng.normal(size=3)
         b[1] = a[1] + (a[0] - b[0]) * rng.uniform(0.5, 2) + 0.1 * rng.normal(size=3)
         curved = np.concatenate([a, 1e-300 * np.ones((2, 3))]), np.concatenate([b, 1e-3 * np.ones((1, 3))])
-        expected = straight_contact(*(a[0] - b[0]), *(a[1] - b[1]), 1.0, 0.0, False)
+        expected = straight_contact(*(a[0] - b[0]), *(a[1] - b[1]), 1.0, 0.0, 0.0, False)
         bent = Paths(np.concatenate([a, 1e-3 * np.ones((1, 3))]), curved[1]).pair(0, 1, 1.0, UNTIL)
         if np.linalg.norm(a[0] - b[0]) > 1.01:
             assert bent == pytest.approx(expected, abs=1e-12) if expected < UNTIL else bent == np.inf
@@ -282,5 +289,5 @@ def test_an_overlapping_pair_that_parts_but_turns_back_meets_where_it_turns(just
 
 def test_a_struck_touching_pair_pressed_together_meets_at_once():
     """Both beads were struck at one instant, but by others: being pressed together is a contact, not a memory."""
-    assert straight_contact(1.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, True) == 0.0
+    assert straight_contact(1.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 0.0, True) == 0.0
     assert parabola(0.0, -1.0, 0.1).pair(0, 1, 1.0, UNTIL, just_hit=True) == 0.0
