@@ -58,20 +58,27 @@ warm_nodes() {
 
 # attended COMMAND...: run a command and pass on to it the signals that the job gets; its exit code is in `code`.
 attended() {
-    local child told stop=TERM
+    local child='' early='' told=1 stop=TERM
     if [ "${HPCCHAIN_LAUNCHER:-srun}" = mpirun ]; then stop=USR1; fi # at TERM Open MPI's kills the ranks a second later
+    # Before the command begins: untrapped, a signal that comes at once would end the job's script and leave the ranks.
+    trap 'tell USR1' USR1
+    trap 'tell USR2' USR2
+    trap 'tell "$stop"' TERM
     "$@" &
     child=$!
-    trap 'told=1; kill -USR1 "$child" 2>/dev/null' USR1
-    trap 'told=1; kill -USR2 "$child" 2>/dev/null' USR2
-    trap 'told=1; kill "-$stop" "$child" 2>/dev/null' TERM
-    told=1
+    if [ -n "$early" ]; then tell "$early"; fi
     while [ -n "$told" ]; do # a signal ends the waiting, not the command
         told=
         code=0
         wait "$child" || code=$?
     done
     trap - USR1 USR2 TERM
+}
+
+# tell SIGNAL: what `attended` does about a signal, or, before its command has a number, keeps in mind.
+tell() {
+    told=1
+    if [ -n "$child" ]; then kill "-$1" "$child" 2>/dev/null || true; else early=$1; fi
 }
 
 # until_done FOLDER COMMAND...: run a command that writes to a folder; when it was stopped early with a checkpoint (75),

@@ -4,6 +4,7 @@ So do shells with the environment activated; and what tools and job scripts in b
 """
 
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -65,8 +66,19 @@ def test_scripts_asked_for_help_do_nothing_else(tool):
 @pytest.mark.parametrize(("launcher", "heard"), [("srun", "TERM"), ("mpirun", "USR1")])
 def test_a_job_that_is_ended_asks_its_ranks_for_a_checkpoint(launcher, heard):
     """Open MPI's mpirun kills the ranks when it gets TERM itself; what it passes on is USR1."""
-    ranks = "trap 'echo TERM; exit 75' TERM; trap 'echo USR1; exit 75' USR1; kill -TERM $PPID; sleep 5 & wait; wait"
+    ranks = "trap 'echo TERM; exit 75' TERM; trap 'echo USR1; exit 75' USR1; kill -TERM $PPID; sleep 5 >&- 2>&- & wait"
     done = shell(f"source {ROOT}/jobs/common.sh; attended bash -c {shlex.quote(ranks)}; echo $code",
                  HPCCHAIN_LAUNCHER=launcher, HPCCHAIN_HOME=str(ROOT), HPCCHAIN_VENV=sys.prefix,
                  SLURM_JOB_END_TIME="1")  # fmt: skip
     assert done.stdout.split() == [heard, "75"], done.stderr
+
+
+@pytest.mark.parametrize(("launcher", "code"), [("srun", 128 + signal.SIGTERM), ("mpirun", 128 + signal.SIGUSR1)])
+def test_a_signal_that_comes_as_the_ranks_begin_is_passed_on(launcher, code):
+    """The signal comes when the command runs and the script does not know its number yet."""
+    at_once = "[[ $BASH_COMMAND != child=?! ]] || { sleep .5; kill -TERM $$; }"
+    done = shell(f"source {ROOT}/jobs/common.sh; set -T; trap {shlex.quote(at_once)} DEBUG; "
+                 "attended sleep 30; echo $code",
+                 HPCCHAIN_LAUNCHER=launcher, HPCCHAIN_HOME=str(ROOT), HPCCHAIN_VENV=sys.prefix,
+                 SLURM_JOB_END_TIME="1")  # fmt: skip
+    assert done.stdout.split() == [str(code)], done.stderr
