@@ -14,6 +14,9 @@ DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
 
 MOST_DIAMETERS = 1e9  # of the smallest bead along an edge of the box
 
+# Of the smallest diameter: lists with a thinner shell are made anew so often that nothing else gets done.
+THINNEST_SHELL = 1e-4
+
 # Bonds may be this much shorter than the contact distance, relative: the last bits of a division.
 ROUNDING = 1e-12
 
@@ -55,6 +58,7 @@ def check(config):
         check_velocities(config)
         check_box(config)
         check_packing(config)
+        check_shell(config)
 
 
 def check_method(config):
@@ -199,7 +203,7 @@ def check_rod(kind, place, box):
 def check_box(config):
     """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
     largest = max(float(np.max(kind.diameter)) for kind in config.molecules)
-    smallest = min(float(np.min(kind.diameter)) for kind in config.molecules)
+    smallest = smallest_diameter(config)
     box = config.box
     for axis, (size, origin, boundary) in enumerate(zip(box.size, box.origin, box.boundary, strict=True)):
         if boundary == "periodic" and size < 3.0 * largest * (1.0 - ROUNDING):
@@ -217,6 +221,19 @@ def check_box(config):
         if size > MOST_DIAMETERS * smallest:
             raise Wrong(f"box.size: {size} along axis {axis} is more than {MOST_DIAMETERS:.0e} times the smallest "
                         f"diameter {smallest}, so that positions lose their digits; make the box smaller")
+
+
+def check_shell(config):
+    """Check that the neighbour lists' shell lets a run get on."""
+    shell, least = config.run.list_shell, THINNEST_SHELL * smallest_diameter(config)
+    if shell != "auto" and shell < least:
+        raise Wrong(f"run.list_shell: {shell} is so thin that lists would be made anew all the time; "
+                    f"needs at least {least:.6g}, a ten thousandth of the smallest diameter")
+
+
+def smallest_diameter(config):
+    """Return the smallest bead's diameter [length]."""
+    return min(float(np.min(kind.diameter)) for kind in config.molecules)
 
 
 def check_packing(config):

@@ -27,10 +27,14 @@ def checkpoint_name(time):
 
 def list_checkpoints(folder):
     """Return (time in the name, path) of the checkpoints in a folder, the latest first; files only, none opened."""
+    return [(time, path) for time, path, is_file in _named(folder) if is_file]
+
+
+def _named(folder):
+    """Return (time in the name, path, whether it is a file) of all that has a checkpoint's name, the latest first."""
     folder = Path(folder)
     names = [(PATTERN.fullmatch(path.name), path) for path in folder.iterdir()] if folder.is_dir() else []
-    found = [(float(match.group(1)), path) for match, path in names if match and path.is_file()]
-    return sorted(found, reverse=True)
+    return sorted(((float(match.group(1)), path, path.is_file()) for match, path in names if match), reverse=True)
 
 
 def newest_valid(folder, comm=None, require=None):
@@ -50,10 +54,10 @@ def newest_valid(folder, comm=None, require=None):
     refused : list of (Path, str)
         Later checkpoints that were passed over, and why.
     """
-    candidates = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder))
+    candidates = root_does(comm, folder, "listing checkpoints", lambda: _named(folder))
     refused = []
-    for _, path in candidates:
-        problem = _problem(path, comm, require)
+    for _, path, is_file in candidates:
+        problem = _problem(path, comm, require) if is_file else f"{path}: not a file, or a link to none"
         if problem is None:
             return path, refused
         refused.append((path, problem))

@@ -34,7 +34,8 @@ def verify(path):
     output = survey(path)
     checkpoints = list_checkpoints(path / "checkpoints")
     newest, refused = newest_valid(path / "checkpoints", None, lambda counters: standing(output, counters))
-    older = [path for _, path in checkpoints[len(refused) + 1 :]]
+    seen = {newest, *(path for path, _ in refused)}
+    older = [path for _, path in checkpoints if path not in seen]
     problems = [str(problem) for problem in output.problems()] + [why for _, why in refused] + _damaged(older)
     if problems:
         way = f"the run can go on from {newest}" if newest else "no checkpoint can be gone on from"

@@ -291,6 +291,25 @@ def test_all_damaged_checkpoints(tmp_path, finished, whole):
             attempt()
 
 
+ODD = {
+    "a folder": lambda path: path.mkdir(),
+    "a pipe": os.mkfifo,
+    "a dangling link": lambda path: path.symlink_to("nowhere"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_only_has_a_checkpoints_name_is_passed_over_and_named(tmp_path, cut, whole, odd, caplog, capsys):
+    folder = copy_of(cut, tmp_path)
+    newest = checkpoint(folder, 0)
+    newest.rename(tmp_path / "taken away")
+    ODD[odd](newest)
+    assert main(["check", str(folder)]) == 65 and f"{newest}: not a file" in capsys.readouterr().err
+    resume(folder, until=4.0)
+    assert f"passed over: {newest}: not a file" in caplog.text
+    assert same(folder, whole, ("trajectory", "events"))
+
+
 def test_without_any_earlier_output_a_run_goes_on_and_says_so(tmp_path, finished, caplog):
     folder = copy_of(finished, tmp_path)
     for name in EVERY:

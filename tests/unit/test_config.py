@@ -78,6 +78,8 @@ MISTAKES = [
     ("box.size = [30, 0.9, 30]", "box.size: the side 0.9 between the walls of axis 1"),
     ("box.size = [3, 3, 3]", "box.size: the beads do not fit: packing fraction"),
     ("box.size = [30, 1e20, 30]", "box.size: 1e+20 along axis 1 is more than 1e+09 times the smallest diameter"),
+    ("run.list_shell = 1e-20", "run.list_shell: 1e-20 is so thin that lists would be made anew all the time; needs at "
+                               "least 1e-05, a ten thousandth of the smallest diameter"),
     ("molecule.0.diameter = 1e-20", "box.size: 30.0 along axis 0 is more than 1e+09 times the smallest diameter 1e-20"),
     ("box.origin = [1e30, 0, 0]", "box.origin: 1e+30 along axis 0 is so far from 0"),
     ('box.boundary = ["periodic", "wal", "open"]', 'box.boundary: entry 1: \'wal\' is unknown; did you mean "wall"?'),
