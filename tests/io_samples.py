@@ -39,6 +39,7 @@ def state_of(beads, seed=1):
         depth=rng.integers(0, 3, beads).astype(np.int32),
         struck=rng.integers(0, 2, beads).astype(bool),
         step=rng.uniform(0, 0.1, beads),
+        in_contact=rng.integers(0, 2**24 + 1, beads).astype(np.int32),
     )
 
 
@@ -46,7 +47,7 @@ def system_of(lengths, seed=1):
     """Return a System of chains with a box of all three boundaries."""
     topology = chains(lengths)
     box = Box(np.array([7.0, 8.0, 9.1]), np.array([-1.0, 0.0, 0.3]), np.array([PERIODIC, WALL, OPEN], dtype=np.int8))
-    physics = Physics(tick=2.0**-7, step=0.1, options={"w": 0.1 + 0.2, "name": "x", "flag": True})
+    physics = Physics(tick=2.0**-7, step=0.1, contact_time=0.01, options={"w": 0.1 + 0.2, "name": "x", "flag": True})
     return System(box, topology, state_of(topology.beads, seed), physics)
 
 

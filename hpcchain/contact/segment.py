@@ -1,19 +1,24 @@
 """What is kept of a bead's segment beside its line and span: four integers that share the rest of their cache lines.
 
-The second has the depth of the event that began the segment and whether that struck the bead, the fourth the place of
-the bead's coefficients in `series` and the order of the polynomial.
+The second has whether the event that began the segment struck the bead, that event's depth, and what was left of the
+duration of the bead's last contact; the fourth the place of the bead's coefficients in `series` and the order of the
+polynomial.
 """
+
+import numpy as np
 
 from hpcchain.kernel import inlined
 
 BITS = 6
 ORDERS = 1 << BITS  # more than any order, from UNMADE (-1) on
+START_BITS = 32
+STARTS = (1 << START_BITS) - 1  # struck, and depth + 1 in the bits above it
 
 
 @inlined
 def start_depth(seg, i):
     """Return the depth of the event that began the segment in row i."""
-    return seg[i, 1] >> 1
+    return ((seg[i, 1] & STARTS) >> 1) - 1
 
 
 @inlined
@@ -23,15 +28,44 @@ def struck(seg, i):
 
 
 @inlined
+def same_start(seg, i, j):
+    """Whether the segments in two rows, which began at one time, did so with one event that struck both or neither."""
+    return (seg[i, 1] ^ seg[j, 1]) & STARTS == 0
+
+
+@inlined
 def set_start(seg, i, depth, was_struck):
     """Note with what an event began the segment in row i."""
-    seg[i, 1] = 2 * depth + was_struck
+    seg[i, 1] = (seg[i, 1] & -1 - STARTS) | (2 * (depth + 1) + was_struck)
 
 
 @inlined
 def set_struck(seg, i, was_struck):
     """Note whether the bead was struck in the event that began the segment in row i."""
     seg[i, 1] = (seg[i, 1] & -2) | was_struck
+
+
+@inlined
+def in_contact(seg, i):
+    """Return what was left of the bead's last contact when the segment in row i began (`contact.duration`)."""
+    return seg[i, 1] >> START_BITS
+
+
+@inlined
+def set_in_contact(seg, i, left):
+    """Note what is left of the bead's last contact when the segment in row i begins."""
+    seg[i, 1] = (seg[i, 1] & STARTS) | (left << START_BITS)
+
+
+def packed_starts(depth, was_struck, left):
+    """Return (n,) int64 what `seg` has in its second column, of (n,) arrays of depths, whether struck, what is left."""
+    return (left.astype(np.int64) << START_BITS) | (2 * (depth.astype(np.int64) + 1) + was_struck.astype(np.int64))
+
+
+def unpacked_starts(column):
+    """Return depths (int32), whether struck (bool) and what is left (int32), of rows of the second column of `seg`."""
+    depth = (column & STARTS) >> 1
+    return (depth - 1).astype(np.int32), (column & 1).astype(bool), (column >> START_BITS).astype(np.int32)
 
 
 @inlined

@@ -83,7 +83,8 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     """
     _refuse_impossible_time(path, time, comm)
     beads = system.topology.beads
-    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
+    tables = _state_tables(system.physics)
+    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in tables.items()}
     arrays = rows.in_order(comm, beads, ids, arrays)
     first = rows.slab(beads, comm)[0]
 
@@ -116,7 +117,7 @@ def write_start(path, comm, system, state_of, config_toml, blocks):
     """
     def made(low, high):
         state = state_of(low, high)
-        return {name: getattr(state, name) for name in STATE}
+        return {name: getattr(state, name) for name in _state_tables(system.physics)}
 
     values = {"counters": {}, "perf": {}, "provenance": collect(comm)}
     _write(path, comm, system, made, 0.0, config_toml, values, blocks)
@@ -126,7 +127,7 @@ def _write(path, comm, system, state_of, time, config_toml, values, blocks=None)
     """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
     topology = system.topology
     with files.writing(path, "checkpoint", comm) as file:
-        put_tables(file, "state", STATE, topology.beads, state_of, comm, blocks)
+        put_tables(file, "state", _state_tables(system.physics), topology.beads, state_of, comm, blocks)
         if system.directors is not None:
             directors.put(file, system.directors, topology.beads, comm, blocks)
         for name, rule in TOPOLOGY.items():
@@ -210,7 +211,7 @@ def read_outline(path):
         composition = _read_composition(file, None, OUTLINED)
         none = State.at_rest_clock(np.empty((0, 3)), np.empty((0, 3)))
         found = _read_rest(file, composition, none, None, None, OUTLINED)
-        for name, rule in STATE.items():
+        for name, rule in _tables_in(file, "state", STATE):
             for _, part in get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED):
                 problem = part_problem(replace(found.system, state=replace(none, **{name: part})), found.time)
                 if problem:
@@ -219,7 +220,9 @@ def read_outline(path):
 
 
 def _state_slabs(file, beads, comm):
-    return {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in STATE.items()}
+    tables = _tables_in(file, "state", STATE)
+    found = {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in tables}
+    return {"in_contact": np.zeros(len(found["depth"]), np.int32)} | found
 
 
 def _read_rest(file, topology, state, held, comm, blocks=None):
@@ -259,8 +262,13 @@ def read_progress(path, comm=None):
 
 
 def _constants(physics):
-    """Return the constants as a dict, without kinds where none has any: an earlier program does not know them."""
-    return {name: value for name, value in asdict(physics).items() if name != "kinds" or value}
+    """Return the constants as a dict, without those kinds and contact times that an earlier program does not know."""
+    return {name: value for name, value in asdict(physics).items() if name not in ("kinds", "contact_time") or value}
+
+
+def _state_tables(physics):
+    """Return names and types of the state's tables that a run with these constants needs."""
+    return {name: rule for name, rule in STATE.items() if name not in OPTIONAL or physics.contact_time > 0.0}
 
 
 def _in_use(topology, name):
@@ -275,7 +283,7 @@ def _refuse_impossible_time(path, time, comm):
 
 def _read_topology(file, comm):
     tables = {}
-    for name, rule in _tables_in(file):
+    for name, rule in _tables_in(file, "topology", TOPOLOGY):
         tables |= rows.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})
     return Topology(names=tuple(files.get_json(file, "names", comm)), **tables)
 
@@ -288,7 +296,7 @@ def _read_composition(file, comm, blocks=None):
     DataError
         On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
     """
-    tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
+    tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file, "topology", TOPOLOGY)}
     runs = []
     for low, kind in get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))
@@ -301,7 +309,7 @@ def _read_composition(file, comm, blocks=None):
 
     names = tuple(files.get_json(file, "names", comm))
     found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
-    for name, rule in _tables_in(file):
+    for name, rule in _tables_in(file, "topology", TOPOLOGY):
         for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
             if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
@@ -311,9 +319,9 @@ def _read_composition(file, comm, blocks=None):
     return found
 
 
-def _tables_in(file):
-    """Return the names and types of the tables of molecules, bonds and beads that a file has."""
-    return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
+def _tables_in(file, group, tables):
+    """Return the names and types of those of a group's tables that a file has."""
+    return [(name, rule) for name, rule in tables.items() if name not in OPTIONAL or f"{group}/{name}" in file]
 
 
 def _wanted(comm, count, ids, slabs):

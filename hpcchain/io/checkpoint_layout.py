@@ -10,6 +10,7 @@ from hpcchain.model.system import OPEN, PERIODIC
 STATE = {
     "position": (np.float64, 3), "velocity": (np.float64, 3), "image": (np.int64, 3), "ticks": (np.float64, 0),
     "remainder": (np.float64, 0), "depth": (np.int32, 0), "struck": (np.bool_, 0), "step": (np.float64, 0),
+    "in_contact": (np.int32, 0),
 }
 """Name -> (type, columns) of the tables with one row per bead; 0 columns: one number per row."""
 
@@ -20,7 +21,7 @@ TOPOLOGY = {
 }
 """The same for the tables of molecules, bonds and beads."""
 
-OPTIONAL = ("rod",)
+OPTIONAL = ("rod", "in_contact")
 """Tables that are there only when something in them is not 0. A program that does not know them stops at the input."""
 
 

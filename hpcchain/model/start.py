@@ -194,6 +194,7 @@ def physics_with(config, tick):
     return Physics(
         tick=tick,
         restitution=config.contact.restitution,
+        contact_time=config.contact.contact_time,
         kinds=[settings(each) if each else {} for each in own] if any(own) else [],
         **settings(config.propagator),
     )

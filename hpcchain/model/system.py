@@ -122,8 +122,9 @@ class State:
     depth: np.ndarray
     struck: np.ndarray
     step: np.ndarray
+    in_contact: np.ndarray
 
-    ARRAYS = ("position", "velocity", "image", "ticks", "remainder", "depth", "struck", "step")
+    ARRAYS = ("position", "velocity", "image", "ticks", "remainder", "depth", "struck", "step", "in_contact")
 
     @classmethod
     def at_rest_clock(cls, position, velocity):
@@ -144,6 +145,7 @@ class State:
             depth=np.full(n, -1, dtype=np.int32),
             struck=np.zeros(n, dtype=bool),
             step=np.zeros(n),
+            in_contact=np.zeros(n, dtype=np.int32),
         )
 
 
@@ -165,6 +167,8 @@ class Physics:
         Newton, bond and contact tolerance.
     restitution : float
         Normal coefficient of restitution e_n.
+    contact_time : float
+        How long after a contact of a bead its others conserve energy (`contact.duration`) [time].
     options : dict
         Further propagator settings by name.
     kinds : list of dict
@@ -178,6 +182,7 @@ class Physics:
     step: float = 0.0
     tolerance: float = 1e-12
     restitution: float = 1.0
+    contact_time: float = 0.0
     options: dict = field(default_factory=dict)
     kinds: list = field(default_factory=list)
 

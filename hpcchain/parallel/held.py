@@ -6,7 +6,8 @@ import numpy as np
 
 from hpcchain.model.system import State
 
-COLUMNS = {"position": 3, "velocity": 3, "image": 3, "ticks": 1, "remainder": 1, "depth": 1, "struck": 1, "step": 1}
+COLUMNS = {"position": 3, "velocity": 3, "image": 3, "ticks": 1, "remainder": 1, "depth": 1, "struck": 1, "step": 1,
+           "in_contact": 1}
 WIDTH = 1 + sum(COLUMNS.values()) + 3
 
 

@@ -17,6 +17,7 @@ from hpcchain.io.rows import BLOCK
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
+from hpcchain.run.collapse import CollapseWatch
 from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.limit import WallLimit
@@ -79,6 +80,7 @@ class Run:
         self.checkpoints = Schedule(output.checkpoint_every, time, counters.get("checkpoint_time"))
         self.wall_of_checkpoint = self.timers.wall
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
+        self.collapse = CollapseWatch(system.physics, system.topology.beads)
         self.tally = Tally(self.engine, counters, comm)
         self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.end, time,
                           self.tally.contacts + self.tally.wall_contacts, counters.get("energy"))
@@ -151,6 +153,9 @@ class Run:
 
     def _interrupted(self):
         self.comm.activity.step()
+        warning = self.collapse.warning(self.engine)
+        if warning:
+            LOG.warning("t %.6g: %s", self.engine.time, warning)
         return self.signals.stop or self.signals.save or self._wall_due() or self.limit.near()
 
     def _wall_due(self):

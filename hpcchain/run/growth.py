@@ -95,7 +95,7 @@ def grow(config, box, topology, position, scale, progress, pause, comm):
     velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
     unit = thermal_time(topology, config.initial.temperature)
     physics = with_short_steps(build_physics(config, topology, velocity), LONGEST_STEP * unit)
-    physics.restitution = 1.0
+    physics.restitution, physics.contact_time = 1.0, 0.0
     rate = RATE if config.initial.growth_rate == "auto" else config.initial.growth_rate * unit
     slices = max(SLICES, int(math.ceil((1.0 - scale) / rate * 8)))
     step = (1.0 + CLEARANCE - scale) / slices

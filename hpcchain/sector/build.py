@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from hpcchain.contact.segment import ORDERS
+from hpcchain.contact.duration import contact_rate
+from hpcchain.contact.segment import ORDERS, packed_starts
 from hpcchain.model.composition import composition_of
 from hpcchain.model.rods import longest_rod
 from hpcchain.model.system import PERIODIC, WALL
@@ -15,6 +16,7 @@ from hpcchain.sector.layout import (
     BOOKS,
     CAP,
     COLLOCATION,
+    CONTACT_RATE,
     COUNTERS,
     EVENT_COLUMNS,
     FIRST_STEP,
@@ -91,6 +93,7 @@ def parameters(system, shell, cell):
         par[CAP] = float(np.max(box.size))
     par[CAP] *= 1.0 - 1e-9
     par[RESTITUTION] = physics.restitution
+    par[CONTACT_RATE] = contact_rate(physics.contact_time)
     par[TIE_TIME] = physics.tick * 2.0**-20
     par[TIE_GAP] = 1e-10
     par[FIRST_STEP] = physics.tick
@@ -176,7 +179,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     mol[:, MOL_IMAGE : MOL_IMAGE + 3] = state.image[starting]
     line, span, seg = records(n)
     of = np.repeat(np.arange(m), beads)
-    seg[:, 1] = 2 * state.depth[at].astype(np.int64) + state.struck[at]
+    seg[:, 1] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
     seg[:, 2] = of
     seg[:, 3] = ORDERS * (mol[of, MOL_SERIES] + (np.arange(n) - mol[of, MOL_FIRST]) * CURVE)
     what = np.full((n, 5), NO_EVENT, dtype=np.int64)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hpcchain.contact.discrete import any_takes_law, discrete_share, keep_velocities
+from hpcchain.contact.duration import begin_contact, pass_time, restitution_at, restitution_now
 from hpcchain.contact.impulse import lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.segment import set_struck
 from hpcchain.kernel import apart, inlined, kernel
@@ -24,7 +25,6 @@ from hpcchain.sector.layout import (
     MOL_TILES,
     MOST_TIES,
     QUANTUM,
-    RESTITUTION,
     SIZE,
     TICK,
     TIE_TIME,
@@ -48,9 +48,11 @@ def _close(s, m, ticks, rest):
     """End molecule m's present segment at a time: learn from its length, forget who was struck at its start."""
     remember(s, m)
     first = s.mol[m, MOL_FIRST]
-    learn_pace(s.pace, m, time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK]))
+    length = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
+    learn_pace(s.pace, m, length)
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         set_struck(s.seg, i, 0)
+    pass_time(s.par, s.seg, first, s.mol[m, MOL_BEADS], length)
 
 
 @kernel
@@ -121,11 +123,13 @@ def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
 def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
     """Mark a contact's beads, count and log it."""
     set_struck(s.seg, i, 1)
+    begin_contact(s.par, s.seg, i)
     moment = 0.0
     if other >= 0:
         n = s.normals[MOST_TIES]
         r = separation(s.par, s.work, p, q, n)
         set_struck(s.seg, other, 1)
+        begin_contact(s.par, s.seg, other)
         moment = virial(s.par, s.work, oa, ob, s.mol, s.seg[i, 2], s.seg[other, 2], p, q, n, r, size)
     gid = s.what[other, 3] if other >= 0 else other
     record(s, log_rows, time, s.what[i, 3], gid, size, moment)
@@ -191,7 +195,8 @@ def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group,
         for k in range(members):
             keep_velocities(s.work, offset[k], mol[group[k], MOL_TILES])
     if found > 1 and others and tied_impulses(
-        s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found, par[RESTITUTION], s.kicks,
+        s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found,
+        restitution_at(par, s.line, s.seg, beads, found, ticks, rest), s.kicks,
         matrix, sizes, _lost_in_ties(s, group, offset, contacts, found, ticks, rest),
     ) == 0:  # fmt: skip
         s.count[8] += 1
@@ -307,7 +312,8 @@ def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest
         n[code % 3] = 1.0 if code < 3 else -1.0
         growth = s.span[i, 2] * s.par[GROWTH_RATE]
     set_struck(s.seg, i, 1)
-    size = single_impulse(s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, s.par[RESTITUTION], s.kicks, lost)
+    e = restitution_now(s.par, s.seg, i, partner)
+    size = single_impulse(s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.kicks, lost)
     if size == 0.0:
         s.count[7] += 1
     else:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpcchain.contact.segment import unpacked_starts
 from hpcchain.errors import EngineError
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
@@ -194,15 +195,17 @@ class Engine:
         """
         s = self.sector
         mol = s.seg[:, 2]
+        depth, struck, left = unpacked_starts(s.seg[:, 1])
         return State(
             position=s.line[:, 0:3].copy(),
             velocity=s.line[:, 3:6].copy(),
             image=s.mol[mol, 10:13].astype(np.int64),
             ticks=s.line[:, 6].copy(),
             remainder=s.line[:, 7].copy(),
-            depth=(s.seg[:, 1] >> 1).astype(np.int32),
-            struck=(s.seg[:, 1] & 1).astype(bool),
+            depth=depth,
+            struck=struck,
             step=s.pace[mol, 0],
+            in_contact=left,
         )
 
     @property

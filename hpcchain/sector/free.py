@@ -17,7 +17,6 @@ from hpcchain.sector.layout import (
     INVERSE,
     MOL_IMAGE,
     ORIGIN,
-    RESTITUTION,
     SIZE,
     TICK,
 )
@@ -62,8 +61,8 @@ def aim(par, line, span, pace, i, m):
 
 
 @kernel
-def bounce(par, line, span, table, at_i, at_j, i, j):
-    """Exchange momentum between two single beads in contact; return the impulse, 0 for a graze, and the virial.
+def bounce(par, line, span, table, at_i, at_j, i, j, e):
+    """Exchange momentum of two single beads in contact, e being e_n; return the impulse, 0 for a graze, and the virial.
 
     In units of mass length / time and mass length^2 / time.
 
@@ -93,7 +92,7 @@ def bounce(par, line, span, table, at_i, at_j, i, j):
         return 0.0, 0.0
     wi = table[at_i]
     wj = table[at_j]
-    p = -(1.0 + par[RESTITUTION]) * un / (wi * square + wj * square)  # a sum of the two is always rounded alike, too
+    p = -(1.0 + e) * un / (wi * square + wj * square)  # a sum of the two is always rounded alike, too
     line[i, 3] += p * wi * nx
     line[i, 4] += p * wi * ny
     line[i, 5] += p * wi * nz
@@ -105,14 +104,14 @@ def bounce(par, line, span, table, at_i, at_j, i, j):
 
 
 @kernel
-def rebound(par, line, span, table, at, i, code):
-    """Reflect a single bead from the wall with this code; return the impulse, 0 for a graze."""
+def rebound(par, line, span, table, at, i, code, e):
+    """Reflect a single bead from the wall with this code, e being e_n; return the impulse, 0 for a graze."""
     axis = (-1 - code) % 3
     side = 1.0 if -1 - code < 3 else -1.0
     un = side * line[i, 3 + axis] - span[i, 2] * par[GROWTH_RATE]
     if un >= 0.0:
         return 0.0
-    change = -(1.0 + par[RESTITUTION]) * un
+    change = -(1.0 + e) * un
     line[i, 3 + axis] += side * change
     return change / table[at]
 

@@ -9,7 +9,7 @@ array     columns     meaning
 ========  ==========  ======================================================================================
 line      8 float64   start position, start velocity, start ticks, start remainder of the bead's segment
 span      4 float64   bound of acceleration, bound of speed, radius, segment length; beside `line` in memory
-seg       4 int64     segment serial number, depth of its start event and whether that struck the bead, molecule,
+seg       4 int64     segment serial number, depth of its start event and what that did to the bead, molecule,
                       place of the bead's coefficients in `series` and order of the polynomial (`contact.segment`);
                       beside `span` in memory
 when      2 float64   ticks and remainder of the bead's earliest event
@@ -75,9 +75,9 @@ LOG_COLUMNS = 7
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, RESTITUTION,
  TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, UNEQUAL,
- NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW, FASTEST, ASTRAY) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46)
-PARAMETERS = 47
+ NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW, FASTEST, ASTRAY, CONTACT_RATE) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46, 47)
+PARAMETERS = 48
 # A molecule's segment surely keeps it in its room until a time, -inf where that is not known; how far its beads may be
 # from their homes at most when the segment began that was open at the window's start, or at IN_SINCE if that is later,
 # and when its present one did [length].

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpcchain.contact.duration import begin_contact, pass_time, restitution_now
 from hpcchain.contact.pair import curve
 from hpcchain.contact.segment import set_struck
 from hpcchain.kernel import apart, inlined, kernel
@@ -66,6 +67,7 @@ def _end_segment(s, m, ticks, rest):
     s.book[BOOK_SERIAL] += 1
     if s.mol[m, MOL_SOLVER] == BALLISTIC:
         remember(s, m)
+        pass_time(s.par, s.seg, first, 1, s.pace[m, 3])
         fly(s.par, s.line, s.seg, s.mol, first, m, s.pace[m, 3], ticks, rest, s.book[BOOK_SERIAL], 0, 0)
         aim(s.par, s.line, s.span, s.pace, first, m)
         take_course(s, first)
@@ -78,6 +80,7 @@ def _end_segment(s, m, ticks, rest):
     learn_pace(s.pace, m, s.pace[m, 3])
     for i in range(first, first + s.mol[m, MOL_BEADS]):
         set_struck(s.seg, i, 0)
+    pass_time(s.par, s.seg, first, s.mol[m, MOL_BEADS], s.pace[m, 3])
     new_segment(s, o, m, ticks, rest, s.book[BOOK_SERIAL], o)
 
 
@@ -135,6 +138,7 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
     s.group[0] = mi
     dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
     remember(s, mi)
+    pass_time(s.par, s.seg, i, 1, dt)
     s.book[BOOK_SERIAL] += 1
     fly(s.par, s.line, s.seg, s.mol, i, mi, dt, ticks, rest, s.book[BOOK_SERIAL], depth, 1)
     time = ticks * s.par[TICK] + rest
@@ -146,20 +150,26 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
         s.group[1] = mj
         dt = time_span(ticks, rest, s.line[partner, 6], s.line[partner, 7], s.par[TICK])
         remember(s, mj)
+        pass_time(s.par, s.seg, partner, 1, dt)
         s.book[BOOK_SERIAL] += 1
         fly(s.par, s.line, s.seg, s.mol, partner, mj, dt, ticks, rest, s.book[BOOK_SERIAL], depth, 1)
-        size, moment = bounce(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], s.mol[mj, MOL_TABLE], i, partner)
+        e = restitution_now(s.par, s.seg, i, partner)
+        size, moment = bounce(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], s.mol[mj, MOL_TABLE], i, partner, e)
         aim(s.par, s.line, s.span, s.pace, partner, mj)
         take_course(s, partner)
         s.count[10] += 1
         s.count[13] += 1
     else:
-        size = rebound(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], i, partner)
+        e = restitution_now(s.par, s.seg, i, partner)
+        size = rebound(s.par, s.line, s.span, s.table, s.mol[mi, MOL_TABLE], i, partner, e)
     aim(s.par, s.line, s.span, s.pace, i, mi)
     take_course(s, i)
     if size == 0.0:
         s.count[7] += 1
         return
+    begin_contact(s.par, s.seg, i)
+    if partner >= 0:
+        begin_contact(s.par, s.seg, partner)
     gid = s.what[partner, 3] if partner >= 0 else partner
     record(s, log_rows, time, s.what[i, 3], gid, size, moment)
 

@@ -6,9 +6,9 @@ A message is a row of float64 records, one per molecule that has changed since i
 
 and a segment is its start: ticks, remainder, depth, lower and higher id of the event that began it, running segment
 length, three image counts, the segment's length, its series' error, number of the event's molecules, their global
-numbers (MOST_MEMBERS), a place for the receiver's notes, and per bead position, velocity, whether it was struck, and
-the bounds of its acceleration and speed. Series are not sent: they are a function of the start (DESIGN, "How purity is
-kept"), and made when something comes near enough.
+numbers (MOST_MEMBERS), a place for the receiver's notes, and per bead position, velocity, whether it was struck and
+what was left of its last contact, and the bounds of its acceleration and speed. Series are not sent: they are a
+function of the start (DESIGN, "How purity is kept"), and made when something comes near enough.
 
 The receiver keeps the segments as the ghost's *script*. A ghost whose segments so far are those of its script does next
 what the script says, unless something here hits it before; then it goes its own way, until its owner has answered.
@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.segment import set_order, set_start, start_depth, struck
+from hpcchain.contact.segment import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.kernel import inlined, kernel
 from hpcchain.sector.clockmath import after
 from hpcchain.sector.history import aim_back, remember
@@ -123,10 +123,16 @@ def _write(s, h, out, at):
     for i in range(first, first + s.mol[h, MOL_BEADS]):
         for c in range(6):
             out[at + c] = s.line[i, c]
-        out[at + 6] = struck(s.seg, i)
+        out[at + 6] = _marks(s.seg, i)
         out[at + 7] = s.span[i, 0]
         out[at + 8] = s.span[i, 1]
         at += PER_BEAD
+
+
+@inlined
+def _marks(seg, i):
+    """Return whether a bead was struck, and twice what was left of its last contact, in one number."""
+    return struck(seg, i) + 2 * in_contact(seg, i)
 
 
 @kernel
@@ -283,7 +289,7 @@ def same_segment(s, h, place):
             y = s.script[at + c]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return False
-        if struck(s.seg, i) != s.script[at + 6]:
+        if _marks(s.seg, i) != s.script[at + 6]:
             return False
         at += PER_BEAD
     return True
@@ -320,7 +326,9 @@ def follow_script(s, m):
         s.line[i, 6] = s.script[place]
         s.line[i, 7] = s.script[place + 1]
         s.seg[i, 0] = s.book[BOOK_SERIAL]
-        set_start(s.seg, i, np.int64(s.script[place + 2]), np.int64(s.script[at + 6]))
+        marks = np.int64(s.script[at + 6])
+        set_start(s.seg, i, np.int64(s.script[place + 2]), marks & 1)
+        set_in_contact(s.seg, i, marks >> 1)
         set_order(s.seg, i, UNMADE if s.mol[m, MOL_SOLVER] != BALLISTIC else 1)
         s.span[i, 0] = s.script[at + 7]
         s.span[i, 1] = s.script[at + 8]

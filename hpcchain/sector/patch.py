@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hpcchain.contact.segment import ORDERS
+from hpcchain.contact.segment import ORDERS, packed_starts, unpacked_starts
 from hpcchain.model.system import State
 from hpcchain.propagators.lanes import CURVE
 from hpcchain.propagators.lanes import tiles as tiles_of
@@ -190,8 +190,9 @@ class Patch(Engine):
         ----------
         molecules : (k,) int64 array
             Global numbers.
-        rows : (N, 8 + 6) float64 array
-            Beads' position, velocity, image counts, ticks, remainder, depth, struck, running segment length.
+        rows : (N, 8 + 7) float64 array
+            Beads' position, velocity, image counts, ticks, remainder, depth, struck, running segment length,
+            what is left of their last contacts.
 
         Returns
         -------
@@ -210,7 +211,7 @@ class Patch(Engine):
             own = rows[at : at + n]
             at += n
             s.line[i : i + n, 0:6], s.line[i : i + n, 6:8] = own[:, 0:6], own[:, 9:11]
-            s.seg[i : i + n, 1] = 2.0 * own[:, 11] + own[:, 12]
+            s.seg[i : i + n, 1] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
             s.mol[m, MOL_IMAGE : MOL_IMAGE + 3] = own[0, 6:9]
             s.pace[m, 0] = own[0, 13]
             s.mol[m, MOL_ID], s.mol[m, MOL_GHOST] = name, GHOST
@@ -447,13 +448,15 @@ class Patch(Engine):
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""
         s, i = self.sector, self.owned_beads if beads is None else beads
         m = s.seg[i, 2]
+        depth, struck, left = unpacked_starts(s.seg[i, 1])
         return State(
             position=s.line[i, 0:3],
             velocity=s.line[i, 3:6],
             image=s.mol[m, MOL_IMAGE : MOL_IMAGE + 3],
             ticks=s.line[i, 6],
             remainder=s.line[i, 7],
-            depth=(s.seg[i, 1] >> 1).astype(np.int32),
-            struck=(s.seg[i, 1] & 1).astype(bool),
+            depth=depth,
+            struck=struck,
             step=s.pace[m, 0],
+            in_contact=left,
         )

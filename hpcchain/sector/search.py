@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import NOISE, REST, curved_contact, straight_contact
-from hpcchain.contact.segment import series_order, start_depth, struck
+from hpcchain.contact.segment import same_start, series_order, start_depth, struck
 from hpcchain.kernel import apart, inlined, kernel
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.layout import (
@@ -273,7 +273,7 @@ def _meeting(s, i, r, newer, limit, stepper):
         return np.inf, lag
     if s.par[SMALL_BOX] != 0.0 and sx == 0.0 and sy == 0.0 and sz == 0.0 and joined(s, i, r):
         return np.inf, lag
-    same = lag == 0.0 and s.seg[i, 1] == s.seg[r, 1] and struck(s.seg, i) == 1
+    same = lag == 0.0 and same_start(s.seg, i, r) and struck(s.seg, i) == 1
     if same and rv < -NOISE * sigma * (s.span[i, 1] + s.span[r, 1]):
         same = False
     d = sigma * s.par[GROWTH]

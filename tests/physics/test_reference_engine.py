@@ -64,7 +64,7 @@ def test_cases_conserve(name):
     engine, turns = simulate(system, events=30)
     mechanics, energy = engine.mechanics, engine.mechanics.energy(np.asarray(system.velocity, dtype=np.longdouble))
     for turn in turns:
-        loss = sum(e.impulse * -e.normal_velocity * (1 - system.restitution) / 2 for e in turn.events)
+        loss = sum(e.impulse * -e.normal_velocity * (1 - e.restitution) / 2 for e in turn.events)
         assert abs(mechanics.energy(turn.before) - energy) < 1e-15 * energy
         assert abs(mechanics.energy(turn.after) - energy + loss) < 1e-15 * energy
         energy = mechanics.energy(turn.after)

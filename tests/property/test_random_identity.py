@@ -93,7 +93,7 @@ def test_the_random_systems_differ_enough():
     assert {kind["kind"] for kind in molecules} == {"monomer", "chain", "ring", "star", "graph", "rod"}
     assert {name for tables in inputs for name in tables["box"]["boundary"]} == {"periodic", "wall", "open"}
     assert {tables["propagator"]["name"] for tables in inputs} >= {"taylor", "collocation", "rattle", "variational"}
-    assert {tables["contact"]["restitution"] for tables in inputs} == {1.0, 0.95}
+    assert {tables["contact"]["restitution"] for tables in inputs} == {1.0, 0.95, 0.4}
     assert all({type(kind[name]) for kind in molecules} == {float, list} for name in ("mass", "diameter"))
 
 

@@ -38,6 +38,10 @@ CASES = {
     "losing energy": (
         (4.4, 4.4, 4.4), ("periodic", "periodic", "wall"), 0.9, [Molecule("chain", 5, 3), Molecule("monomer", 1, 8)],
     ),
+    "contacts that last": (
+        (4.4, 4.6, 4.4), ("periodic", "wall", "periodic"), (0.5, 0.2),
+        [Molecule("chain", 5, 3), Molecule("chain", 2, 3), Molecule("monomer", 1, 8, 2.0, 0.9)],
+    ),
     "rods": (
         (5.0, 5.2, 5.4), ("periodic", "wall", "periodic"), 1.0,
         [Molecule("rod", 4, 5, [1.0, 2.0, 0.5, 3.0], [1.0, 0.8, 1.0, 0.7], [0.9, 1.1, 0.85]),
@@ -59,5 +63,6 @@ def build(name, seed=0):
     """Return the System of a case: placed at random and thermal, a function of name and seed alone."""
     size, boundary, restitution, molecules = CASES[name]
     random = np.random.default_rng([seed, *name.encode()])
-    system = System(molecules, size, boundary, (-0.3, 0.2, 1.0), restitution)
+    law = restitution if isinstance(restitution, tuple) else (restitution, 0.0)
+    system = System(molecules, size, boundary, (-0.3, 0.2, 1.0), law[0], contact_time=law[1])
     return thermal(place(system, random), random)

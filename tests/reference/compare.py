@@ -6,12 +6,12 @@ of a float64 step), and the difference of the two times of each event bounds the
 show there. The comparison ends where that bound passes LOOSEST or the disturbed run takes another course.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .engine import event_list, simulate
-from .systems import System, mechanics_of
+from .systems import mechanics_of
 
 DISTURBANCE = 2e-13
 TIGHTEST = 1e-11
@@ -41,7 +41,7 @@ def disturbed(system, seed=99):
         for start in (system.position, system.velocity)
     )
     position, velocity = mechanics.project(position, velocity)
-    return System(system.molecules, system.size, system.boundary, system.origin, system.restitution, position, velocity)
+    return replace(system, position=position, velocity=velocity)
 
 
 def expected(system, events):

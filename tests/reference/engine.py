@@ -36,6 +36,8 @@ class Event:
         Impulse times the molecules' centre separation along the normal; 0 for walls and within one molecule.
     shift : (int, int, int)
         Box lengths added to the unwrapped second bead: not 0 within a molecule that meets its own image.
+    restitution : float
+        Its coefficient: the system's, or 1 (`Engine.restitution`).
     """
 
     time: np.longdouble
@@ -45,6 +47,7 @@ class Event:
     normal_velocity: np.longdouble
     virial: np.longdouble
     shift: tuple
+    restitution: np.longdouble
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class Engine:
         position, velocity = np.asarray(system.position, dtype=dtype), np.asarray(system.velocity, dtype=dtype)
         self.position, self.velocity = self.mechanics.project(position, velocity)
         self.resolved = set()
+        self.last_contact = np.full(len(self.position), -np.inf, dtype=dtype)
 
     def turns(self, end=np.inf):
         """Yield a Turn per instant of contact, up to and excluding those after `end`; then rest at `end`."""
@@ -108,26 +112,42 @@ class Engine:
 
     def molecules(self, contact):
         """Return the ids of the molecules in a contact."""
-        return {int(self.system.molecule_of_bead[bead]) for bead in (contact.first, contact.second) if bead >= 0}
+        return {int(self.system.molecule_of_bead[bead]) for bead in self.beads(contact)}
 
     def collide(self, contacts):
-        """Resolve contacts together, one impulse each, none that pulls: (N Y) p = -(1 + e) N v; return the Turn."""
+        """Resolve contacts together, one impulse each, none that pulls: (N Y) p = -(1 + e) N v; return the Turn.
+
+        e is 1 where one of their beads has had a contact within the contact time.
+        """
         contacts = sorted(contacts, key=lambda contact: contact.key)
         before = self.velocity
         rows = np.stack([self.geometry.row(contact, self.position) for contact in contacts])
         change = self.mechanics.response(self.position, rows)
         matrix = np.einsum("cni,dni->cd", rows, change)
         rate = np.einsum("cni,ni->c", rows, before)
-        impulse = pushes(matrix, -(1 + self.dtype(self.system.restitution)) * rate)
+        law = max(self.restitution(contact) for contact in contacts)
+        impulse = pushes(matrix, -(1 + law) * rate)
         self.velocity = before + np.einsum("c,cni->ni", impulse, change)
         self.position, self.velocity = self.mechanics.project(self.position, self.velocity, sweeps=1)
         self.resolved |= {contact.key for contact in contacts}
+        for contact, size in zip(contacts, impulse, strict=True):
+            if size > 0:
+                self.last_contact[self.beads(contact)] = self.time
         events = tuple(
-            Event(self.time, c.kind, (c.first, c.second), p, u, p * self.lever(c, row), c.shift)
+            Event(self.time, c.kind, (c.first, c.second), p, u, p * self.lever(c, row), c.shift, law)
             for c, row, p, u in zip(contacts, rows, impulse, rate, strict=True)
             if p > 0
         )
         return Turn(self.time, self.position, before, self.velocity, events)
+
+    def restitution(self, contact):
+        """Return a contact's coefficient of restitution."""
+        since, lasts = self.time - max(self.last_contact[self.beads(contact)]), self.system.contact_time
+        return self.dtype(1 if lasts > 0 and since <= lasts else self.system.restitution)
+
+    def beads(self, contact):
+        """Return the ids of the beads in a contact."""
+        return [bead for bead in (contact.first, contact.second) if bead >= 0]
 
     def lever(self, contact, row):
         """Return the distance of the two molecules' centres of mass along a contact's normal [length]."""

@@ -61,6 +61,7 @@ class System:
     restitution: float = 1.0
     position: np.ndarray = None
     velocity: np.ndarray = None
+    contact_time: float = 0.0
     mass: np.ndarray = field(init=False)
     diameter: np.ndarray = field(init=False)
     bonds: np.ndarray = field(init=False)
@@ -99,7 +100,7 @@ class System:
             "box": {"size": list(self.size), "origin": list(self.origin), "boundary": list(self.boundary)},
             "molecule": tables,
             "initial": {"method": "explicit"},
-            "contact": {"restitution": self.restitution},
+            "contact": {"restitution": self.restitution, "contact_time": self.contact_time},
             "run": {"end_time": float(end_time)},
             "output": {"events": True} | output,
         }

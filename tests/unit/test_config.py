@@ -140,7 +140,7 @@ MISTAKES = [
      'molecule[2].propagator.solver: "null-space" moves molecules without rings only'),
     ("contact.restitution = 1.5", "contact.restitution: 1.5 is out of range"),
     ("contact.tangential_restitution = 0.5", "contact.tangential_restitution: 0.5 is not available in this version"),
-    ("contact.contact_time = 0.1", "contact.contact_time: 0.1 is not available in this version"),
+    ("contact.contact_time = -0.1", "contact.contact_time: -0.1 is out of range"),
     ('run.engine = "steps"', 'run.engine: "steps" is not available in this version'),
     ('run.window = "oto"', "run.window: 'oto' is neither a number nor \"auto\""),
     ("run.sectors = [1, 2]", "run.sectors: has 2 entries; needs 3"),

@@ -58,6 +58,19 @@ def test_a_checkpoint_comes_back_to_the_bit(tmp_path, lengths):
     assert found.provenance["numpy"] == np.__version__
 
 
+def test_only_contacts_that_last_take_a_table_and_a_constant(tmp_path):
+    """Without a contact time a file is what programs read that do not know it, and states have nothing left."""
+    system = system_of([3, 1])
+    system.physics.contact_time = 0.0
+    write(tmp_path / "c.h5", system)
+    with h5py.File(tmp_path / "c.h5") as file:
+        assert "in_contact" not in file["state"] and b"contact_time" not in file["physics"][()].tobytes()
+    found = read_checkpoint(tmp_path / "c.h5").system
+    assert found.physics == system.physics and not found.state.in_contact.any() and system.state.in_contact.any()
+    system.state.in_contact[:] = 0
+    assert same_system(found, system)
+
+
 def test_every_array_of_the_data_model_has_a_table():
     assert set(STATE) == set(State.ARRAYS)
     assert {*TOPOLOGY, "names"} == set(Topology.__dataclass_fields__)
