@@ -19,12 +19,12 @@ DRAWS = int(os.environ.get("HPCCHAIN_DRAWS", "12"))
 
 @dataclass
 class Outcome:
-    """What a run leaves: contacts in the order of the event log, the last frame, the state, the virial, reports."""
+    """What a run leaves: contacts in the order of the event log, last frame, state, sums over contacts, reports."""
 
     events: np.ndarray
     frame: tuple
     state: State
-    virial: int
+    sums: list
     reports: list
 
 
@@ -42,7 +42,7 @@ def serial(system, end, **options):
     engine = Engine(system, log_events=True, **options)
     engine.advance(end)
     events = engine.drain_events()
-    return Outcome(events[order(events)], frame_of(engine, end), state_of(engine), engine.virial, [])
+    return Outcome(events[order(events)], frame_of(engine, end), state_of(engine), sums_of(engine), [])
 
 
 def parallel(system, end, ranks, times=(), **options):
@@ -66,13 +66,23 @@ def parallel(system, end, ranks, times=(), **options):
             engine.advance(float(time))
             engine.frame(float(time))
         engine.advance(end)
-        return engine.ids, engine.drain_events(), engine.frame(end), engine.state(), engine.virial, report(engine)
+        return engine.ids, engine.drain_events(), engine.frame(end), engine.state(), sums_of(engine), report(engine)
 
-    ids, events, frames, states, virials, reports = zip(*on_ranks(ranks, body), strict=True)
+    ids, events, frames, states, sums, reports = zip(*on_ranks(ranks, body), strict=True)
     events = np.concatenate(events)
     frame = tuple(whole(ids, rows) for rows in zip(*frames, strict=True))
     state = State(**{name: whole(ids, [getattr(s, name) for s in states]) for name in State.ARRAYS})
-    return Outcome(events[order(events)], frame, state, sum(virials), list(reports))
+    return Outcome(events[order(events)], frame, state, added(sums), list(reports))
+
+
+def sums_of(engine):
+    """Return an engine's sums over contacts: the virial, and the impulses on the walls of each axis."""
+    return [engine.virial, *engine.pushes]
+
+
+def added(parts):
+    """Return the sums over several ranks, or parts of a run."""
+    return [sum(column) for column in zip(*parts, strict=True)]
 
 
 def dealt(system, exchange):
@@ -112,7 +122,7 @@ def in_stages(system, stages):
     events = np.concatenate([part.events for part in parts])
     return Outcome(
         events[order(events)], parts[-1].frame, parts[-1].state,
-        sum(part.virial for part in parts), [report for part in parts for report in part.reports],
+        added(part.sums for part in parts), [report for part in parts for report in part.reports],
     )  # fmt: skip
 
 
@@ -139,8 +149,8 @@ def first_difference(one, other):
     for name, a, b in zip(State.ARRAYS, states(one.state), states(other.state), strict=True):
         if bits([a]) != bits([b]):
             return f"the states differ in {name}, first at bead {np.argwhere(a != b)[:1]}"
-    if one.virial != other.virial:
-        return f"virials {one.virial} and {other.virial}"
+    if one.sums != other.sums:
+        return f"virials and impulses on walls {one.sums} and {other.sums}"
     return None
 
 

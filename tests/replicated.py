@@ -38,7 +38,7 @@ class ReplicatedEngine:
         self._comm, self._log_events = comm, log_events
         self._turn, self._reached, self._seen, self._rows = 0, 0.0, 0, []
         self._own = {"contacts": 0, "wall_contacts": 0}
-        self.quantum = self._serial.quantum
+        self.quantum, self.impulse_quantum = self._serial.quantum, self._serial.impulse_quantum
         self._deal_out()
 
     def _deal_out(self):
@@ -91,7 +91,14 @@ class ReplicatedEngine:
     @property
     def virial(self):
         """This rank's share: the others take some, the first the rest."""
-        whole = self._serial.virial
+        return self._share(self._serial.virial)
+
+    @property
+    def pushes(self):
+        """The same of the impulses on walls."""
+        return [self._share(whole) for whole in self._serial.pushes]
+
+    def _share(self, whole):
         shares = [whole // (rank + 2) for rank in range(1, self._comm.size)]
         return [whole - sum(shares), *shares][self._comm.rank]
 

@@ -1,4 +1,4 @@
-"""What a report holds: energies, momenta, temperature, pressure, contacts.
+"""What a report holds: energies, momenta, temperature, pressures, contacts.
 
 Read off the segments at the report's time; nothing here feeds back into the motion. Sums are taken over blocks of
 beads, and those of all blocks exactly, so that they are the same on any number of ranks that have whole blocks.
@@ -10,6 +10,7 @@ import numpy as np
 
 from hpcchain.model.composition import composition_of
 from hpcchain.model.constraints import degrees_of_freedom
+from hpcchain.model.system import WALL
 
 
 class Observables:
@@ -50,7 +51,7 @@ class Observables:
             row[1:4], row[4:7] = np.sum(m * v, axis=0), np.sum(m * np.cross(x, v), axis=0)
         return found
 
-    def measure(self, sums, interval, virial, contacts):
+    def measure(self, sums, interval, virial, contacts, pushes=None):
         """Return dict of name -> value.
 
         Parameters
@@ -63,6 +64,8 @@ class Observables:
             Sum over that interval's contacts of impulse times centre-of-mass vector [mass length^2 / time].
         contacts : int
             Contacts in that interval.
+        pushes : (3,) list of float, optional
+            Impulse on both walls of each axis in that interval; None: not known [mass length / time].
         """
         kinetic, *momenta = (math.fsum(column) for column in sums.T)
         temperature = 2.0 * kinetic / self.freedom if self.freedom > 0 else 0.0
@@ -76,4 +79,13 @@ class Observables:
             "temperature": temperature,
             "pressure": pressure,
             "contacts": contacts,
-        }
+        } | ({"wall_pressure": self._wall_pressure(pushes, interval)} if np.any(self.box.boundary == WALL) else {})
+
+    def _wall_pressure(self, pushes, interval):
+        """Return (3,) the mean pressure on the two walls of each axis, NaN where there are none."""
+        known = (self.box.boundary == WALL) & (pushes is not None) & (interval > 0.0)
+        found = np.full(3, np.nan)
+        if np.any(known):
+            area = self.box.volume / self.box.size
+            found[known] = np.array(pushes)[known] / (2.0 * area[known] * interval)
+        return found

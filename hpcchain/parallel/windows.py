@@ -19,7 +19,7 @@ from hpcchain.parallel.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.groups import Groups
 from hpcchain.sector import loop
 from hpcchain.sector.blueprint import Blueprint
-from hpcchain.sector.build import virial_quantum
+from hpcchain.sector.build import quanta
 from hpcchain.sector.engine import EVENT_ROW, default_shell
 from hpcchain.sector.layout import COUNTERS, C
 from hpcchain.sector.patch import WindowBroken
@@ -69,8 +69,8 @@ class WindowedEngine:
         self.asked = None if window is None else min(float(window), MOST_WINDOW * self.tick)
         self.window = 2.0**-4 * self.tick if window is None else self.asked
         self.log_events = log_events
-        self.quantum = virial_quantum(system)
-        self.virial = 0
+        self.quantum, self.impulse_quantum = quanta(system)
+        self.virial, self.pushes = 0, [0, 0, 0]
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
         self.last_contacts = 0.0
@@ -258,8 +258,9 @@ class WindowedEngine:
     def _finish(self, end):
         """What was done up to the end of the window is final."""
         with self._spent("finishing"):
-            rows, quanta, rootless = self.patch.finish()
-        self.virial += quanta
+            rows, virial, pushes, rootless = self.patch.finish()
+        self.virial += virial
+        self.pushes = [old + more for old, more in zip(self.pushes, pushes, strict=True)]
         walls = int(np.count_nonzero(rows["kind"]))
         self.finished["contacts"] += len(rows) - walls
         self.finished["wall_contacts"] += walls

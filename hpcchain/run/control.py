@@ -188,7 +188,9 @@ class Run:
 
     def _measure(self, sums):
         interval = self.time - (self.reports.served or 0.0)
-        row = self.observables.measure(sums, interval, self.tally.interval_virial, self.tally.interval_contacts)
+        tally = self.tally
+        row = self.observables.measure(sums, interval, tally.interval_virial, tally.interval_contacts,
+                                       tally.interval_pushes)
         return row if self.spinning is None else row | self.spinning.observables
 
     def _drain_events(self):

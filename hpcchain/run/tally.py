@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+PUSHES = ("push_x", "push_y", "push_z")
 CONTACTS = ("contacts", "wall_contacts", "no_roots")
 SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
 MOST = ("most_iterations", "most_node_iterations")
@@ -31,12 +32,14 @@ class Tally:
         self._engine, self._comm = engine, comm
         self._before = {name: counters.get(name, 0) for name in (*CONTACTS, *SOLVED, *MOST)}
         self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
-        self._now = self._start = dict.fromkeys(("virial", *CONTACTS, *SOLVED, *MOST), 0)
+        self._pushes = restored_pushes(counters, engine.impulse_quantum)
+        self._now = self._start = dict.fromkeys(("virial", *PUSHES, *CONTACTS, *SOLVED, *MOST), 0)
 
     def gather(self):
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
         own = {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)} | {"virial": self._engine.virial}
+        own |= dict(zip(PUSHES, self._engine.pushes, strict=True))
         every = self._comm.allgather(own)
         self._now = {name: (max if name in MOST else sum)(one[name] for one in every) for name in own}
 
@@ -72,19 +75,35 @@ class Tally:
         """Virial since the last `begin_interval` [mass length^2 / time]."""
         return float(self._interval_quanta * Fraction(self._engine.quantum))
 
+    @property
+    def interval_pushes(self):
+        """Impulse on the walls of each axis since the last `begin_interval` [mass length / time].
+
+        None where the run goes on from a checkpoint of an earlier version, which does not say what came before it.
+        """
+        quanta = self._interval_push_quanta
+        return quanta and [float(number * Fraction(self._engine.impulse_quantum)) for number in quanta]
+
     def begin_interval(self):
-        """Count contacts and virial anew, from the last `gather` on."""
-        self._interval, self._start = (0, 0), self._now
+        """Count contacts, virial and impulses on walls anew, from the last `gather` on."""
+        self._interval, self._pushes, self._start = (0, 0), [0, 0, 0], self._now
 
     def saved(self):
         """Return the counters that a checkpoint keeps."""
         return {name: getattr(self, name) for name in (*CONTACTS, "interval_contacts")} | self.solved | {
             "interval_quanta": self._interval_quanta, "virial_quantum": self._engine.quantum,
+            "interval_pushes": self._interval_push_quanta, "impulse_quantum": self._engine.impulse_quantum,
         }  # fmt: skip
 
     @property
     def _interval_quanta(self):
         return self._interval[1] + self._now["virial"] - self._start["virial"]
+
+    @property
+    def _interval_push_quanta(self):
+        if self._pushes is None:
+            return None
+        return [old + self._now[name] - self._start[name] for old, name in zip(self._pushes, PUSHES, strict=True)]
 
 
 def solving(counters):
@@ -123,3 +142,14 @@ def restored_virial(counters, quantum):
     else:
         virial = Fraction(counters.get("interval_virial", 0.0))
     return round(virial / Fraction(quantum))
+
+
+def restored_pushes(counters, quantum):
+    """Return the impulses on walls of the interval that a checkpoint was written in, three int in units of `quantum`.
+
+    None for a checkpoint of an earlier version, which does not keep them.
+    """
+    if "interval_contacts" in counters and counters.get("interval_pushes") is None:
+        return None
+    unit = Fraction(counters.get("impulse_quantum", quantum)) / Fraction(quantum)
+    return [round(number * unit) for number in counters.get("interval_pushes", [0, 0, 0])]

@@ -21,6 +21,7 @@ from hpcchain.sector.layout import (
     EVENT_COLUMNS,
     FIRST_STEP,
     GROWTH,
+    IMPULSE_QUANTUM,
     IN_FAR,
     IN_UNTIL,
     INVERSE,
@@ -110,7 +111,7 @@ def parameters(system, shell, cell):
     par[NOW : NOW + 2] = par[LATEST : LATEST + 2] = -np.inf
     par[REACH_UNIT] = 2.0**-20 * contact
     par[REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[REACH_UNIT]
-    par[QUANTUM] = virial_quantum(system)
+    par[QUANTUM], par[IMPULSE_QUANTUM] = quanta(system)
     par[WALLS] = float(wall.any())
     longest = max(float(topology.bond_length.max(initial=0.0)), longest_rod(topology))
     par[SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
@@ -118,14 +119,16 @@ def parameters(system, shell, cell):
     return par, counts
 
 
-def virial_quantum(system):
-    """Return the power of two in which contacts' virials are counted, so that sums have one value in any order.
+def quanta(system):
+    """Return the powers of two in which contacts' virials and walls' impulses are counted: sums are those of any order.
 
-    In units of mass length^2 / time; 2^-36 of what a heaviest bead has that moves its diameter in a tick.
+    In units of mass length^2 / time and mass length / time; 2^-36 and 2^-42 of what a heaviest bead has that moves its
+    diameter in a tick.
     """
     topology = composition_of(system.topology).examples
-    natural = float(topology.mass.max()) * float(topology.diameter.max()) ** 2 / system.physics.tick
-    return 2.0 ** (np.floor(np.log2(natural)) - 36.0)
+    length = float(topology.diameter.max())
+    impulse = float(topology.mass.max()) * length / system.physics.tick
+    return 2.0 ** (np.floor(np.log2(impulse * length)) - 36.0), 2.0 ** (np.floor(np.log2(impulse)) - 42.0)
 
 
 def list_capacity(topology, shell):

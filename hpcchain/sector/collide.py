@@ -12,12 +12,14 @@ from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.history import ROOTLESS, STANDS, remember, withdraw
 from hpcchain.sector.layout import (
     BALLISTIC,
+    BOOK_PUSH,
     BOOK_SERIAL,
     BOOK_VIRIAL,
     BOOK_WINDOWED,
     CHAIN,
     COLLOCATION,
     GROWTH_RATE,
+    IMPULSE_QUANTUM,
     LAW,
     MOL_BEADS,
     MOL_FIRST,
@@ -68,12 +70,12 @@ def others_due(par, when, first, n, ticks, rest, a, b):
 def record(s, log_rows, time, gid_a, gid_b, size, moment):
     """Count a contact and its virial `moment`, and log it: time, kind, ids (lower first; wall: bead, code), impulse.
 
-    In a window contacts are counted when it is final.
+    Of walls the impulse is counted, for each axis. In a window contacts are counted when it is final.
     """
-    quanta = np.rint(moment / s.par[QUANTUM])
+    quanta = np.rint(moment / s.par[QUANTUM]) if gid_b >= 0 else np.rint(size / s.par[IMPULSE_QUANTUM])
     if s.book[BOOK_WINDOWED] == 0:
         s.count[0 if gid_b >= 0 else 1] += 1
-        s.book[BOOK_VIRIAL] += np.int64(quanta)
+        s.book[BOOK_VIRIAL if gid_b >= 0 else BOOK_PUSH + (-1 - gid_b) % 3] += np.int64(quanta)
     if log_rows == 0:
         return
     row = s.log[s.count[12]]

@@ -10,8 +10,8 @@ from hpcchain.model.system import State
 from hpcchain.sector import beginning, loop, reading
 from hpcchain.sector.batch import Batch
 from hpcchain.sector.blueprint import Blueprint
-from hpcchain.sector.build import build_sector, cell_arrays, list_capacity, virial_quantum
-from hpcchain.sector.layout import BOOK_BEADS, BOOK_VIRIAL, COUNTERS, GROWTH, GROWTH_RATE, C, Sector
+from hpcchain.sector.build import build_sector, cell_arrays, list_capacity, quanta
+from hpcchain.sector.layout import BOOK_BEADS, BOOK_PUSH, BOOK_VIRIAL, COUNTERS, GROWTH, GROWTH_RATE, C, Sector
 from hpcchain.sector.lists import CELL_FULL
 from hpcchain.sector.memory import aligned_zeros, gathered
 from hpcchain.sector.order import space_order
@@ -40,8 +40,10 @@ class Engine:
         Global ids of the beads, in the order of `frame` and `state`.
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
-    quantum : float
-        A power of two [mass length^2 / time].
+    pushes : (3,) list of int
+        Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
+    quantum, impulse_quantum : float
+        Powers of two [mass length^2 / time], [mass length / time].
     """
 
     at = None  # the row of each bead in the state and in `capacity`: its global id, where these have all beads
@@ -52,8 +54,8 @@ class Engine:
         self.shell = default_shell(system) if shell is None else shell
         self.cell = 0.0 if cell is None else cell
         self.growth = growth
-        self.quantum = virial_quantum(system)
-        self.virial = 0
+        self.quantum, self.impulse_quantum = quanta(system)
+        self.virial, self.pushes = 0, [0, 0, 0]
         self.blueprint = Blueprint(system)
         topology = system.topology
         self.order = space_order(system, np.arange(topology.molecules), topology.first_bead[:-1])
@@ -121,7 +123,7 @@ class Engine:
             status = self.batch.spend(
                 lambda most: loop.advance(self.sector, *until, self.base, most, self.log_rows), loop.PAUSED
             )
-            self._count_virial()
+            self._count_sums()
             self._require_finite()
             if status == loop.REACHED:
                 return True
@@ -134,10 +136,12 @@ class Engine:
             if pause is not None and pause():
                 return False
 
-    def _count_virial(self):
-        """Move the kernel's count to Python's integers, which do not overflow."""
-        self.virial += int(self.sector.book[BOOK_VIRIAL])
-        self.sector.book[BOOK_VIRIAL] = 0
+    def _count_sums(self):
+        """Move the kernel's sums to Python's integers, which do not overflow."""
+        book = self.sector.book
+        self.virial += int(book[BOOK_VIRIAL])
+        self.pushes = [old + int(more) for old, more in zip(self.pushes, book[BOOK_PUSH : BOOK_PUSH + 3], strict=True)]
+        book[BOOK_VIRIAL], book[BOOK_PUSH : BOOK_PUSH + 3] = 0, 0
 
     def _require_finite(self):
         """Raise EngineError when a bead's state has become infinite or not a number."""

@@ -34,7 +34,8 @@ tag       4 int64     per molecule: depth, lower id, higher id of that event; th
 book      16 int64    counts and heads of lists: BOOK_… below
 spare     2 int64     per size of molecule: head of the chain of free rows for closed segments, their number
 event     11 int64    per event of the window: number of molecules, which, first row in `log`, rows there
-log       7 float64   per contact: time, kind (0 pair, 1 wall), lower id, higher id, impulse, virial in quanta, stands
+log       7 float64   per contact: time, kind (0 pair, 1 wall), lower id, higher id, impulse, in quanta the virial or,
+                      of a wall, the impulse, stands
 script    flat        owners' records of ghosts' segments (`message`); `script_at`: where, by ghost and segment
 inside    8 float64   per molecule, columns IN_… below: whether it stays in its room (`window.strayed`)
 touched   int64       molecules that a withdrawal has set back; `opened` (2 float64): ticks and remainder of when
@@ -69,15 +70,16 @@ OWNED, GHOST, FULL_GHOST, VACANT, IDLE = range(5)
 AT_END, BY_SCRIPT = -1, -2
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
 (BOOK_MOLECULES, BOOK_BEADS, BOOK_WINDOWED, BOOK_SERIAL, BOOK_EVENT, BOOK_LOW, BOOK_TOUCHED, BOOK_SCRIPT, BOOK_APART,
- BOOK_STALE, BOOK_VIRIAL, BOOK_WITHDRAWN, BOOK_BACKS) = range(13)
+ BOOK_STALE, BOOK_VIRIAL, BOOK_WITHDRAWN, BOOK_BACKS, BOOK_PUSH) = range(14)  # BOOK_PUSH: of walls, one for each axis
 BOOKS = 16
 LOG_COLUMNS = 7
 
 (TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, RESTITUTION,
  TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, UNEQUAL,
- NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW, FASTEST, ASTRAY, CONTACT_RATE) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46, 47)
-PARAMETERS = 48
+ NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW, FASTEST, ASTRAY, CONTACT_RATE,
+ IMPULSE_QUANTUM) = (
+    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46, 47, 48)
+PARAMETERS = 49
 # A molecule's segment surely keeps it in its room until a time, -inf where that is not known; how far its beads may be
 # from their homes at most when the segment began that was open at the window's start, or at IN_SINCE if that is later,
 # and when its present one did [length].

@@ -386,9 +386,10 @@ class Patch(Engine):
 
         Returns
         -------
-        (n,) structured array, int, int
-            Contacts whose lower bead is owned (`Engine.drain_events`), the sum of their virials in quanta, and how many
-            of them have the exact impulse because the run's law had no root (`contact.discrete`).
+        (n,) structured array, int, (3,) list of int, int
+            Contacts whose lower bead is owned (`Engine.drain_events`), in quanta the sum of their virials and those of
+            the impulses on the walls of each axis, and how many have the exact impulse because the run's law had no
+            root (`contact.discrete`).
         """
         s = self.sector
         log = s.log[: s.count[C["logged"]]]
@@ -397,11 +398,13 @@ class Patch(Engine):
         rows = np.empty(len(log), dtype=EVENT_ROW)
         rows["time"], rows["kind"], rows["impulse"] = log[:, 0], log[:, 1], log[:, 4]
         rows["bead"] = log[:, 2:4]
-        quanta = int(log[:, 5].astype(np.int64).sum())
+        quanta, walls = log[:, 5].astype(np.int64), log[:, 1] != 0.0
+        axis = (-1 - log[:, 3].astype(np.int64)) % 3
+        pushes = [int(quanta[walls & (axis == c)].sum()) for c in range(3)]
         rootless = int(np.count_nonzero(log[:, 6] == ROOTLESS))
         finish_window(s)
         clean_lists(s)
-        return rows, quanta, rootless
+        return rows, int(quanta[~walls].sum()), pushes, rootless
 
     def undo(self):
         """Take the window back: every molecule has the segment that it began it with."""

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import UsageError
+from hpcchain.model.system import WALL
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
@@ -101,36 +102,38 @@ class Counting:
 
     def __init__(self, quantum=2.0**-40):
         self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
-        self.quantum = quantum
-        self.virial = 0
+        self.quantum, self.impulse_quantum = quantum, quantum / 4
+        self.virial, self.pushes = 0, [0, 0, 0]
 
-    def count(self, contacts, walls, virial):
-        """Add contacts and virial."""
+    def count(self, contacts, walls, virial, push=0.0):
+        """Add contacts, virial, and impulse on the walls of the third axis."""
         self.counters["contacts"] += contacts
         self.counters["wall_contacts"] += walls
         self.counters["no_roots"] += walls // 2
         self.virial += round(virial / self.quantum)
+        self.pushes[2] += round(push / self.impulse_quantum)
 
 
 def test_a_tally_goes_on_across_restarts():
     """Counts of the run and of the interval are the same with and without a restart in the middle of an interval."""
     engine = Counting()
     tally = Tally(engine, {}, Single())
-    engine.count(3, 1, 2.5)
+    engine.count(3, 1, 2.5, 8.0)
     tally.gather()
     tally.begin_interval()
-    engine.count(5, 2, 1.25)
+    engine.count(5, 2, 1.25, 0.75)
     tally.gather()
     other = Counting(2.0**-30)
     resumed = Tally(other, json.loads(json.dumps(tally.saved())), Single())
-    engine.count(7, 0, 0.5)
-    other.count(7, 0, 0.5)
+    engine.count(7, 0, 0.5, 0.5)
+    other.count(7, 0, 0.5, 0.5)
     for found in (tally, resumed):
         found.gather()
         assert (found.contacts, found.wall_contacts, found.no_roots) == (15, 3, 1)
         assert (found.interval_contacts, found.interval_virial) == (14, 1.75)
+        assert found.interval_pushes == [0.0, 0.0, 1.25]
         found.begin_interval()
-        assert (found.interval_contacts, found.interval_virial) == (0, 0.0)
+        assert (found.interval_contacts, found.interval_virial, found.interval_pushes) == (0, 0.0, [0.0] * 3)
 
 
 def test_a_tally_sums_over_ranks_to_the_last_unit():
@@ -146,7 +149,7 @@ def test_a_tally_sums_over_ranks_to_the_last_unit():
 
     engine = Counting(1.0)
     engine.counters |= {"contacts": 100, "wall_contacts": 200, "no_roots": 7, "iterations": 8, "most_iterations": 4}
-    engine.virial = 3
+    engine.virial, engine.pushes = 3, [2**70, 0, 1]
     tally = Tally(engine, {}, Three())
     tally.gather()
     assert (tally.contacts, tally.wall_contacts, tally.interval_contacts) == (111, 222, 333)
@@ -154,12 +157,18 @@ def test_a_tally_sums_over_ranks_to_the_last_unit():
     assert tally.solved["iterations"] == 50 and tally.solved["most_iterations"] == 9
     assert Tally(engine, {"iterations": 7, "most_iterations": 11}, Single()).solved["most_iterations"] == 11
     assert tally.interval_virial == 3.0 and tally.saved()["interval_quanta"] == 3
+    assert tally.saved()["interval_pushes"] == [3 * 2**70, 0, 3]
 
 
 def test_a_tally_goes_on_from_an_earlier_versions_checkpoint():
     tally = Tally(Counting(), {"contacts": 4, "wall_contacts": 1, "interval_contacts": 2, "interval_virial": 1.75},
                   Single())
     assert (tally.contacts, tally.interval_contacts, tally.interval_virial) == (4, 2, 1.75)
+    assert tally.interval_pushes is None and tally.saved()["interval_pushes"] is None
+    again = Tally(Counting(), json.loads(json.dumps(tally.saved())), Single())
+    assert again.interval_pushes is None
+    again.begin_interval()
+    assert again.interval_pushes == [0.0, 0.0, 0.0]
 
 
 def test_the_run_log_is_json_with_the_promised_keys(tmp_path, caplog):
@@ -218,6 +227,20 @@ def test_observables_by_hand():
     assert row["angular_momentum"].tolist() == [0.0, 0.0, 2.0 - 10.0]
     assert row["pressure"] == (2 * 2.0 + 6.0 / 1.5) / 64.0
     assert math.isnan(observables.measure(sums, 0.0, 0.0, 0)["pressure"])
+
+
+def test_the_pressure_on_walls_by_hand():
+    """Impulse per time and per area of both walls of an axis, where there are walls, and contacts have been counted."""
+    system = beads_of_mass([2.0, 1.0])
+    sums = np.zeros((1, 7))
+    assert "wall_pressure" not in Observables(system, freedom=3).measure(sums, 0.5, 6.0, 11, [1.0, 2.0, 3.0])
+    system.box.boundary[1:] = WALL
+    system.box.size[:] = 2.0, 4.0, 5.0
+    observables = Observables(system, freedom=3)
+    found = observables.measure(sums, 0.5, 6.0, 11, [0.0, 3.0, 2.0])["wall_pressure"]
+    assert math.isnan(found[0]) and found[1:].tolist() == [3.0 / (2 * 10.0 * 0.5), 2.0 / (2 * 8.0 * 0.5)]
+    for row in (observables.measure(sums, 0.0, 0.0, 0, [0.0] * 3), observables.measure(sums, 0.5, 0.0, 0, None)):
+        assert np.all(np.isnan(row["wall_pressure"]))
 
 
 def beads_of_mass(mass):
