@@ -123,7 +123,9 @@ def same_reports(a, b):
     """Whether two runs report the same; the pressure of an interval with a restart in it but for its last bits."""
     ours, theirs = read(a / "observables.h5"), read(b / "observables.h5")
     exact = [name for name in ours if name != "pressure"]
-    same = all(np.array_equal(x, y) for name in exact for x, y in zip(ours[name], theirs[name], strict=True))
+    same = all(
+        np.array_equal(x, y, equal_nan=True) for name in exact for x, y in zip(ours[name], theirs[name], strict=True)
+    )
     return same and np.allclose(ours["pressure"][2], theirs["pressure"][2], rtol=1e-9, atol=0.0, equal_nan=True)
 
 

@@ -81,7 +81,7 @@ def same_reports(a, b):
     ours, theirs = read(a / "observables.h5"), read(b / "observables.h5")
     exact = [name for name in ours if name != "pressure"]
     same = ours.keys() == theirs.keys() and all(
-        np.array_equal(x, y) for name in exact for x, y in zip(ours[name], theirs[name], strict=True)
+        np.array_equal(x, y, equal_nan=True) for name in exact for x, y in zip(ours[name], theirs[name], strict=True)
     )
     columns = ("time", "events", "contacts", "wall_contacts", "energy", "energy_error")
     logs = [[[row[name] for name in columns] for row in log_rows(folder)] for folder in (a, b)]
