@@ -20,6 +20,7 @@ from hpcchain.parallel.groups import Groups
 from hpcchain.sector import loop
 from hpcchain.sector.blueprint import Blueprint
 from hpcchain.sector.build import quanta
+from hpcchain.sector.collapse import stuck
 from hpcchain.sector.engine import EVENT_ROW, default_shell
 from hpcchain.sector.layout import COUNTERS, C
 from hpcchain.sector.patch import WindowBroken
@@ -63,7 +64,7 @@ class WindowedEngine:
     def __init__(self, system, comm, log_events=False, shell=None, cell=None, growth=(1.0, 0.0), window=None,
                  sectors=None, cost=None):  # fmt: skip
         self.comm = comm
-        self.tick = system.physics.tick
+        self.physics, self.tick = system.physics, system.physics.tick
         self.now = latest(system.state, comm)
         self.begun = False
         self.asked = None if window is None else min(float(window), MOST_WINDOW * self.tick)
@@ -252,7 +253,7 @@ class WindowedEngine:
         if lost or status in (loop.STUCK, loop.NOT_A_NUMBER):
             self.window *= 0.25
             if self.window < LEAST_WINDOW * self.tick:
-                raise EngineError(reason_of(status))
+                raise error_of(status, self.physics)
         self._regroup(everything=self.setbacks > DESPERATE, more_room=status == loop.LIST_FULL)
 
     def _finish(self, end):
@@ -359,13 +360,13 @@ def spread(values):
     return [min(values), sum(values) / len(values), max(values)]
 
 
-def reason_of(status):
-    """Return the message for a window that could not be done however short it was."""
-    if status == loop.NOT_A_NUMBER:
-        return "a contact time is not a number; check masses, lengths and velocities for extreme values"
+def error_of(status, physics):
+    """Return the error for a window that could not be done however short it was."""
     if status == loop.STUCK:
-        return f"more than {loop.MOST_DEPTH} contacts at one instant; start from positions that are not wedged"
-    return "the ranks do not come to agree on a window however short; please report this with the input"
+        return stuck(physics)
+    if status == loop.NOT_A_NUMBER:
+        return EngineError("a contact time is not a number; check masses, lengths and velocities for extreme values")
+    return EngineError("the ranks do not come to agree on a window however short; please report this with the input")
 
 
 def processor_seconds(engine):

@@ -2,7 +2,9 @@
 
 import time
 
-MANY = 10_000
+from hpcchain.sector.collapse import way_out
+
+MANY = 2000
 MOST_PER_TICK = 100.0
 PAUSE = 1.0
 
@@ -14,13 +16,14 @@ class CollapseWatch:
     ----------
     physics : Physics
     beads : int
-        Of the whole system.
+        Of the whole system, or this rank's share.
     clock : function, optional
         Wall seconds; looks are at least PAUSE apart.
     """
 
     def __init__(self, physics, beads, clock=time.monotonic):
-        self._loses, self._tick, self._beads, self._clock = physics.restitution < 1.0, physics.tick, beads, clock
+        self._physics, self._loses = physics, physics.restitution < 1.0
+        self._beads, self._clock = beads, clock
         self._looked, self._contacts, self._time = -float("inf"), 0, 0.0
 
     def warning(self, engine):
@@ -33,11 +36,12 @@ class CollapseWatch:
             return None
         contacts, reached = engine.counters["contacts"] + engine.counters["wall_contacts"], engine.time
         found, passed = contacts - self._contacts, reached - self._time
-        first = self._looked == -float("inf")
-        self._looked, self._contacts, self._time = now, contacts, reached
-        if first or found < MANY or found <= MOST_PER_TICK * self._beads * passed / self._tick:
+        first, self._looked = self._looked == -float("inf"), now
+        if not first and found < MANY:  # so that slow runs are not measured by how fast they are
+            return None
+        self._contacts, self._time = contacts, reached
+        if first or found <= MOST_PER_TICK * self._beads * passed / self._physics.tick:
             return None
         self._loses = False
         return (f"{found} contacts in {passed:.3g} of time: beads that lose energy are pressed together and meet ever "
-                "more often (inelastic collapse), and the run hardly gets on; a contact.contact_time ends that, where "
-                "contact.restitution is not 0")
+                f"more often (inelastic collapse), and the run hardly gets on; {way_out(self._physics)}")

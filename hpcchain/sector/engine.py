@@ -11,6 +11,7 @@ from hpcchain.sector import beginning, loop, reading
 from hpcchain.sector.batch import Batch
 from hpcchain.sector.blueprint import Blueprint
 from hpcchain.sector.build import build_sector, cell_arrays, list_capacity, quanta
+from hpcchain.sector.collapse import stuck
 from hpcchain.sector.layout import BOOK_BEADS, BOOK_PUSH, BOOK_VIRIAL, COUNTERS, GROWTH, GROWTH_RATE, C, Sector
 from hpcchain.sector.lists import CELL_FULL
 from hpcchain.sector.memory import aligned_zeros, gathered
@@ -159,8 +160,7 @@ class Engine:
     def _failure(self, status):
         bead = int(self.ids[self.sector.count[C["failed_bead"]]])
         if status == loop.STUCK:
-            return EngineError(f"bead {bead}: more than {loop.MOST_DEPTH} contacts at one instant; start from "
-                               f"positions that are not wedged")
+            return stuck(self.system.physics, bead)
         stepped = any(each.step for each in self.system.physics.every())
         steps = "; shorten propagator.step if it is long for how fast bonds turn" if stepped else ""
         return EngineError(

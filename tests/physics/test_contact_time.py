@@ -11,6 +11,7 @@ from reference.compare import expected
 from reference.engine import event_list, simulate
 from reference.program import run
 from reference.systems import Molecule, System
+from run_folders import command, write_input
 
 COLLAPSE = 7 - 4 * np.sqrt(3)
 """Restitution below which a bead between two others brings them to rest (NUMERICS 7)."""
@@ -52,6 +53,13 @@ def test_without_a_contact_time_they_meet_ever_more_often(tmp_path):
     flights = np.diff(times)
     shrinking = flights[1:8] / flights[:7]
     assert np.all(shrinking < 0.5) and abs(shrinking[5] / shrinking[4] - 1) < 0.01
+
+
+def test_flights_shorter_than_the_clock_can_tell_end_a_run_with_one_message(tmp_path):
+    path = write_input(tmp_path / "in.toml", row_of_three(0.03, 0.0).input(END))
+    said = command(["run", path, "--output", tmp_path / "ended"], tmp_path, code=78)
+    assert "more than 100000 contacts at one instant" in said and "contact.contact_time ends that" in said
+    assert len(run(row_of_three(0.03, 1e-60).input(END), tmp_path).events()) < 20
 
 
 def test_chains_that_hardly_rebound(tmp_path):

@@ -4,8 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from hpcchain.errors import ConfigError, EngineError
 from hpcchain.model.system import Physics
 from hpcchain.run.collapse import CollapseWatch
+from hpcchain.sector.collapse import stuck
 
 TICK = 2.0**-6
 
@@ -24,10 +26,10 @@ class Clock:
         return self.now
 
 
-def looked(restitution, *looks, beads=100):
+def looked(restitution, *looks, beads=100, contact_time=0.0):
     """Return what the watch says at looks of (wall seconds, engine)."""
     clock = Clock()
-    watch = CollapseWatch(Physics(tick=TICK, restitution=restitution), beads, clock)
+    watch = CollapseWatch(Physics(tick=TICK, restitution=restitution, contact_time=contact_time), beads, clock)
     said = []
     for clock.now, state in looks:
         said.append(watch.warning(state))
@@ -43,12 +45,35 @@ def test_contacts_in_no_time_are_told_once():
 
 @pytest.mark.parametrize(("restitution", "passed", "contacts", "wall"), [
     (1.0, 1e-9, 100_000, 1.5),  # keeps its energy
-    (0.5, 1e-9, 5000, 1.5),  # few
+    (0.5, 1e-9, 1900, 1.5),  # few
     (0.5, 1e-9, 100_000, 0.5),  # too soon to tell
     (0.5, 100_000 / (100 * 10) * TICK, 100_000, 1.5),  # ten a bead and tick, as the densest liquids
 ])  # fmt: skip
 def test_other_runs_are_not_warned(restitution, passed, contacts, wall):
     assert looked(restitution, (0.0, engine(2.0, 7)), (wall, engine(2.0 + passed, 7 + contacts))) == [None, None]
+
+
+def test_slow_runs_are_told_when_they_have_had_enough_contacts():
+    said = looked(0.5, *((2.0 * k, engine(1.0 + 1e-9 * k, 600 * k)) for k in range(6)))
+    assert said[:4] == [None] * 4 and said[4].startswith("2400 contacts in 4e-09 of time") and said[5] is None
+
+
+@pytest.mark.parametrize(("restitution", "contact_time", "way"), [
+    (0.5, 0.0, "a contact.contact_time ends that"), (0.5, 1e-9, "a longer contact.contact_time ends that"),
+    (0.0, 0.0, "take a contact.restitution above 0 and a contact.contact_time"),
+    (0.0, 0.1, "take a contact.restitution above 0 and a contact.contact_time"),
+])  # fmt: skip
+def test_what_would_help_is_what_has_not_been_tried(restitution, contact_time, way):
+    told = looked(restitution, (0.0, engine(1.0, 0)), (2.0, engine(1.0, 10**6)), contact_time=contact_time)[1]
+    assert told.endswith(f"; {way}")
+    error = stuck(Physics(tick=TICK, restitution=restitution, contact_time=contact_time), 7)
+    assert isinstance(error, ConfigError) and str(error).startswith("bead 7: more than 100000 contacts at one instant")
+    assert str(error).endswith(f"; {way}")
+
+
+def test_beads_that_keep_their_energy_are_wedged():
+    error = stuck(Physics(tick=TICK))
+    assert isinstance(error, EngineError) and "not wedged" in str(error)
 
 
 def test_what_came_before_the_first_look_does_not_count():
