@@ -67,7 +67,7 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
         table of directors at least this rank's slab of the beads.
     time : float
         [time]
-    counters : dict of str -> int or float
+    counters : dict of str -> what JSON holds
     config_toml : str
     perf : dict of phase -> (min, avg, max), optional
         Wall seconds over ranks.

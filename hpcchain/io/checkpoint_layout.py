@@ -22,7 +22,10 @@ TOPOLOGY = {
 """The same for the tables of molecules, bonds and beads."""
 
 OPTIONAL = ("rod", "in_contact")
-"""Tables that are there only when something in them is not 0. A program that does not know them stops at the input."""
+"""Tables that are there only where they are needed: of rods, and of contacts that last (`Physics.contact_time`).
+
+A program that does not know them stops at the input.
+"""
 
 
 def stored_type(kind):

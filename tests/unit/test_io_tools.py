@@ -268,10 +268,12 @@ def test_only_the_io_folder_imports_h5py_and_it_never_imports_mpi4py():
 
 
 def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
-    counters = {"contacts": 7, "events": 3, "part": 2, "part_seal": "0a"}
+    counters = {"contacts": 7, "events": 3, "part": 2, "part_seal": "0a", "report_time": 1.5, "virial_quantum": 2.0**-9,
+                "interval_pushes": [1, 2, 3], "freedom": 9}  # fmt: skip
     said = info(checkpoint(tmp_path / "a.h5", system, counters)).splitlines()
-    assert "total contacts: 7" in said and "total events logged: 3" in said
-    assert not [line for line in said if "part" in line.partition(":")[0] or not line.partition(":")[2].strip()]
+    totals = [line.split(":")[0] for line in said if line.startswith("total ")]
+    assert totals == ["total contacts", "total events logged", "total freedom"]
+    assert "total contacts: 7" in said and all(line.partition(":")[2].strip() for line in said)
 
 
 def test_runs_of_other_lengths_are_told_of_common(tmp_path, system):
