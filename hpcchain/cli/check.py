@@ -65,10 +65,12 @@ def sizes(config):
         return (sum(kind.count * kind.beads for kind in kinds), sum(kind.count * kind.bond_count for kind in kinds),
                 sum(kind.count for kind in kinds))  # fmt: skip
     if config.initial.method == "file":
+        from hpcchain.model.independence import require_independent
         from hpcchain.run.from_file import directors_from, read_start
 
         found, topology = read_start(config)
         directors_from(config, found, topology, None)
+        require_independent(config.initial.file, topology, found.system.state.position)
     else:
         from hpcchain.model.start import build_system
 

@@ -1,8 +1,9 @@
-"""Bond graphs: indices in range, no bond twice, connected."""
+"""Bond graphs: indices in range, no bond twice, connected, no bond that follows from others."""
 
 import numpy as np
 
 from hpcchain.config.values import Wrong
+from hpcchain.model.independence import follow_always
 
 
 def check_graph(kind, place):
@@ -34,6 +35,20 @@ def check_graph(kind, place):
     apart = np.flatnonzero(component_of(kind.beads, pairs) != 0)
     if len(apart):
         raise Wrong(f"{place}.bonds: bead {apart[0]} is not connected to bead 0; join them or make two kinds")
+    check_independence(kind, place, pairs)
+
+
+def check_independence(kind, place, pairs):
+    """Raise Wrong where bonds (n, 2) follow from the others wherever the beads are."""
+    most = 3 * kind.beads - 6
+    if kind.beads > 2 and len(pairs) > most:
+        raise Wrong(f"{place}.bonds: {len(pairs)} bonds are too many for {kind.beads} beads: {most} hold them rigid, "
+                    f"and the others follow from those; leave out at least {len(pairs) - most}")
+    bond = follow_always(kind.beads, pairs)
+    if bond is not None:
+        i, j = pairs[bond].tolist()
+        raise Wrong(f"{place}.bonds: they are not independent: that of beads {i} and {j} follows from others, which "
+                    "hold these beads in place already; leave it out")
 
 
 def component_of(beads, pairs):

@@ -7,6 +7,7 @@ from hpcchain.model import placement_kernel as kernel
 from hpcchain.model.conformation import conformation, is_rigid
 from hpcchain.model.constraints import project_positions
 from hpcchain.model.groups import groups_of
+from hpcchain.model.independence import require_independent_shapes
 from hpcchain.model.random import Stream
 from hpcchain.model.rods import sites
 from hpcchain.model.system import PERIODIC, WALL
@@ -144,6 +145,11 @@ def conformations(config, topology, group, scale):
             f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the "
             "bonds without overlaps; change the bond lengths or the diameters, or set self_contact = false"
         )
+    kind = topology.kind[one]
+    named = config.source, f"molecule[{kind}]", topology.names[kind], group
+    require_independent_shapes(*named, np.array(found))
     wanted = min(CONFORMATIONS, len(group.molecules))
     found += [conformation(group, room * diameter, contact, seed, k) for k in range(1, wanted)]
-    return np.array([shape for shape in found if shape is not None])
+    shapes = np.array([shape for shape in found if shape is not None])
+    require_independent_shapes(*named, shapes)
+    return shapes

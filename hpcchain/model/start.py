@@ -7,6 +7,7 @@ from hpcchain.model.clock import tick_for
 from hpcchain.model.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.directors import build_directors
 from hpcchain.model.groups import groups_of
+from hpcchain.model.independence import require_independent
 from hpcchain.model.overlap import bead_overlap, wall_overlap
 from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.system import Physics, State, System
@@ -72,6 +73,8 @@ def check_start(source, box, topology, position, velocity):
 def check_molecules(source, box, topology, position, velocity, ids, squared):
     """Raise ConfigError unless each of some molecules satisfies its bonds and is inside the walls, to 1e-9 relative.
 
+    Its bonds must also be independent (`hpcchain.model.independence`).
+
     Parameters
     ----------
     source, box, position, velocity :
@@ -86,6 +89,7 @@ def check_molecules(source, box, topology, position, velocity, ids, squared):
     _check_bonds(source, topology, position, ids)
     _check_rates(source, topology, position, velocity, ids, squared)
     _check_rods(source, topology, position, velocity, ids, squared)
+    require_independent(source, topology, position, ids)
     wall = wall_overlap(box, topology, position, TOLERANCE) if len(position) else None
     if wall is not None:
         bead, axis, depth = wall

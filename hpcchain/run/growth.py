@@ -13,6 +13,7 @@ import numpy as np
 from hpcchain.errors import ConfigError
 from hpcchain.model.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.directors import build_directors
+from hpcchain.model.independence import DependentBonds
 from hpcchain.model.placement import place
 from hpcchain.model.start import build_physics
 from hpcchain.model.system import State, System
@@ -70,8 +71,8 @@ def place_small(config, box, topology):
     for attempt in range(ATTEMPTS):
         try:
             return scale, place(config, box, topology, scale)
-        except ConfigError:
-            if attempt + 1 == ATTEMPTS:
+        except ConfigError as error:
+            if attempt + 1 == ATTEMPTS or isinstance(error, DependentBonds):
                 raise
             scale *= 0.8
     raise ConfigError("initial.method: no placement was tried")

@@ -136,8 +136,8 @@ def test_directions_of_bonds_are_uniform(tmp_path):
     [
         (CHAIN.format(size=[10] * 3, beads=20, count=50), r"molecule\[0\].count: no room was found for molecule"),
         (
-            "[box]\nsize = [9, 9, 9]\n[[molecule]]\nkind = 'graph'\nbeads = 5\nbonds = [[0, 1], [0, 2], [0, 3], [0, 4],"
-            " [1, 2], [1, 3], [1, 4], [2, 3], [2, 4], [3, 4]]\n[run]\nend_time = 1\n",
+            "[box]\nsize = [9, 9, 9]\n[[molecule]]\nkind = 'graph'\nbeads = 4\nbonds = [[0, 1], [0, 2], [0, 3],"
+            " [1, 2], [1, 3], [2, 3]]\nbond_length = [1.0, 1.0, 1.0, 3.0, 1.0, 1.0]\n[run]\nend_time = 1\n",
             r"molecule\[0\].bond_length: no arrangement of the beads was found",
         ),
     ],
