@@ -61,7 +61,7 @@ class RunLog:
             "wall_contacts": wall_contacts,
             "events_per_second": rate,
             "energy": energy,
-            "energy_error": energy / self.energy - 1.0 if self.energy else 0.0,
+            "energy_error": relative_error(energy, self.energy),
             "temperature": observables["temperature"],
             "pressure": observables["pressure"],
             "momentum": float(abs(observables["momentum"]).max()),
@@ -83,6 +83,11 @@ class RunLog:
         advance = (simulated - self._last[1], events - self._last[2])
         self._last = (now, simulated, events)
         return [change / elapsed if elapsed > 0.0 else 0.0 for change in advance]
+
+
+def relative_error(energy, reference):
+    """Return how far an energy is off the reference, relative; 0 where that is 0 or not known."""
+    return energy / reference - 1.0 if reference else 0.0
 
 
 def clean(record):

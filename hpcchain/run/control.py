@@ -18,6 +18,7 @@ from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.run.collapse import CollapseWatch
+from hpcchain.run.energy import EnergyWatch
 from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.limit import WallLimit
@@ -81,6 +82,7 @@ class Run:
         self.wall_of_checkpoint = self.timers.wall
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
         self.collapse = CollapseWatch(system.physics, system.topology.beads / comm.size)
+        self.energy = EnergyWatch(system, self.observables.freedom)
         self.tally = Tally(self.engine, counters, comm)
         self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.end, time,
                           self.tally.contacts + self.tally.wall_contacts, counters.get("energy"))
@@ -170,8 +172,12 @@ class Run:
             if frame:
                 self.recorder.frame(self.time, state, ids)
             if report:
-                low, slab = in_slabs(self.comm, self.system.topology.beads, ids, state)
-                self._report(gathered(self.mpi, self.observables.sums(low, *slab, BLOCK)))
+                self._report(self._sums(ids, state))
+
+    def _sums(self, ids, state):
+        """Return all ranks' sums over blocks of beads, of this rank's beads and their frame; collective."""
+        low, slab = in_slabs(self.comm, self.system.topology.beads, ids, state)
+        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK))
 
     def _report(self, sums):
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
@@ -185,6 +191,19 @@ class Run:
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
             self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts, windows)
+        self._heed(row["kinetic_energy"])
+
+    def _heed(self, energy):
+        """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
+        warning = self.energy.heed(self.time, energy, self.log.energy, self.tally.contacts)
+        if warning and self.comm.rank == 0:
+            LOG.warning("t %.6g: %s", self.time, warning)
+
+    def _heed_unreported(self):
+        """Look at the energy where no report has, so that no checkpoint of a bad state takes a good one's place."""
+        if self.reports.served != self.time:
+            sums = self._sums(self.engine.ids, self.engine.frame(self.time))
+            self._heed(self.comm.bcast(math.fsum(np.concatenate(sums)[:, 0])))
 
     def _measure(self, sums):
         interval = self.time - (self.reports.served or 0.0)
@@ -203,6 +222,7 @@ class Run:
         with self.timers.phase("checkpoints"):
             self._drain_events()
             self.tally.gather()
+            self._heed_unreported()
             self.recorder.close()
             state = replace(self.system, state=self.engine.state())
             path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
