@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.config.directors import check_directors, check_own_of_sphere
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
-from hpcchain.config.values import Wrong
+from hpcchain.config.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
 from hpcchain.propagators.gauss import solver_for
 
@@ -59,6 +59,7 @@ def check(config):
         check_box(config)
         check_packing(config)
         check_shell(config)
+        check_temperature(config)
 
 
 def check_method(config):
@@ -229,6 +230,32 @@ def check_shell(config):
     if shell != "auto" and shell < least:
         raise Wrong(f"run.list_shell: {shell} is so thin that lists would be made anew all the time; "
                     f"needs at least {least:.6g}, a ten thousandth of the smallest diameter")
+
+
+def check_temperature(config):
+    """Check that velocities drawn at initial.temperature are such as have been tried."""
+    if config.initial.method == "file" or config.molecules[0].velocities is not None:
+        return
+    slowness = sum(kind.count * float(np.sum(np.broadcast_to(1.0 / np.array(kind.mass), kind.beads)))
+                   for kind in config.molecules)  # fmt: skip
+    squared = 3.0 * config.initial.temperature * slowness / config.beads
+    why = untried_speed(smallest_diameter(config), squared)
+    if why is not None:
+        raise Wrong(f"initial.temperature: {config.initial.temperature:g} gives velocities too far from the diameters: "
+                    f"{why}")
+
+
+def untried_speed(diameter, squared):
+    """Return why a mean square speed is refused, None where it is not.
+
+    Parameters
+    ----------
+    diameter : float
+        Of the smallest bead [length].
+    squared : float
+        0: nothing moves [length^2 / time^2].
+    """
+    return THERMAL_TIMES.wrong(diameter / squared**0.5) if squared > 0.0 else None
 
 
 def smallest_diameter(config):

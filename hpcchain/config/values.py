@@ -17,6 +17,39 @@ class Wrong(Exception):
 LARGEST, SMALLEST = 1e60, 1e-60
 
 
+@dataclass(frozen=True)
+class Tried:
+    """Magnitudes of a quantity within which runs have been tried: beyond, the program's absolute tolerances matter."""
+
+    name: str
+    least: float
+    most: float
+
+    def wrong(self, value):
+        """Return why a number is refused, None where it is not; 0 is left to who reads it."""
+        if value == 0.0 or self.least <= abs(value) <= self.most:
+            return None
+        return (f"{value:g} is beyond the range {self.least:g} to {self.most:g} of {self.name} that has been tried; "
+                "choose other units of mass, length and time, so that diameters, masses and temperatures are near 1")
+
+    def read(self, value):
+        """Return a number, or raise Wrong when it has not been tried."""
+        why = self.wrong(value)
+        if why is not None:
+            raise Wrong(why)
+        return value
+
+
+# Every propagator keeps its energy error with lengths and thermal times of 1e-8 and 1e8, masses of 1e-18 and 1e18.
+LENGTHS = Tried("lengths of beads and bonds", 1e-6, 1e6)
+EDGES = Tried("the box's edges", 1e-6, 1e12)
+PLACES = Tried("coordinates", 0.0, 1e15)
+SPEEDS = Tried("velocities", 0.0, 1e15)
+MASSES = Tried("masses", 1e-15, 1e15)
+TIMES = Tried("times", 1e-15, 1e15)
+THERMAL_TIMES = Tried("thermal times (least diameter over root mean square velocity)", 1e-6, 1e6)
+
+
 def shown(value):
     """Return a value as a short text for a message."""
     try:
@@ -55,6 +88,7 @@ class Number:
     least: float | None = None
     most: float | None = None
     word: str | None = None
+    tried: Tried | None = None
 
     @property
     def text(self):
@@ -74,7 +108,7 @@ class Number:
         low = (self.above is not None and number <= self.above) or (self.least is not None and number < self.least)
         if low or (self.most is not None and number > self.most):
             raise Wrong(f"{number:g} is out of range; needs a {self.text}")
-        return number
+        return number if self.tried is None else self.tried.read(number)
 
 
 @dataclass(frozen=True)
@@ -221,11 +255,12 @@ class Each:
 class NumberOrList:
     """One positive number for all, or a list with one for each."""
 
+    tried: Tried | None = None
     text = "number > 0, or a list of them"
 
     def read(self, value):
         """Return a float, or a tuple of floats."""
-        one = Number(above=0.0)
+        one = Number(above=0.0, tried=self.tried)
         return Each(one).read(value) if isinstance(value, list) else one.read(value)
 
 
@@ -235,6 +270,7 @@ class Rows:
 
     width: int
     whole: bool = False
+    tried: Tried | None = None
 
     @property
     def text(self):
@@ -257,6 +293,11 @@ class Rows:
             raise Wrong("holds a number that is too large") from None
         if not self.whole and not (np.abs(rows) <= LARGEST).all():
             self._complain(value)
+        if self.tried is not None and len(rows):
+            at = int(np.argmax(np.abs(rows).max(axis=1)))
+            why = self.tried.wrong(float(np.abs(rows[at]).max()))
+            if why is not None:
+                raise Wrong(f"row {at}: {why}")
         return rows
 
     def _complain(self, value):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from hpcchain.config.check import untried_speed
+from hpcchain.config.values import LENGTHS, MASSES, PLACES
 from hpcchain.errors import ConfigError
 from hpcchain.model.clock import tick_for
 from hpcchain.model.constraints import NotConverged, bond_vectors, project_positions, project_velocities
@@ -86,6 +88,7 @@ def check_molecules(source, box, topology, position, velocity, ids, squared):
     squared : float
         Mean square speed of all beads of the system [length^2 / time^2].
     """
+    require_tried(source, topology, position, squared)
     _check_bonds(source, topology, position, ids)
     _check_rates(source, topology, position, velocity, ids, squared)
     _check_rods(source, topology, position, velocity, ids, squared)
@@ -97,6 +100,32 @@ def check_molecules(source, box, topology, position, velocity, ids, squared):
             f"{source}: molecule.positions: bead {ids[bead]} reaches {depth:.3g} into a wall of axis {axis}; "
             "move it inside the box"
         )
+
+
+def require_tried(source, topology, position, squared):
+    """Raise ConfigError for masses, lengths and speeds that have not been tried (`hpcchain.config.values`).
+
+    Parameters
+    ----------
+    source : str
+        The input's or file's name for messages.
+    topology : Topology
+        Of some molecules.
+    position : (n, 3) float64 array
+        Of their beads [length].
+    squared : float
+        Mean square speed of all beads of the system [length^2 / time^2].
+    """
+    if not len(position):
+        return
+    for key, tried, values in (("diameter", LENGTHS, topology.diameter), ("bond_length", LENGTHS, topology.bond_length),
+                               ("mass", MASSES, topology.mass), ("positions", PLACES, np.abs(position))):
+        wrong = [why for why in map(tried.wrong, (np.min(values, initial=1.0), np.max(values, initial=1.0))) if why]
+        if wrong:
+            raise ConfigError(f"{source}: molecule.{key}: {wrong[0]}")
+    why = untried_speed(float(topology.diameter.min()), squared)
+    if why is not None:
+        raise ConfigError(f"{source}: molecule.velocities: they are too far from the diameters: {why}")
 
 
 def require_apart(source, topology, pair):

@@ -17,6 +17,7 @@ from hpcchain.model.start import (
     check_start,
     physics_with,
     require_apart,
+    require_tried,
 )
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
@@ -63,6 +64,7 @@ def system_from_file(config, comm=None):
         found = read_checkpoint(path, comm.mpi)
         topology = topology.whole()
     system = replace(found.system, topology=topology)
+    require_tried(str(path), topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
     fresh = is_fresh(system.state)
     engine = engine_for(system, config, comm)
     position, velocity, image = brought_together(comm, topology, engine.ids, engine.frame(found.time))

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from hpcchain.config.check import untried_speed
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.errors import ConfigError
 from hpcchain.io import rows
@@ -75,6 +76,9 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     taken = require_digits(config, copies, total.projected)
     require_apart(config.source, system.topology, copies.overlap(TOLERANCE - taken))
     thermal.settle(total)
+    why = untried_speed(copies.least_diameter, thermal.speed**2)
+    if why is not None:
+        raise ConfigError(f"{config.source}: initial.temperature: {why}")
     physics = physics_with(config, tick_for(copies.least_diameter / thermal.speed))
     large = System(copies.box, copies.composition, None, physics, directors=directors)
     write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
