@@ -68,7 +68,7 @@ def require_independent(source, topology, position, ids=None):
         if not least[worst] >= LEAST_PIVOT:
             beads = group.beads[worst] if ids is None else ids[group.beads[worst]]
             kind = int(topology.kind[group.molecules[worst]])
-            raise DependentBonds(f"{source}: molecule[{kind}].bonds: " + complaint(
+            raise DependentBonds(f"{source}: molecule[{kind}]: " + complaint(
                 topology.names[kind], group, places[worst], float(least[worst]), beads))  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def require_independent_shapes(source, place, name, group, shapes):
     worst = int(np.argmin(least))
     if not least[worst] >= LEAST_PIVOT:
         beads = np.arange(len(group.mass))
-        raise DependentBonds(f"{source}: {place}.bonds: {complaint(name, group, shapes[worst], least[worst], beads)}")
+        raise DependentBonds(f"{source}: {place}: {complaint(name, group, shapes[worst], least[worst], beads)}")
 
 
 def follow_always(beads, bonds):
@@ -160,7 +160,8 @@ def complaint(name, group, places, least, beads):
         return text + "leave out bonds between beads that others hold in place already"
     i, j = beads[group.bonds[np.argmax(share)]]
     return text + (f"leave out a bond, for example that of beads {i} and {j}, or put its beads {listed(beads[taking])} "
-                   "where each of their bonds is needed, not in one plane")
+                   "where each of their bonds is needed (positions, bond_length), "
+                   "not in one plane")
 
 
 def how_bad(least):

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from mixtures import to_toml
 
+from hpcchain import simulation
+from hpcchain.cli.check import sizes
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
+from hpcchain.model import independence
 from hpcchain.model.start import build_system
 from hpcchain.run.growth import grown_system
 
@@ -66,7 +69,7 @@ def test_dependent_bonds_are_refused_where_beads_are_given(tmp_path, name):
     bonds, places, word = REFUSED[name]
     good = graph(RING, SQUARE, "good", turned=False)
     config = load(tmp_path, tables(good, graph(bonds, places, "bad", mass=3.0)))
-    with pytest.raises(ConfigError, match=rf"molecule\[1\].bonds: .*'bad' of beads 4 to .*{word}"):
+    with pytest.raises(ConfigError, match=rf"molecule\[1\]: .*'bad' of beads 4 to .*{word}"):
         build_system(config)
 
 
@@ -92,7 +95,7 @@ def test_bonds_that_follow_wherever_beads_are_need_no_start_to_be_refused(tmp_pa
 def test_grown_starts_whose_bonds_close_only_so_are_refused_soon(tmp_path, name):
     bonds, places, word = REFUSED[name]
     config = load(tmp_path, tables(graph(bonds, places, count=3), method="grow"))
-    with pytest.raises(ConfigError, match=rf"molecule\[0\].bonds: .*{word}"):
+    with pytest.raises(ConfigError, match=rf"molecule\[0\]: .*{word}"):
         grown_system(config)
 
 
@@ -129,3 +132,29 @@ def test_many_molecules_are_looked_at_each(tmp_path):
             "positions": rings.reshape(-1, 3).tolist()}  # fmt: skip
     with pytest.raises(ConfigError, match="of beads 1284 to 1287 .* on a line"):
         build_system(load(tmp_path, tables(kind)))
+
+
+@pytest.fixture
+def file_start(tmp_path, monkeypatch):
+    """Return an input that starts from a file with a flat square, as earlier versions made them."""
+    bonds, places, _ = REFUSED["flat square, both diagonals"]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(independence, "LEAST_PIVOT", -1.0)
+        load(tmp_path, tables(graph(RING, SQUARE, "good", turned=False), graph(bonds, places, "bad")))
+        simulation.build(tmp_path / "in.toml", tmp_path / "start.h5")
+    given = tables() | {"initial": {"method": "file", "file": "start.h5"}}
+    del given["molecule"]
+    (tmp_path / "file.toml").write_text(to_toml(given))
+    return tmp_path / "file.toml"
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_starts_in_files_are_looked_at_on_any_ranks(file_start, run_hpcchain, ranks):
+    done = run_hpcchain(["run", file_start], ranks=ranks)
+    assert done.returncode == 78
+    assert done.stderr.count("start.h5: molecule[1]: the bonds of molecule 'bad' of beads 4 to 7") == 1
+
+
+def test_check_looks_at_the_start_file(file_start):
+    with pytest.raises(ConfigError, match=r"molecule\[1\]: .*'bad' of beads 4 to 7"):
+        sizes(load_config(file_start))
