@@ -2,7 +2,7 @@
 
 What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains of 20 at packing fraction .3, on 1 to 4
 ranks: bytes of each process's own at the highest, which is while the start grows or the sectors are set up. The numbers
-below are 1.1 to 1.5 times what was found for 1e5 beads and more.
+below are chosen so that the estimate is 1.1 to 1.6 times that.
 """
 
 import os
@@ -13,7 +13,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint import read_extent
 from hpcchain.io.collective import agree, root_does
 
-BYTES_PER_RANK = 200_000_000
+BYTES_PER_RANK = 150_000_000
 """Of a rank that has no bead: the interpreter, its libraries and the compiled kernels."""
 
 BYTES_ALONE, BYTES_AMONG = 2_000, 4_000
@@ -132,7 +132,7 @@ def require_memory(extent, comm, mpi, name, way, room=None):
     if lack is not None:
         wanted, there = lack
         text = (f"{name}: {extent.beads} beads on {comm.size} {'rank' if comm.size == 1 else 'ranks'} need about "
-                f"{machine.size(need)} of memory for each rank, here {wanted} on node {os.uname().nodename}, and "
+                f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
                 f"{machine.size(there.bytes)} are {there.reason}; {way}")
     agree(mpi, None if text is None else ConfigError(text))
 
