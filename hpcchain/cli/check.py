@@ -65,7 +65,8 @@ def check_start(config, extent):
     from hpcchain.run.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 
     method = config.initial.method
-    looked_at = sum(kind.beads for kind in config.molecules) if method == "grow" else extent.beads
+    one_of_each = method == "grow" and not any(kind.directors for kind in config.molecules)
+    looked_at = sum(kind.beads for kind in config.molecules) if one_of_each else extent.beads
     lack = short_of_memory(BYTES_PER_RANK + BYTES_WHOLE * looked_at)
     if lack is not None:
         LOG.warning("the start is not checked: that takes %s, and %s are %s", lack[0], size(lack[1].bytes),
@@ -125,5 +126,5 @@ def memory_lines(extent):
     lines = [f"memory: at most about {size(extent.need(1))} on one rank; on several {size(BYTES_PER_RANK)} per rank, "
              f"plus {size(extent.own(2) * 2)} over all ranks"]
     if extent.start() > 0:
-        lines.append(f"memory for the start: {size(extent.start())} of it on every rank, however many there are")
+        lines.append(f"memory for the start: {size(extent.start())} more on each of several ranks, however many")
     return lines

@@ -2,7 +2,7 @@
 
 What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains of 20 at packing fraction .3, on 1 to 4
 ranks: bytes of each process's own at the highest, which is while the start grows or the sectors are set up. The numbers
-below are chosen so that the estimate is 1.1 to 1.6 times that.
+below are chosen so that the estimate is 1.1 to 1.8 times that.
 """
 
 import os
