@@ -24,6 +24,7 @@ from hpcchain.run.from_file import system_from_file
 from hpcchain.run.growth import grown_system
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.lock import FolderLock
+from hpcchain.run.memory import require_memory_for, require_memory_to_resume
 from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
 from hpcchain.run.watchdog import Watchdog
@@ -89,10 +90,12 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
             earlier = survey(folder, mpi)
             found = newest(folder, earlier, mpi)
             if found is not None:
+                require_memory_to_resume(found, comm, mpi)
                 checkpoint = timed_read(found, mpi, limit)
                 require_same_physics(config, checkpoint, found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
+        require_memory_for(config, comm, mpi)
         system = start_system(config, signals, comm, limit)
         folders.open_folder(folder, config, mpi, keep=True)
         folders.cut_back(folder, 0.0, 0, 0, mpi)
@@ -130,6 +133,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         earlier = survey(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
+        require_memory_to_resume(path, comm, mpi)
         checkpoint = timed_read(path, mpi, limit)
         config = with_end(config_of(checkpoint, path), until)
         require_time_left(config, checkpoint, path)
@@ -144,6 +148,7 @@ def build(path, out, overrides=(), comm=None):
     mpi = mpi_of(comm)
     config = read_input(path, overrides, mpi)
     require_free(out, config, mpi)
+    require_memory_for(config, comm or Single(), mpi)
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm)
         ids = None if system.held is None else system.topology.beads_of(system.held)
@@ -177,6 +182,7 @@ def replicate(path, out, numbers, overrides=(), comm=None):
     config = read_input(path, overrides, mpi_of(comm))
     large = enlarged(config, numbers, out)
     require_free(out, config, mpi_of(comm))
+    require_memory_for(config, comm, mpi_of(comm))
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm)
         write_copies(Path(out), large, system, numbers, comm, lambda: signals.stop)
@@ -249,7 +255,7 @@ def config_of(checkpoint, path):
         text = Path(folder) / "input.toml"
         text.write_text(checkpoint.config_toml, encoding="utf-8")
         try:
-            return replace(load_config(text), source=str(path))
+            return replace(load_config(text, stored=True), source=str(path))
         except HpcchainError as error:
             raise DataError(f"{path}: the input in it cannot be used: {error}") from error
 

@@ -1,11 +1,19 @@
 """`hpcchain analyze`: averages of a run's observables, and the sizes of its molecules."""
 
+import logging
 import math
 from pathlib import Path
 
 from hpcchain.cli.options import add_command, finite_time
 from hpcchain.cli.table import aligned
 from hpcchain.errors import DataError, UsageError
+
+LOG = logging.getLogger("hpcchain.analyze")
+
+MEANING = """\
+error: standard error over molecules, of each one's mean over time, or over time, of the mean of all: the greater
+correlation: integrated correlation time of the vector between the ends of a molecule (of stars, rings and graphs,
+between two beads as many bonds apart as there are)"""
 
 
 def add_parser(sub):
@@ -73,42 +81,50 @@ def number(value, form):
 
 
 def sizes(path, start):
-    """Return the table of molecule sizes per kind: root mean square end-to-end distance and radius of gyration."""
+    """Return the table of molecule sizes per kind; a run that is too short for its errors is named in the log.
+
+    The sizes are the root mean square end-to-end distance and radius of gyration, with errors.
+    """
     import numpy as np
 
     from hpcchain.io.trajectory import open_trajectory
-    from hpcchain.observe.averages import end_to_end_squared, gyration_squared, is_linear
+    from hpcchain.observe.molecules import kinds_of
 
     with open_trajectory(path) as found:
-        first = np.concatenate([np.flatnonzero(np.diff(found.molecule, prepend=-1)), [len(found.molecule)]])
+        kinds = kinds_of(found.species, found.molecule, found.mass, found.bonds)
         frames = np.flatnonzero(found.time >= start)
-        ends, gyrations = np.empty((2, len(frames), len(first) - 1))
-        for row, frame in enumerate(frames):
+        for frame in frames:
             position = found.frame(int(frame))[0]
-            ends[row] = end_to_end_squared(position, first)
-            gyrations[row] = gyration_squared(position, found.mass, first)
-        kind, linear = found.species[first[:-1]], is_linear(found.bonds, first)
-        names = found.names
+            for _, kind in kinds:
+                kind.add(position)
+        time, names = found.time[frames], found.names
+    length = float(time[-1] - time[0]) if len(time) else 0.0
     rows = []
-    for each in np.unique(kind):
-        chosen = kind == each
-        end = root_of_mean(ends[:, chosen]) if linear[chosen].all() else ("-", "-")
-        rows.append((names[each], str(int(np.diff(first)[chosen][0])), str(int(chosen.sum())), str(len(frames)),
-                     *end, *root_of_mean(gyrations[:, chosen])))
-    header = ("molecules", "beads", "count", "frames", "end-to-end", "error", "gyration", "error")
-    return aligned([header, *rows])
+    for species, kind in kinds:
+        relaxation = kind.correlation_time() * length / max(len(time) - 1, 1)
+        warn_of_short_run(path, names[species], length, relaxation)
+        molecules, beads = kind.shape
+        rows.append((names[species], str(beads), str(molecules), str(len(time)),
+                     *(root_of_mean(kind.ends) if kind.linear else ("-", "-")), *root_of_mean(kind.gyration),
+                     number(relaxation, "{:.3g}")))
+    header = ("molecules", "beads", "count", "frames", "end-to-end", "error", "gyration", "error", "correlation")
+    return f"{aligned([header, *rows])}\n\n{MEANING}"
+
+
+def warn_of_short_run(path, name, length, relaxation):
+    """Warn where a stretch of a run is shorter than its errors need; times in the run's unit, NaN where unknown."""
+    from hpcchain.observe.molecules import ENOUGH
+
+    if length < ENOUGH * relaxation:
+        bound = "at least " if length < 2.0 * relaxation else ""
+        LOG.warning("%s: molecules %s: the time of %.4g analysed is shorter than %g correlation times of %s%.3g each: "
+                    "sizes may still be those of the start, and errors too small; make the run longer",
+                    path, name, length, ENOUGH, bound, relaxation)  # fmt: skip
 
 
 def root_of_mean(squares):
-    """Return the root of the mean over frames and molecules, and its error over frames, as texts.
-
-    Parameters
-    ----------
-    squares : (frames, molecules) float64 array
-    """
-    from hpcchain.observe.averages import mean_and_error
-
-    mean, error = mean_and_error(squares.mean(axis=1))
+    """Return the root of a MoleculeMean of squares, and its error, as texts."""
+    mean, error = squares.mean_and_error()
     root = math.sqrt(mean)
     return number(root, "{:.5g}"), number(error / (2.0 * root) if root > 0.0 else error, "{:.2g}")
 

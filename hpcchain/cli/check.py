@@ -1,11 +1,12 @@
 """`hpcchain check`: validate an input file without running it, or see whether a run's files are whole."""
 
+import logging
+from dataclasses import replace
 from pathlib import Path
 
 from hpcchain.cli.options import add_command, add_set
 
-BYTES_PER_BEAD = 2048
-BYTES_PER_RANK = 300_000_000
+LOG = logging.getLogger("hpcchain.check")
 FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
 ORIENTATION_BYTES_PER_BEAD = 4 * 8
 
@@ -44,8 +45,8 @@ def check_files(path):
     return 0
 
 
-def sizes(config):
-    """Return the numbers of beads, bonds and molecules, after the checks of a start that is given.
+def check_start(config, extent):
+    """Check a start that is given, and spheres' spins, as far as this machine has the memory to.
 
     Raises
     ------
@@ -54,17 +55,31 @@ def sizes(config):
         their steps.
     DataError
         When the start file cannot be read.
+
+    Returns
+    -------
+    Extent
+        With the numbers of the start file.
     """
-    if config.initial.method == "grow":
+    from hpcchain.machine import size
+    from hpcchain.run.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
+
+    method = config.initial.method
+    one_of_each = method == "grow" and not any(kind.directors for kind in config.molecules)
+    looked_at = sum(kind.beads for kind in config.molecules) if one_of_each else extent.beads
+    lack = short_of_memory(BYTES_PER_RANK + BYTES_WHOLE * looked_at)
+    if lack is not None:
+        LOG.warning("the start is not checked: that takes %s, and %s are %s", lack[0], size(lack[1].bytes),
+                    lack[1].reason)  # fmt: skip
+        return extent
+    if method == "grow":
         from hpcchain.model.directors import build_directors
         from hpcchain.model.topology import build_composition
         from hpcchain.run.spinning import checked
 
         checked(build_directors(config), build_composition(config), None, config.source)
-        kinds = config.molecules
-        return (sum(kind.count * kind.beads for kind in kinds), sum(kind.count * kind.bond_count for kind in kinds),
-                sum(kind.count for kind in kinds))  # fmt: skip
-    if config.initial.method == "file":
+        return extent
+    if method == "file":
         from hpcchain.model.independence import require_independent
         from hpcchain.run.from_file import directors_from, read_start
 
@@ -75,31 +90,43 @@ def sizes(config):
         from hpcchain.model.start import build_system
 
         topology = build_system(config).topology
-    return topology.beads, len(topology.bonds), topology.molecules
+    return replace(extent, beads=topology.beads, bonds=len(topology.bonds), molecules=topology.molecules)
 
 
 def estimate(config):
-    """Return lines that say how large the run is: beads, memory, files; see `sizes` for what is checked.
+    """Return lines that say how large the run is: beads, memory, files; see `check_start` for what is checked.
+
+    A run that one rank of this machine has no memory for is named in the log: it may be meant for another.
 
     Parameters
     ----------
     config : Config
     """
-    beads, bonds, molecules = sizes(config)
+    from hpcchain.machine import size
+    from hpcchain.run.memory import extent_of, short_of_memory
+
+    extent = check_start(config, extent_of(config))
+    lack = short_of_memory(extent.need(1))
+    if lack is not None:
+        LOG.warning("one rank on this machine is not enough: the run needs about %s, and %s are %s; look at the memory "
+                    "of the nodes that it is meant for", lack[0], size(lack[1].bytes), lack[1].reason)  # fmt: skip
     frames = int(config.run.end_time / config.output.frame_every) + 1
     turning = any(kind.directors for kind in config.molecules)
     per_bead = FRAME_BYTES_PER_BEAD + (ORIENTATION_BYTES_PER_BEAD if turning else 0)
     return [
-        f"{beads} beads, {bonds} bonds, {molecules} molecules",
-        f"memory: at most about {size(BYTES_PER_RANK)} per rank, plus {size(beads * BYTES_PER_BEAD)} over all ranks",
-        f"trajectory: {frames} frames, {size(frames * beads * per_bead)}",
+        f"{extent.beads} beads, {extent.bonds} bonds, {extent.molecules} molecules",
+        *memory_lines(extent),
+        f"trajectory: {frames} frames, {size(frames * extent.beads * per_bead)}",
     ]
 
 
-def size(count):
-    """Return a number of bytes with a fitting unit."""
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if count < 1000.0 or unit == "TB":
-            return f"{count:.3g} {unit}"
-        count /= 1000.0
-    return ""
+def memory_lines(extent):
+    """Return the lines on memory of a run of an Extent."""
+    from hpcchain.machine import size
+    from hpcchain.run.memory import BYTES_PER_RANK
+
+    lines = [f"memory: at most about {size(extent.need(1))} on one rank; on several {size(BYTES_PER_RANK)} per rank, "
+             f"plus {size(extent.own(2) * 2)} over all ranks"]
+    if extent.start() > 0:
+        lines.append(f"memory for the start: {size(extent.start())} more on each of several ranks, however many")
+    return lines

@@ -195,7 +195,8 @@ def check_rod(kind, place, box):
         return
     end = np.broadcast_to(kind.diameter, kind.beads)[[0, -1]]
     room = np.sqrt(np.sum(np.maximum(np.array(box.size) - 0.5 * end.sum(), 0.0) ** 2))
-    length = float(np.sum(np.broadcast_to(kind.bond_length, kind.bond_count)))
+    given = kind.bond_length
+    length = float(np.sum(given)) if isinstance(given, tuple) else kind.bond_count * given
     if length > room:
         raise Wrong(f"{place}.bond_length: a rod of {length} between its end beads fits nowhere between the walls, not "
                     f"even diagonally ({room:.6g}); enlarge the box or shorten the rod")
@@ -285,10 +286,11 @@ def check_packing(config):
 
 def filled(kind):
     """Return the volume that the beads of one molecule fill at least [length^3]."""
-    if kind.is_line:
+    listed = isinstance(kind.diameter, tuple) or isinstance(kind.bond_length, tuple)
+    if kind.is_line and listed:
         return np.pi / 6.0 * float(np.sum(np.power(apart_on_rod(kind), 3)))
     cubes = np.power(kind.diameter, 3)
-    if not kind.self_contact:
+    if not kind.self_contact and not kind.is_line:
         return np.pi / 6.0 * float(np.max(cubes))
     total = float(np.sum(cubes)) if isinstance(kind.diameter, tuple) else kind.beads * float(cubes)
     return np.pi / 6.0 * total

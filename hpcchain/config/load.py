@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from hpcchain.config import sections
+from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.check import check
 from hpcchain.config.molecules import read_molecules
 from hpcchain.config.nearest import likeness, nearest
@@ -24,7 +25,7 @@ RECORDS = {
 }
 
 
-def load_config(path, overrides=()):
+def load_config(path, overrides=(), stored=False):
     """Read and check an input file.
 
     Parameters
@@ -33,6 +34,8 @@ def load_config(path, overrides=()):
         The TOML file.
     overrides : iterable of str
         "section.key=value" settings that replace what the file says; the value is TOML, a bare word is taken as text.
+    stored : bool
+        Whether the program wrote the file itself: it may be larger then.
 
     Returns
     -------
@@ -47,7 +50,8 @@ def load_config(path, overrides=()):
         When its content is wrong; one message with file and key.
     """
     name = str(path)
-    table = parse(read_text(path), name)
+    require_small(path, name, stored)
+    table = parse(read_text(path), name, stored)
     for override in overrides:
         apply(table, override)
     try:
@@ -69,8 +73,9 @@ def read_text(path):
         raise DataError(f"{path}: the input file cannot be read: {reason}") from None
 
 
-def parse(text, name):
-    """Return the TOML table of a text; raises ConfigError where it is not TOML."""
+def parse(text, name, stored=False):
+    """Return the TOML table of a text; raises ConfigError where it is not TOML, or beyond the bounds of an input."""
+    require_bounded(text, name, stored)
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+from hpcchain.config.bounds import MOST_PARTS, require_bounded
 from hpcchain.config.values import shown
 from hpcchain.errors import ConfigError
 
@@ -28,6 +29,9 @@ def apply(table, override):
     steps = [step.strip() for step in path.split(".")]
     if not equals or not all(steps):
         raise ConfigError(f"--set {shown(override)}: needs the form section.key=value, for example run.end_time=10.0")
+    if len(steps) > MOST_PARTS:
+        raise ConfigError(f"--set {shown(override)}: the key has {len(steps)} parts with dots between them, more than "
+                          f"{MOST_PARTS}; keys are section.key")
     place = table
     for depth, step in enumerate(steps[:-1]):
         place = enter(place, step, steps[depth + 1], override)
@@ -52,7 +56,14 @@ def enter(place, step, following, override):
 
 
 def read_value(text, override):
-    """Return the TOML value of a text; a bare word or path that is no TOML value is a text of its own."""
+    """Return the TOML value of a text; a bare word or path that is no TOML value is a text of its own.
+
+    Raises
+    ------
+    ConfigError
+        When it is neither, or beyond the bounds of an input (`bounds`).
+    """
+    require_bounded(f"value = {text}", f"--set {shown(override)}")
     try:
         parsed = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from hpcchain.errors import DataError
+from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io import directors, files, rows
 from hpcchain.io.checkpoint_layout import (
     OPTIONAL,
@@ -20,7 +20,7 @@ from hpcchain.io.checkpoint_layout import (
     stored_type,
     wrong_contents,
 )
-from hpcchain.io.collective import agree, gathered, is_parallel
+from hpcchain.io.collective import FAILURES, agree, gathered, is_parallel
 from hpcchain.io.provenance import collect
 from hpcchain.io.summed import get_slab, get_stretches, put_tables
 from hpcchain.model.composition import composition_from
@@ -253,6 +253,18 @@ def read_perf(path):
 def read_time(path, comm=None):
     """Return the simulated time of a checkpoint whose seal, kind and version are right [time]; collective."""
     return read_progress(path, comm)[0]
+
+
+def read_extent(path):
+    """Return (beads, time) of a checkpoint or start file as it says without proof; (0, 0.0) where it does not say.
+
+    Nothing of what follows the number of beads is read, not even the seal: whoever reads the file will check it.
+    """
+    try:
+        with files.reading(path, "checkpoint", checked=False) as file:
+            return len(files.dataset_of(file, "topology/mass")), float(files.get(file, "time")[0])
+    except (*FAILURES, HpcchainError):
+        return 0, 0.0
 
 
 def read_progress(path, comm=None):

@@ -53,6 +53,10 @@ class Single:
         """Return the list of every rank's object, in rank order."""
         return [value]
 
+    def on_node(self, value):
+        """Return the list of the objects of the ranks on this rank's node; collective."""
+        return [value]
+
     def allreduce(self, value, op="sum"):
         """Return the "sum", "min" or "max" over ranks of a number or, element by element, of an array.
 
@@ -120,6 +124,16 @@ class World(Single):
     def allgather(self, value):
         with self.activity.waiting():
             return self.mpi.allgather(value)
+
+    def on_node(self, value):
+        from mpi4py import MPI  # it has been, where there is a World
+
+        with self.activity.waiting():
+            node = self.mpi.Split_type(MPI.COMM_TYPE_SHARED)
+            try:
+                return node.allgather(value)
+            finally:
+                node.Free()
 
     def allreduce(self, value, op="sum"):
         return combine(self.allgather(value), op)

@@ -113,6 +113,7 @@ def grow(config, box, topology, position, scale, progress, pause, comm):
             raise Stopped("stopped by a signal or the wall limit while making the start; nothing is kept yet: run the "
                           "same command again")
         position, velocity, _ = brought_together(comm, topology, engine.ids, engine.frame(length))
+        del engine  # before the next one is made: two at a time would be the most memory that a run ever takes
         position = project_positions(topology, position)
         velocity = project_velocities(topology, position, velocity)
         velocity = rescaled(topology, velocity, freedom, config.initial.temperature)

@@ -28,6 +28,11 @@ def test_objects_and_reductions():
     assert not comm.any(False)
 
 
+def test_ranks_on_a_node_are_those_that_share_its_memory():
+    comm = world()
+    assert comm.on_node((comm.rank, "x")) == [(rank, "x") for rank in range(comm.size)]
+
+
 def test_agree_tells_every_outcome_in_rank_order():
     comm = world()
     assert comm.agree((comm.rank + 70, 1)) == [(rank + 70, 1) for rank in range(comm.size)]

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from launching import clean_environment
 
-from hpcchain.cli import analyze, check, console, logs, perf, template
+from hpcchain.cli import analyze, console, logs, perf, template
 from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
+from hpcchain.machine import size
 
 
 def ended(capsys, action, debug=False):
@@ -207,7 +208,7 @@ def test_check_takes_settings_and_counts(capsys, tmp_path):
 
 
 def test_sizes_have_units():
-    found = [check.size(count) for count in (0, 999, 1000, 1.5e9, 2e15)]
+    found = [size(count) for count in (0, 999, 1000, 1.5e9, 2e15)]
     assert found == ["0 B", "999 B", "1 kB", "1.5 GB", "2e+03 TB"]
 
 

@@ -41,7 +41,7 @@ def test_one_rank_answers_like_many():
     comm = Single()
     assert (comm.rank, comm.size, comm.mpi) == (0, 1, None)
     assert comm.bcast("x") == "x"
-    assert comm.gather(3) == comm.allgather(3) == [3]
+    assert comm.gather(3) == comm.allgather(3) == comm.on_node(3) == [3]
     assert comm.allreduce(2.5, "max") == 2.5
     assert comm.agree((78, 1), patience=0.0) == [(78, 1)]
     assert comm.any(True) and not comm.any(False)

@@ -1,0 +1,150 @@
+"""How large and how deep an input may be, seen to before it is parsed.
+
+The parser takes some hundred bytes of memory for a byte of input that is all keys, and time and memory that go with the
+square of a key's dots. What is counted here takes time and memory that follow the input's size alone.
+"""
+
+import os
+import re
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.machine import room, size
+
+MOST_BYTES = 2**28
+"""Of an input file: positions and velocities of two million beads with all their digits."""
+
+STORED = 8
+"""A stored input, with all digits and keys written out, may be so many times larger than the one that was given."""
+
+MOST_PARTS, MOST_DEPTH, MOST_KEYS = 8, 16, 100_000
+"""Parts of a dotted key, brackets within brackets, and keys and headers in all; inputs need 3, 3, and some hundred."""
+
+BYTES_PER = {b"[": 150, b",": 60, b"{": 500}
+BYTES_PER_BYTE, BYTES_PER_KEY = 6, 3000
+"""What the parser takes at most, measured with Python 3.11: lists, entries, tables; the text; keys of 8 parts."""
+
+UNASKED = 2**24
+"""What is always there [byte]."""
+
+STRINGS = re.compile(
+    rb"#[^\n]*+"
+    rb'|"""(?:[^"\\]++|\\.?+|"{1,2}+(?!"))*+(?:"{3,5}+|\Z)'
+    rb"|'''(?:[^']++|'{1,2}+(?!'))*+(?:'{3,5}+|\Z)"
+    rb'|"(?:[^"\\\n]++|\\[^\n])*+"?'
+    rb"|'[^'\n]*+'?",
+    re.DOTALL,
+)
+HEADER = re.compile(rb"^[ \t]*\[[^,=\[\]\n]*\]|^[ \t]*\[\[[^,=\[\]\n]*\]\]", re.MULTILINE)
+DOTTED = re.compile(rb"(?:\.[^.=,\[\]{}\n]*+){%d}" % MOST_PARTS)
+STRETCH = 2**20
+STEP = np.zeros(256, dtype=np.int32)
+STEP[list(b"[{")], STEP[list(b"]}")] = 1, -1
+
+
+def require_small(path, name, stored=False):
+    """Raise ConfigError for an input file that is too large to be read; one that cannot be asked is left to reading.
+
+    Parameters
+    ----------
+    path : path
+    name : str
+        How messages call it.
+    stored : bool
+        Whether the program wrote it (`STORED`).
+    """
+    try:
+        count = os.stat(path).st_size
+    except (OSError, ValueError):
+        return
+    require_bytes(count, name, stored)
+
+
+def require_bytes(count, name, stored=False):
+    """Raise ConfigError for an input of so many bytes that are too many."""
+    most = MOST_BYTES * (STORED if stored else 1)
+    if count > most:
+        raise ConfigError(f"{name}: holds {size(count)}, more than the {size(most)} that an input may; give many "
+                          'positions in a start file instead (initial.method = "file")')
+
+
+def require_bounded(text, name, stored=False, left=None):
+    """Raise ConfigError unless a text can be parsed as TOML in bounded time and memory.
+
+    Dots, brackets and commas in texts and comments count for nothing. Of a text that is no TOML, what stands behind
+    the first error may be misjudged.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        How messages call it.
+    stored : bool
+        Whether the program wrote it (`STORED`).
+    left : float, optional
+        Memory that may be taken [byte]; asked of the system when left out.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    require_bytes(len(data), name, stored)
+    bare = without_strings(data)
+    dots = DOTTED.search(bare)
+    if dots is not None:
+        raise ConfigError(f"{name}: line {line_of(bare, dots.start())}: a key has more than {MOST_PARTS} parts with "
+                          "dots between them; keys are section.key")
+    deep = too_deep(bare)
+    if deep is not None:
+        raise ConfigError(f"{name}: line {line_of(bare, deep)}: brackets are nested too deeply, more than {MOST_DEPTH} "
+                          "within one another; no key needs more than 3")
+    keys, most = bare.count(b"=") + sum(1 for _ in HEADER.finditer(bare)), MOST_KEYS * (STORED if stored else 1)
+    if keys > most:
+        raise ConfigError(f"{name}: has {keys} keys and headers, more than {most}; give equal molecules one "
+                          "[[molecule]] with their count")
+    require_memory(parsing_bytes(bare, len(data), keys), name, left)
+
+
+def require_memory(need, name, left=None):
+    """Raise ConfigError where parsing needs more memory than is left [byte]."""
+    if need <= UNASKED:
+        return
+    left = room().left() if left is None else left
+    if need > left:
+        raise ConfigError(f"{name}: reading it takes up to {size(need)} of memory, and {size(left)} are there; give "
+                          'many positions in a start file instead (initial.method = "file"), or use a larger machine')
+
+
+def parsing_bytes(bare, count, keys):
+    """Return what parsing a text of `count` bytes with so many keys takes at most [byte]; `bare` has no strings."""
+    return (BYTES_PER_BYTE * count + BYTES_PER_KEY * keys
+            + sum(cost * bare.count(sign) for sign, cost in BYTES_PER.items()))
+
+
+def without_strings(data):
+    """Return TOML bytes without comments, and with an s in place of every string; lines stay where they are."""
+    kept, end = bytearray(), 0
+    for match in STRINGS.finditer(data):
+        begin = match.start()
+        kept += data[end:begin]
+        end = match.end()
+        if data[begin] != ord("#"):
+            kept += b"s" + b"\n" * data.count(b"\n", begin, end)
+    kept += data[end:]
+    return bytes(kept)
+
+
+def too_deep(bare):
+    """Return where brackets are first open within more than MOST_DEPTH, None where they never are."""
+    open_before = 0
+    for low in range(0, len(bare), STRETCH):
+        steps = STEP[np.frombuffer(bare[low : low + STRETCH], dtype=np.uint8)]
+        depth = open_before + np.cumsum(steps)
+        deep = np.flatnonzero(depth > MOST_DEPTH)
+        if len(deep):
+            return low + int(deep[0])
+        open_before = int(depth[-1])
+    return None
+
+
+def line_of(bare, place):
+    """Return the number of the line, from 1, that a byte stands in."""
+    return bare.count(b"\n", 0, place) + 1
