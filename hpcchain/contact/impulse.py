@@ -4,8 +4,10 @@ For a contact with normal n the velocities change by p y, where y = M^-1 (n + G^
 p = -(1 + e) (n . v) / (n . y) (paper 000, section 3, with the bond reaction that its (6)-(7) omit; NUMERICS 2).
 Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e) N v, but spheres push
 and never pull. Where an equation would take a p < 0, since what the others do parts these two faster anyway, p is 0
-and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. As N Y is positive
-definite there is just one such p, and at e = 1 it keeps the energy.
+and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. At e = 1 this keeps the
+energy. Where N Y is positive definite there is just one such p. Where contacts depend on one another, as those of a
+rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they can be, so that mirror
+images have mirrored ones.
 """
 
 import math
@@ -15,10 +17,16 @@ import numpy as np
 from hpcchain.kernel import apart, kernel
 from hpcchain.propagators.lanes import COEF, KICK, ROW, TILE
 from hpcchain.propagators.molecule import kick, push
-from hpcchain.sector.layout import MOL_TILES, MOST_TIES
+from hpcchain.sector.layout import MOL_TILES, MOST_TIES, RIGHT_ROW
 
-MOST_TURNS = 256
+MOST_TURNS = 1024
 RECEDES = 1e-12  # of (1 + e) n . v, by which a contact may fall short that is left out
+BLURRED = 1e-10  # of the beads' speed, to which rates are known: what touches within TIE_GAP has normals as uncertain
+# Contacts that depend on one another (`_solve_dependent`), relative to N Y's largest diagonal entry.
+FIRST_SHIFT = 2.0**-10
+LEAST_SHIFT = 2.0**-34
+MOST_STEPS = 200
+ROUND_OFF = 2.0**-50
 
 
 @kernel
@@ -135,14 +143,15 @@ def tied_impulses(
     e : float
         Coefficient of restitution.
     kicks, matrix : float64 arrays
-        Scratch for Y and, (2 MOST_TIES + 1, MOST_TIES), for N Y.
+        Scratch for Y and, (PUSH_ROWS, MOST_TIES), for N Y.
     lost : float
         Energy that putting the molecules on their bonds took; the impulses, all by one factor, give it back.
 
     Returns
     -------
     int
-        0, or 1 when N Y is singular to round-off and the contacts have to be taken one by one.
+        0, or 1 when nothing parts all of them, as where growing beads are wedged between walls: then the velocities
+        are as before, and the contacts have to be taken one by one.
     """
     stride = 0
     for g in range(members):
@@ -176,7 +185,7 @@ def tied_impulses(
                 dot = normals[k, 0] * kicks[at] + normals[k, 1] * kicks[at + 8] + normals[k, 2] * kicks[at + 16]
                 total += dot if side == 0 else -dot
             matrix[k, other] = total
-    if solve_pushes(matrix, sizes, count):
+    if solve_pushes(matrix, sizes, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
         return 1
     if lost != 0.0:
         _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost)
@@ -188,6 +197,21 @@ def tied_impulses(
                     work[offset[g] + t * TILE + COEF + ROW + x] += sizes[k] * kicks[at + t * ROW + x]
             at += mol[group[g], MOL_TILES] * ROW
     return 0
+
+
+@kernel
+def _fastest(work, offset, contacts, growths, count):
+    """Return a bound of the speeds of the beads in contact and of the growth of their distances [length / time]."""
+    fastest = 0.0
+    for k in range(count):
+        speed = abs(growths[k])
+        for side in range(2):
+            g = contacts[k, 2 * side]
+            if g >= 0:
+                p = lane(offset[g], contacts[k, 2 * side + 1]) + COEF + ROW
+                speed += abs(work[p]) + abs(work[p + 8]) + abs(work[p + 16])
+        fastest = max(fastest, speed)
+    return fastest
 
 
 @kernel
@@ -215,34 +239,114 @@ def _rows_before(mol, group, g):
 
 
 @kernel
-def solve_pushes(matrix, sizes, count):
-    """Find p >= 0 with A p - b >= 0, one of the two 0 in each row; return 1 when A is singular to round-off.
-
-    The contact of lowest number that is wrong, pulling or left out and approaching, changes sides, which ends for
-    every positive definite A (Murty's least-index rule).
+def solve_pushes(matrix, sizes, count, blur):
+    """Find p >= 0 with A p - b >= 0, one of the two 0 in each row; return 1 where there is none.
 
     Parameters
     ----------
-    matrix : (2 MOST_TIES + 1, MOST_TIES) float64 array
-        A in the first rows, symmetric; the others are scratch.
+    matrix : (PUSH_ROWS, MOST_TIES) float64 array
+        A in the first rows, symmetric and positive semi-definite; the others are scratch.
     sizes : (MOST_TIES,) float64 array
         b, all positive; p on return.
     count : int
         Rows of A.
+    blur : float
+        What b is known to, where A is singular to round-off.
     """
     for k in range(count):
         for c in range(count):
             matrix[MOST_TIES + k, c] = matrix[k, c]
-        matrix[2 * MOST_TIES, k] = sizes[k]
-    pushing = (np.int64(1) << count) - 1
+        matrix[RIGHT_ROW, k] = sizes[k]
+    if _exchange(matrix, sizes, count, (np.int64(1) << count) - 1, 0.0) >= 0:
+        return 0
+    return _solve_dependent(matrix, sizes, count, blur)
+
+
+@kernel
+def _exchange(matrix, sizes, count, pushing, slack):
+    """Solve as `solve_pushes` does for a positive definite A; return the bits of those that push, or -1.
+
+    The contact of lowest number that is wrong, pulling or left out and approaching, changes sides, which ends for
+    every positive definite A (Murty's least-index rule). -1 where A is singular to round-off.
+
+    Parameters
+    ----------
+    pushing : int
+        Bits of the contacts to begin with.
+    slack : float
+        By how much of its terms' sum a contact that is left out may fall short.
+    """
     for _ in range(MOST_TURNS):
         if _solve_those(matrix, sizes, count, pushing):
-            return 1
-        k = _first_wrong(matrix, sizes, count, pushing)
+            return np.int64(-1)
+        k = _first_wrong(matrix, sizes, count, pushing, slack)
         if k < 0:
-            return 0
+            return pushing
         pushing ^= np.int64(1) << k
-    return 1
+    return np.int64(-1)
+
+
+@kernel
+def _solve_dependent(matrix, sizes, count, blur):
+    """Solve as `solve_pushes` does for an A that is singular, whose copy is in `matrix` behind A; return 1 if in vain.
+
+    The proximal point method (Rockafellar 1976): p of the positive definite A + s and b + s q, q being the p of the
+    step before, 0 at first. The residual A p - b is s (q - p) where contacts push. It shrinks by s / (s + l) a step for
+    A's eigenvalues l > 0, and by p the same at equal contacts, so p goes to a solution that is near the shortest one.
+    s is made smaller where that is slow, but not for what is left of b in directions that no p changes: there b is
+    0 but for its blur, and p would grow. The factor at last makes p A p = p b to round-off, which keeps the energy.
+    """
+    before, last, diagonal = RIGHT_ROW + 1, RIGHT_ROW + 2, RIGHT_ROW + 3
+    scale = 0.0
+    largest = 0.0
+    for k in range(count):
+        matrix[before, k] = matrix[RIGHT_ROW, k]
+        matrix[last, k] = 0.0
+        matrix[diagonal, k] = matrix[MOST_TIES + k, k]
+        scale = max(scale, matrix[diagonal, k])
+        largest = max(largest, matrix[before, k])
+    pushing = (np.int64(1) << count) - 1
+    shift = FIRST_SHIFT * scale
+    short = np.inf
+    for _ in range(MOST_STEPS):
+        for k in range(count):
+            matrix[MOST_TIES + k, k] = matrix[diagonal, k] + shift
+            matrix[RIGHT_ROW, k] = matrix[before, k] + shift * matrix[last, k]
+        pushing = _exchange(matrix, sizes, count, pushing, 16.0 * ROUND_OFF)
+        if pushing < 0:
+            break
+        change = 0.0
+        for k in range(count):
+            change = max(change, abs(sizes[k] - matrix[last, k]))
+            matrix[last, k] = sizes[k]
+        shorter = shift * change
+        if shorter <= ROUND_OFF * largest or (shorter <= blur and shorter > 0.99 * short):
+            short = shorter
+            break
+        if shorter > blur and shorter > 0.5 * short:
+            shift = max(shift / 16.0, LEAST_SHIFT * scale)
+        short = shorter
+    if not short <= 16.0 * blur:
+        return 1
+    _keep_energy(matrix, sizes, count)
+    return 0
+
+
+@kernel
+def _keep_energy(matrix, sizes, count):
+    """Put p, from the scratch of `_solve_dependent`, into `sizes`, times the factor that makes p A p = p b."""
+    before, last, diagonal = RIGHT_ROW + 1, RIGHT_ROW + 2, RIGHT_ROW + 3
+    wanted = 0.0
+    found = 0.0
+    for k in range(count):
+        rate = matrix[diagonal, k] * matrix[last, k]
+        for c in range(count):
+            if c != k:
+                rate += matrix[MOST_TIES + k, c] * matrix[last, c]
+        found += matrix[last, k] * rate
+        wanted += matrix[last, k] * matrix[before, k]
+    for k in range(count):
+        sizes[k] = wanted / found * matrix[last, k]
 
 
 @kernel
@@ -256,7 +360,7 @@ def _solve_those(matrix, sizes, count, pushing):
                 if (pushing >> c) & 1:
                     matrix[n, m] = matrix[MOST_TIES + k, c]
                     m += 1
-            sizes[n] = matrix[2 * MOST_TIES, k]
+            sizes[n] = matrix[RIGHT_ROW, k]
             n += 1
     if eliminate(matrix, sizes, n):
         return 1
@@ -270,7 +374,7 @@ def _solve_those(matrix, sizes, count, pushing):
 
 
 @kernel
-def _first_wrong(matrix, sizes, count, pushing):
+def _first_wrong(matrix, sizes, count, pushing, slack):
     """Return the first contact that pulls, or that is left out and falls short of what it asks for; -1 if none."""
     for k in range(count):
         if (pushing >> k) & 1:
@@ -278,9 +382,11 @@ def _first_wrong(matrix, sizes, count, pushing):
                 return k
         else:
             rate = 0.0
+            terms = 0.0
             for c in range(count):
                 rate += matrix[MOST_TIES + k, c] * sizes[c]
-            if rate < (1.0 - RECEDES) * matrix[2 * MOST_TIES, k]:
+                terms += abs(matrix[MOST_TIES + k, c] * sizes[c])
+            if rate < (1.0 - RECEDES) * matrix[RIGHT_ROW, k] - slack * terms:
                 return k
     return -1
 

@@ -33,7 +33,7 @@ tag       4 int64     per molecule: depth, lower id, higher id of that event; th
                       BY_SCRIPT)
 book      16 int64    counts and heads of lists: BOOK_… below
 spare     2 int64     per size of molecule: head of the chain of free rows for closed segments, their number
-event     11 int64    per event of the window: number of molecules, which, first row in `log`, rows there
+event     15 int64    per event of the window: number of molecules, which, first row in `log`, rows there
 log       7 float64   per contact: time, kind (0 pair, 1 wall), lower id, higher id, impulse, in quanta the virial or,
                       of a wall, the impulse, stands
 script    flat        owners' records of ghosts' segments (`message`); `script_at`: where, by ghost and segment
@@ -89,11 +89,14 @@ IN_UNTIL, IN_SINCE, IN_FAR, IN_NOW = 0, 2, 4, 5
 STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
 LIMITS = 8
 
-MOST_TIES, MOST_MEMBERS = 16, 8
+# Contacts and molecules that are resolved together at one instant; sets of contacts are bits of an int64.
+MOST_TIES, MOST_MEMBERS = 60, 12
+RIGHT_ROW = 2 * MOST_TIES  # of `matrix` (`impulse.solve_pushes`); behind it are three more
+PUSH_ROWS = RIGHT_ROW + 4
 ROUGHNESS = 1e-6  # of places in single precision, at least ten times what their rounding amounts to (`on_course`)
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
-EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 9, 10
-EVENT_COLUMNS = 11
+EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
+EVENT_COLUMNS = 3 + MOST_MEMBERS
 
 FIELDS = {
     "par": "f8", "line": "f8 8/16", "span": "f8 4/16", "seg": "i8 4/16", "when": "f8 2", "what": "i8 5",

@@ -21,6 +21,7 @@ from hpcchain.sector.layout import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_GRAPH,
+    MOL_ID,
     MOL_NUMBER,
     MOL_PREVIOUS,
     MOL_ROOM,
@@ -38,6 +39,8 @@ from hpcchain.sector.renew import complete_one
 from hpcchain.sector.search import joined
 from hpcchain.sector.sequence import begins_later
 from hpcchain.sector.swept import all_listed, looking_back, within_reach
+
+ANY_MOLECULE = 2**62
 
 
 @apart
@@ -98,13 +101,38 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
     Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
-    further contacts do not. Returns the numbers of contacts and of members, and whether any contact but the event's own
-    (i_main, j_main) closes within half of TIE_TIME: that depends on the molecules alone, and such a contact is due for
-    everyone who looks, so it, and not who happened to look, decides whether contacts are resolved together.
+    further contacts do not. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of the lowest ids are
+    taken, and the others' events come after. Returns the numbers of contacts and of members, and whether any contact
+    but the event's own (i_main, j_main) closes within half of TIE_TIME: that depends on the molecules alone, and such a
+    contact is due for everyone who looks, so it, and not who happened to look, decides whether contacts are resolved
+    together.
+    """
+    core = members
+    highest = ANY_MOLECULE
+    count = -1
+    while count < 0:
+        count, members, highest = _touching(
+            s, group, offset, core, highest, ticks, rest, contacts, beads, normals, growths, closing
+        )
+    others = False
+    for k in range(count):
+        main = (beads[k, 0] == i_main and beads[k, 1] == j_main) or (beads[k, 1] == i_main and beads[k, 0] == j_main)
+        others = others or (closing[k] != 0.0 and not main)
+    _sort_members(s.mol, group, offset, core, members, contacts, count)
+    _sort_ties(s.what, contacts, beads, normals, growths, closing, count)
+    return count, members, others
+
+
+@kernel
+def _touching(s, group, offset, core, highest, ticks, rest, contacts, beads, normals, growths, closing):
+    """List the contacts of the first `core` members with each other, walls and molecules up to number `highest`.
+
+    Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
+    try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
     """
     par, span, mol = s.par, s.span, s.mol
     scale = par[GROWTH] + par[GROWTH_RATE] * (ticks * par[TICK] + rest)
-    core = members
+    members = core
     count = 0
     close = s.stepper is None
     for g in range(core):
@@ -120,11 +148,13 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
                 inner = mj == group[0] or (core > 1 and mj == group[1])
                 if inner and s.what[j, 3] < s.what[i, 3]:
                     continue
-                if not inner and not _near(s, s.work, p, j, sigma * scale, ticks, rest):
+                if not inner and (
+                    mol[mj, MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, rest)
+                ):
                     continue
                 h, members, _ = join(s, group, offset, members, mj, ticks, rest)
                 if h < 0:
-                    continue
+                    return -1, core, _last_number(mol, group, core, members, mj) - 1
                 q = lane(offset[h], j - mol[mj, MOL_FIRST])
                 if _direct_bond(s, p, q, i, j):
                     continue
@@ -132,14 +162,35 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
                                   normals, growths, closing, count)  # fmt: skip
             if par[WALLS] != 0.0:
                 count = _wall_ties(
-                    par, s.work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count
+                    s.what, par, s.work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count
                 )
-    others = False
-    for k in range(count):
-        main = (beads[k, 0] == i_main and beads[k, 1] == j_main) or (beads[k, 1] == i_main and beads[k, 0] == j_main)
-        others = others or (closing[k] != 0.0 and not main)
-    _sort_ties(s.what, contacts, beads, normals, growths, count)
-    return count, members, others
+    return count, members, highest
+
+
+@kernel
+def _last_number(mol, group, core, members, m):
+    """Return the highest global number of the members that are not the event's own, and of molecule m."""
+    number = mol[m, MOL_ID]
+    for g in range(core, members):
+        number = max(number, mol[group[g], MOL_ID])
+    return number
+
+
+@kernel
+def _sort_members(mol, group, offset, core, members, contacts, count):
+    """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
+    for k in range(core + 1, members):
+        at = k
+        while at > core and mol[group[at], MOL_ID] < mol[group[at - 1], MOL_ID]:
+            group[at], group[at - 1] = group[at - 1], group[at]
+            offset[at], offset[at - 1] = offset[at - 1], offset[at]
+            for c in range(count):
+                for side in range(0, 4, 2):
+                    if contacts[c, side] == at:
+                        contacts[c, side] = at - 1
+                    elif contacts[c, side] == at - 1:
+                        contacts[c, side] = at
+            at -= 1
 
 
 @kernel
@@ -210,8 +261,6 @@ def _closing(par, gap, rate, speed):
 
 @kernel
 def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, closing, count):
-    if count == MOST_TIES:
-        return count
     n = normals[count]
     if s.what[j, 3] < s.what[i, 3]:
         g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
@@ -228,15 +277,24 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals
     contacts[count, 3] = bj
     beads[count, 0] = i
     beads[count, 1] = j
+    return _one_more(s.what, contacts, beads, normals, growths, closing, count)
+
+
+@kernel
+def _one_more(what, contacts, beads, normals, growths, closing, count):
+    """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
+    if count == MOST_TIES:
+        _sort_ties(what, contacts, beads, normals, growths, closing, count + 1)
+        return count
     return count + 1
 
 
 @kernel
-def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
+def _wall_ties(what, par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
     for axis in range(3):
         for wall in range(2):
             place = par[LOWER_WALL + axis] if wall == 0 else par[UPPER_WALL + axis]
-            if count == MOST_TIES or place == np.inf or place == -np.inf:
+            if place == np.inf or place == -np.inf:
                 continue
             sign = 1.0 if wall == 0 else -1.0
             growth = span[i, 2] * par[GROWTH_RATE]
@@ -254,12 +312,12 @@ def _wall_ties(par, work, span, p, g, b, i, scale, contacts, beads, normals, gro
             contacts[count, 3] = 0
             beads[count, 0] = i
             beads[count, 1] = -1 - axis - 3 * wall
-            count += 1
+            count = _one_more(what, contacts, beads, normals, growths, closing, count)
     return count
 
 
 @kernel
-def _sort_ties(what, contacts, beads, normals, growths, count):
+def _sort_ties(what, contacts, beads, normals, growths, closing, count):
     """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
     for k in range(1, count):
         at = k
@@ -271,6 +329,7 @@ def _sort_ties(what, contacts, beads, normals, growths, count):
             for c in range(2):
                 beads[at, c], beads[at - 1, c] = beads[at - 1, c], beads[at, c]
             growths[at], growths[at - 1] = growths[at - 1], growths[at]
+            closing[at], closing[at - 1] = closing[at - 1], closing[at]
             at -= 1
 
 

@@ -64,3 +64,37 @@ def pushes(matrix, right):
             if np.all(p >= 0) and np.all(matrix @ p >= right - slack):
                 return p
     raise ValueError("no set of contacts that push solves this")
+
+
+def nonnegative_least_squares(matrix, right, rounding=1e-13):
+    """Return the (n,) x >= 0 that makes |matrix @ x - right| least (Lawson and Hanson 1974, chapter 23)."""
+    x = np.zeros(matrix.shape[1])
+    free = np.zeros(len(x), dtype=bool)
+    while True:
+        gradient = matrix.T @ (right - matrix @ x)
+        gradient[free] = -np.inf
+        k = int(np.argmax(gradient))
+        if free.all() or gradient[k] <= rounding * np.linalg.norm(right):
+            return x
+        free[k] = True
+        while True:
+            some = np.flatnonzero(free)
+            best = np.linalg.lstsq(matrix[:, some], right, rcond=1e-12)[0]
+            if np.all(best > 0):
+                x[some] = best
+                break
+            falling = best <= 0
+            share = np.min(x[some][falling] / (x[some][falling] - best[falling]))
+            x[some] += share * (best - x[some])
+            free[some[falling & (x[some] <= 1e-15 * np.max(x))]] = False
+            free[some[best == np.min(best)]] &= share > 0
+            x[~free] = 0
+
+
+def least_distance(matrix, right):
+    """Return the shortest x with matrix @ x >= right (Lawson and Hanson 1974, chapter 23, problem LDP)."""
+    stacked = np.vstack([matrix.T, right])
+    wanted = np.zeros(len(stacked))
+    wanted[-1] = 1
+    residual = stacked @ nonnegative_least_squares(stacked, wanted) - wanted
+    return -residual[:-1] / residual[-1]

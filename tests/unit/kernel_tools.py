@@ -23,6 +23,7 @@ from hpcchain.sector.layout import (
     MOL_TILES,
     MOST_MEMBERS,
     MOST_TIES,
+    PUSH_ROWS,
 )
 from tests.unit import twins
 
@@ -202,7 +203,7 @@ class Bench:
         sizes = np.zeros(MOST_TIES)
         status = impulse_kernels.tied_impulses(
             self.work, self.s.mol, self.s.graph, group, offset, len(touched), table, n, g, len(contacts), restitution,
-            self.s.kicks, np.zeros((2 * MOST_TIES + 1, MOST_TIES)), sizes, lost,
+            self.s.kicks, np.zeros((PUSH_ROWS, MOST_TIES)), sizes, lost,
         )  # fmt: skip
         return status, sizes[: len(contacts)]
 
