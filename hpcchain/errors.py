@@ -1,4 +1,4 @@
-"""Every error a user can meet, each with the exit code that CONTRACT names for it."""
+"""Every error a user can meet, each with the exit code that it ends with (docs/reference/exit_codes.md)."""
 
 EXIT_DONE = 0
 EXIT_DIFFERENT = 1

@@ -1,4 +1,4 @@
-"""The table of all keys of the input: value, default and meaning, in one place for reading, writing and the README."""
+"""The table of all keys of the input: value, default and meaning, in one place for reading, writing and the manual."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The event-driven engine on many ranks: windows, ghosts, and speculation that is checked (DESIGN, "Many ranks").
+"""The event-driven engine on many ranks: windows, ghosts, and speculation that is checked (docs/theory/windows.md).
 
 Every rank carries its own molecules and ghosts of others' through a window as if it were alone, tells the owners'
 histories to those who hold ghosts of them, sets its own ghosts right, and does again what that has changed, until no

@@ -1,4 +1,4 @@
-"""Paper 000's integrator in NumPy and its experiments: the numbers found independently (exact values, NUMERICS 4)."""
+"""Paper 000's integrator in NumPy and its experiments: the numbers found independently (docs/theory/numerics.md)."""
 
 import numpy as np
 import pytest

@@ -14,7 +14,7 @@ from reference.systems import Molecule, System
 from run_folders import command, write_input
 
 COLLAPSE = 7 - 4 * np.sqrt(3)
-"""Restitution below which a bead between two others brings them to rest (NUMERICS 7)."""
+"""Restitution below which a bead between two others brings them to rest (docs/theory/impulses.md)."""
 
 
 END = 6.0

@@ -1,30 +1,61 @@
-"""What the README and the demo's input say is what the program does."""
+"""What README, the manual's tables and the demo's input say is what the program does."""
 
 import math
 from pathlib import Path
 
+from hpcchain import __version__
 from hpcchain.cli.main import COMMANDS
 from hpcchain.config import load_config
 from hpcchain.config.schema import markdown
+from hpcchain.papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_readme_lists_every_key_as_the_schema_has_it():
-    begin = README.index("\n", README.index("<!-- keys:")) + 1
-    assert README[begin : README.index("<!-- end of keys -->")] == markdown()
+def text(path):
+    """Return a document's text."""
+    return (ROOT / path).read_text(encoding="utf-8")
 
 
-def test_readme_lists_every_command():
-    listed = [line.split()[2].strip("`") for line in README.splitlines() if line.startswith("| `hpcchain ")]
-    assert listed == list(COMMANDS)
+def first_cells(path, prefix):
+    """Return the words in backticks in the first column of a page's tables, of rows that begin so."""
+    return [line.split("`")[1] for line in text(path).splitlines() if line.startswith(prefix)]
 
 
-def test_readme_names_tests_that_exist():
-    named = {word.strip("`,;") for word in README.split() if word.startswith("`tests/")}
-    assert len(named) > 5
+def test_input_page_lists_every_key_as_the_schema_has_it():
+    page = text("docs/reference/input.md")
+    begin = page.index("\n", page.index("<!-- keys:")) + 1
+    assert page[begin : page.index("<!-- end of keys -->")] == markdown()
+
+
+def test_commands_page_lists_every_command():
+    assert [words.split()[1] for words in first_cells("docs/reference/commands.md", "| `hpcchain ")] == list(COMMANDS)
+
+
+def test_readme_names_every_command():
+    section = text("README.md").split("## Commands")[1].split("##")[0]
+    assert [name for name in COMMANDS if f"`{name}`" not in section] == []
+
+
+def test_readme_is_short():
+    assert len(text("README.md").splitlines()) <= 120
+
+
+def test_papers_page_lists_every_experiment():
+    rows = [line for line in text("docs/papers.md").splitlines() if line.startswith("| `")]
+    listed = {name for line in rows for name in line.split("`")}
+    assert [name for name in registry.found() if name not in listed] == []
+
+
+def test_validation_names_tests():
+    named = {word.strip("`,;") for word in text("docs/validation.md").split() if word.startswith("`tests/")}
+    assert len(named) > 50
     assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+def test_citation_and_changelog_know_the_version():
+    assert f"version: {__version__}\n" in text("CITATION.cff")
+    assert f"## {__version__}" in text("CHANGELOG.md") and "## Unreleased" in text("CHANGELOG.md")
 
 
 def test_demo_is_a_job_of_real_size():

@@ -66,7 +66,7 @@ def constraints(x):
 
 
 def dense_kick(molecule, bead, n):
-    """Return the velocity change per unit impulse of NUMERICS 2, T = G M^-1 G^T with all of a rod's constraints."""
+    """Return the velocity change per unit impulse, with all of a rod's constraints (docs/theory/impulses.md)."""
     _, x, _, mass = molecule
     g, weight = constraints(x), np.repeat(mass, 3)
     start = np.zeros(x.size)

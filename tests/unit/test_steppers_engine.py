@@ -130,7 +130,7 @@ def test_the_trimers_period_is_the_discrete_ones(tmp_path):
 
 @pytest.mark.parametrize("propagator", LAWS, ids=NAMES)
 def test_free_chain_conserves_momenta(propagator, tmp_path):
-    """Over thousands of steps and hundreds of contacts; NUMERICS 4: energy walks, the exact law's less."""
+    """Over thousands of steps and hundreds of contacts; docs/theory/numerics.md: energy walks, the exact law's less."""
     system = tables.thermal_chain()
     engine = Engine(start(system, tmp_path, step=0.02, **propagator), log_events=True)
     engine.advance(200.0)

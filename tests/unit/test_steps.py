@@ -33,7 +33,7 @@ def test_all_solvers_give_the_dense_twins_step(name, tau):
 
 
 def test_newton_counts():
-    """NUMERICS 4: 2 to 4 iterations from a good guess; sweeps take more, and more for a longer chain."""
+    """docs/theory/numerics.md: 2 to 4 iterations from a good guess; sweeps take more, and more for a longer chain."""
     short, long = thermal(chain(4), 4), thermal(chain(30), 30)
     assert 2 <= step(short, 0.1)[4][ITERATIONS] <= 4
     assert 2 <= step(long, 0.05)[4][ITERATIONS] <= 4
