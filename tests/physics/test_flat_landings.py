@@ -94,7 +94,14 @@ def tables_of(molecules, restitution, propagator):
     }
 
 
-@pytest.mark.parametrize(("propagator", "restitution"), [*((name, 0.5) for name in PROPAGATORS), ("taylor", 1.0)])
+def each(names, quick, *more):
+    """Return parameters for propagators; those that are not among the quick ones belong to the long tests."""
+    return [pytest.param(name, *more, marks=() if name in quick else pytest.mark.long) for name in names]
+
+
+@pytest.mark.parametrize(("propagator", "restitution"), [
+    *each(PROPAGATORS, ("variational", "collocation"), 0.5), ("taylor", 1.0),
+])  # fmt: skip
 def test_rods_bounce_flat(tmp_path, propagator, restitution):
     """Nothing turns them, whatever their number of beads, wall and order, and each contact parts with e_n of its rate.
     """
@@ -118,7 +125,7 @@ def test_ranks_agree_on_flat_landings(tmp_path):
         assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("propagator", [name for name in PROPAGATORS if name != "taylor"])
+@pytest.mark.parametrize("propagator", each(list(PROPAGATORS)[1:], ("null-space",)))
 def test_dimers_that_meet_when_a_step_ends(tmp_path, propagator):
     """A contact that rounding puts just behind a step's end is brought there as well as any other."""
     rng = np.random.default_rng(0)
@@ -148,8 +155,9 @@ def rigid(corners, turn):
     return np.vstack([base, [0, 0, 1.4]]), sorted(tuple(sorted(bond)) for bond in bonds)
 
 
-@pytest.mark.parametrize(("propagator", "restitution"), [("taylor", 1.0), ("rattle", 0.5), ("collocation", 0.5),
-                                                         ("variational", 0.5)])  # fmt: skip
+@pytest.mark.parametrize(("propagator", "restitution"), [
+    ("taylor", 1.0), *each(("rattle", "collocation", "variational"), ("rattle",), 0.5),
+])  # fmt: skip
 def test_rigid_bodies_land_flat(tmp_path, propagator, restitution):
     """They turn about the wall's normal, land on 4 to 6 points at once, and go on turning as they rise."""
     molecules, after, bounces = [], [], 0
