@@ -126,6 +126,8 @@ def _crowded(s, i, partner, m, other, ticks, rest, base):
             return True
     for k in (m, other):
         if k >= 0 and s.mol[k, MOL_BEADS] > 1:
+            if abs(time_span(s.pace[k, 1], s.pace[k, 2], ticks, rest, s.par[TICK])) < s.par[TIE_TIME]:
+                return True  # its next segment, in which others may be due, has not been searched
             if others_due(s.par, s.when, s.mol[k, MOL_FIRST], s.mol[k, MOL_BEADS], ticks, rest, i, partner):
                 return True
     return False

@@ -8,6 +8,7 @@ from hpcchain.errors import EngineError
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State, System
 from hpcchain.sector import engine as engine_module
 from hpcchain.sector.engine import Engine
+from hpcchain.sector.layout import MOST_TIES
 from tests.unit import twins
 from tests.unit.gases import MIXTURE, gas, monomer
 from tests.unit.kernel_tools import chain_bonds, make_system, reverse_lists
@@ -144,7 +145,7 @@ def test_short_lists_leave_no_trace(original, monkeypatch):
 
 def test_a_short_log_leaves_no_trace(original, monkeypatch):
     system, engine, events = original
-    monkeypatch.setattr(engine_module, "LOG_ROWS", 17)
+    monkeypatch.setattr(engine_module, "LOG_ROWS", MOST_TIES + 1)
     other, got = run(system)
     assert len(other.sector.log) < len(events)
     np.testing.assert_array_equal(got, events)
