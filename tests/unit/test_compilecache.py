@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from launching import ROOT, clean_environment, run_hpcchain, run_python
@@ -176,6 +177,21 @@ def test_roots_folders_in_a_container_without_root(tmp_path, monkeypatch):
     assert own_folder.trusted() == {0, os.geteuid()}
 
 
+@pytest.mark.parametrize(("user", "group", "members", "private"), [
+    (1000, "me", [], True), (1000, "me", ["me"], True), (1000, "me", ["me", "you"], False), (1000, "all", [], False),
+    (0, "me", [], False),
+])  # fmt: skip
+def test_a_group_of_ones_own_may_write(tmp_path, monkeypatch, user, group, members, private):
+    """Where each user has a group of their own name, folders are often open to it; root's counts as others."""
+    monkeypatch.setattr(own_folder.os, "geteuid", lambda: user)
+    monkeypatch.setattr(own_folder.pwd, "getpwuid", lambda number: SimpleNamespace(pw_name="me", pw_gid=1000))
+    monkeypatch.setattr(own_folder.grp, "getgrgid", lambda number: SimpleNamespace(gr_name=group, gr_mem=members))
+    assert own_folder.is_private(1000) == private
+    for bits, others in ((0o755, False), (0o775, not private), (0o757, True), (0o777, True)):
+        assert own_folder.others_can_write(SimpleNamespace(st_mode=0o040000 | bits, st_gid=1000)) == others
+    assert not own_folder.is_private(1001)
+
+
 class Planted:
     """Leaves a file behind when it is unpickled."""
 
@@ -284,6 +300,31 @@ def test_a_users_cache_that_others_can_write_to_is_not_copied(tmp_path):
     done = warm(tmp_path)
     assert done.returncode == 0 and "can be written to by other users" in done.stderr
     assert not (tmp_path / "node" / compilecache.name() / "sector_0123").exists()
+
+
+@pytest.mark.parametrize("safe", [True, False])
+def test_a_job_ends_before_its_ranks_start_when_scratch_is_not_safe(tmp_path, safe):
+    """The script of `common.sh`, with a stand-in for srun that starts its command here, and one for the warm-up."""
+    for name, text in (("srun", 'while [[ $1 == --* ]]; do shift; done; exec "$@"'),
+                       ("python", f'case "$*" in *" warmup") echo warm;; *) exec {sys.executable} "$@";; esac')):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+    cache = tmp_path / "scratch" / f"hpcchain-cache-{user}"
+    if not safe:
+        cache.mkdir(parents=True)
+        cache.chmod(0o777)
+    environment = clean_environment(HPCCHAIN_HOME=str(ROOT), HPCCHAIN_VENV=str(tmp_path), SLURM_JOB_NUM_NODES="1",
+                                    HPCCHAIN_SCRATCH=str(tmp_path / "scratch"), SLURM_JOB_ID="1",
+                                    XDG_CACHE_HOME=str(tmp_path / "home"), SLURM_JOB_END_TIME="1")
+    done = subprocess.run(["bash", "-c", f"source {ROOT}/jobs/common.sh; warm_nodes || exit; echo ranks start"],
+                          env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    if safe:
+        assert done.stdout.endswith(": warm\nranks start\n") and mode(cache) == 0o700, done.stderr
+    else:
+        assert (done.returncode, done.stdout) == (78, ""), done.stderr
+        assert f"{cache}: can be written to" in done.stderr and not list(cache.iterdir())
 
 
 def test_the_job_scripts_start_nothing_from_the_folder_that_they_run_in():
