@@ -29,7 +29,8 @@ COMPILERS = ("numba.", "hpcchain.kernel.", "hpcchain.apart.")
 IMPORT = re.compile(rb"[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]*(?:\(([^)]*)\)|((?:[^\n#;\\]|\\\n)*))")
 SAFETY = "the compile cache holds code that is run, so nothing may be there that another user can change"
 PURPOSE = "compiled code is kept there"
-HINT = re.compile(rb"numba|kernel|apart")  # in every import of the compiler; looked for first because that is quick
+HINTS = (b"numba", b"hpcchain.kernel", b"hpcchain.apart", b"hpcchain import")
+"""One of them is in every import of the compiler; looking for them first is quick."""
 COMMENT, NAME = re.compile(rb"#[^\n]*"), re.compile(rb"(?:^|,)[\s\\]*([\w.*]+)")
 
 
@@ -102,11 +103,13 @@ def sources(root=ROOT):
     """
     texts = texts_in(root)
     modules = {module_of(path): path for path in texts}
-    chosen = {path for path, text in texts.items() if brings_compiler(text)}
+    names = {path: imported(text) for path, text in texts.items() if any(hint in text for hint in HINTS)}
+    chosen = {path for path, found in names.items() if any(f"{called}.".startswith(COMPILERS) for called in found)}
     pending = list(chosen)
     while pending:
-        names = imported(texts[pending.pop()])
-        found = {modules.get(called) or modules.get(called.rpartition(".")[0]) for called in names} - chosen - {None}
+        path = pending.pop()
+        called = names[path] if path in names else imported(texts[path])
+        found = {modules.get(name) or modules.get(name.rpartition(".")[0]) for name in called} - chosen - {None}
         chosen |= found
         pending += found
     return {path: texts[path] for path in chosen}
@@ -131,11 +134,6 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def brings_compiler(text):
-    """Return whether a source text imports the compiler."""
-    return HINT.search(text) is not None and any(f"{called}.".startswith(COMPILERS) for called in imported(text))
-
-
 def imported(text):
     """Return the names that a source text imports: modules, or what is taken from them with the module before it.
 
@@ -147,8 +145,9 @@ def imported(text):
         match = IMPORT.match(text, begin)
         if match:
             module, listed, rest = match.groups()
-            prefix = b"" if module is None else module + b"."
-            names.update((prefix + part).decode() for part in NAME.findall(COMMENT.sub(b"", listed or rest or b"")))
+            prefix = "" if module is None else f"{module.decode()}."
+            taken = rest if listed is None else COMMENT.sub(b"", listed)
+            names.update([prefix + part.decode() for part in NAME.findall(taken)])
         at = text.find(b"import", at + 1)
     return names
 
