@@ -12,7 +12,9 @@ from hpcchain import compilecache
 
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
-numba.config.CACHE_DIR = str(compilecache.folder())
+# Where numba keeps and finds compiled code, and nowhere else: what other places it knows, others may have filled.
+numba.config.CACHE_DIR = str(compilecache.prepared())
+numba.config.CACHE_LOCATOR_CLASSES = "UserProvidedCacheLocator"
 
 OPTIONS = {"error_model": "numpy", "_nrt": False}
 TRIED = ("0.68.",)  # versions of numba with whose inner parts `hpcchain.apart` has been tried

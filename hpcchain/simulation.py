@@ -75,13 +75,14 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
         "key.sub=value".
     resume : str, optional
         "auto": go on from the newest whole checkpoint of the output directory, if there is one.
-    comm : Single or World
+    comm : Single or World, optional
+        One rank without it.
     wall_limit : float, optional
         Stop with a checkpoint before this is used up [wall seconds].
     silence : float
         After so long without a step each rank writes what it is doing; 0: never [wall seconds].
     """
-    limit = WallLimit(wall_limit)
+    limit, comm = WallLimit(wall_limit), comm or Single()
     mpi = mpi_of(comm)
     config = with_end(read_input(path, overrides, mpi), until)
     folder = Path(output if output is not None else config.output.directory)
@@ -115,13 +116,14 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
         New end time [time].
     output : path, optional
         Another directory to write to; the output that the checkpoint counts is brought along.
-    comm : Single or World
+    comm : Single or World, optional
+        One rank without it.
     wall_limit : float, optional
         Stop with a checkpoint before this is used up [wall seconds].
     silence : float
         After so long without a step each rank writes what it is doing; 0: never [wall seconds].
     """
-    limit = WallLimit(wall_limit)
+    limit, comm = WallLimit(wall_limit), comm or Single()
     source, mpi = Path(source), mpi_of(comm)
     require_exists(source, mpi)
     is_run = root_does(mpi, source, "looking at it", source.is_dir)
@@ -176,7 +178,8 @@ def replicate(path, out, numbers, overrides=(), comm=None):
         Copies along each axis.
     overrides : sequence of str
         "key.sub=value".
-    comm : Single or World
+    comm : Single or World, optional
+        One rank without it.
     """
     comm = comm or Single()
     config = read_input(path, overrides, mpi_of(comm))

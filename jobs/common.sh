@@ -17,7 +17,7 @@ if [ ! -x "$venv/bin/python" ]; then
     exit 78
 fi
 export PATH=$venv/bin:$PATH
-hpcchain=("$venv/bin/python" -m hpcchain)
+hpcchain=("$venv/bin/python" -P -m hpcchain) # -P: no module is taken from the folder that the job runs in
 
 # The ranks write their last checkpoint before the job's end; older Slurms do not say when that is.
 if [ -z "${SLURM_JOB_END_TIME:-}" ]; then
@@ -47,7 +47,8 @@ scaling() {
 }
 
 # warm_nodes: one process on every node fills a compile cache on that node's own disk. What the user's cache holds
-# already ('hpcchain warmup' on a login node with the same processor, once) is copied instead of compiled.
+# already ('hpcchain warmup' on a login node with the same processor, once) is copied instead of compiled. The cache is
+# made with mode 700; one that is there already and not safe ends the job (78).
 warm_nodes() {
     local user_cache=${NUMBA_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/hpcchain}
     local scratch=${HPCCHAIN_SCRATCH:-${SLURM_TMPDIR:-${TMPDIR:-/tmp}}}

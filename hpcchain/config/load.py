@@ -3,7 +3,6 @@
 import os
 import tomllib
 from dataclasses import asdict, replace
-from pathlib import Path
 
 from hpcchain.config import sections
 from hpcchain.config.bounds import require_bounded, require_small
@@ -12,8 +11,9 @@ from hpcchain.config.molecules import read_molecules
 from hpcchain.config.nearest import likeness, nearest
 from hpcchain.config.override import apply
 from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
+from hpcchain.config.text import read_text
 from hpcchain.config.values import Wrong, shown
-from hpcchain.errors import ConfigError, DataError
+from hpcchain.errors import ConfigError
 
 RECORDS = {
     "box": sections.BoxSection,
@@ -60,17 +60,6 @@ def load_config(path, overrides=(), stored=False):
     except Wrong as wrong:
         raise ConfigError(f"{name}: {wrong}") from None
     return config
-
-
-def read_text(path):
-    """Return the text of a file; raises DataError when it cannot be read and ConfigError when it is not UTF-8."""
-    try:
-        return Path(path).read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start}); save the input as plain UTF-8") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(f"{path}: the input file cannot be read: {reason}") from None
 
 
 def parse(text, name, stored=False):

@@ -126,7 +126,9 @@ class Integer:
     def read(self, value):
         """Return the value as an int."""
         if type(value) is not int:
-            raise Wrong(f"{shown(value)} is not a whole number")
+            meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
+            raise Wrong(f"{shown(value)} is not a whole number"
+                        + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else ""))
         if not self.least <= value <= self.most:
             raise Wrong(f"{shown(value)} is out of range; needs a {self.text}, at most {self.most}")
         return value

@@ -19,9 +19,13 @@ def temporary(path):
 
 
 def prepare(path, comm=None):
-    """Return the temporary name of a file, after removing what a killed run left under it."""
+    """Return the temporary name of a file, under which there is an empty file of this run's after that; collective.
+
+    What a killed run left under that name is removed. A link that others have put there is not written through: the
+    file is made anew.
+    """
     temp = temporary(path)
-    root_does(comm, path, "preparing to write", lambda: temp.unlink(missing_ok=True))
+    root_does(comm, path, "preparing to write", lambda: _begin(temp))
     return temp
 
 
@@ -114,6 +118,11 @@ def make_folder(folder, comm=None):
         with together(comm, folder, "finding the folder on every rank"):
             if not Path(folder).is_dir():
                 raise FileNotFoundError("not visible on this rank; use a folder on a shared file system")
+
+
+def _begin(temp):
+    temp.unlink(missing_ok=True)
+    os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
 def _remove_leftovers(folder):

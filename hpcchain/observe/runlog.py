@@ -5,6 +5,8 @@ import logging
 import math
 import time
 
+from hpcchain.io import plain
+
 LOG = logging.getLogger("hpcchain.run")
 
 
@@ -70,8 +72,7 @@ class RunLog:
         }
         if self._path is None:
             return
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(clean(row)) + "\n")
+        plain.appended(self._path, json.dumps(clean(row)) + "\n")
         left = "" if row["time_left"] is None else f"  {duration(row['time_left'])} left"
         LOG.info("t %.6g  events %d  %.3g events/s  energy error %.1e%s", simulated, events, rate, row["energy_error"],
                  left)

@@ -1,9 +1,9 @@
 """Results as files in one folder: CSV, PNG and a page NAME.md per experiment, and summary.md over all pages there."""
 
 import csv
-import os
 
 from hpcchain.errors import DataError
+from hpcchain.io import atomic
 
 SUMMARY = "summary.md"
 HEADER = """\
@@ -59,19 +59,16 @@ def data_path(folder, name, key):
 
 def write_columns(path, columns):
     """Write columns as CSV, floats with all their digits."""
-    temporary = path.with_name(path.name + ".part")
-    with open(temporary, "w", newline="", encoding="utf-8") as file:
+    with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*(map(_plain, column) for column in columns.values()), strict=True))
-    os.replace(temporary, path)
 
 
 def write_text(path, text):
     """Write a text file, whole or not at all."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    with atomic.replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _plain(value):

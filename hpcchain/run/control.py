@@ -19,7 +19,7 @@ from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.run.collapse import CollapseWatch
 from hpcchain.run.energy import EnergyWatch
-from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events
+from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events, warn_of_sectors
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.recorder import Recorder
@@ -67,6 +67,7 @@ class Run:
         self.end = config.run.end_time
         self.timers = Timers()
         self.provenance = collect(self.mpi)
+        warn_of_sectors(config.run.sectors, comm)
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
             freedom = counters.get("freedom")

@@ -61,10 +61,14 @@ def chosen(value):
 
 def fitting(sectors, ranks):
     """Return the sectors asked for, None where they are not one per rank: a run may go on, on other ranks."""
-    if sectors is not None and math.prod(sectors) != ranks:
-        LOG.warning("run.sectors = %s does not fit %d ranks; sectors are chosen as with \"auto\"", list(sectors), ranks)
-        return None
-    return sectors
+    return sectors if sectors is not None and math.prod(sectors) == ranks else None
+
+
+def warn_of_sectors(sectors, comm):
+    """Say once in the log when the sectors that an input asks for do not fit the ranks, and so are not used."""
+    if comm.rank == 0 and chosen(sectors) is not None and fitting(sectors, comm.size) is None:
+        LOG.warning("run.sectors = %s does not fit %d rank%s; sectors are chosen as with \"auto\"", list(sectors),
+                    comm.size, "s" * (comm.size > 1))
 
 
 def freedom_of(system, comm):

@@ -1,5 +1,6 @@
 """One run at a time in an output directory."""
 
+import errno
 import fcntl
 import json
 import logging
@@ -10,19 +11,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from hpcchain.errors import UsageError
+from hpcchain.io import plain
 from hpcchain.io.collective import rank_of, root_does
 
 LOG = logging.getLogger("hpcchain.run")
 NAME = "run.lock"
 SHOWN = 4096
+BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 class FolderLock:
     """Holds an output directory, which is made if it is missing, for this run; use as a context; collective.
 
     The lock is the system's lock on the file run.lock, which ends with the process however it ends, so that a killed
-    run's is never in the way. The file says who holds it. Where the file system has no locks, a process of that
-    number alive on this host holds it.
+    run's is never in the way. The file says who holds it. Where the file system has no locks, whoever made the file
+    holds it, until it is removed; it is taken over only from a process that has certainly ended: one of this host.
 
     Parameters
     ----------
@@ -55,20 +58,21 @@ class FolderLock:
         self._made = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         while self._file is None:
-            file = self.path.open("a+", encoding="utf-8", errors="replace")
+            file, new = opened(self.path)
             try:
-                self._claim(file)
+                self._claim(file, new)
                 if same_file(file, self.path):
                     self._file = file
             finally:
                 if self._file is None:
                     file.close()
-        self._file.truncate(0)
+        self._file.seek(0)
+        self._file.truncate()
         self._file.write(json.dumps(me()) + "\n")
         self._file.flush()
 
-    def _claim(self, file):
-        """Lock an open file, or raise UsageError with who holds it."""
+    def _claim(self, file, new):
+        """Lock an open file, new or not, or raise UsageError with who holds it."""
         file.seek(0)
         holder = parsed(file.read(SHOWN))
         try:
@@ -76,20 +80,64 @@ class FolderLock:
         except BlockingIOError:
             raise self._held_by(holder) from None
         except OSError:
-            if is_alive(holder):
-                raise self._held_by(holder) from None
+            if not new and not has_ended(holder):
+                raise self._held_by(holder) if is_alive(holder) else self._perhaps_held_by(holder) from None
         if holder:
             LOG.info("taking over the lock that process %s on %s left behind", holder.get("pid"), holder.get("host"))
 
     def _held_by(self, holder):
-        who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, since {holder.get('since', '?')}"
-        return UsageError(f"{self.folder}: another run is writing there ({who}); wait for its end, or choose another "
-                          "--output")
+        return UsageError(f"{self.folder}: another run is writing there ({named(holder)}); wait for its end, or choose "
+                          "another --output")
+
+    def _perhaps_held_by(self, holder):
+        return UsageError(f"{self.folder}: another run may be writing there ({named(holder)}). This file system has no "
+                          "locks (flock), so it cannot be told from one that was killed: make sure that it has ended, "
+                          f"then remove {self.path}; or choose another --output")
+
+
+def opened(path):
+    """Return a lock file, open for reading and writing, and whether this call has made it.
+
+    Raises
+    ------
+    UsageError
+        When a link, or no plain file, stands there: what it leads to is not to be emptied.
+    """
+    while True:
+        for flags, new in ((os.O_CREAT | os.O_EXCL, True), (0, False)):
+            with suppress(FileExistsError, FileNotFoundError):
+                handle = plain.handle_of(path, os.O_RDWR | flags)
+                return open(handle, "r+", encoding="utf-8", errors="replace"), new
+        if not path.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 
 def me():
-    """Return what identifies this process to people."""
-    return {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+    """Return what identifies this process to people, and where its number means something to programs."""
+    return {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S"),
+            "system": system()}  # fmt: skip
+
+
+def system():
+    """Return what tells this boot of this machine, and of this container on it, from others of the same name."""
+    parts = []
+    with suppress(OSError):
+        parts.append(BOOT.read_text(encoding="ascii").strip())
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return " ".join(parts)
+
+
+def named(holder):
+    """Return who holds a lock, for a message."""
+    pid, host, since = (" ".join(str(holder.get(key, "?")).split())[:80] for key in ("pid", "host", "since"))
+    return f"process {pid} on {host}, since {since}"
+
+
+def has_ended(holder):
+    """Return whether a holder is a process of this host, since it was started, that is there no more."""
+    number = type(holder.get("pid")) is int
+    here = holder.get("host") == socket.gethostname() and holder.get("system", system()) == system()
+    return number and here and not is_alive(holder)
 
 
 def parsed(text):

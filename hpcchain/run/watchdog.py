@@ -70,9 +70,15 @@ class Watchdog:
         """Write this rank's file; on the root, wait for the others' and put them together."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.path_of(self.rank).write_text(self._state(), encoding="utf-8")
+            self._write(self.path_of(self.rank), self._state())
         if self.rank == 0 and not self._over.wait(0.5 * self.silence):
             LOG.warning("no step for %.0f s: %s; see %s", quiet, self._summary(), self.folder)
+
+    def _write(self, path, text):
+        """Write this rank's file anew; one that is there already may be a link."""
+        path.unlink(missing_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
 
     def path_of(self, rank):
         """Return where a rank writes its state."""

@@ -48,6 +48,12 @@ def test_while_a_start_grows_contacts_are_not_logged():
 
 
 def test_sectors_for_another_number_of_ranks_are_not_taken(caplog):
+    """That is said once, by one rank, and not whenever an engine is made."""
     assert engine_for("system", config(sectors=[3, 1, 1]), FOUR)[2]["sectors"] is None
+    assert not caplog.records
+    for rank in range(4):
+        engines.warn_of_sectors([3, 1, 1], SimpleNamespace(rank=rank, size=4))
+    for fine in ("auto", [2, 1, 2]):
+        engines.warn_of_sectors(fine, SimpleNamespace(rank=0, size=4))
     assert [(r.levelno, r.message.split(";")[0]) for r in caplog.records] == [
         (logging.WARNING, "run.sectors = [3, 1, 1] does not fit 4 ranks")]  # fmt: skip

@@ -1,0 +1,210 @@
+"""Folders that no other user can change, so that what is read from them can be trusted like one's own program.
+
+A folder is safe when it is one's own and closed to others' writing, and when nobody else can put another in its place:
+every folder above it belongs to oneself or to root, and others can write there only under the sticky bit. Links are
+followed above the folder alone, and only those that oneself or root has made.
+"""
+
+import contextlib
+import grp
+import os
+import pwd
+import stat
+
+SHUT = 0o700
+"""Mode of folders that are made."""
+
+MOST_LINKS = 40
+ID_MAP, UNMAPPED_ID = "/proc/self/uid_map", "/proc/sys/kernel/overflowuid"
+
+
+class Unusable(Exception):
+    """A folder that cannot be used.
+
+    Parameters
+    ----------
+    path : str
+        What is wrong.
+    what : str
+        How it is wrong.
+    mend : str
+        What to do about it.
+    """
+
+    def __init__(self, path, what, mend):
+        super().__init__(f"{path}: {what}")
+        self.mend = mend
+
+
+class Unsafe(Unusable):
+    """A folder, or something in it, that another user could have changed."""
+
+
+def own_folder(base, name):
+    """Return the path of the folder `name` in `base`, both made with mode 700 where missing, safe with all it holds.
+
+    Neither may be a link. The path that is returned has no links above it either.
+
+    Raises
+    ------
+    Unsafe
+        When another user could have put something there.
+    Unusable
+        When this one cannot.
+    """
+    folder = os.path.join(resolved(os.path.abspath(base)), name)
+    found = made(folder)
+    require_own(folder, found)
+    require_own_contents(folder, opened=bool(stat.S_IMODE(found.st_mode) & 0o011))
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise Unusable(folder, "cannot be written to", "mend that")
+    return folder
+
+
+def resolved(path):
+    """Return an absolute path without links, its folders made where missing; raises Unsafe for what can be changed."""
+    here, pending, links = "/", path.split("/")[::-1], 0
+    require_kept("/", os.lstat("/"))
+    while pending:
+        part = pending.pop()
+        if part == "..":
+            here = os.path.dirname(here)
+        if part in ("", ".", ".."):
+            continue
+        below = os.path.join(here, part)
+        found = made(below)
+        if not stat.S_ISLNK(found.st_mode):
+            require_kept(below, found)
+            here = below
+            continue
+        links += 1
+        require_own_link(below, found, last=not pending or links > MOST_LINKS)
+        target = os.readlink(below)
+        here = "/" if target.startswith("/") else here
+        pending += target.split("/")[::-1]
+    return here
+
+
+def made(path):
+    """Return what stands at a path, of a link the link itself; a folder is made there when nothing does."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            if not os.path.lexists(path):
+                os.mkdir(path, SHUT)
+        return os.lstat(path)
+    except OSError as reason:
+        raise Unusable(path, f"cannot be made: {reason.strerror}", "mend that") from None
+
+
+def require_own_link(path, found, last):
+    """Raise Unsafe for a link that another user has made, or that stands where a folder has to."""
+    if found.st_uid not in trusted():
+        raise Unsafe(path, f"is a link that {named(found.st_uid)} made", "do not use it")
+    if last:
+        raise Unsafe(path, "is a link, and links are not followed there", "name the folder that it leads to")
+
+
+def require_kept(path, found):
+    """Raise Unsafe for a folder in which another user can rename what is not theirs."""
+    if not stat.S_ISDIR(found.st_mode):
+        raise Unsafe(path, "is not a folder", "remove it")
+    if found.st_uid not in trusted():
+        raise Unsafe(path, f"belongs to {named(found.st_uid)}", "do not use it")
+    if others_can_write(found) and not found.st_mode & stat.S_ISVTX:
+        raise Unsafe(path, f"can be written to by other users ({mode_of(found)})", f"chmod go-w {path}")
+
+
+def require_own(path, found):
+    """Raise Unsafe unless a folder belongs to this user, who alone can write there."""
+    remove = f"remove it (rm -r {path})"
+    if stat.S_ISLNK(found.st_mode):
+        raise Unsafe(path, "is a link, and links are not followed there", remove)
+    if not stat.S_ISDIR(found.st_mode):
+        raise Unsafe(path, "is not a folder", remove)
+    if found.st_uid != os.geteuid():
+        raise Unsafe(path, f"belongs to {named(found.st_uid)}", "have it removed")
+    if others_can_write(found):
+        raise Unsafe(path, f"can be written to by other users ({mode_of(found)})", remove)
+
+
+def require_own_contents(folder, opened):
+    """Raise Unsafe unless a folder's files and folders, at any depth, belong to this user; there may be no links.
+
+    Parameters
+    ----------
+    folder : str
+    opened : bool
+        Whether others can reach what is in it: then they must not be able to write there either.
+    """
+    pending = [folder]
+    while pending:
+        inner = pending.pop()
+        try:
+            entries = list(os.scandir(inner))
+        except FileNotFoundError:
+            continue
+        except OSError as reason:
+            raise Unusable(inner, f"cannot be read: {reason.strerror}", f"remove it (rm -r {inner})") from None
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):  # another rank's temporary file
+                found = entry.stat(follow_symlinks=False)
+                require_own_entry(entry.path, found, folder, opened)
+                if stat.S_ISDIR(found.st_mode):
+                    pending.append(entry.path)
+
+
+def require_own_entry(path, found, folder, opened):
+    """Raise Unsafe unless something in a folder is a file or folder of this user's."""
+    remove = f"remove all of it (rm -r {folder})"
+    if not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
+        raise Unsafe(path, "is neither a file nor a folder (a link, perhaps)", remove)
+    if found.st_uid != os.geteuid():
+        raise Unsafe(path, f"belongs to {named(found.st_uid)}", remove)
+    if opened and others_can_write(found):
+        raise Unsafe(path, f"can be written to by other users ({mode_of(found)})", remove)
+
+
+def trusted():
+    """Return the numbers of the users who may own folders above one's own: oneself and root.
+
+    In a container whose users do not include the machine's root, root's folders show the number of all users that are
+    not included.
+    """
+    users = {0, os.geteuid()}
+    with contextlib.suppress(OSError, ValueError):
+        with open(ID_MAP, encoding="ascii") as file:
+            maps = [[int(word) for word in line.split()] for line in file]
+        if not any(outside == 0 and count > 0 for _, outside, count in maps):
+            with open(UNMAPPED_ID, encoding="ascii") as file:
+                users.add(int(file.read()))
+    return users
+
+
+def others_can_write(found):
+    """Return whether users other than the owner, and root, can write to what has this status."""
+    mode = found.st_mode
+    return bool(mode & stat.S_IWOTH) or (bool(mode & stat.S_IWGRP) and not is_private(found.st_gid))
+
+
+def is_private(group):
+    """Return whether a group is this user's alone, as many systems give one to each: of the user's own name."""
+    if os.geteuid() == 0:
+        return False
+    try:
+        user, entry = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+    except KeyError:
+        return False
+    return group == user.pw_gid and entry.gr_name == user.pw_name and set(entry.gr_mem) <= {user.pw_name}
+
+
+def named(user):
+    """Return a user's name, or number, for a message."""
+    try:
+        return f"the user {pwd.getpwuid(user).pw_name}"
+    except KeyError:
+        return f"the user of number {user}"
+
+
+def mode_of(found):
+    """Return a status's mode for a message."""
+    return f"mode {stat.S_IMODE(found.st_mode):o}"
