@@ -37,6 +37,7 @@ def verify(path):
     seen = {newest, *(path for path, _ in refused)}
     older = [path for _, path in checkpoints if path not in seen]
     problems = [str(problem) for problem in output.problems()] + [why for _, why in refused] + _damaged(older)
+    problems += _forgotten(path, newest, output)
     if problems:
         way = f"the run can go on from {newest}" if newest else "no checkpoint can be gone on from"
         more = f", the first of {len(problems)} problems" if len(problems) > 1 else ""
@@ -48,6 +49,16 @@ def verify(path):
     if newest:
         lines.append(f"checkpoints/{newest.name}: whole, the newest of {len(checkpoints)}")
     return lines + [f"checkpoints/{path.name}: whole" for path in older]
+
+
+def _forgotten(path, newest, output):
+    """Return that a checkpoint leads on without the rows that it counts, where all of them are gone."""
+    counters = {} if newest is None else read_progress(newest)[1]
+    if newest is None or standing(output, counters)["reports"] == counters.get("reports", 0):
+        return []
+    return [f"{path}: nothing is there of the {counters['frames']} frames, {counters['reports']} reports and "
+            f"{counters['events']} events that {newest.name} counts, neither parts nor output files; they would be "
+            "missing from the output"]
 
 
 def _damaged(checkpoints):
