@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint import read_checkpoint, read_part
-from hpcchain.io.collective import agree, gathered, is_parallel
+from hpcchain.io.collective import agree, is_parallel
 from hpcchain.io.rows import slab
 from hpcchain.model.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.directors import build_directors, step_of
@@ -23,9 +23,9 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.own_input import BOX_KEYS, first_difference, require_own_input
 from hpcchain.run.spinning import checked
 
-BOX_KEYS = ("size", "origin", "boundary")
 KEY_OF_TABLE = {
     "first_bead": "kind, beads or count", "first_bond": "kind or bonds", "bonds": "kind or bonds",
     "bond_length": "bond_length", "mass": "mass", "diameter": "diameter", "self_contact": "self_contact",
@@ -113,6 +113,7 @@ def read_start(config, mpi=None):
     """
     path = config.initial.file
     found = read_part(path, mpi)
+    require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
     return found, agreed_topology(config, path, found.system.topology, mpi)
 
@@ -212,17 +213,3 @@ def agreed_topology(config, path, topology, mpi):
             raise ConfigError(f"{config.source}: molecule.{key}: differs from the start file {path}{where}; correct "
                               "it, or leave [[molecule]] out")
     return given if is_parallel(mpi) else given.whole()
-
-
-def first_difference(given, topology, table, mpi):
-    """Return for a message where the tables of this name differ first, None where they do not; collective."""
-    count = given.count(table)
-    if count != topology.count(table):
-        return ""
-    low, high = slab(count, mpi)
-    ours, theirs = given.rows(table, low, high), topology.rows(table, low, high)
-    other, text = np.argwhere(ours != theirs), None
-    if len(other):
-        row = int(other[0][0])
-        text = f" in row {low + row}: {ours[row].tolist()} here, {theirs[row].tolist()} there"
-    return next((found for found in gathered(mpi, text) if found is not None), None)

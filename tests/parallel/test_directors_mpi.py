@@ -81,7 +81,12 @@ def system_in(comm, folder, random):
     if not random:
         directors = replace(directors, table=Table(0, *directors.start(topology, 0, topology.beads)))
     physics = Physics(tick=2.0**-7)
-    return System(build_box(config), topology, state_of(topology.beads), physics, directors=directors)
+    state = state_of(topology)
+    place = np.arange(topology.beads) - topology.first_bead[topology.molecule_of_bead]
+    state.position = 3.0 + place[:, None] * np.array([1.0, 0.0, 0.0])
+    state.velocity = state.velocity[topology.first_bead[topology.molecule_of_bead]]
+    state.in_contact[:] = 0
+    return System(build_box(config), topology, state, physics, directors=directors)
 
 
 def dealt(comm, system):

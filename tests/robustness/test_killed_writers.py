@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from io_samples import same_state, state_of
+from io_samples import chains, same_state, state_of
 
 from hpcchain.io.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid, prune
@@ -30,12 +30,12 @@ from hpcchain.io.checkpoint_store import checkpoint_name, prune
 from hpcchain.io.parts import PartWriter
 
 folder, system, counters = Path(sys.argv[1]), system_of([10] * 300), None
-for number in range(100000):
+for number in range(1, 100000):
     writer = PartWriter(folder, number, None, system.topology, counters)
     writer.frame(number, float(number), *frame_of(3000, 0))
     writer.close()
     counters = writer.counters
-    system.state = state_of(3000, seed=number)
+    system.state = state_of(system.topology, seed=number)
     write_checkpoint(folder / checkpoint_name(number), None, system, float(number), counters, "x")
     prune(folder, 2)
     print(number, flush=True)
@@ -59,7 +59,7 @@ def test_a_killed_writer_leaves_only_whole_files(tmp_path, seed):
     assert refused == []
     last = read_checkpoint(found)
     assert last.time >= said
-    assert same_state(last.system.state, state_of(3000, seed=int(last.time)))
+    assert same_state(last.system.state, state_of(chains([10] * 300), seed=int(last.time)))
     assert 1 <= len(list_checkpoints(tmp_path)) <= 3
     assert [read_head(path).end["frames"] for _, path in list_parts(tmp_path)][-1] >= last.counters["frames"]
     prune(tmp_path, 2)

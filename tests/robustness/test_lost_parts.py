@@ -159,7 +159,8 @@ def test_what_is_put_back_is_taken(tmp_path, whole):
 def test_an_earlier_output_file_is_lost_while_a_continued_run_goes_on(tmp_path, name, whole, monkeypatch):
     folder = run(tmp_path / "a", until=1.75, output={"keep_checkpoints": 9})
     kept = (folder / f"{name}.h5").read_bytes()
-    said = meddled(folder, lambda f: (f / f"{name}.h5").unlink(), monkeypatch, goes_on=lambda: resume(folder, until=4.0))
+    said = meddled(folder, lambda f: (f / f"{name}.h5").unlink(), monkeypatch,
+                   goes_on=lambda: resume(folder, until=4.0))
     assert f"{name}.h5: missing" in said and checkpoint_times(folder)[0] == 2.0
     if name != "events":  # there are none at the start, from which the run could be done again
         with pytest.raises(DataError, match="restore what is missing"):
