@@ -273,7 +273,7 @@ def require_exists(source, mpi):
 
 
 def require_same_physics(config, earlier, path):
-    """Raise ConfigError when an input is not the earlier one that the run in a path began with, apart from its output."""
+    """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
     for name in PHYSICS:
         ours, theirs = getattr(config, name), getattr(earlier, name)
         if name == "initial":

@@ -7,7 +7,7 @@ from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Physics, State, Sys
 
 
 def chains(lengths, names=None, mass=1.0, diameter=1.0):
-    """Return the Topology of chains; those of one length are of one kind, or kinds alternate between the names given."""
+    """Return the Topology of chains; those of one length are of one kind, or kinds alternate between given names."""
     lengths = np.asarray(lengths, dtype=np.int64)
     kind = np.arange(len(lengths)) % len(names) if names else np.unique(lengths, return_inverse=True)[1].reshape(-1)
     names = tuple(names) if names else tuple("ABCDEFGH"[: len(np.unique(lengths))])
@@ -34,9 +34,10 @@ def state_of(topology, seed=1):
     rng = np.random.default_rng(seed)
     molecules, of, beads = topology.molecules, topology.molecule_of_bead, topology.beads
     axis, turn = rng.normal(size=(2, molecules, 3))
+    axis[:, 1] = 0.0  # along the walls
     axis /= np.sqrt(np.sum(axis**2, axis=1))[:, None]
     place = (np.arange(beads) - topology.first_bead[of])[:, None]
-    start = rng.uniform(2.0, 5.0, size=(molecules, 3)) + [0.0, 40.0, 0.0]
+    start = rng.uniform(2.0, 5.0, size=(molecules, 3))
     return State(
         position=start[of] + place * axis[of],
         velocity=rng.normal(size=(molecules, 3))[of] + place * np.cross(turn, axis)[of],
@@ -53,7 +54,7 @@ def state_of(topology, seed=1):
 def system_of(lengths, seed=1):
     """Return a System of chains with a box of all three boundaries."""
     topology = chains(lengths)
-    box = Box(np.array([7.0, 80.0, 9.1]), np.array([-1.0, 0.0, 0.3]), np.array([PERIODIC, WALL, OPEN], dtype=np.int8))
+    box = Box(np.array([7.0, 8.0, 9.1]), np.array([-1.0, 0.0, 0.3]), np.array([PERIODIC, WALL, OPEN], dtype=np.int8))
     physics = Physics(tick=2.0**-7, step=0.1, contact_time=0.01, options={"w": 0.1 + 0.2, "name": "x", "flag": True})
     return System(box, topology, state_of(topology, seed), physics)
 

@@ -47,7 +47,7 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
         heads = [read_head(path, comm) for path in parts]
         plans = _plans(run_dir, heads, counters, comm)
     except DataError as error:
-        raise DataError(f"{error}; the rows that the run has written cannot all be joined: {way_on(run_dir)}") from error
+        raise DataError(f"{error}; not all rows that the run has written can be joined: {way_on(run_dir)}") from error
     provenance = provenance or collect(comm)
     for plan in plans:
         if plan is not None:
@@ -75,7 +75,8 @@ def _plans(run_dir, heads, counters, comm):
         raise DataError(f"{heads[-1].path}: is whole, but not the part that the run has written")
     link = heads[0].after if heads else counters.get("part_seal")
     first = heads[0].path.name if heads else "the next part"
-    return [_plan(run_dir / f"{kind}.h5", kind, base[rows], link, heads, first, comm) for kind, rows in FILES.items()]
+    return [_plan(run_dir / f"{kind}.h5", kind, base[rows], link, heads, first, comm)
+            for kind, rows in FILES.items()]  # fmt: skip
 
 
 def _counts(counters):

@@ -262,6 +262,8 @@ def _read_rest(file, topology, state, held, comm, blocks=None):
     box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
     with translated(f"{file.filename}: physics", "reading"):
         physics = Physics(**files.get_json(file, "physics", comm))
+        if physics.contact_time > 0.0 and "state/in_contact" not in file:
+            raise DataError(f"{file.filename}: state/in_contact is missing, and contacts take time")
     with translated(f"{file.filename}: {directors.GROUP}", "reading"):
         turning = directors.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
@@ -299,7 +301,8 @@ def read_perf(path):
     with files.reading(path, "checkpoint") as file:
         found = files.get_json(file, "perf")
         rows = found.values() if isinstance(found, dict) else [None]
-        if not all(isinstance(row, list) and len(row) == 3 and all(type(x) in (int, float) for x in row) for row in rows):
+        numbers = [x for row in rows for x in (row if isinstance(row, list) and len(row) == 3 else [None])]
+        if not all(type(x) in (int, float) for x in numbers):
             raise wrong_contents(path, "perf: is no table of three numbers each")
         return {phase: tuple(row) for phase, row in found.items()}
 
@@ -369,14 +372,14 @@ def _read_composition(file, comm, blocks=None):
         table = tables[name]
         return rows.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
 
-    names = _names(file, comm)
+    names, unlike = _names(file, comm), ""
     found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
     for name, rule in _tables_in(file, "topology", TOPOLOGY):
         for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
             if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
-                found = None  # and on with reading, which is collective
-    problem = "molecules of one kind are not alike, or their beads or bonds do not add up"
+                found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective
+    problem = f"topology{unlike}: molecules of one kind are not alike, or their beads or bonds do not add up"
     agree(comm, None if found is not None else wrong_contents(file.filename, problem))
     return found
 

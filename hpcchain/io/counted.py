@@ -7,7 +7,8 @@ from hpcchain.config.values import LARGEST
 
 WHOLE, QUANTA, QUANTUM, TIME, ENERGY, PUSHES, SEAL = range(7)
 COUNTERS = {
-    **dict.fromkeys(("part", "frames", "events", "reports", "contacts", "wall_contacts", "no_roots", "interval_contacts",
+    **dict.fromkeys(("part", "frames", "events", "reports", "contacts", "wall_contacts", "no_roots",
+                     "interval_contacts",
                      "halved", "steps", "iterations", "nodes", "node_iterations", "most_iterations",
                      "most_node_iterations", "freedom"), WHOLE),
     "interval_quanta": QUANTA, "virial_quantum": QUANTUM, "interval_pushes": PUSHES, "impulse_quantum": QUANTUM,

@@ -96,4 +96,5 @@ def table_problem(table):
     norm = np.sqrt(np.sum(table.orientation**2, axis=1))
     if not np.all(np.abs(norm - 1.0) <= UNIT):
         return f"orientation: an orientation is no unit quaternion, to {UNIT:g}"
-    return None if np.all(np.abs(table.angular_velocity) <= LARGEST) else "angular_velocity: an angular velocity is not finite"
+    finite = np.all(np.abs(table.angular_velocity) <= LARGEST)
+    return None if finite else "angular_velocity: an angular velocity is not finite"

@@ -111,5 +111,5 @@ def start_of(part):
 
 def way_on(folder):
     """Return what is left when some of a run's output is lost, and what can be done."""
-    return (f"what is whole has been left as it is: put back what is missing, or go on without that: 'hpcchain resume "
-            f"{folder}' takes the latest checkpoint whose earlier rows are all there, if one is kept, and says so if not")
+    return (f"what is whole has been left as it is: put back what is missing, or go on without it: 'hpcchain resume "
+            f"{folder}' takes the latest checkpoint whose earlier rows are all there, if one is kept, else says so")

@@ -42,7 +42,8 @@ def verify(path, read):
     newest, refused = newest_valid(path / "checkpoints", None, lambda counters: standing(output, counters))
     seen = {newest, *(path for path, _ in refused)}
     older = [path for _, path in checkpoints if path not in seen]
-    problems = [str(problem) for problem in output.problems()] + [why for _, why in refused] + _damaged([newest, *older] if newest else older, read)
+    problems = [str(problem) for problem in output.problems()] + [why for _, why in refused]
+    problems += _damaged([newest, *older] if newest else older, read)
     problems += _forgotten(path, newest, output)
     if problems:
         usable = newest and not any(problem.startswith(f"{newest}:") for problem in problems)

@@ -1,6 +1,6 @@
 """Whether what has been read of a system can be one: bounds of every field, and what fields must have in common.
 
-The bounds of a bead's state stand in `system.BEAD_STATE`, those of everything that an input says in `config.schema`. All
+The bounds of a bead's state stand in `system.BEAD_STATE`, those of what an input says in `config.schema`. All
 looks are vectorised, and work on some molecules of a system as on all of them.
 """
 
@@ -26,7 +26,7 @@ STRETCH, LOOSE = 1e-6, 1e-2
 DEEP = 1e-3
 """How far into a wall a bead may reach, relative to its diameter: no propagator leaves it so deep."""
 TURNS = 1e9
-"""Box lengths from the box beyond which positions lose their digits; once a run has begun, beads are next to the box."""
+"""Box lengths from the box beyond which positions lose their digits; those of a run that has begun are next to it."""
 
 
 def box_problem(box):
@@ -253,8 +253,8 @@ def _bonds(topology, state, physics, ids):
     bad = ~(rate <= limits[:, 1] * speed * (1.0 + reach / length))
     if bad.any():
         at = int(np.argmax(bad))
-        return (f"state/velocity: the bond of beads {ids[topology.bonds[at, 0]]} and {ids[topology.bonds[at, 1]]} would "
-                f"stretch at {rate[at]:.6g}")
+        pair = ids[topology.bonds[at]]
+        return f"state/velocity: the bond of beads {pair[0]} and {pair[1]} would stretch at {rate[at]:.6g}"
     for group in (group for group in groups_of(topology) if group.rod):
         x = position[group.beads]
         off = np.abs(x - rod_positions(group, x)).max(axis=2)

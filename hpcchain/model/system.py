@@ -51,7 +51,7 @@ class Column:
 
 
 BEAD_STATE = (
-    Column("position", np.float64, 3, None, None, False, "at the segment's start; unwrapped about the molecule [length]"),
+    Column("position", np.float64, 3, None, None, False, "at the segment's start; molecules are whole [length]"),
     Column("velocity", np.float64, 3, None, None, False, "at the segment's start [length / time]"),
     Column("image", np.int64, 3, -WHOLE, WHOLE, True, "box lengths to add to a position"),
     Column("ticks", np.float64, 0, 0.0, WHOLE, True, "whole ticks of the segment's start time"),

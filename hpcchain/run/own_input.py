@@ -16,6 +16,9 @@ from hpcchain.model.directors import build_directors
 from hpcchain.model.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
 
+DRIFT = 1e-3
+"""By how much the energy may be off, relative: that of exact motion is off by round-off."""
+
 BOX_KEYS = ("size", "origin", "boundary")
 TABLES = ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "diameter", "self_contact", "rod")
 
@@ -50,6 +53,7 @@ def require_own_input(checkpoint, path, mpi=None):
     system = checkpoint.system
     problem = _box_problem(config, system.box) or _physics_problem(config, system)
     problem = problem or (_molecules_problem(config, system, mpi) if config.molecules else None)
+    problem = problem or _energy_problem(system, checkpoint.counters.get("energy"), mpi)
     if problem:
         raise wrong_contents(path, problem)
     return config
@@ -60,6 +64,26 @@ def checked_outline(path):
     found = read_outline(path)
     require_own_input(found, path)
     return found
+
+
+def _energy_problem(system, energy, mpi):
+    """Return that a run has lost or won energy since its first report where it must not, or None; collective.
+
+    A molecule's is the same all along a segment, so segments may have begun at different times.
+    """
+    known = energy is not None and all(one.propagator == "taylor" and one.tolerance <= 1e-9
+                                       for one in system.physics.every())
+    topology, velocity = system.topology, system.state.velocity
+    ids = np.arange(len(velocity)) if system.held is None else topology.beads_of(system.held)
+    mass = topology.examples.mass[topology.example_of(ids)]
+    parts = gathered(mpi, (len(ids), 0.5 * float(mass @ np.einsum("ik,ik->i", velocity, velocity))))
+    beads, found = (sum(column) for column in zip(*parts, strict=True))
+    if not known or beads != topology.beads:
+        return None
+    least = energy * (1.0 - DRIFT) if system.physics.restitution == 1.0 else 0.0
+    if least <= found <= energy * (1.0 + DRIFT):
+        return None
+    return f"state/velocity: the kinetic energy is {found:.6g}; counters: energy: it was {energy:.6g} at first"
 
 
 def _box_problem(config, box):
@@ -77,7 +101,8 @@ def _physics_problem(config, system):
     if not config.molecules:
         given["kinds"] = stored["kinds"]
     pairs = [("", stored, given)]
-    pairs += [(f"kinds {number} ", *pair) for number, pair in enumerate(zip(stored["kinds"], given["kinds"], strict=False))]
+    own = zip(stored["kinds"], given["kinds"], strict=False)
+    pairs += [(f"kinds {number} ", *pair) for number, pair in enumerate(own)]
     if len(stored["kinds"]) != len(given["kinds"]):
         return "physics: kinds: are not those of the input in it"
     for place, ours, theirs in pairs:

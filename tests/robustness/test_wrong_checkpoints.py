@@ -15,15 +15,13 @@ import pytest
 from launching import run_hpcchain
 from run_folders import resume_here, run_here
 
-from hpcchain import simulation
 from hpcchain.cli.main import main
 from hpcchain.contact.duration import CONTACT
 from hpcchain.errors import DataError
 from hpcchain.io import atomic, rows, seal
-from hpcchain.io.checkpoint import read_checkpoint, read_outline
+from hpcchain.io.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint_store import list_checkpoints
 from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, MOST_DEPTH, WHOLE_CONTACT, State
-from hpcchain.parallel.comm import Single
 from hpcchain.sector import loop, renew
 
 DATA = Path(__file__).parents[1] / "data" / "format-1"
@@ -143,7 +141,8 @@ def wrong_tables(path):
         if name in TEXTS:
             continue
         for kind in (np.float32, np.int16, "S4"):
-            yield f"{name} as {kind}", put(name, value.astype(kind) if kind != "S4" else np.full(value.shape, b"x")), True
+            other = np.full(value.shape, b"x") if kind == "S4" else value.astype(kind)
+            yield f"{name} as {kind}", put(name, other), True
         yield f"{name} longer", put(name, np.concatenate([value, value[-1:]])), True
         yield f"{name} shorter", put(name, value[:-1]), True
         yield f"{name} deeper", put(name, value[..., None]), True
@@ -152,14 +151,15 @@ def wrong_tables(path):
 
 def wrong_values(name, value):
     """Yield tables of the right form with numbers that are not right."""
-    numbers = [-1, 0, 1, 2, 255] if value.dtype == np.uint8 else [-1, 0, np.iinfo(value.dtype).max,
-               np.iinfo(value.dtype).min] if value.dtype.kind == "i" else [np.nan, np.inf, -np.inf, 1e300, -1.0, 0.0, 1e5]  # fmt: skip
+    numbers = [np.nan, np.inf, -np.inf, 1e300, -1.0, 0.0, 1e5]
+    if value.dtype.kind in "iu":
+        numbers = [0, 1, 255, np.iinfo(value.dtype).max, np.iinfo(value.dtype).min]
     for number in numbers:
-        for where in ("first", "last", "all"):
+        for where in ("last", "all"):
             other, at = value.copy(), {"first": 0, "last": -1, "all": slice(None)}[where]
             other.reshape(-1)[at] = np.array(number).astype(value.dtype)
             impossible = value.dtype.kind == "f" and (not np.isfinite(number) or number == 1e300)
-            yield f"{name} {number} {where}", put(name, other), impossible or number == 255
+            yield f"{name} {number} {where}", put(name, other), impossible or (number == 255 and value.dtype == np.uint8)
     for what, other in (("reversed", value[::-1]), ("rolled", np.roll(value, 1, axis=0))):
         yield f"{name} {what}", put(name, np.ascontiguousarray(other)), False
 
@@ -208,7 +208,8 @@ def tried(tmp_path, name, cases):
             bad.append((what, words))
         if ended == "went on" and refuse and words != right:
             bad.append((what, "went on to something else"))
-        if ended == "refused" and refuse and not any(word in words for word in (field, "topology", "directors", "/state/")):
+        named = any(word in words for word in (field, "topology", "directors", "/state/"))
+        if ended == "refused" and refuse and not named:
             bad.append((what, words.replace(str(path), "")))
     return bad
 
@@ -218,6 +219,72 @@ def test_every_table_spoilt(tmp_path, name):
     assert tried(tmp_path, name, wrong_tables) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mixed-checkpoint", "directors-checkpoint"])
 def test_every_constant_and_counter_spoilt(tmp_path, name):
     assert tried(tmp_path, name, wrong_texts) == []
+
+
+def wrong_bounds(name):
+    """Return changes of the mixed checkpoint by what a run would not notice, or stumble over."""
+
+    def change(file):
+        table = file[name[0]]
+        table[name[1]] = name[2]
+
+    return change
+
+
+SILENT = {
+    "restitution": (put_json, "physics", {"restitution": 2.0}),
+    "contact_time": (put_json, "physics", {"contact_time": -1.0}),
+    "tick": (put_json, "physics", {"tick": 0.015}),
+    "contacts": (put_json, "counters", {"contacts": "60"}),
+    "interval_pushes": (put_json, "counters", {"interval_pushes": [0, 0.5, 0]}),
+}
+
+
+@pytest.mark.parametrize("field", SILENT)
+def test_constants_and_counters_out_of_bounds(tmp_path, field):
+    source = DATA / "mixed-checkpoint.h5"
+    with h5py.File(source) as file:
+        _, name, change = SILENT[field]
+        value = json.loads(file[name][()].tobytes()) | change
+    path = spoil(source, tmp_path / "c.h5", put_json(name, value))
+    with pytest.raises(DataError, match=rf"c.h5: {name}.*{field}"):
+        resume_here(path, output=tmp_path / "a", until=SOON)
+
+
+TABLES = {
+    "bond_length": (("topology/bond_length", 3, 100.0), "bond_length"),
+    "diameter": (("topology/diameter", 0, np.inf), "diameter"),
+    "mass": (("topology/mass", 5, np.inf), "mass"),
+    "another mass": (("topology/mass", slice(0, 24), 1.0), "topology/mass: is not that of the input"),
+    "rod": (("topology/rod", 7, 1), "of one kind"),
+    "rods": (("topology/rod", slice(6, 9), 1), "rod: is set"),
+    "depth": (("state/depth", slice(0, 4), -1), "depth"),
+    "depth of one": (("state/depth", 1, 7), "depth: of bead 1 is not that of its molecule's"),
+    "remainder": (("state/remainder", -1, np.nan), "remainder"),
+    "ticks": (("state/ticks", -1, 1e9), "ticks"),
+    "image": (("state/image", (-1, 1), 1), "image"),
+    "energy": (("state/velocity", -1, 30.0), "kinetic energy"),
+}
+
+
+@pytest.mark.parametrize("field", TABLES)
+def test_tables_out_of_bounds(tmp_path, field):
+    change, words = TABLES[field]
+    path = spoil(DATA / "mixed-checkpoint.h5", tmp_path / "c.h5", wrong_bounds(change))
+    with pytest.raises(DataError, match=f"c.h5: .*{words}"):
+        resume_here(path, output=tmp_path / "a", until=SOON)
+    if field != "energy":
+        assert main(["check", str(path)]) == 65
+
+
+@pytest.mark.parametrize("field", ["diameter", "depth of one", "another mass"])
+def test_on_two_ranks_by_the_command(tmp_path, field):
+    change, words = TABLES[field]
+    spoil(DATA / "mixed-checkpoint.h5", tmp_path / "c.h5", wrong_bounds(change))
+    done = run_hpcchain(["resume", "c.h5", "--output", "a", "--until", SOON], tmp_path, ranks=2)
+    (message,) = [line for line in done.stderr.splitlines() if line.startswith("hpcchain: ")]
+    assert done.returncode == 65 and words in message and "c.h5" in message and "Traceback" not in done.stderr
