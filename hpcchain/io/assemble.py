@@ -105,7 +105,7 @@ def _plan(path, kind, kept, link, heads, first, comm):
     """
     exists = root_does(comm, path, "looking for it", path.exists)
     if not exists and kept:
-        raise DataError(f"{path.parent}: parts are missing, or {path.name}: the first {kept} {FILES[kind]}, from before "
+        raise DataError(f"{path.parent}: parts are missing, or {path.name}: the first {kept} {FILES[kind]}, before "
                         f"{first}, are nowhere")
     if not exists:
         wanted = kind != "events" or any(head.log_events for head in heads)

@@ -64,7 +64,7 @@ def check_system(path, system, time, ids=None):
 
 
 def part_problem(system, time, held):
-    """Return what is wrong with the molecules `held` of a system that has a Composition, or None; see `check_system`."""
+    """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`."""
     composition, ids = system.topology, system.topology.beads_of(held)
     problem = system_problem(system, composition.examples, time) or sound.fields_problem(system.state, ids)
     if problem or len(held) == 0:

@@ -171,8 +171,8 @@ def test_an_earlier_output_file_is_lost_while_a_continued_run_goes_on(tmp_path, 
 
 
 JOINING = {
-    "the first": (lambda f: part(f, 0).unlink(), "the first 1 frames, from before part-000001.h5, are nowhere"),
-    "some": (lambda f: [part(f, k).unlink() for k in (0, 1, 2)], "from before part-000003.h5"),
+    "the first": (lambda f: part(f, 0).unlink(), "the first 1 frames, before part-000001.h5, are nowhere"),
+    "some": (lambda f: [part(f, k).unlink() for k in (0, 1, 2)], "before part-000003.h5"),
     "one": (lambda f: part(f, 2).unlink(), "part-000003.h5: does not begin where part-000001.h5 ends"),
     "the last": (lambda f: part(f, 4).unlink(), "the last part ends at 7 frames"),
     "all": (lambda f: [path.unlink() for path in all_of(f)], "are nowhere"),

@@ -159,7 +159,7 @@ def wrong_values(name, value):
             other, at = value.copy(), {"first": 0, "last": -1, "all": slice(None)}[where]
             other.reshape(-1)[at] = np.array(number).astype(value.dtype)
             impossible = value.dtype.kind == "f" and (not np.isfinite(number) or number == 1e300)
-            yield f"{name} {number} {where}", put(name, other), impossible or (number == 255 and value.dtype == np.uint8)
+            yield f"{name} {number} {where}", put(name, other), impossible or (number, value.dtype) == (255, np.uint8)
     for what, other in (("reversed", value[::-1]), ("rolled", np.roll(value, 1, axis=0))):
         yield f"{name} {what}", put(name, np.ascontiguousarray(other)), False
 
