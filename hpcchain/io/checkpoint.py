@@ -22,7 +22,7 @@ from hpcchain.io.checkpoint_layout import (
     stored_type,
     wrong_contents,
 )
-from hpcchain.io.collective import agree, gathered, is_parallel, translated
+from hpcchain.io.collective import agree, gathered, is_parallel, together, translated
 from hpcchain.io.counted import counters_problem
 from hpcchain.io.provenance import collect
 from hpcchain.io.summed import get_slab, get_stretches, put_tables
@@ -171,7 +171,8 @@ def read_checkpoint(path, comm=None, ids=None):
         topology = _read_topology(file, comm)
         state = State(**_wanted(comm, topology.beads, ids, _state_slabs(file, topology.beads, comm)))
         found = _read_rest(file, topology, state, None, comm)
-        check_system(path, found.system, found.time, None if ids is None else np.asarray(ids, np.int64))
+        with together(comm, path, "checking"):
+            check_system(path, found.system, found.time, None if ids is None else np.asarray(ids, np.int64))
     return found
 
 
@@ -195,10 +196,10 @@ def read_part(path, comm):
         slabs = _state_slabs(file, composition.beads, comm)
         state = State(**rows.pick(comm, composition.beads, composition.beads_of(names), slabs))
         found = _read_rest(file, composition, state, names, comm)
-        problem = None
-        with translated(path, "checking"):
+        with together(comm, path, "checking"):
             problem = part_problem(found.system, found.time, names)
-        agree(comm, wrong_contents(path, problem) if problem else None)
+            if problem:
+                raise wrong_contents(path, problem)
     return found
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint import read_checkpoint, read_part
 from hpcchain.io.collective import agree, is_parallel
 from hpcchain.io.rows import slab
@@ -80,7 +80,10 @@ def fresh_system(config, found, topology, comm):
     Beads and tick are the file's to the bit: they are those of the run that would have made the start itself.
     """
     path, system = config.initial.file, replace(found.system, topology=topology)
-    check_beads(str(path), system, comm)
+    try:
+        check_beads(str(path), system, comm)
+    except ConfigError as error:  # `build` makes none of these
+        raise DataError(f"{error}; the file was not made by this program or is damaged") from error
     state = State.at_rest_clock(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     return replace(system, state=state, physics=physics_with(config, system.physics.tick))

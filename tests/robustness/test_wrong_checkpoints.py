@@ -214,7 +214,11 @@ def tried(tmp_path, name, cases):
     return bad
 
 
-@pytest.mark.parametrize("name", ["mixed-checkpoint", "directors-checkpoint", "mixed-start"])
+@pytest.mark.parametrize("name", [
+    pytest.param("mixed-checkpoint", marks=pytest.mark.long),
+    pytest.param("directors-checkpoint", marks=pytest.mark.long),
+    "mixed-start",
+])
 def test_every_table_spoilt(tmp_path, name):
     assert tried(tmp_path, name, wrong_tables) == []
 
