@@ -25,6 +25,7 @@ from hpcchain.run.growth import grown_system
 from hpcchain.run.limit import WallLimit
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.memory import require_memory_for, require_memory_to_resume
+from hpcchain.run.own_input import require_own_input
 from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
 from hpcchain.run.watchdog import Watchdog
@@ -93,7 +94,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
             if found is not None:
                 require_memory_to_resume(found, comm, mpi)
                 checkpoint = timed_read(found, mpi, limit)
-                require_same_physics(config, checkpoint, found)
+                require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
         require_memory_for(config, comm, mpi)
@@ -137,7 +138,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
         checkpoint = timed_read(path, mpi, limit)
-        config = with_end(config_of(checkpoint, path), until)
+        config = with_end(require_own_input(checkpoint, path, mpi), until)
         require_time_left(config, checkpoint, path)
         if copying:
             folders.refuse_occupied(folder, mpi)
@@ -252,17 +253,6 @@ def start_system(config, signals, comm=None, limit=None):
                         lambda: signals.stop or (limit is not None and limit.near()), comm)
 
 
-def config_of(checkpoint, path):
-    """Return the input that a checkpoint carries."""
-    with tempfile.TemporaryDirectory() as folder:
-        text = Path(folder) / "input.toml"
-        text.write_text(checkpoint.config_toml, encoding="utf-8")
-        try:
-            return replace(load_config(text, stored=True), source=str(path))
-        except HpcchainError as error:
-            raise DataError(f"{path}: the input in it cannot be used: {error}") from error
-
-
 def newest(folder, output, mpi, required=False):
     """Return the path of a run's newest checkpoint that is whole, as is the output that it counts on.
 
@@ -291,9 +281,8 @@ def require_exists(source, mpi):
         raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
 
 
-def require_same_physics(config, checkpoint, path):
-    """Raise ConfigError when an input is not the one that the checkpoint's run began with, apart from its output."""
-    earlier = config_of(checkpoint, path)
+def require_same_physics(config, earlier, path):
+    """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
     for name in PHYSICS:
         ours, theirs = getattr(config, name), getattr(earlier, name)
         if name == "initial":
@@ -334,7 +323,10 @@ def continued(checkpoint, path, config, folder, output, signals, comm, limit):
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
     folders.open_folder(folder, config, mpi)
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
-    run = Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit)
+    try:
+        run = Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit)
+    except ConfigError as error:  # what no input of its own allows
+        raise DataError(f"{path}: {error}; the file was not made by this program or is damaged") from error
     checkpoint.system = None  # each rank has now what is its own of it
     run.require_possible(path)
     return run.go()

@@ -6,9 +6,11 @@ from hpcchain.io.events import event_rows
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Physics, State, System, Topology
 
 
-def chains(lengths, names=("A", "B"), mass=1.0, diameter=1.0):
-    """Return the Topology of chains; kinds alternate between the names."""
+def chains(lengths, names=None, mass=1.0, diameter=1.0):
+    """Return the Topology of chains; those of one length are of one kind, or kinds alternate between given names."""
     lengths = np.asarray(lengths, dtype=np.int64)
+    kind = np.arange(len(lengths)) % len(names) if names else np.unique(lengths, return_inverse=True)[1].reshape(-1)
+    names = tuple(names) if names else tuple("ABCDEFGH"[: len(np.unique(lengths))])
     first_bead = np.concatenate([[0], np.cumsum(lengths)])
     first_bond = np.concatenate([[0], np.cumsum(np.maximum(lengths - 1, 0))])
     starts = [np.arange(first, first + n - 1) for first, n in zip(first_bead, lengths, strict=False)]
@@ -16,7 +18,7 @@ def chains(lengths, names=("A", "B"), mass=1.0, diameter=1.0):
     beads = int(first_bead[-1])
     return Topology(
         names=names,
-        kind=(np.arange(len(lengths)) % len(names)).astype(np.int32),
+        kind=kind.astype(np.int32),
         first_bead=first_bead.astype(np.int64),
         first_bond=first_bond.astype(np.int64),
         bonds=np.column_stack([left, left + 1]).astype(np.int64),
@@ -27,18 +29,24 @@ def chains(lengths, names=("A", "B"), mass=1.0, diameter=1.0):
     )
 
 
-def state_of(beads, seed=1):
-    """Return a State in which every number is different."""
+def state_of(topology, seed=1):
+    """Return a State in which the numbers are different, as far as they can be: straight chains that turn."""
     rng = np.random.default_rng(seed)
+    molecules, of, beads = topology.molecules, topology.molecule_of_bead, topology.beads
+    axis, turn = rng.normal(size=(2, molecules, 3))
+    axis[:, 1] = 0.0  # along the walls
+    axis /= np.sqrt(np.sum(axis**2, axis=1))[:, None]
+    place = (np.arange(beads) - topology.first_bead[of])[:, None]
+    start = rng.uniform(2.0, 5.0, size=(molecules, 3))
     return State(
-        position=rng.normal(size=(beads, 3)),
-        velocity=rng.normal(size=(beads, 3)),
-        image=rng.integers(-3, 4, size=(beads, 3)),
-        ticks=np.floor(rng.uniform(0, 1e6, beads)),
-        remainder=rng.uniform(0, 0.03, beads),
-        depth=rng.integers(0, 3, beads).astype(np.int32),
+        position=start[of] + place * axis[of],
+        velocity=rng.normal(size=(molecules, 3))[of] + place * np.cross(turn, axis)[of],
+        image=(rng.integers(-3, 4, size=(molecules, 3)) * [1, 0, 0])[of],
+        ticks=np.floor(rng.uniform(0, 30, molecules))[of],
+        remainder=rng.uniform(0, 2.0**-7, molecules)[of],
+        depth=rng.integers(0, 3, molecules).astype(np.int32)[of],
         struck=rng.integers(0, 2, beads).astype(bool),
-        step=rng.uniform(0, 0.1, beads),
+        step=rng.uniform(0, 0.1, molecules)[of],
         in_contact=rng.integers(0, 2**24 + 1, beads).astype(np.int32),
     )
 
@@ -48,7 +56,7 @@ def system_of(lengths, seed=1):
     topology = chains(lengths)
     box = Box(np.array([7.0, 8.0, 9.1]), np.array([-1.0, 0.0, 0.3]), np.array([PERIODIC, WALL, OPEN], dtype=np.int8))
     physics = Physics(tick=2.0**-7, step=0.1, contact_time=0.01, options={"w": 0.1 + 0.2, "name": "x", "flag": True})
-    return System(box, topology, state_of(topology.beads, seed), physics)
+    return System(box, topology, state_of(topology, seed), physics)
 
 
 def same_state(a, b):

@@ -39,8 +39,9 @@ def execute(args):
 def check_files(path):
     """Print what `verify` finds; return the exit code."""
     from hpcchain.io.verify import verify
+    from hpcchain.run.own_input import checked_outline
 
-    for line in verify(path):
+    for line in verify(path, checked_outline):
         print(line)
     return 0
 

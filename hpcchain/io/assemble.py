@@ -8,11 +8,10 @@ import numpy as np
 from hpcchain.errors import DataError
 from hpcchain.io import atomic, events, files, lineage, observables, rows, trajectory
 from hpcchain.io.collective import barrier, root_does, together
-from hpcchain.io.lineage import file_head, require_chain
+from hpcchain.io.inventory import way_on
+from hpcchain.io.lineage import FILES, file_head, require_chain
 from hpcchain.io.parts import COUNTED, list_parts, read_head, sorted_events
 from hpcchain.io.provenance import collect
-
-FILES = {"trajectory": "frames", "observables": "reports", "events": "events"}
 
 
 def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None, spin=None):
@@ -44,11 +43,11 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
     run_dir = Path(run_dir)
     if parts is None:
         parts = root_does(comm, run_dir, "listing parts", lambda: [path for _, path in list_parts(run_dir / "parts")])
-    heads = [read_head(path, comm) for path in parts]
-    base = {name: (heads[0].start if heads else counters).get(name, 0) for name in COUNTED}
-    _check_parts(run_dir, heads, base, counters)
-    link = heads[0].after if heads else counters.get("part_seal")
-    plans = [_plan(run_dir / f"{kind}.h5", kind, base[counted], link, heads, comm) for kind, counted in FILES.items()]
+    try:
+        heads = [read_head(path, comm) for path in parts]
+        plans = _plans(run_dir, heads, counters, comm)
+    except DataError as error:
+        raise DataError(f"{error}; not all rows that the run has written can be joined: {way_on(run_dir)}") from error
     provenance = provenance or collect(comm)
     for plan in plans:
         if plan is not None:
@@ -57,14 +56,31 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
     atomic.remove([head.path for head in heads], comm)
 
 
-def _check_parts(run_dir, heads, base, counters):
-    """Raise DataError unless each part begins where the one before ends and the last ends at the counters."""
+def _plans(run_dir, heads, counters, comm):
+    """Return the Plan of each output file, or None for it, once all rows are found that the counters count.
+
+    Raises
+    ------
+    DataError
+        Unless each part begins where the one before it ends, the last ends at the counters, and the earlier files have
+        all rows from before the first.
+    """
+    base = {name: (heads[0].start if heads else counters).get(name, 0) for name in COUNTED}
     require_chain(heads)
-    reached = heads[-1].end if heads else base
-    asked = {name: int(counters.get(name, 0)) for name in COUNTED}
+    reached, asked = heads[-1].end if heads else base, {name: int(counters.get(name, 0)) for name in COUNTED}
     if reached != asked:
-        raise DataError(f"{run_dir / 'parts'}: the parts end at {reached}, the checkpoint counts {asked}; "
-                        "resume from an older checkpoint")
+        raise DataError(f"{run_dir / 'parts'}: the last part ends at {_counts(reached)} where {_counts(asked)} have "
+                        "been written: a part is missing")
+    if heads and counters.get("part_seal") not in (None, heads[-1].seal):
+        raise DataError(f"{heads[-1].path}: is whole, but not the part that the run has written")
+    link = heads[0].after if heads else counters.get("part_seal")
+    first = heads[0].path.name if heads else "the next part"
+    return [_plan(run_dir / f"{kind}.h5", kind, base[rows], link, heads, first, comm)
+            for kind, rows in FILES.items()]  # fmt: skip
+
+
+def _counts(counters):
+    return ", ".join(f"{counters[name]} {name}" for name in COUNTED)
 
 
 @dataclass(frozen=True)
@@ -82,9 +98,15 @@ class Plan:
         return self.path if self.kept else None
 
 
-def _plan(path, kind, kept, link, heads, comm):
-    """Return the Plan of one output file, None if it needs no change or was never asked for; collective."""
+def _plan(path, kind, kept, link, heads, first, comm):
+    """Return the Plan of one output file, None if it needs no change or was never asked for; collective.
+
+    The `kept` rows from before part `first` must be in the file as it is now.
+    """
     exists = root_does(comm, path, "looking for it", path.exists)
+    if not exists and kept:
+        raise DataError(f"{path.parent}: parts are missing, or {path.name}: the first {kept} {FILES[kind]}, before "
+                        f"{first}, are nowhere")
     if not exists:
         wanted = kind != "events" or any(head.log_events for head in heads)
         return Plan(path, kind, 0, []) if wanted else None
@@ -146,6 +168,8 @@ def _clocks(earlier, kept, heads, comm):
         for head in heads:
             with files.reading(head.path, "part", checked=False) as source:
                 pairs.append((files.get(source, "frame_step"), files.get(source, "frame_time")))
+                if {len(column) for column in pairs[-1]} != {head.count("frames")}:
+                    raise DataError(f"{head.path}: does not hold the {head.count('frames')} frames that it counts")
     return tuple(np.concatenate(columns) for columns in zip(*pairs, strict=True))
 
 
@@ -185,6 +209,9 @@ def _observables(file, earlier, kept, heads, lasting, comm):
                     first.setdefault(name, reached)
                     for column, values in zip(series.setdefault(name, [[], [], []]), columns, strict=True):
                         column.append(values)
+                        if len(values) != head.count("reports"):
+                            raise DataError(f"{head.path}: does not hold the {head.count('reports')} reports of {name} "
+                                            "that it counts")
             reached += head.count("reports")
     file.attrs["reports"] = np.int64(reached)
     for name in sorted(series):

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from hpcchain.config.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io import directors, files, rows
 from hpcchain.io.checkpoint_layout import (
@@ -16,15 +17,20 @@ from hpcchain.io.checkpoint_layout import (
     STATE,
     TOPOLOGY,
     check_system,
+    check_table,
     part_problem,
     stored_type,
     wrong_contents,
 )
-from hpcchain.io.collective import FAILURES, agree, gathered, is_parallel
+from hpcchain.io.collective import FAILURES, agree, gathered, is_parallel, together, translated
+from hpcchain.io.counted import counters_problem
 from hpcchain.io.provenance import collect
 from hpcchain.io.summed import get_slab, get_stretches, put_tables
 from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
+
+BOX = {"size": (np.float64, 3), "origin": (np.float64, 3), "boundary": (np.int8, 3)}
+"""Name -> type and length of what a file says of the box."""
 
 OUTLINED = 64
 """Blocks of rows that `read_outline` looks at together."""
@@ -134,7 +140,7 @@ def _write(path, comm, system, state_of, time, config_toml, values, blocks=None)
             if name not in OPTIONAL or _in_use(topology, name):
                 put_tables(file, "topology", {name: rule}, topology.count(name),
                            lambda low, high, name=name: {name: topology.rows(name, low, high)}, comm, blocks)
-        for name, kind in (("size", np.float64), ("origin", np.float64), ("boundary", np.int8)):
+        for name, (kind, _) in BOX.items():
             rows.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         rows.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
@@ -165,7 +171,8 @@ def read_checkpoint(path, comm=None, ids=None):
         topology = _read_topology(file, comm)
         state = State(**_wanted(comm, topology.beads, ids, _state_slabs(file, topology.beads, comm)))
         found = _read_rest(file, topology, state, None, comm)
-        check_system(path, found.system, found.time)
+        with together(comm, path, "checking"):
+            check_system(path, found.system, found.time, None if ids is None else np.asarray(ids, np.int64))
     return found
 
 
@@ -189,8 +196,10 @@ def read_part(path, comm):
         slabs = _state_slabs(file, composition.beads, comm)
         state = State(**rows.pick(comm, composition.beads, composition.beads_of(names), slabs))
         found = _read_rest(file, composition, state, names, comm)
-        problem = part_problem(found.system, found.time)
-        agree(comm, wrong_contents(path, problem) if problem else None)
+        with together(comm, path, "checking"):
+            problem = part_problem(found.system, found.time, names)
+            if problem:
+                raise wrong_contents(path, problem)
     return found
 
 
@@ -211,32 +220,76 @@ def read_outline(path):
         composition = _read_composition(file, None, OUTLINED)
         none = State.at_rest_clock(np.empty((0, 3)), np.empty((0, 3)))
         found = _read_rest(file, composition, none, None, None, OUTLINED)
-        for name, rule in _tables_in(file, "state", STATE):
-            for _, part in get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED):
-                problem = part_problem(replace(found.system, state=replace(none, **{name: part})), found.time)
-                if problem:
-                    raise wrong_contents(path, problem)
+        for names, state in _molecules_in(file, composition):
+            problem = part_problem(replace(found.system, state=state), found.time, names)
+            if problem:
+                raise wrong_contents(path, problem)
     return found
+
+
+def _molecules_in(file, composition):
+    """Yield molecules, in order, and the State of their beads, so many blocks of these at a time."""
+    tables = [(name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))
+              for name, rule in _tables_in(file, "state", STATE)]  # fmt: skip
+    first, over = 0, None
+    for parts in zip(*(stretches for _, stretches in tables), strict=True):
+        rows_now = {name: part for (name, _), (_, part) in zip(tables, parts, strict=True)}
+        if over is not None:
+            rows_now = {name: np.concatenate([over[name], part]) for name, part in rows_now.items()}
+        high = parts[0][0] + len(parts[0][1])
+        end = composition.molecules if high >= composition.beads else int(composition.molecule_of(np.int64(high)))
+        names = np.arange(first, end)
+        beads = int(composition.size_of(names).sum())
+        yield names, State(**_with_contacts({name: part[:beads] for name, part in rows_now.items()}))
+        first, over = end, {name: part[beads:] for name, part in rows_now.items()}
 
 
 def _state_slabs(file, beads, comm):
     tables = _tables_in(file, "state", STATE)
     found = {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in tables}
-    return {"in_contact": np.zeros(len(found["depth"]), np.int32)} | found
+    return _with_contacts(found)
+
+
+def _with_contacts(tables):
+    """Return the tables of states, with that of contacts where contacts take no time and a file has none."""
+    return {"in_contact": np.zeros(len(tables["depth"]), np.int32)} | tables
 
 
 def _read_rest(file, topology, state, held, comm, blocks=None):
     """Return the Checkpoint of a file whose topology and state have been read; `blocks` as for `directors.get`."""
-    box = Box(*(files.get(file, f"box/{name}", comm) for name in ("size", "origin", "boundary")))
-    physics = Physics(**files.get_json(file, "physics", comm))
-    turning = directors.get(file, topology.beads, len(topology.names), comm, blocks)
+    found = {name: files.dataset_of(file, name) for name in (*(f"box/{name}" for name in BOX), "time")}
+    for name, rule in ({f"box/{name}": rule for name, rule in BOX.items()} | {"time": (np.float64, 1)}).items():
+        check_table(found[name], rule[0], 0, rule[1])
+    box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
+    with translated(f"{file.filename}: physics", "reading"):
+        physics = Physics(**files.get_json(file, "physics", comm))
+        if physics.contact_time > 0.0 and "state/in_contact" not in file:
+            raise DataError(f"{file.filename}: state/in_contact is missing, and contacts take time")
+    with translated(f"{file.filename}: {directors.GROUP}", "reading"):
+        turning = directors.get(file, topology.beads, len(topology.names), comm, blocks)
+    time, counters = _progress(file, topology.beads, comm)
+    provenance = files.get_json(file, "provenance", comm)
+    if not isinstance(provenance, dict):
+        raise wrong_contents(file.filename, "provenance: is no table")
     return Checkpoint(
         system=System(box, topology, state, physics, held, turning),
-        time=float(files.get(file, "time", comm)[0]),
-        counters=files.get_json(file, "counters", comm),
+        time=time,
+        counters=counters,
         config_toml=files.get_text(file, "config_toml", comm),
-        provenance=files.get_json(file, "provenance", comm),
+        provenance=provenance,
     )
+
+
+def _progress(file, beads, comm):
+    """Return the time [time] and the counters in an open checkpoint of so many beads."""
+    check_table(files.dataset_of(file, "time"), np.float64, 0, 1)
+    time = float(files.get(file, "time", comm)[0])
+    counters = files.get_json(file, "counters", comm)
+    problem = None if 0.0 <= time <= LARGEST else f"the time, {time!r}, is not a finite positive number"
+    problem = problem or counters_problem(counters, time, beads)
+    if problem:
+        raise wrong_contents(file.filename, problem)
+    return time, counters
 
 
 def read_system(path, comm=None, ids=None):
@@ -247,7 +300,12 @@ def read_system(path, comm=None, ids=None):
 def read_perf(path):
     """Return where a run's time went until a checkpoint: dict of phase -> (min, avg, max) wall seconds over ranks."""
     with files.reading(path, "checkpoint") as file:
-        return {phase: tuple(row) for phase, row in files.get_json(file, "perf").items()}
+        found = files.get_json(file, "perf")
+        rows = found.values() if isinstance(found, dict) else [None]
+        numbers = [x for row in rows for x in (row if isinstance(row, list) and len(row) == 3 else [None])]
+        if not all(type(x) in (int, float) for x in numbers):
+            raise wrong_contents(path, "perf: is no table of three numbers each")
+        return {phase: tuple(row) for phase, row in found.items()}
 
 
 def read_time(path, comm=None):
@@ -270,7 +328,7 @@ def read_extent(path):
 def read_progress(path, comm=None):
     """Return the simulated time [time] and the counters of a checkpoint, as `read_time` does; collective."""
     with files.reading(path, "checkpoint", comm) as file:
-        return float(files.get(file, "time", comm)[0]), files.get_json(file, "counters", comm)
+        return _progress(file, files.dataset_of(file, "state/depth").size, comm)
 
 
 def _constants(physics):
@@ -297,7 +355,15 @@ def _read_topology(file, comm):
     tables = {}
     for name, rule in _tables_in(file, "topology", TOPOLOGY):
         tables |= rows.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})
-    return Topology(names=tuple(files.get_json(file, "names", comm)), **tables)
+    return Topology(names=_names(file, comm), **tables)
+
+
+def _names(file, comm):
+    """Return the names of the kinds in a file."""
+    names = files.get_json(file, "names", comm)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise wrong_contents(file.filename, "names: are not texts")
+    return tuple(names)
 
 
 def _read_composition(file, comm, blocks=None):
@@ -319,14 +385,14 @@ def _read_composition(file, comm, blocks=None):
         table = tables[name]
         return rows.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
 
-    names = tuple(files.get_json(file, "names", comm))
+    names, unlike = _names(file, comm), ""
     found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
     for name, rule in _tables_in(file, "topology", TOPOLOGY):
         for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
             if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
-                found = None  # and on with reading, which is collective
-    problem = "molecules of one kind are not alike, or their beads or bonds do not add up"
+                found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective
+    problem = f"topology{unlike}: molecules of one kind are not alike, or their beads or bonds do not add up"
     agree(comm, None if found is not None else wrong_contents(file.filename, problem))
     return found
 

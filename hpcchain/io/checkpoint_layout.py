@@ -1,17 +1,16 @@
 """Which tables a checkpoint has, and what makes their contents a system that can run."""
 
-from dataclasses import replace
+import math
 
 import numpy as np
 
-from hpcchain.errors import DataError
-from hpcchain.model.system import OPEN, PERIODIC
+from hpcchain.config.values import LARGEST
+from hpcchain.errors import DataError, EngineError
+from hpcchain.model import sound
+from hpcchain.model.composition import composition_of
+from hpcchain.model.system import BEAD_STATE
 
-STATE = {
-    "position": (np.float64, 3), "velocity": (np.float64, 3), "image": (np.int64, 3), "ticks": (np.float64, 0),
-    "remainder": (np.float64, 0), "depth": (np.int32, 0), "struck": (np.bool_, 0), "step": (np.float64, 0),
-    "in_contact": (np.int32, 0),
-}
+STATE = {column.name: (column.dtype, column.columns) for column in BEAD_STATE}
 """Name -> (type, columns) of the tables with one row per bead; 0 columns: one number per row."""
 
 TOPOLOGY = {
@@ -42,26 +41,35 @@ def check_table(dataset, kind, columns, count):
                         f"not {np.dtype(kind)} {shape}")
 
 
-def check_system(path, system, time):
-    """Raise DataError unless the parts of a system fit each other.
+def check_system(path, system, time, ids=None):
+    """Raise DataError unless the parts of a system fit each other and all that they say is possible.
 
     Parameters
     ----------
     path : path
         Named in the message.
     system : System
-        Its state may have any number of rows.
+        With a Topology of all molecules.
     time : float
         [time]
+    ids : (n,) int64 array, optional
+        Global ids of the beads that the state has; default: all. Of some beads each is looked at alone.
     """
-    problem = _problem(system, time)
+    problem = system_problem(system, system.topology, time) or sound.fields_problem(system.state, ids)
+    if not problem and ids is None:
+        everyone = np.arange(system.topology.beads)
+        problem = sound.molecules_problem(system.box, system.topology, system.state, system.physics, time, everyone)
     if problem:
         raise wrong_contents(path, problem)
 
 
-def part_problem(system, time):
-    """Return what is wrong with this rank's part of a system that has a Composition, or None; see `check_system`."""
-    return _problem(replace(system, topology=system.topology.examples), time)
+def part_problem(system, time, held):
+    """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`."""
+    composition, ids = system.topology, system.topology.beads_of(held)
+    problem = system_problem(system, composition.examples, time) or sound.fields_problem(system.state, ids)
+    if problem or len(held) == 0:
+        return problem
+    return sound.molecules_problem(system.box, composition.part(held), system.state, system.physics, time, ids)
 
 
 def wrong_contents(path, problem):
@@ -69,26 +77,44 @@ def wrong_contents(path, problem):
     return DataError(f"{path}: {problem}; the file was not made by this program or is damaged")
 
 
-def _problem(system, time):
-    box, topology, state = system.box, system.topology, system.state
+def system_problem(system, topology, time):
+    """Return what is wrong with all of a system but the states of its beads, or None.
+
+    Parameters
+    ----------
+    system : System
+    topology : Topology
+        Its molecules, or one of each kind.
+    time : float
+        [time]
+    """
+    names = topology.names
+    if not (math.isfinite(time) and 0.0 <= time <= LARGEST):
+        return f"the time, {time!r}, is not a finite positive number"
+    problem = sound.box_problem(system.box) or tables_problem(topology)
+    if problem:
+        return problem
+    problem = sound.physics_problem(system.physics, len(names))
+    if problem:
+        return problem
+    try:
+        examples = composition_of(topology).firsts if topology.molecules else []
+    except EngineError as error:
+        return f"topology: {error}"
+    return sound.topology_problem(system.box, topology, examples)
+
+
+def tables_problem(topology):
+    """Return what is wrong with how the tables cut beads and bonds into molecules, or None."""
     molecules, beads, bonds = len(topology.kind), len(topology.mass), len(topology.bonds)
     tests = {
-        "the time is not a finite positive number": np.isfinite(time) and time >= 0,
-        "the box is not three positive lengths":
-            box.size.shape == box.origin.shape == box.boundary.shape == (3,) and bool(np.all(box.size > 0))
-            and bool(np.all(np.isfinite(box.origin))),
-        "a boundary is unknown": bool(np.all((box.boundary >= PERIODIC) & (box.boundary <= OPEN))),
-        "the molecules' beads do not add up": _partition(topology.first_bead, molecules, beads),
-        "the molecules' bonds do not add up": _partition(topology.first_bond, molecules, bonds),
-        "there are not as many diameters, bond lengths, self-contact flags or rod flags as needed":
+        "topology/first_bead: the molecules' beads do not add up": _partition(topology.first_bead, molecules, beads),
+        "topology/first_bond: the molecules' bonds do not add up": _partition(topology.first_bond, molecules, bonds),
+        "topology: there are not as many diameters, bond lengths, self-contact flags or rod flags as needed":
             len(topology.diameter) == beads and len(topology.bond_length) == bonds
             and len(topology.self_contact) == len(topology.rod) == molecules,
-        "a bond's bead does not exist": _within(topology.bonds, beads),
-        "a molecule's kind has no name": _within(topology.kind, len(topology.names)),
-        "there are not as many propagators as kinds": len(system.physics.kinds) in (0, len(topology.names)),
-        "a mass or diameter is not positive": bool(np.all(topology.mass > 0) and np.all(topology.diameter > 0)),
-        "a position or velocity is not finite":
-            bool(np.all(np.isfinite(state.position)) and np.all(np.isfinite(state.velocity))),
+        "topology/bonds: a bond's bead does not exist": _within(topology.bonds, beads),
+        "topology/kind: a molecule's kind has no name": _within(topology.kind, len(topology.names)),
     }
     return next((text for text, good in tests.items() if not good), None)
 

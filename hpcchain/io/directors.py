@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hpcchain.config.values import LARGEST
 from hpcchain.io import files
 from hpcchain.io.checkpoint_layout import wrong_contents
 from hpcchain.io.collective import agree
@@ -65,7 +66,7 @@ def get(file, beads, kinds, comm, blocks=None):
         for table in _tables(file, beads, comm, blocks):
             problem = problem or table_problem(table)
         found = replace(found, table=table.rows(table.low, table.low) if blocks else table)
-    agree(comm, wrong_contents(file.filename, problem) if problem else None)
+    agree(comm, wrong_contents(file.filename, f"{GROUP}: {problem}") if problem else None)
     return found
 
 
@@ -80,10 +81,13 @@ def _tables(file, beads, comm, blocks):
 def _problem(directors, kinds):
     """Return what is wrong with the constants, or None."""
     columns = (directors.moment, directors.step)
-    if any(column.shape != (kinds,) or not np.all(np.isfinite(column) & (column >= 0.0)) for column in columns):
-        return "the moments of inertia or null-space steps are not one positive number for each kind"
-    if not (isinstance(directors.seed, int) and directors.seed >= 0 and directors.temperature > 0.0):
-        return "the seed or the temperature of random orientations is impossible"
+    if any(column.shape != (kinds,) or not np.all((column >= 0.0) & (column <= LARGEST)) for column in columns):
+        return "moment, step: the moments of inertia or null-space steps are not one positive number for each kind"
+    seed, temperature = directors.seed, directors.temperature
+    if type(seed) is not int or not 0 <= seed < 2**63 or type(temperature) not in (int, float) or not (
+        0.0 < temperature <= LARGEST
+    ):
+        return "seed, temperature: the seed or the temperature of random orientations is impossible"
     return None
 
 
@@ -91,5 +95,6 @@ def table_problem(table):
     """Return what is wrong with orientations and angular velocities, or None."""
     norm = np.sqrt(np.sum(table.orientation**2, axis=1))
     if not np.all(np.abs(norm - 1.0) <= UNIT):
-        return f"an orientation is no unit quaternion, to {UNIT:g}"
-    return None if np.all(np.isfinite(table.angular_velocity)) else "an angular velocity is not finite"
+        return f"orientation: an orientation is no unit quaternion, to {UNIT:g}"
+    finite = np.all(np.abs(table.angular_velocity) <= LARGEST)
+    return None if finite else "angular_velocity: an angular velocity is not finite"

@@ -12,6 +12,9 @@ from hpcchain.errors import DataError
 from hpcchain.io import files, seal
 from hpcchain.io.collective import root_does
 
+FILES = {"trajectory": "frames", "observables": "reports", "events": "events"}
+"""Output files, and what of a run's counters counts their rows."""
+
 NAME = "lineage"
 ROWS = {"trajectory": "particles/trajectory/position/time", "events": "events/time"}
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpcchain.errors import DataError
-from hpcchain.io.assemble import FILES
 from hpcchain.io.collective import root_does
-from hpcchain.io.lineage import FileHead, file_head, require_chain
+from hpcchain.io.lineage import FILES, FileHead, file_head, require_chain
 from hpcchain.io.parts import COUNTED, list_parts, read_head
 from hpcchain.io.trajectory import open_trajectory
 

@@ -66,4 +66,7 @@ def get_stretches(file, name, kind, columns, count, comm, blocks=None):
         found = rows.block_sums(part)
         same = np.array_equal(found, rows.read_at(sums, (low // rows.BLOCK,), found.shape, comm))
         agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
+        flags = kind is not np.bool_ or not np.any(part > 1)
+        agree(comm, None if flags else DataError(f"{file.filename}: {name} has flags that are neither 0 nor 1; the "
+                                                 "file was not made by this program or is damaged"))
         yield low, part.astype(bool) if kind is np.bool_ else part

@@ -5,18 +5,21 @@ from pathlib import Path
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint import read_progress
 from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid
+from hpcchain.io.files import kind_of
 from hpcchain.io.inspect import info
 from hpcchain.io.lineage import FileHead
 from hpcchain.io.standing import standing, survey
 
 
-def verify(path):
+def verify(path, read):
     """Check every byte of a run directory's files, or of one file; return a line for each file.
 
     Parameters
     ----------
     path : path
         A directory in which no run is going on, or one of our files.
+    read : function of a path
+        Reads all of a checkpoint; raises DataError when it is not one of a possible system.
 
     Returns
     -------
@@ -30,15 +33,21 @@ def verify(path):
     """
     path = Path(path)
     if not path.is_dir():
-        return info(path).splitlines()
+        found = info(path).splitlines()
+        if kind_of(path) == "checkpoint":
+            read(path)
+        return found
     output = survey(path)
     checkpoints = list_checkpoints(path / "checkpoints")
     newest, refused = newest_valid(path / "checkpoints", None, lambda counters: standing(output, counters))
     seen = {newest, *(path for path, _ in refused)}
     older = [path for _, path in checkpoints if path not in seen]
-    problems = [str(problem) for problem in output.problems()] + [why for _, why in refused] + _damaged(older)
+    problems = [str(problem) for problem in output.problems()] + [why for _, why in refused]
+    problems += _damaged([newest, *older] if newest else older, read)
+    problems += _forgotten(path, newest, output)
     if problems:
-        way = f"the run can go on from {newest}" if newest else "no checkpoint can be gone on from"
+        usable = newest and not any(problem.startswith(f"{newest}:") for problem in problems)
+        way = f"the run can go on from {newest}" if usable else "no checkpoint can be gone on from"
         more = f", the first of {len(problems)} problems" if len(problems) > 1 else ""
         raise DataError(f"{problems[0]}{more}; {way}")
     if not checkpoints and not any(output.files.values()):
@@ -50,12 +59,22 @@ def verify(path):
     return lines + [f"checkpoints/{path.name}: whole" for path in older]
 
 
-def _damaged(checkpoints):
+def _forgotten(path, newest, output):
+    """Return that a checkpoint leads on without the rows that it counts, where all of them are gone."""
+    counters = {} if newest is None else read_progress(newest)[1]
+    if newest is None or standing(output, counters)["reports"] == counters.get("reports", 0):
+        return []
+    return [f"{path}: nothing is there of the {counters['frames']} frames, {counters['reports']} reports and "
+            f"{counters['events']} events that {newest.name} counts, neither parts nor output files; they would be "
+            "missing from the output"]
+
+
+def _damaged(checkpoints, read):
     """Return what is wrong with checkpoints, for those that are not whole."""
     problems = []
     for path in checkpoints:
         try:
-            read_progress(path)
+            read(path)
         except DataError as error:
             problems.append(str(error))
     return problems

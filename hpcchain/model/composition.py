@@ -262,18 +262,22 @@ def _require_alike(topology, found):
         bead, bond = (slice(*first[run : run + 2]) for first in (found.first_bead, found.first_bond))
         own_bead, own_bond = (slice(*first[one : one + 2]) for first in (examples.first_bead, examples.first_bond))
         size, count = own_bead.stop - own_bead.start, own_bond.stop - own_bond.start
+        if not np.all(sizes[m:end] == size) or bond.stop - bond.start != (end - m) * count:
+            _require(topology, m, end, ["first_bead, first_bond"])
         bonds = topology.bonds[bond].reshape(end - m, -1, 2) - topology.first_bead[m:end, None, None]
-        alike = (
-            bool(np.all(sizes[m:end] == size))
-            and bond.stop - bond.start == (end - m) * count
-            and np.array_equal(bonds, np.broadcast_to(examples.bonds[own_bond] - own_bead.start, bonds.shape))
-            and all(_repeats(getattr(topology, name)[bead], getattr(examples, name)[own_bead]) for name in PER_BEAD)
-            and all(_repeats(getattr(topology, name)[bond], getattr(examples, name)[own_bond]) for name in PER_BOND)
-            and all(_repeats(getattr(topology, name)[m:end], getattr(examples, name)[[one]]) for name in PER_MOLECULE)
-        )  # fmt: skip
-        if not alike:
-            raise EngineError(f"molecules {m} to {end - 1} are of one kind, {topology.names[topology.kind[m]]!r}, but "
-                              "are not all like its first one")
+        own_bonds = np.broadcast_to(examples.bonds[own_bond] - own_bead.start, bonds.shape)
+        alike = {"bonds": np.array_equal(bonds, own_bonds)}
+        for names, here, own in ((PER_BEAD, bead, own_bead), (PER_BOND, bond, own_bond),
+                                 (PER_MOLECULE, slice(m, end), [one])):  # fmt: skip
+            alike |= {name: _repeats(getattr(topology, name)[here], getattr(examples, name)[own]) for name in names}
+        _require(topology, m, end, [name for name, same in alike.items() if not same])
+
+
+def _require(topology, m, end, unlike):
+    """Raise EngineError where molecules m ... end - 1, of one kind, differ in some tables."""
+    if unlike:
+        raise EngineError(f"{unlike[0]}: molecules {m} to {end - 1} are of one kind, "
+                          f"{topology.names[topology.kind[m]]!r}, but are not all like its first one")
 
 
 def _repeats(values, one):

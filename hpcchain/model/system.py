@@ -14,15 +14,8 @@ Topology.bonds         (B, 2) int64    global bead ids, lower first; a chain's b
 Topology.bond_length   (B,) float64    [length]
 Topology.mass          (N,) float64    [mass]
 Topology.diameter      (N,) float64    [length]
-State.position         (N, 3) float64  at the bead's segment start; unwrapped about the molecule [length]
-State.velocity         (N, 3) float64  at the bead's segment start [length / time]
-State.image            (N, 3) int64    box lengths to add to a position; the same for a whole molecule
-State.ticks            (N,) float64    whole ticks of the segment's start time
-State.remainder        (N,) float64    rest of the segment's start time [time]
-State.depth            (N,) int32      events chained at the instant of the segment's start; -1 at the very start
-State.struck           (N,) bool       whether the bead took part in the contact that started its segment
-State.step             (N,) float64    the molecule's running segment length; 0 = none yet [time]
 =====================  ==============  ==============================================================
+`BEAD_STATE` is the table of the state's arrays, one row per bead each.
 """
 
 from dataclasses import dataclass, field, replace
@@ -30,6 +23,45 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 PERIODIC, WALL, OPEN = 0, 1, 2
+
+MOST_DEPTH = 100_000
+"""Events chained at one instant, beyond which a run ends (`sector.loop`)."""
+WHOLE_CONTACT = 1 << 24
+"""What is left of a contact when it begins (`contact.duration`)."""
+LONGEST_TICKS = 2.0**20
+"""Ticks that a segment lasts at most where its propagator sets no limit (`sector.renew`)."""
+WHOLE = 2**53
+"""Whole numbers up to this are float64 as they are."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One array of a bead's state: its type, columns (0: one number per bead), bounds and meaning.
+
+    Bounds of None are those of all numbers (`config.values.LARGEST`). `of_molecule`: the same for a molecule's beads.
+    """
+
+    name: str
+    dtype: type
+    columns: int
+    least: float | None
+    most: float | None
+    of_molecule: bool
+    meaning: str
+
+
+BEAD_STATE = (
+    Column("position", np.float64, 3, None, None, False, "at the segment's start; molecules are whole [length]"),
+    Column("velocity", np.float64, 3, None, None, False, "at the segment's start [length / time]"),
+    Column("image", np.int64, 3, -WHOLE, WHOLE, True, "box lengths to add to a position"),
+    Column("ticks", np.float64, 0, 0.0, WHOLE, True, "whole ticks of the segment's start time"),
+    Column("remainder", np.float64, 0, 0.0, None, True, "rest of the segment's start time [time]"),
+    Column("depth", np.int32, 0, -1, MOST_DEPTH, True, "events chained at the segment's start; -1 at the very start"),
+    Column("struck", np.bool_, 0, 0, 1, False, "whether the bead took part in the contact that started its segment"),
+    Column("step", np.float64, 0, 0.0, None, True, "the molecule's running segment length; 0 = none yet [time]"),
+    Column("in_contact", np.int32, 0, 0, WHOLE_CONTACT, False, "what is left of the bead's last contact"),
+)
+"""The arrays of State, in the order in which files have them; everything that spells a bead's state derives from it."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +144,7 @@ class Topology:
 
 @dataclass
 class State:
-    """Start state and clock of every bead's current segment; see the module's table for shapes."""
+    """Start state and clock of every bead's current segment; see `BEAD_STATE`."""
 
     position: np.ndarray
     velocity: np.ndarray
@@ -124,7 +156,7 @@ class State:
     step: np.ndarray
     in_contact: np.ndarray
 
-    ARRAYS = ("position", "velocity", "image", "ticks", "remainder", "depth", "struck", "step", "in_contact")
+    ARRAYS = tuple(column.name for column in BEAD_STATE)
 
     @classmethod
     def at_rest_clock(cls, position, velocity):

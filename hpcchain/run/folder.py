@@ -7,9 +7,9 @@ from pathlib import Path
 
 from hpcchain.errors import UsageError
 from hpcchain.io import atomic
-from hpcchain.io.assemble import FILES
 from hpcchain.io.checkpoint_store import PATTERN, checkpoint_name, list_checkpoints
 from hpcchain.io.collective import root_does
+from hpcchain.io.lineage import FILES
 from hpcchain.io.parts import list_parts, remove_from
 
 CHECKPOINTS, PARTS, LOG_NAME, INPUT = "checkpoints", "parts", "run.jsonl", "input.toml"

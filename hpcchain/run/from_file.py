@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint import read_checkpoint, read_part
-from hpcchain.io.collective import agree, gathered, is_parallel
+from hpcchain.io.collective import agree, is_parallel
 from hpcchain.io.rows import slab
 from hpcchain.model.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.directors import build_directors, step_of
@@ -24,9 +24,9 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.own_input import BOX_KEYS, first_difference, require_own_input
 from hpcchain.run.spinning import checked
 
-BOX_KEYS = ("size", "origin", "boundary")
 KEY_OF_TABLE = {
     "first_bead": "kind, beads or count", "first_bond": "kind or bonds", "bonds": "kind or bonds",
     "bond_length": "bond_length", "mass": "mass", "diameter": "diameter", "self_contact": "self_contact",
@@ -82,7 +82,10 @@ def fresh_system(config, found, topology, comm):
     Beads and tick are the file's to the bit: they are those of the run that would have made the start itself.
     """
     path, system = config.initial.file, replace(found.system, topology=topology)
-    check_beads(str(path), system, comm)
+    try:
+        check_beads(str(path), system, comm)
+    except ConfigError as error:  # `build` makes none of these
+        raise DataError(f"{error}; the file was not made by this program or is damaged") from error
     state = State.at_rest_clock(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     return replace(system, state=state, physics=physics_with(config, system.physics.tick))
@@ -115,6 +118,7 @@ def read_start(config, mpi=None):
     """
     path = config.initial.file
     found = read_part(path, mpi)
+    require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
     return found, agreed_topology(config, path, found.system.topology, mpi)
 
@@ -214,17 +218,3 @@ def agreed_topology(config, path, topology, mpi):
             raise ConfigError(f"{config.source}: molecule.{key}: differs from the start file {path}{where}; correct "
                               "it, or leave [[molecule]] out")
     return given if is_parallel(mpi) else given.whole()
-
-
-def first_difference(given, topology, table, mpi):
-    """Return for a message where the tables of this name differ first, None where they do not; collective."""
-    count = given.count(table)
-    if count != topology.count(table):
-        return ""
-    low, high = slab(count, mpi)
-    ours, theirs = given.rows(table, low, high), topology.rows(table, low, high)
-    other, text = np.argwhere(ours != theirs), None
-    if len(other):
-        row = int(other[0][0])
-        text = f" in row {low + row}: {ours[row].tolist()} here, {theirs[row].tolist()} there"
-    return next((found for found in gathered(mpi, text) if found is not None), None)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hpcchain.errors import HpcchainError
 from hpcchain.io.assemble import assemble
+from hpcchain.io.inventory import Inventory
 from hpcchain.io.parts import COUNTED, PartWriter
 
 
@@ -39,15 +40,25 @@ class Recorder:
         self._spinning = spinning
         self._folder, self._comm, self._system = Path(folder), comm, system
         self._part = None
+        self._inventory = Inventory(folder, comm, self.counters)
 
     def open(self):
         """Begin a part."""
         self._part = PartWriter(self._folder / "parts", self.counters["part"], self._comm, self._system.topology,
                                 self.counters, self.log_events)
+        self._inventory.opened(self._part.path)
 
     def close(self):
-        """Finish the part: it is on the disk, for a checkpoint to count."""
+        """Finish the part: it is on the disk, for a checkpoint to count.
+
+        Raises
+        ------
+        DataError
+            On every rank, when what the run has written earlier is no longer there as it was, or this part is not.
+        """
+        self._inventory.require()
         self._part.close()
+        self._inventory.closed(self._part.path)
         self.counters.update(self._part.counters, part=self.counters["part"] + 1)
 
     def abort(self):

@@ -26,7 +26,8 @@ from hpcchain.io.compare import compare
 from hpcchain.io.parts import PartWriter
 from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import Table, build_directors
-from hpcchain.model.system import Physics, State, System
+from hpcchain.model.start import physics_with
+from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import control
@@ -80,8 +81,13 @@ def system_in(comm, folder, random):
     directors = build_directors(config)
     if not random:
         directors = replace(directors, table=Table(0, *directors.start(topology, 0, topology.beads)))
-    physics = Physics(tick=2.0**-7)
-    return System(build_box(config), topology, state_of(topology.beads), physics, directors=directors)
+    physics = physics_with(config, 2.0**-7)
+    state = state_of(topology)
+    place = np.arange(topology.beads) - topology.first_bead[topology.molecule_of_bead]
+    state.position = 3.0 + place[:, None] * np.array([1.0, 0.0, 0.0])
+    state.velocity = state.velocity[topology.first_bead[topology.molecule_of_bead]]
+    state.in_contact[:] = 0
+    return System(build_box(config), topology, state, physics, directors=directors)
 
 
 def dealt(comm, system):
@@ -166,7 +172,7 @@ def test_the_trajectory_does_not_depend_on_the_ranks(comm, folder, block):
 def test_a_start_from_a_checkpoint_goes_on_on_any_ranks(comm, folder, block):
     """The table of orientations at its time, slab by slab, is that of one rank."""
     system = system_in(comm, folder, True)
-    write_checkpoint(folder / "c.h5", comm.mpi, system, 1.5, {}, "x")
+    write_checkpoint(folder / "c.h5", comm.mpi, system, 1.5, {}, config_in(comm, folder).to_toml())
     config = config_in(comm, folder, TABLES | {"initial": {"method": "file", "file": str(folder / "c.h5")}}, "on.toml")
     mine = directors_from(config, *read_start(config, comm.mpi), comm.mpi).table
     whole = directors_from(config, *read_start(config), None).table

@@ -32,12 +32,12 @@ from run_folders import (
 )
 from run_folders import resume_here as resume
 
-from hpcchain import simulation
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.events import read_events
 from hpcchain.io.observables import read
+from hpcchain.run.own_input import config_of
 from hpcchain.run.recorder import Recorder
 
 
@@ -380,6 +380,6 @@ def test_the_checkpoint_carries_the_resolved_input(whole):
     from hpcchain.io.checkpoint import read_checkpoint
 
     path = checkpoint(whole, 0)
-    found = simulation.config_of(read_checkpoint(path), path)
+    found = config_of(read_checkpoint(path), path)
     given = load_config(whole / "input.toml")
     assert found == dataclasses.replace(given, source="") and Path(found.source) == path

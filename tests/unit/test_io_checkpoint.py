@@ -89,7 +89,7 @@ def test_an_outline_is_a_checkpoint_without_states(tmp_path, monkeypatch):
         assert getattr(found, name) == getattr(whole, name)
     system.state.velocity[-1, 2] = np.nan
     write(tmp_path / "c.h5", system)
-    with pytest.raises(DataError, match="c.h5: a position or velocity is not finite"):
+    with pytest.raises(DataError, match="c.h5: state/velocity: of bead 27 is"):
         read_outline(tmp_path / "c.h5")
 
 
@@ -109,7 +109,8 @@ def test_what_an_outline_allocates_does_not_follow_the_number_of_beads(tmp_path,
 
 
 def test_special_floats_keep_their_bits(tmp_path, system):
-    system.state.step[:4] = [-0.0, 5e-324, np.inf, np.nan]
+    system.state.velocity[0] = [-0.0, 5e-324, -5e-324]
+    system.state.step[0] = 5e-324
     write(tmp_path / "c.h5", system)
     assert same_state(read_system(tmp_path / "c.h5").state, system.state)
 
@@ -138,7 +139,7 @@ def test_perf_comes_back(tmp_path, system):
 
 def test_an_input_text_above_64_kib_is_kept(tmp_path, system):
     text = "# " + "x" * 200_000
-    write_checkpoint(tmp_path / "c.h5", None, system, 0.0, {}, text)
+    write_checkpoint(tmp_path / "c.h5", None, system, 1.0, {}, text)
     assert read_checkpoint(tmp_path / "c.h5").config_toml == text
 
 

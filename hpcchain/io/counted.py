@@ -1,0 +1,62 @@
+"""The counters of a checkpoint: which there are, and what each may be."""
+
+import math
+import re
+
+from hpcchain.config.values import LARGEST
+
+WHOLE, QUANTA, QUANTUM, TIME, ENERGY, PUSHES, SEAL = range(7)
+COUNTERS = {
+    **dict.fromkeys(("part", "frames", "events", "reports", "contacts", "wall_contacts", "no_roots",
+                     "interval_contacts",
+                     "halved", "steps", "iterations", "nodes", "node_iterations", "most_iterations",
+                     "most_node_iterations", "freedom"), WHOLE),
+    "interval_quanta": QUANTA, "virial_quantum": QUANTUM, "interval_pushes": PUSHES, "impulse_quantum": QUANTUM,
+    "frame_time": TIME, "report_time": TIME, "checkpoint_time": TIME, "energy": ENERGY, "interval_virial": ENERGY,
+    "part_seal": SEAL,
+}  # fmt: skip
+"""Name -> what it may be. Those of earlier versions are among them; others are nobody's, and are let be."""
+
+NEEDED = {"interval_quanta": "virial_quantum"}
+"""Counters that mean something only beside another."""
+MOST = 2**63 - 1
+
+
+def counters_problem(counters, time, beads):
+    """Return what is wrong with the counters of a checkpoint at a time of so many beads, or None."""
+    if not isinstance(counters, dict):
+        return "counters: are no table"
+    for name, value in counters.items():
+        if name in COUNTERS and not _fits(COUNTERS[name], value, time):
+            return f"counters: {name}: {str(value)[:60]!r} is impossible"
+        if name in NEEDED and NEEDED[name] not in counters:
+            return f"counters: {NEEDED[name]} is missing"
+    if counters.get("freedom", 0) > 3 * beads:
+        return f"counters: freedom: {counters['freedom']} is more than {beads} beads have"
+    unit = counters.get("virial_quantum", 1.0)
+    if abs(counters.get("interval_quanta", 0)) > LARGEST / unit:
+        return "counters: interval_quanta: is beyond all numbers"
+    return None
+
+
+def _fits(rule, value, time):
+    """Return whether a value is what a counter may be."""
+    if rule == WHOLE:
+        return type(value) is int and 0 <= value <= MOST
+    if rule == QUANTA:
+        return type(value) is int
+    if rule == PUSHES:
+        return value is None or (isinstance(value, list) and len(value) == 3 and all(map(_push, value)))
+    if rule == SEAL:
+        return value is None or (isinstance(value, str) and re.fullmatch("([0-9a-f]{64})?", value) is not None)
+    if value is None:
+        return rule != QUANTUM
+    if type(value) not in (int, float) or not abs(value) <= LARGEST:
+        return False
+    if rule == QUANTUM:
+        return type(value) is float and value >= 1.0 / LARGEST and math.frexp(value)[0] == 0.5
+    return 0.0 <= value <= time if rule == TIME else True
+
+
+def _push(value):
+    return type(value) is int and abs(value) <= 2**200

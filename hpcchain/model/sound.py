@@ -1,0 +1,279 @@
+"""Whether what has been read of a system can be one: bounds of every field, and what fields must have in common.
+
+The bounds of a bead's state stand in `system.BEAD_STATE`, those of what an input says in `config.schema`. All
+looks are vectorised, and work on some molecules of a system as on all of them.
+"""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from hpcchain.config.check import check_bond_lengths, check_box, check_rod
+from hpcchain.config.graph import check_graph
+from hpcchain.config.schema import keys_of
+from hpcchain.config.values import LARGEST, Wrong
+from hpcchain.model.constraints import bond_vectors
+from hpcchain.model.groups import groups_of
+from hpcchain.model.overlap import wall_overlap
+from hpcchain.model.rods import rod_positions
+from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, OPEN, PERIODIC, WALL
+
+BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
+EPS = np.finfo(np.float64).eps
+STRETCH, LOOSE = 1e-6, 1e-2
+"""By how much a bond's length may be off, relative: far above round-off; of forms that do not hold bonds exactly."""
+DEEP = 1e-3
+"""How far into a wall a bead may reach, relative to its diameter: no propagator leaves it so deep."""
+TURNS = 1e9
+"""Box lengths from the box beyond which positions lose their digits; those of a run that has begun are next to it."""
+
+
+def box_problem(box):
+    """Return what is wrong with a Box, or None."""
+    if not (box.size.shape == box.origin.shape == box.boundary.shape == (3,)):
+        return "box: size, origin and boundary are not three numbers each"
+    if not set(box.boundary.tolist()) <= set(BOUNDARY):
+        return f"box/boundary: {box.boundary.tolist()}: a boundary is unknown"
+    return first_wrong([("box/size", _reads("box", "size"), box.size.tolist()),
+                        ("box/origin", _reads("box", "origin"), box.origin.tolist())])
+
+
+def _reads(section, name):
+    return keys_of(section)[name].value.read
+
+
+def first_wrong(rules):
+    """Return what is wrong with the first value that its rule does not take, or None; rules: (name, read, value)."""
+    for name, read, value in rules:
+        try:
+            read(value)
+        except Wrong as wrong:
+            return f"{name}: {wrong}"
+    return None
+
+
+def physics_problem(physics, kinds):
+    """Return what is wrong with the constants of a run whose molecules are of so many kinds, or None."""
+    tick = physics.tick
+    if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
+        return f"physics: tick: {tick!r} is not a power of two"
+    if not isinstance(physics.kinds, list) or len(physics.kinds) not in (0, kinds):
+        return "physics: kinds: there are not as many propagators as kinds"
+    try:
+        each = physics.every()
+    except TypeError:
+        return "physics: kinds: are not tables of propagators"
+    rules = [("physics: restitution", _reads("contact", "restitution"), physics.restitution),
+             ("physics: contact_time", _reads("contact", "contact_time"), physics.contact_time)]
+    for one in each:
+        given = {"name": one.propagator, "stages": one.stages, "tolerance": one.tolerance}
+        given |= {} if one.step == 0.0 and type(one.step) is not bool else {"step": one.step}
+        rules += [(f"physics: {name}", _reads("propagator", name), value) for name, value in given.items()]
+        if not isinstance(one.options, dict):
+            return "physics: options: are no table"
+    return first_wrong(rules)
+
+
+def topology_problem(box, topology, molecules=None):
+    """Return what is wrong with molecules, of which there may be one of each kind, or None.
+
+    Parameters
+    ----------
+    box : Box
+        Sound.
+    topology : Topology
+        Its tables cut beads and bonds into molecules.
+    """
+    kinds = []
+    for m in range(topology.molecules) if molecules is None else molecules:
+        kind, problem = _as_section(topology, int(m))
+        problem = problem or _kind_problem(kind)
+        if problem:
+            return f"topology: {topology.names[topology.kind[m]]!r}: {problem}"
+        kinds.append(kind)
+    section = SimpleNamespace(size=box.size.tolist(), origin=box.origin.tolist(),
+                              boundary=[BOUNDARY[kind] for kind in box.boundary.tolist()])
+    try:
+        for kind in kinds:
+            if kind.is_line:
+                check_rod(kind, "topology", section)
+        if kinds:
+            check_box(SimpleNamespace(box=section, molecules=kinds))
+    except Wrong as wrong:
+        return str(wrong)
+    return None
+
+
+def _as_section(topology, m):
+    """Return molecule m as config checks take one, and what is wrong with its tables, or None."""
+    bead, bond = (slice(int(first[m]), int(first[m + 1])) for first in (topology.first_bead, topology.first_bond))
+    bonds = topology.bonds[bond] - bead.start
+    beads, rod = bead.stop - bead.start, bool(topology.rod[m])
+    kind = SimpleNamespace(
+        kind="graph", beads=beads, bonds=bonds, bond_count=len(bonds), is_line=rod,
+        bond_length=tuple(topology.bond_length[bond].tolist()), mass=tuple(topology.mass[bead].tolist()),
+        diameter=tuple(topology.diameter[bead].tolist()), self_contact=bool(topology.self_contact[m]),
+    )  # fmt: skip
+    if beads < 1:
+        return kind, "a molecule has no bead"
+    if np.any(bonds[:, 0] >= bonds[:, 1]):
+        return kind, "bonds: do not name the lower bead first"
+    line = np.column_stack([np.arange(beads - 1), np.arange(1, beads)])
+    if rod and (beads < 3 or not np.array_equal(bonds, line) or kind.self_contact):
+        return kind, "rod: is set for molecules that are not straight lines of beads without self_contact"
+    return kind, None
+
+
+def _kind_problem(kind):
+    """Return what is wrong with a molecule's numbers and bonds, or None."""
+    rules = [(name, _reads("molecule", name), np.unique(getattr(kind, name)).tolist())
+             for name in ("mass", "diameter", "bond_length")]
+    problem = first_wrong(rules)
+    if problem or kind.beads == 1:
+        return problem or ("bonds: a single bead has none" if kind.bond_count else None)
+    try:
+        check_graph(kind, "topology")
+        check_bond_lengths(kind, "topology")
+    except Wrong as wrong:
+        return str(wrong).removeprefix("topology.")
+    return None
+
+
+def fields_problem(state, ids=None):
+    """Return which field of which bead's state is not within its bounds, or None; `ids`: of the beads, for messages."""
+    for column in BEAD_STATE:
+        array = getattr(state, column.name)
+        most = LARGEST if column.most is None else column.most
+        least = -most if column.least is None else column.least
+        good = (array >= least) & (array <= most)  # not a number is neither
+        if not np.all(good):
+            row = int(np.argmin(good.reshape(len(array), -1).all(axis=1)))
+            return _at(column.name, row, ids, f"is {array[row].tolist()}, not from {least:g} to {most:g}")
+    return None
+
+
+def _at(name, row, ids, words):
+    bead = row if ids is None else int(ids[row])
+    return f"state/{name}: of bead {bead} {words}"
+
+
+def molecules_problem(box, topology, state, physics, time, ids):
+    """Return what is wrong with the states of some molecules, each field of which is within its bounds, or None.
+
+    Parameters
+    ----------
+    box, physics :
+        The system's.
+    topology : Topology
+        Of these molecules alone.
+    state : State
+        Of their beads.
+    time : float
+        Of the checkpoint [time].
+    ids : (n,) int64 array
+        Global ids of their beads.
+    """
+    if topology.beads == 0:
+        return None
+    looks = (_shared(topology, state, ids), _clocks(state, physics, time, ids), _contacts(state, physics, ids),
+             _places(box, topology, state, time, ids), _bonds(topology, state, physics, ids))  # fmt: skip
+    return next((problem for problem in looks if problem), None)
+
+
+def _shared(topology, state, ids):
+    """Look at what the beads of a molecule have in common."""
+    first = np.repeat(topology.first_bead[:-1], np.diff(topology.first_bead))
+    for column in BEAD_STATE:
+        array = getattr(state, column.name)
+        other = (array != array[first]).reshape(len(array), -1).any(axis=1) if column.of_molecule else np.zeros(1, bool)
+        if other.any():
+            return _at(column.name, int(np.argmax(other)), ids, "is not that of its molecule's other beads")
+    return None
+
+
+def _clocks(state, physics, time, ids):
+    """Look at the times at which segments began: whole ticks and a rest, not after the checkpoint's or long before."""
+    tick, ticks, rest = physics.tick, state.ticks, state.remainder
+    late = (ticks - math.floor(time / tick)) * tick + (rest - math.fmod(time, tick))
+    slack = 8.0 * EPS * time + tick * 2.0**-20
+    longest = 2.0 * max([LONGEST_TICKS * tick, *(one.step for one in physics.every())])
+    start = (ticks == 0.0) & (rest == 0.0)
+    tests = (
+        ("ticks", ticks != np.floor(ticks), "are not whole"),
+        ("remainder", rest >= tick, f"is not below a tick, {tick:g}"),
+        ("ticks", late > slack, f"and remainder are a time after the checkpoint's, {time:g}"),
+        ("ticks", late < -longest - slack, f"and remainder are a time further before {time:g} than segments last"),
+        ("depth", (state.depth < 0) & ~start, "is -1, which is for the very start alone"),
+        ("struck", state.struck & (state.depth < 0), "is set where nothing has happened yet"),
+        ("step", state.step > 2.0 * longest, f"is longer than any segment, {longest:g}"),
+    )  # fmt: skip
+    return next((_at(name, int(np.argmax(bad)), ids, words) for name, bad, words in tests if bad.any()), None)
+
+
+def _contacts(state, physics, ids):
+    bad = state.in_contact != 0
+    if physics.contact_time == 0.0 and bad.any():
+        return _at("in_contact", int(np.argmax(bad)), ids, "is set, and contacts take no time")
+    return None
+
+
+def _places(box, topology, state, time, ids):
+    """Look at positions and image counts: next to the box, between walls."""
+    periodic = box.boundary == PERIODIC
+    moved = state.image[:, ~periodic] != 0
+    if moved.any():
+        return _at("image", int(np.argmax(moved.any(axis=1))), ids, "is not 0 along an axis that is not periodic")
+    first = state.position[topology.first_bead[:-1]]
+    away = np.abs((first - box.origin) / box.size - 0.5)[:, periodic]
+    far = (away > (1.5 if time > 0.0 else TURNS)).any(axis=1)
+    if far.any():
+        return _at("position", int(topology.first_bead[np.argmax(far)]), ids, "is far outside the box")
+    wall = wall_overlap(box, topology, state.position, DEEP)
+    if wall is not None:
+        return _at("position", wall[0], ids, f"reaches {wall[2]:.3g} into a wall of axis {wall[1]}")
+    return None
+
+
+def _bonds(topology, state, physics, ids):
+    """Look at bonds: of their length, and not about to stretch; rods are straight."""
+    position, kind = state.position, np.repeat(topology.kind, np.diff(topology.first_bond))
+    limits = [(_stretch(one), _rate(one)) for one in physics.every()]
+    limits = np.array(limits if physics.kinds else limits * len(topology.names))[kind].reshape(-1, 2)
+    bond, length = bond_vectors(position, topology.bonds), topology.bond_length
+    reach = np.abs(position).max(axis=1)[topology.bonds].max(axis=1)
+    found = np.sqrt(np.einsum("bk,bk->b", bond, bond))
+    bad = ~(np.abs(found - length) <= limits[:, 0] * length + 16.0 * EPS * reach)
+    if bad.any():
+        at = int(np.argmax(bad))
+        return (f"state/position: beads {ids[topology.bonds[at, 0]]} and {ids[topology.bonds[at, 1]]} are "
+                f"{found[at]:.12g} apart, their topology/bond_length is {length[at]:.12g}")
+    rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(state.velocity, topology.bonds))) / length
+    speed = np.sqrt(np.einsum("ik,ik->i", state.velocity, state.velocity))[topology.bonds].max(axis=1)
+    bad = ~(rate <= limits[:, 1] * speed * (1.0 + reach / length))
+    if bad.any():
+        at = int(np.argmax(bad))
+        pair = ids[topology.bonds[at]]
+        return f"state/velocity: the bond of beads {pair[0]} and {pair[1]} would stretch at {rate[at]:.6g}"
+    for group in (group for group in groups_of(topology) if group.rod):
+        x = position[group.beads]
+        off = np.abs(x - rod_positions(group, x)).max(axis=2)
+        bad = ~(off <= STRETCH * group.length.sum() + 16.0 * EPS * np.abs(x).max())
+        if bad.any():
+            return f"state/position: bead {ids[group.beads[bad][0]]} is off the straight line of its rod"
+    return None
+
+
+def _exact(physics):
+    stages = physics.options.get("stages", {})
+    return physics.propagator != "collocation" or stages.get("variant", "index2") == "index2"
+
+
+def _stretch(physics):
+    """Return by how much bonds may be off, relative, that a propagator holds."""
+    return max(STRETCH, 10.0 * physics.tolerance) if _exact(physics) else LOOSE
+
+
+def _rate(physics):
+    """Return how fast bonds may be about to stretch, relative to their beads' speed; methods in steps hold none."""
+    return 10.0 * STRETCH if physics.propagator == "taylor" else 2.0

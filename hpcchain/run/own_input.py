@@ -1,0 +1,151 @@
+"""The input that a checkpoint carries: read as any other, and compared with the system that is stored beside it."""
+
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from hpcchain.config import load_config
+from hpcchain.errors import DataError, HpcchainError
+from hpcchain.io.checkpoint import read_outline
+from hpcchain.io.checkpoint_layout import wrong_contents
+from hpcchain.io.collective import gathered
+from hpcchain.io.rows import slab
+from hpcchain.model.directors import build_directors
+from hpcchain.model.start import physics_with
+from hpcchain.model.topology import build_box, build_composition
+
+DRIFT = 1e-3
+"""By how much the energy may be off, relative: that of exact motion is off by round-off."""
+
+BOX_KEYS = ("size", "origin", "boundary")
+TABLES = ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "diameter", "self_contact", "rod")
+
+
+def config_of(checkpoint, path):
+    """Return the input that a checkpoint carries."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "input.toml"
+        text.write_text(checkpoint.config_toml, encoding="utf-8")
+        try:
+            return replace(load_config(text, stored=True), source=str(path))
+        except HpcchainError as error:
+            raise DataError(f"{path}: the input in it cannot be used: {error}") from error
+
+
+def require_own_input(checkpoint, path, mpi=None):
+    """Return the input in a checkpoint or start file after comparing it with all that does not change; collective.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        On several ranks its topology is a Composition, and each compares its slabs.
+    path : path
+    mpi : communicator or None
+
+    Raises
+    ------
+    DataError
+        On every rank, naming what differs, or when the input cannot be used.
+    """
+    config = config_of(checkpoint, path)
+    system = checkpoint.system
+    problem = _box_problem(config, system.box) or _physics_problem(config, system)
+    problem = problem or (_molecules_problem(config, system, mpi) if config.molecules else None)
+    problem = problem or _energy_problem(system, checkpoint.counters.get("energy"), mpi)
+    if problem:
+        raise wrong_contents(path, problem)
+    return config
+
+
+def checked_outline(path):
+    """Read a checkpoint as `read_outline` does and compare it with its own input; not collective."""
+    found = read_outline(path)
+    require_own_input(found, path)
+    return found
+
+
+def _energy_problem(system, energy, mpi):
+    """Return that a run has lost or won energy since its first report where it must not, or None; collective.
+
+    A molecule's is the same all along a segment, so segments may have begun at different times.
+    """
+    known = energy is not None and all(one.propagator == "taylor" and one.tolerance <= 1e-9
+                                       for one in system.physics.every())
+    topology, velocity = system.topology, system.state.velocity
+    ids = np.arange(len(velocity)) if system.held is None else topology.beads_of(system.held)
+    mass = topology.examples.mass[topology.example_of(ids)]
+    parts = gathered(mpi, (len(ids), 0.5 * float(mass @ np.einsum("ik,ik->i", velocity, velocity))))
+    beads, found = (sum(column) for column in zip(*parts, strict=True))
+    if not known or beads != topology.beads:
+        return None
+    least = energy * (1.0 - DRIFT) if system.physics.restitution == 1.0 else 0.0
+    if least <= found <= energy * (1.0 + DRIFT):
+        return None
+    return f"state/velocity: the kinetic energy is {found:.6g}; counters: energy: it was {energy:.6g} at first"
+
+
+def _box_problem(config, box):
+    given = build_box(config)
+    for key in BOX_KEYS:
+        ours, theirs = getattr(box, key).tolist(), getattr(given, key).tolist()
+        if ours != theirs:
+            return f"box/{key} is {ours}, that of the input in it {theirs}"
+    return None
+
+
+def _physics_problem(config, system):
+    """Return which constant is not that of the input; of options those that both have, as older versions had fewer."""
+    stored, given = asdict(system.physics), asdict(physics_with(config, system.physics.tick))
+    if not config.molecules:
+        given["kinds"] = stored["kinds"]
+    pairs = [("", stored, given)]
+    own = zip(stored["kinds"], given["kinds"], strict=False)
+    pairs += [(f"kinds {number} ", *pair) for number, pair in enumerate(own)]
+    if len(stored["kinds"]) != len(given["kinds"]):
+        return "physics: kinds: are not those of the input in it"
+    for place, ours, theirs in pairs:
+        for name in {*ours, *theirs} - {"kinds"}:
+            mine, other = ours.get(name), theirs.get(name)
+            if not (_agree(mine, other) if name == "options" else mine == other):
+                return f"physics: {place}{name} is {mine!r}, that of the input in it {other!r}"
+    return None
+
+
+def _agree(mine, other):
+    """Return whether two tables of options have the same where both have something."""
+    if isinstance(mine, dict) and isinstance(other, dict):
+        return all(_agree(mine[name], other[name]) for name in mine.keys() & other.keys())
+    return type(mine) is type(other) and mine == other
+
+
+def _molecules_problem(config, system, mpi):
+    given, topology = build_composition(config), system.topology
+    if tuple(topology.names) != tuple(given.names):
+        return f"names: {list(topology.names)} are not those of the input in it, {list(given.names)}"
+    for table in TABLES:
+        where = first_difference(given, topology, table, mpi)
+        if where is not None:
+            return f"topology/{table}: is not that of the input in it{where}"
+    directors = build_directors(config)
+    if (directors is None) != (system.directors is None):
+        return "directors: are in one of the file and the input in it"
+    for name in ("moment", "step") if directors is not None else ():
+        if not np.array_equal(getattr(directors, name), getattr(system.directors, name)):
+            return f"directors: {name}: is not that of the input in it"
+    return None
+
+
+def first_difference(given, topology, table, mpi):
+    """Return for a message where the tables of this name differ first, None where they do not; collective."""
+    count = given.count(table)
+    if count != topology.count(table):
+        return ""
+    low, high = slab(count, mpi)
+    ours, theirs = given.rows(table, low, high), topology.rows(table, low, high)
+    other, text = np.argwhere(ours != theirs), None
+    if len(other):
+        row = int(other[0][0])
+        text = f" in row {low + row}: {ours[row].tolist()} here, {theirs[row].tolist()} there"
+    return next((found for found in gathered(mpi, text) if found is not None), None)
