@@ -1,13 +1,14 @@
 """`hpcchain check`: validate an input file without running it, or see whether a run's files are whole."""
 
+import logging
 from pathlib import Path
 
 from hpcchain.cli.options import add_command, add_set
+from hpcchain.config.cautions import cautions, frame_bytes, size, times
 
+LOG = logging.getLogger("hpcchain.check")
 BYTES_PER_BEAD = 2048
 BYTES_PER_RANK = 300_000_000
-FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
-ORIENTATION_BYTES_PER_BEAD = 4 * 8
 
 
 def add_parser(sub):
@@ -28,6 +29,8 @@ def execute(args):
 
     config = load_config(args.input, args.overrides)
     lines = estimate(config)
+    for line in cautions(config):
+        LOG.warning("%s: %s", args.input, line)
     print(config.to_toml().rstrip("\n"))
     print()
     for line in lines:
@@ -84,20 +87,10 @@ def estimate(config):
     config : Config
     """
     beads, bonds, molecules = sizes(config)
-    frames = int(config.run.end_time / config.output.frame_every) + 1
-    turning = any(kind.directors for kind in config.molecules)
-    per_bead = FRAME_BYTES_PER_BEAD + (ORIENTATION_BYTES_PER_BEAD if turning else 0)
+    frames = times(config.run.end_time, config.output.frame_every)
+    frames = int(frames) + 1 if frames < 2.0**63 else frames
     return [
         f"{beads} beads, {bonds} bonds, {molecules} molecules",
         f"memory: at most about {size(BYTES_PER_RANK)} per rank, plus {size(beads * BYTES_PER_BEAD)} over all ranks",
-        f"trajectory: {frames} frames, {size(frames * beads * per_bead)}",
+        f"trajectory: {frames} frames, {size(frames * frame_bytes(config, beads))}",
     ]
-
-
-def size(count):
-    """Return a number of bytes with a fitting unit."""
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if count < 1000.0 or unit == "TB":
-            return f"{count:.3g} {unit}"
-        count /= 1000.0
-    return ""

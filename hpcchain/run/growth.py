@@ -2,10 +2,13 @@
 
 After Lubachevsky and Stillinger: contact distances grow linearly in time, d(t) = d (g0 + rate t), while the molecules
 move and collide; the heat that growing surfaces give is taken out between slices by rescaling velocities. Sums that
-feed back into the motion are exact (math.fsum), so the start depends on the input alone.
+feed back into the motion are exact (math.fsum), so the start depends on the input alone. Where beads jam, as long
+molecules do that had no time to turn out of each other's way, the slice is done again more slowly.
 """
 
+import logging
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +16,7 @@ import numpy as np
 from hpcchain.errors import ConfigError
 from hpcchain.model.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.directors import build_directors
-from hpcchain.model.placement import place
+from hpcchain.model.placement import NoArrangement, place
 from hpcchain.model.start import build_physics
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
@@ -23,12 +26,18 @@ from hpcchain.run.engines import brought_together, engine_for
 from hpcchain.run.signals import Stopped
 from hpcchain.run.spinning import checked
 
+LOG = logging.getLogger("hpcchain.run")
 PLACED_FRACTION = 0.06
 RATE = 0.4
 SLICES = 24
 CLEARANCE = 1e-10
 ATTEMPTS = 6
-MOST_CONTACTS = 20000  # of a bead in a slice; at a packing fraction of .6 some tens
+MOST_CONTACTS = 500  # of a bead in a slice; at a packing fraction of .6 some tens
+WALLS_PER_CONTACT = 400
+SLOWER, FINER, SLOWEST = 4.0, 2, 5  # where beads jam: rate divided by, slices by, and how often that is tried
+MOST_SLOWNESS = 1000.0  # of a mean bead over a light one, where masses differ
+CALM = 60.0  # contacts of a bead in a thermal time, up to which nothing is near jamming
+SLOW_SECONDS, SLOW_CONTACTS = 15.0, 50  # wall time and contacts of a bead in a slice that are told to the user
 LONGEST_STEP = 0.25  # of a thermal time: with longer ones molecules turn too far in a step for growth to get on
 
 
@@ -54,22 +63,30 @@ def grown_system(config, progress=None, pause=None, comm=None):
     """
     box, topology = build_box(config), build_topology(config)
     directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
-    scale, position = place_small(config, box, topology)
+    growth = Growth(config, box, topology, progress, pause, comm or Single())
+    try:
+        position = growth.positions()
+    except ConfigError as error:
+        if isinstance(error, NoArrangement) or not topology.rod.any():
+            raise
+        LOG.warning("%s; made once more from rods that begin parallel", error)
+        position = growth.positions(parallel=True)
     temperature, seed = config.initial.temperature, config.initial.seed
-    if scale < 1.0:
-        position = grow(config, box, topology, position, scale, progress, pause, comm or Single())
     velocity = maxwell(topology, position, temperature, seed)
     state, physics = State.at_rest_clock(position, velocity), build_physics(config, topology, velocity)
     return System(box, topology, state, physics, directors=directors)
 
 
-def place_small(config, box, topology):
+def place_small(config, box, topology, parallel=False):
     """Return the largest fraction of the full diameters, of a few tried, that could be placed, and the positions."""
     packing = float(np.sum(topology.diameter**3)) * math.pi / 6.0 / box.volume
     scale = min(1.0, (PLACED_FRACTION / packing) ** (1.0 / 3.0))
+    known = {}
     for attempt in range(ATTEMPTS):
         try:
-            return scale, place(config, box, topology, scale)
+            return scale, place(config, box, topology, scale, parallel, known)
+        except NoArrangement:
+            raise
         except ConfigError:
             if attempt + 1 == ATTEMPTS:
                 raise
@@ -77,52 +94,127 @@ def place_small(config, box, topology):
     raise ConfigError("initial.method: no placement was tried")
 
 
-def grow(config, box, topology, position, scale, progress, pause, comm):
-    """Return (N, 3) positions after the diameters have grown from a fraction `scale` to their full size.
+class Growth:
+    """Makes positions of full beads from small ones, slice by slice.
 
     Parameters
     ----------
     config : Config
     box, topology :
         The system.
-    position : (N, 3) float64 array
-        Without overlaps at that fraction [length].
-    scale : float
-        Starting fraction.
     progress, pause, comm :
         See `grown_system`.
     """
-    velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
-    unit = thermal_time(topology, config.initial.temperature)
-    physics = with_short_steps(build_physics(config, topology, velocity), LONGEST_STEP * unit)
-    physics.restitution, physics.contact_time = 1.0, 0.0
-    rate = RATE if config.initial.growth_rate == "auto" else config.initial.growth_rate * unit
-    slices = max(SLICES, int(math.ceil((1.0 - scale) / rate * 8)))
-    step = (1.0 + CLEARANCE - scale) / slices
-    freedom = degrees_of_freedom(topology, position)
-    for k in range(slices):
-        system = System(box, topology, State.at_rest_clock(position, velocity), physics)
-        length = step / rate * unit
-        engine = engine_for(system, config, comm, growth=(scale + k * step, rate / unit))
-        reached = engine.advance(length, lambda engine=engine: jammed(engine) or (pause is not None and pause()))
-        if comm.any(jammed(engine)):
-            raise ConfigError(f"{config.source}: initial.method: the beads jam at {scale + k * step:.3f} of their "
-                              "diameters; make the box larger, or the beads of a molecule smaller or fewer")
-        if not reached or comm.any(pause is not None and pause()):  # a short slice ends before the engine asks
+
+    def __init__(self, config, box, topology, progress, pause, comm):
+        self._config, self._box, self._topology = config, box, topology
+        self._progress, self._pause, self._comm = progress, pause, comm
+
+    def positions(self, parallel=False):
+        """Return (N, 3) positions of beads that were placed small and grown to their full size [length].
+
+        Random rods that jam are not tried more slowly: they have to be `parallel`, along one axis, to begin with.
+        """
+        scale, position = place_small(self._config, self._box, self._topology, parallel)
+        if scale < 1.0:
+            tries = SLOWEST if parallel or not self._topology.rod.any() else 0
+            position = self.grown(position, scale, tries)
+        return position
+
+    def grown(self, position, scale, tries):
+        """Return (N, 3) positions after the diameters have grown from a fraction `scale` to their full size.
+
+        Where the beads jam, growth goes on from the last slice in which they did not meet often yet, more slowly.
+
+        Parameters
+        ----------
+        position : (N, 3) float64 array
+            Without overlaps at that fraction [length].
+        scale : float
+            Starting fraction.
+        tries : int
+            How often it may go on more slowly.
+        """
+        initial, topology = self._config.initial, self._topology
+        velocity = maxwell(topology, position, initial.temperature, initial.seed)
+        unit = thermal_time(topology, initial.temperature)
+        physics = with_short_steps(build_physics(self._config, topology, velocity), LONGEST_STEP * unit)
+        physics.restitution, physics.contact_time = 1.0, 0.0
+        rate = RATE if initial.growth_rate == "auto" else initial.growth_rate * unit
+        slices = max(SLICES, int(math.ceil((1.0 - scale) / rate * 8)))
+        step = (1.0 + CLEARANCE - scale) / slices
+        freedom = degrees_of_freedom(topology, position)
+        k, calm = 0, (0, position, velocity)
+        while k < slices:
+            system = System(self._box, topology, State.at_rest_clock(position, velocity), physics)
+            length = step / rate * unit
+            engine = engine_for(system, self._config, self._comm, growth=(scale + k * step, rate / unit))
+            contacts = self._slice(engine, length)
+            if contacts > MOST_CONTACTS:
+                if tries == 0:
+                    raise ConfigError(jam(self._config, scale + k * step))
+                tries, (k, position, velocity) = tries - 1, calm
+                rate, step, k, slices = rate / SLOWER, step / FINER, k * FINER, slices * FINER
+                calm = k, position, velocity
+                continue
+            position, velocity, _ = brought_together(self._comm, topology, engine.ids, engine.frame(length))
+            position = project_positions(topology, position)
+            velocity = project_velocities(topology, position, velocity)
+            velocity = rescaled(topology, velocity, freedom, initial.temperature)
+            k += 1
+            if contacts * unit < CALM * length:
+                calm = k, position, velocity
+            if self._progress is not None:
+                self._progress(scale + k * step)
+        return position
+
+    def _slice(self, engine, length):
+        """Carry an engine, of which the beads grow, to the end of a slice; return the contacts of a bead, of all ranks.
+
+        That decides what is done next, so it is the same on any ranks. Where it is above MOST_CONTACTS the end may not
+        have been reached.
+        """
+        most, notice = MOST_CONTACTS * self._topology.beads, SlowSlice()
+        reached = engine.advance(length, lambda: notice.look(engine) > most or self._stopped())
+        contacts = sum(self._comm.allgather(met(engine))) / self._topology.beads
+        if contacts <= MOST_CONTACTS and (not reached or self._comm.any(self._stopped())):
+            # asked again: a short slice ends before the engine asks
             raise Stopped("stopped by a signal or the wall limit while making the start; nothing is kept yet: run the "
                           "same command again")
-        position, velocity, _ = brought_together(comm, topology, engine.ids, engine.frame(length))
-        position = project_positions(topology, position)
-        velocity = project_velocities(topology, position, velocity)
-        velocity = rescaled(topology, velocity, freedom, config.initial.temperature)
-        if progress is not None:
-            progress(scale + (k + 1) * step)
-    return position
+        return contacts
+
+    def _stopped(self):
+        return self._pause is not None and self._pause()
 
 
-def jammed(engine):
-    """Return whether this rank's beads have met so often in a slice that growing them further has no end."""
-    return engine.counters["contacts"] > MOST_CONTACTS * max(len(engine.ids), 1)
+class SlowSlice:
+    """Tells the user, once, that a slice in which beads meet very often takes long."""
+
+    def __init__(self):
+        self._begin, self._told = time.monotonic(), False
+
+    def look(self, engine):
+        """Return how often beads of this rank have met in the slice; see the class."""
+        found = met(engine)
+        late = time.monotonic() > self._begin + SLOW_SECONDS
+        if late and not self._told and found > SLOW_CONTACTS * len(engine.ids):
+            self._told = True
+            LOG.warning("making the start: at %.4f of their diameters the beads meet so often that it hardly gets on; "
+                        "it is given up, or done again another way, after %d contacts of each (%d so far); a larger "
+                        "box helps", engine.growth[0], MOST_CONTACTS, found // max(len(engine.ids), 1))
+        return found
+
+
+def met(engine):
+    """Return how often this rank's beads have met; contacts with walls count less, as narrow gaps have many."""
+    return engine.counters["contacts"] + engine.counters["wall_contacts"] // WALLS_PER_CONTACT
+
+
+def jam(config, scale):
+    """Return the message for beads that cannot be grown further than to a fraction of their size."""
+    return (f"{config.source}: initial.method: the beads jam at {scale:.3f} of their diameters, however slowly they "
+            "grow; make the box larger, or the beads of a molecule smaller or fewer, or start from positions that are "
+            'known to fit (initial.method = "explicit", or "file" from a run at lower density)')
 
 
 def with_short_steps(physics, longest):
@@ -138,5 +230,10 @@ def rescaled(topology, velocity, freedom, temperature):
 
 
 def thermal_time(topology, temperature):
-    """Return the mean contact distance over the thermal speed of a mean bead [time]."""
-    return float(topology.diameter.mean()) * math.sqrt(float(topology.mass.mean()) / temperature)
+    """Return the mean contact distance over the thermal speed of a mean bead [time].
+
+    At most MOST_SLOWNESS times that of a light one: else light ones meet without end until heavy ones have moved.
+    """
+    light = float(1.0 / np.mean(1.0 / topology.mass))
+    mass = min(float(topology.mass.mean()), MOST_SLOWNESS**2 * light)
+    return float(topology.diameter.mean()) * math.sqrt(mass / temperature)

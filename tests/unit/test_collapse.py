@@ -29,7 +29,7 @@ class Clock:
 def looked(restitution, *looks, beads=100, contact_time=0.0):
     """Return what the watch says at looks of (wall seconds, engine)."""
     clock = Clock()
-    watch = CollapseWatch(Physics(tick=TICK, restitution=restitution, contact_time=contact_time), beads, clock)
+    watch = CollapseWatch(Physics(tick=TICK, restitution=restitution, contact_time=contact_time), beads, clock=clock)
     said = []
     for clock.now, state in looks:
         said.append(watch.warning(state))
