@@ -8,6 +8,7 @@ from hpcchain.config.cautions import cautions, frame_bytes, size, times
 
 LOG = logging.getLogger("hpcchain.check")
 BYTES_PER_BEAD = 2048
+ROUNDING = 1e-12  # of a quotient that is meant to be whole
 BYTES_PER_RANK = 300_000_000
 
 
@@ -87,8 +88,7 @@ def estimate(config):
     config : Config
     """
     beads, bonds, molecules = sizes(config)
-    frames = times(config.run.end_time, config.output.frame_every)
-    frames = int(frames) + 1 if frames < 2.0**63 else frames
+    frames = int(times(config.run.end_time, config.output.frame_every) * (1.0 + ROUNDING)) + 1
     return [
         f"{beads} beads, {bonds} bonds, {molecules} molecules",
         f"memory: at most about {size(BYTES_PER_RANK)} per rank, plus {size(beads * BYTES_PER_BEAD)} over all ranks",

@@ -1,6 +1,6 @@
 """What an input may ask for, though hardly anyone means it: said in a line each before the run starts."""
 
-MANY = 1_000_000
+MANY = 1_000_000 * (1.0 - 1e-9)  # the last bits of a quotient do not count
 FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
 ORIENTATION_BYTES_PER_BEAD = 4 * 8
 UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -34,7 +34,7 @@ def cautions(config, begin=0.0):
 
 
 def times(span, interval):
-    """Return how often an interval fits into a span of time; infinite where their quotient overflows."""
+    """Return how often an interval fits into a span of time."""
     return max(span, 0.0) / interval
 
 

@@ -3,7 +3,8 @@
 After Lubachevsky and Stillinger: contact distances grow linearly in time, d(t) = d (g0 + rate t), while the molecules
 move and collide; the heat that growing surfaces give is taken out between slices by rescaling velocities. Sums that
 feed back into the motion are exact (math.fsum), so the start depends on the input alone. Where beads jam, as long
-molecules do that had no time to turn out of each other's way, the slice is done again more slowly.
+molecules do that had no time to turn out of each other's way, growth goes on more slowly from before that, and where
+that does not help, from another placement.
 """
 
 import logging
@@ -34,11 +35,16 @@ CLEARANCE = 1e-10
 ATTEMPTS = 6
 MOST_CONTACTS = 500  # of a bead in a slice; at a packing fraction of .6 some tens
 WALLS_PER_CONTACT = 400
-SLOWER, FINER, SLOWEST = 4.0, 2, 5  # where beads jam: rate divided by, slices by, and how often that is tried
+SLOWER, FINER, SLOWEST = 4.0, 2, 1  # where beads jam: rate divided by, slices by, and how often that is tried
 MOST_SLOWNESS = 1000.0  # of a mean bead over a light one, where masses differ
+PLACEMENTS, NEXT_SEED = 2, 0x9E3779B97F4A7C15  # how often beads are placed, and what a further one adds to the seed
 CALM = 60.0  # contacts of a bead in a thermal time, up to which nothing is near jamming
 SLOW_SECONDS, SLOW_CONTACTS = 15.0, 50  # wall time and contacts of a bead in a slice that are told to the user
 LONGEST_STEP = 0.25  # of a thermal time: with longer ones molecules turn too far in a step for growth to get on
+
+
+class Jammed(ConfigError):
+    """Beads that grow have come to a size at which they cannot move past one another."""
 
 
 def grown_system(config, progress=None, pause=None, comm=None):
@@ -63,14 +69,7 @@ def grown_system(config, progress=None, pause=None, comm=None):
     """
     box, topology = build_box(config), build_topology(config)
     directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
-    growth = Growth(config, box, topology, progress, pause, comm or Single())
-    try:
-        position = growth.positions()
-    except ConfigError as error:
-        if isinstance(error, NoArrangement) or not topology.rod.any():
-            raise
-        LOG.warning("%s; made once more from rods that begin parallel", error)
-        position = growth.positions(parallel=True)
+    position = Growth(config, box, topology, progress, pause, comm or Single()).positions()
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = maxwell(topology, position, temperature, seed)
     state, physics = State.at_rest_clock(position, velocity), build_physics(config, topology, velocity)
@@ -110,16 +109,30 @@ class Growth:
         self._config, self._box, self._topology = config, box, topology
         self._progress, self._pause, self._comm = progress, pause, comm
 
-    def positions(self, parallel=False):
+    def positions(self):
         """Return (N, 3) positions of beads that were placed small and grown to their full size [length].
 
-        Random rods that jam are not tried more slowly: they have to be `parallel`, along one axis, to begin with.
+        Where they jam they are placed anew, with other random numbers: some bead may have been caught between others.
+        Rods are then placed parallel: random ones do not find their way into a dense nematic.
         """
-        scale, position = place_small(self._config, self._box, self._topology, parallel)
-        if scale < 1.0:
-            tries = SLOWEST if parallel or not self._topology.rod.any() else 0
-            position = self.grown(position, scale, tries)
-        return position
+        rods = bool(self._topology.rod.any())
+        for draw in range(PLACEMENTS):
+            try:
+                scale, position = place_small(self._drawn(draw), self._box, self._topology, rods and draw > 0)
+                if scale == 1.0:
+                    return position
+                return self.grown(position, scale, 0 if rods and draw == 0 else SLOWEST)
+            except ConfigError as error:
+                again = isinstance(error, Jammed) or (rods and not isinstance(error, NoArrangement))
+                if not again or draw + 1 == PLACEMENTS:
+                    raise
+                LOG.warning("%s (placed anew%s)", error, ", rods parallel" if rods else "")
+        raise ConfigError("initial.method: no placement was tried")
+
+    def _drawn(self, draw):
+        """Return the Config with the seed of a placement: the input's, then others."""
+        initial = self._config.initial
+        return replace(self._config, initial=replace(initial, seed=(initial.seed + draw * NEXT_SEED) % 2**64))
 
     def grown(self, position, scale, tries):
         """Return (N, 3) positions after the diameters have grown from a fraction `scale` to their full size.
@@ -149,10 +162,13 @@ class Growth:
             system = System(self._box, topology, State.at_rest_clock(position, velocity), physics)
             length = step / rate * unit
             engine = engine_for(system, self._config, self._comm, growth=(scale + k * step, rate / unit))
-            contacts = self._slice(engine, length)
+            try:
+                contacts = self._slice(engine, length)
+            except ConfigError as wedged:
+                raise Jammed(jam(self._config, scale + k * step)) from wedged
             if contacts > MOST_CONTACTS:
                 if tries == 0:
-                    raise ConfigError(jam(self._config, scale + k * step))
+                    raise Jammed(jam(self._config, scale + k * step))
                 tries, (k, position, velocity) = tries - 1, calm
                 rate, step, k, slices = rate / SLOWER, step / FINER, k * FINER, slices * FINER
                 calm = k, position, velocity
@@ -213,8 +229,8 @@ def met(engine):
 def jam(config, scale):
     """Return the message for beads that cannot be grown further than to a fraction of their size."""
     return (f"{config.source}: initial.method: the beads jam at {scale:.3f} of their diameters, however slowly they "
-            "grow; make the box larger, or the beads of a molecule smaller or fewer, or start from positions that are "
-            'known to fit (initial.method = "explicit", or "file" from a run at lower density)')
+            "grow; make the box or gaps between walls larger, or the beads of a molecule smaller or fewer, or start "
+            'from positions that are known to fit (initial.method = "explicit", or "file" from a run at lower density)')
 
 
 def with_short_steps(physics, longest):
