@@ -13,7 +13,7 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
-from hpcchain.errors import EngineError
+from hpcchain.errors import EngineError, WindowError
 from hpcchain.model.clock import split
 from hpcchain.parallel.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.groups import Groups
@@ -368,7 +368,7 @@ def error_of(status, physics, bead, time):
         return stuck(physics, bead if bead >= 0 else None, time)
     if status == loop.NOT_A_NUMBER:
         return EngineError("a contact time is not a number; check masses, lengths and velocities for extreme values")
-    return EngineError("the ranks do not come to agree on a window however short; please report this with the input")
+    return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
 
 
 def processor_seconds(engine):

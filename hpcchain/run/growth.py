@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, WindowError
 from hpcchain.model.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.directors import build_directors
 from hpcchain.model.placement import NoArrangement, place
@@ -39,7 +39,7 @@ SLOWER, FINER, SLOWEST = 4.0, 2, 1  # where beads jam: rate divided by, slices b
 MOST_SLOWNESS = 1000.0  # of a mean bead over a light one, where masses differ
 PLACEMENTS, NEXT_SEED = 2, 0x9E3779B97F4A7C15  # how often beads are placed, and what a further one adds to the seed
 CALM = 60.0  # contacts of a bead in a thermal time, up to which nothing is near jamming
-SLOW_SECONDS, SLOW_CONTACTS = 15.0, 50  # wall time and contacts of a bead in a slice that are told to the user
+SLOW_SECONDS, SLOW_SHARE = 15.0, 0.05  # wall time of a slice that is told of, and share of the most contacts by then
 LONGEST_STEP = 0.25  # of a thermal time: with longer ones molecules turn too far in a step for growth to get on
 
 
@@ -162,10 +162,7 @@ class Growth:
             system = System(self._box, topology, State.at_rest_clock(position, velocity), physics)
             length = step / rate * unit
             engine = engine_for(system, self._config, self._comm, growth=(scale + k * step, rate / unit))
-            try:
-                contacts = self._slice(engine, length)
-            except ConfigError as wedged:
-                raise Jammed(jam(self._config, scale + k * step)) from wedged
+            contacts = self._slice(engine, length, scale + k * step)
             if contacts > MOST_CONTACTS:
                 if tries == 0:
                     raise Jammed(jam(self._config, scale + k * step))
@@ -184,17 +181,25 @@ class Growth:
                 self._progress(scale + k * step)
         return position
 
-    def _slice(self, engine, length):
-        """Carry an engine, of which the beads grow, to the end of a slice; return the contacts of a bead, of all ranks.
+    def _slice(self, engine, length, scale):
+        """Carry an engine, its beads growing from size `scale`, to a slice's end; return all ranks' contacts a bead.
 
         That decides what is done next, so it is the same on any ranks. Where it is above MOST_CONTACTS the end may not
         have been reached.
         """
-        most, notice = MOST_CONTACTS * self._topology.beads, SlowSlice()
-        reached = engine.advance(length, lambda: notice.look(engine) > most or self._stopped())
-        contacts = sum(self._comm.allgather(met(engine))) / self._topology.beads
-        if contacts <= MOST_CONTACTS and (not reached or self._comm.any(self._stopped())):
-            # asked again: a short slice ends before the engine asks
+        share = MOST_CONTACTS * self._topology.beads / self._comm.size
+        notice, most = SlowSlice(scale, share * self._comm.size), share
+        while True:
+            try:
+                reached = engine.advance(length, lambda most=most: notice.look(engine) > most or self._stopped())
+            except (ConfigError, WindowError):  # contacts in no time, on all ranks
+                return math.inf
+            contacts = sum(self._comm.allgather(met(engine))) / self._topology.beads
+            stopped = self._comm.any(self._stopped())  # asked again: a short slice ends before the engine asks
+            if reached or stopped or contacts > MOST_CONTACTS:
+                break
+            most += 0.25 * share  # only some ranks have had theirs
+        if stopped and contacts <= MOST_CONTACTS:
             raise Stopped("stopped by a signal or the wall limit while making the start; nothing is kept yet: run the "
                           "same command again")
         return contacts
@@ -204,20 +209,21 @@ class Growth:
 
 
 class SlowSlice:
-    """Tells the user, once, that a slice in which beads meet very often takes long."""
+    """Tells the user, once, that a slice from a size `scale` takes long in which `most` contacts are allowed."""
 
-    def __init__(self):
+    def __init__(self, scale, most):
+        self._scale, self._most = scale, most
         self._begin, self._told = time.monotonic(), False
 
     def look(self, engine):
         """Return how often beads of this rank have met in the slice; see the class."""
         found = met(engine)
         late = time.monotonic() > self._begin + SLOW_SECONDS
-        if late and not self._told and found > SLOW_CONTACTS * len(engine.ids):
+        if late and not self._told and found > SLOW_SHARE * self._most:
             self._told = True
             LOG.warning("making the start: at %.4f of their diameters the beads meet so often that it hardly gets on; "
-                        "it is given up, or done again another way, after %d contacts of each (%d so far); a larger "
-                        "box helps", engine.growth[0], MOST_CONTACTS, found // max(len(engine.ids), 1))
+                        "it is given up, or done again another way, after %.3g contacts (%.3g so far); a larger box "
+                        "helps", self._scale, self._most, found)
         return found
 
 
