@@ -37,3 +37,7 @@ class EngineError(HpcchainError, RuntimeError):
     """The dynamics cannot go on; the message names beads and time."""
 
     exit_code = EXIT_INTERNAL
+
+
+class WindowError(EngineError):
+    """The ranks do not agree on what happens in a window however short: contacts follow one another in no time."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hpcchain.config import load_config
+from hpcchain.config.cautions import cautions
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
 from hpcchain.io.checkpoint import read_checkpoint, read_part, write_checkpoint
@@ -86,6 +87,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
     limit, comm = WallLimit(wall_limit), comm or Single()
     mpi = mpi_of(comm)
     config = with_end(read_input(path, overrides, mpi), until)
+    warn(config, mpi)
     folder = Path(output if output is not None else config.output.directory)
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         if resume == "auto":
@@ -140,6 +142,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
         checkpoint = timed_read(path, mpi, limit)
         config = with_end(require_own_input(checkpoint, path, mpi), until)
         require_time_left(config, checkpoint, path)
+        warn(config, mpi, checkpoint.time)
         if copying:
             folders.refuse_occupied(folder, mpi)
             path = folders.bring_along(home, path, checkpoint.counters.get("part", 0), folder, mpi)
@@ -229,6 +232,12 @@ def read_input(path, overrides, mpi):
             failure = error
     agree(mpi, failure)
     return from_root(mpi, config)
+
+
+def warn(config, mpi, begin=0.0):
+    """Say once what an input asks for that hardly anyone means, of a run that goes on from a time [time]."""
+    for line in cautions(config, begin) if rank_of(mpi) == 0 else ():
+        LOG.warning("%s: %s", config.source, line)
 
 
 def mpi_of(comm):

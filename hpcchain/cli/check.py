@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from hpcchain.cli.options import add_command, add_set
+from hpcchain.config.cautions import cautions, frame_bytes, times
+from hpcchain.machine import size
 
 LOG = logging.getLogger("hpcchain.check")
-FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
-ORIENTATION_BYTES_PER_BEAD = 4 * 8
+ROUNDING = 1e-12  # of a quotient that is meant to be whole
 
 
 def add_parser(sub):
@@ -29,6 +30,8 @@ def execute(args):
 
     config = load_config(args.input, args.overrides)
     lines = estimate(config)
+    for line in cautions(config):
+        LOG.warning("%s: %s", args.input, line)
     print(config.to_toml().rstrip("\n"))
     print()
     for line in lines:
@@ -62,7 +65,6 @@ def check_start(config, extent):
     Extent
         With the numbers of the start file.
     """
-    from hpcchain.machine import size
     from hpcchain.run.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 
     method = config.initial.method
@@ -103,7 +105,6 @@ def estimate(config):
     ----------
     config : Config
     """
-    from hpcchain.machine import size
     from hpcchain.run.memory import extent_of, short_of_memory
 
     extent = check_start(config, extent_of(config))
@@ -111,19 +112,16 @@ def estimate(config):
     if lack is not None:
         LOG.warning("one rank on this machine is not enough: the run needs about %s, and %s are %s; look at the memory "
                     "of the nodes that it is meant for", lack[0], size(lack[1].bytes), lack[1].reason)  # fmt: skip
-    frames = int(config.run.end_time / config.output.frame_every) + 1
-    turning = any(kind.directors for kind in config.molecules)
-    per_bead = FRAME_BYTES_PER_BEAD + (ORIENTATION_BYTES_PER_BEAD if turning else 0)
+    frames = int(times(config.run.end_time, config.output.frame_every) * (1.0 + ROUNDING)) + 1
     return [
         f"{extent.beads} beads, {extent.bonds} bonds, {extent.molecules} molecules",
         *memory_lines(extent),
-        f"trajectory: {frames} frames, {size(frames * extent.beads * per_bead)}",
+        f"trajectory: {frames} frames, {size(frames * frame_bytes(config, extent.beads))}",
     ]
 
 
 def memory_lines(extent):
     """Return the lines on memory of a run of an Extent."""
-    from hpcchain.machine import size
     from hpcchain.run.memory import BYTES_PER_RANK
 
     lines = [f"memory: at most about {size(extent.need(1))} on one rank; on several {size(BYTES_PER_RANK)} per rank, "

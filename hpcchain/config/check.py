@@ -14,6 +14,13 @@ DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
 
 MOST_DIAMETERS = 1e9  # of the smallest bead along an edge of the box
 
+# Of the largest diameter: what walls leave beyond it. A bead that touches both at once would meet them for ever.
+LEAST_GAP = 1e-9
+
+# Ratio of the greatest to the least mass up to which contacts and bonds are known to keep the energy to round-off.
+# Where bonds of one molecule close on themselves their equations lose as many digits as the masses differ by.
+MOST_MASS_RATIO, MOST_IN_CYCLES = 1e12, 1e10
+
 # Of the smallest diameter: lists with a thinner shell are made anew so often that nothing else gets done.
 THINNEST_SHELL = 1e-4
 
@@ -56,6 +63,7 @@ def check(config):
             check_own(kind, place)
     if config.molecules:
         check_velocities(config)
+        check_masses(config)
         check_box(config)
         check_packing(config)
         check_shell(config)
@@ -139,6 +147,22 @@ def check_velocities(config):
                     "velocities, or none, and they are drawn at initial.temperature")
 
 
+def check_masses(config):
+    """Check that no bead is so much heavier than another that their contacts or bonds round to nothing."""
+    extremes = [(float(np.max(kind.mass)), float(np.min(kind.mass)), f"molecule[{k}].mass")
+                for k, kind in enumerate(config.molecules)]  # fmt: skip
+    greatest, least = max(extremes), min(extremes, key=lambda each: each[1])
+    ratio = greatest[0] / least[1]
+    for index, kind in enumerate(config.molecules):
+        own = float(np.max(kind.mass)) / float(np.min(kind.mass))
+        if kind.bond_count >= kind.beads and own > MOST_IN_CYCLES * (1.0 + ROUNDING):
+            raise Wrong(f"molecule[{index}].mass: the greatest is {own:.3g} times the least; masses in a molecule with "
+                        f"closed bonds may differ by a factor of up to {MOST_IN_CYCLES:g}")
+    if ratio > MOST_MASS_RATIO * (1.0 + ROUNDING):
+        raise Wrong(f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
+                    f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}")
+
+
 def bond_table(kind):
     """Return the (bonds, 2) int64 array of the bonds of one molecule, beads counted from 0, lower first.
 
@@ -213,10 +237,10 @@ def check_box(config):
                 f"box.size: the periodic side {size} along axis {axis} is shorter than three times the largest contact "
                 f"distance {largest}; needs at least {3.0 * largest}"
             )
-        if boundary == "wall" and size < largest:
+        if boundary == "wall" and size < largest * (1.0 + LEAST_GAP):
             raise Wrong(
-                f"box.size: the side {size} between the walls of axis {axis} is shorter than the largest diameter "
-                f"{largest}; enlarge it"
+                f"box.size: the side {size} between the walls of axis {axis} leaves the largest bead, of diameter "
+                f"{largest}, no room to move; needs more than {LEAST_GAP:g} diameters beyond it"
             )
         if abs(origin) > 1e9 * size:
             raise Wrong(f"box.origin: {origin} along axis {axis} is so far from 0 that positions lose their digits")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hpcchain.model.constraints import EPS, NotConverged, bond_vectors, constraint_rank, project_group
+from hpcchain.model.embedding import embed
 from hpcchain.model.overlap import near_pairs
 from hpcchain.model.random import Stream, normal
 from hpcchain.model.system import OPEN, Box
@@ -49,6 +50,14 @@ def conformation(group, diameter, self_contact, seed, index, attempts=8, sweeps=
     return None
 
 
+def stiff_conformation(group, diameter, self_contact, seed, index):
+    """Return what `conformation` does, found by least squares, and how far off the bonds are at least if it is None."""
+    found = embed(group, diameter, self_contact, seed, index)
+    if found.position is None:
+        return None, found.error
+    return settled(group, diameter, self_contact, found.position - found.position.mean(axis=0)), found.error
+
+
 def normal_modes(group):
     """Return the (n, n) matrix that turns independent normal numbers into a Gaussian network of the group's bonds."""
     n = len(group.mass)
@@ -79,6 +88,11 @@ def relax(group, diameter, self_contact, position, sweeps):
             if not worst < 0.95 * before:
                 return None
             before = worst
+    return settled(group, diameter, self_contact, position)
+
+
+def settled(group, diameter, self_contact, position):
+    """Return positions put onto the bonds, or None where that fails or beads overlap then."""
     try:
         projected = project_group(group, position[None])[0]
     except (NotConverged, np.linalg.LinAlgError):

@@ -74,6 +74,8 @@ def require_independent(source, topology, position, ids=None):
 
 def require_independent_shapes(source, place, name, group, shapes):
     """Raise DependentBonds unless the bonds of shapes (k, n, 3) that a kind's molecules are to have are independent."""
+    if len(shapes) == 0:
+        return
     least = least_pivots(group, shapes)
     worst = int(np.argmin(least))
     if not least[worst] >= LEAST_PIVOT:

@@ -4,8 +4,9 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.model import placement_kernel as kernel
-from hpcchain.model.conformation import conformation, is_rigid
+from hpcchain.model.conformation import conformation, is_rigid, stiff_conformation
 from hpcchain.model.constraints import project_positions
+from hpcchain.model.embedding import CLOSE, MOST_BEADS, embed
 from hpcchain.model.groups import groups_of
 from hpcchain.model.independence import require_independent_shapes
 from hpcchain.model.random import Stream
@@ -19,7 +20,11 @@ CONFORMATIONS = 16
 MOST_CELLS = 2**26
 
 
-def place(config, box, topology, scale):
+class NoArrangement(ConfigError):
+    """No arrangement of a kind's beads is found, whatever size they begin with."""
+
+
+def place(config, box, topology, scale, parallel=False, known=None):
     """Return random positions without overlaps of beads shrunk by a factor, bonds at full length.
 
     Trees of bonds grow bead by bead as self-avoiding walks; rods and molecules with closed bonds are placed as rigid
@@ -34,6 +39,10 @@ def place(config, box, topology, scale):
         `build_box` and `build_topology` of it.
     scale : float
         Factor of the diameters, 0 < scale <= 1.
+    parallel : bool
+        Whether all rods lie along one axis of the box.
+    known : dict, optional
+        Conformations that were found for another scale; new ones are added.
 
     Returns
     -------
@@ -43,17 +52,20 @@ def place(config, box, topology, scale):
     Raises
     ------
     ConfigError
-        When a molecule finds no room, or its bonds cannot close.
+        When a molecule finds no room; a NoArrangement where its bonds cannot be satisfied at all.
     """
-    grid = make_grid(box, topology, scale)
+    grid, known = make_grid(box, topology, scale), {} if known is None else known
     record = (topology.first_bead[topology.molecule_of_bead], scale * topology.diameter, margins(box, topology))
     seed, stream = np.uint64(config.initial.seed), np.uint64(Stream.PLACEMENT)
     for group in sorted(groups_of(topology), key=difficulty):
         firsts, ids = group.beads[:, 0].copy(), group.molecules.astype(np.uint64)
         budget = DRAWS + DRAWS_PER_BEAD * len(group.mass)
         if group.has_cycles or group.rod:
-            shapes = straight(group) if group.rod else conformations(config, topology, group, scale)
-            failed = kernel.place_rigids(grid, record, firsts, ids, shapes, seed, stream, DRAWS)
+            shapes = straight(group) if group.rod else conformations(config, topology, group, scale, known)
+            turned = not (group.rod and parallel)
+            if not turned:
+                shapes = straight(group, longest_axis(box))
+            failed = kernel.place_rigids(grid, record, firsts, ids, shapes, turned, seed, stream, DRAWS)
         else:
             through = not topology.self_contact[group.molecules[0]]
             tree = spanning_tree(group)
@@ -123,33 +135,74 @@ def spanning_tree(group):
     return np.array(order), np.array(parent), np.array(lengths)
 
 
-def straight(group):
-    """Return (1, n, 3) positions of a rod's beads about its centre of mass."""
-    return sites(group.length, group.mass)[None, :, None] * np.array([1.0, 0.0, 0.0])
+def straight(group, axis=0):
+    """Return (1, n, 3) positions of a rod's beads about its centre of mass, along an axis."""
+    return sites(group.length, group.mass)[None, :, None] * np.eye(3)[axis]
 
 
-def conformations(config, topology, group, scale):
-    """Return (k, n, 3) random conformations of a kind with closed bonds, for full beads or else for shrunk ones."""
+def longest_axis(box):
+    """Return the axis along which rods have most room: one without walls where there is one, else the longest."""
+    return int(np.lexsort((-box.size, box.boundary == WALL))[0])
+
+
+def conformations(config, topology, group, scale, known):
+    """Return (k, n, 3) random conformations of a kind with closed bonds, for full beads or else for shrunk ones.
+
+    `known` keeps those for full beads, by the kind's first molecule, from one scale to the next.
+    """
     one = group.molecules[0]
     diameter = topology.diameter[group.beads[0]]
     contact = bool(topology.self_contact[one])
-    seed = config.initial.seed
-    found, room = [conformation(group, diameter, contact, seed, 0)], 1.0
-    if found[0] is None and scale < 1.0:
-        found, room = [conformation(group, scale * diameter, contact, seed, 0)], scale
-        if found[0] is not None and is_rigid(group, found[0]):
-            found = [None]  # its beads would never get their room
-    if found[0] is None:
-        kind = topology.kind[one]
-        raise ConfigError(
-            f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the "
-            "bonds without overlaps; change the bond lengths or the diameters, or set self_contact = false"
-        )
     kind = topology.kind[one]
     named = config.source, f"molecule[{kind}]", topology.names[kind], group
-    require_independent_shapes(*named, np.array(found))
-    wanted = min(CONFORMATIONS, len(group.molecules))
-    found += [conformation(group, room * diameter, contact, seed, k) for k in range(1, wanted)]
-    shapes = np.array([shape for shape in found if shape is not None])
+    if one not in known:
+        known[one] = full_conformations(config, topology, group, diameter, contact)
+        require_independent_shapes(*named, known[one])
+    if len(known[one]):
+        return known[one]
+    seed, shrunk = config.initial.seed, scale * diameter
+    found = conformation(group, shrunk, contact, seed, 0) if scale < 1.0 else None
+    if found is None or is_rigid(group, found):  # beads of a rigid one would never get their room
+        final = len(group.mass) <= MOST_BEADS  # least squares have been tried, too
+        raise (NoArrangement if final else ConfigError)(no_arrangement(config, topology, group, "without overlaps"))
+    shapes = several(group, found, lambda k: conformation(group, shrunk, contact, seed, k))
     require_independent_shapes(*named, shapes)
     return shapes
+
+
+def full_conformations(config, topology, group, diameter, contact):
+    """Return conformations for full beads, none where only shrunk ones might have any.
+
+    Random networks of springs come first; stiff molecules on which these fail are found by least squares.
+
+    Raises
+    ------
+    NoArrangement
+        When the bonds alone cannot be satisfied.
+    """
+    seed = config.initial.seed
+    found = conformation(group, diameter, contact, seed, 0)
+    if found is not None:
+        return several(group, found, lambda k: conformation(group, diameter, contact, seed, k))
+    found, _ = stiff_conformation(group, diameter, contact, seed, 0)
+    if found is not None:
+        return several(group, found, lambda k: stiff_conformation(group, diameter, contact, seed, k)[0])
+    error = embed(group, diameter, False, seed).error
+    if error > CLOSE:
+        found = f"(in the nearest that was found a bond is off by {100.0 * error:.2g} % of its length)"
+        raise NoArrangement(no_arrangement(config, topology, group, found))
+    return np.zeros((0, len(diameter), 3))
+
+
+def several(group, first, another):
+    """Return (k, n, 3): the first conformation and others, `another(number)`, as many as are wanted and found."""
+    wanted = min(CONFORMATIONS, len(group.molecules))
+    found = [first] + [another(k) for k in range(1, wanted)]
+    return np.array([shape for shape in found if shape is not None])
+
+
+def no_arrangement(config, topology, group, how):
+    """Return the message for a kind of molecules of which the beads find no place."""
+    kind = topology.kind[group.molecules[0]]
+    return (f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the "
+            f"bonds {how}; change the bonds, their lengths or the diameters, or set self_contact = false")

@@ -203,13 +203,24 @@ def turn(shape, grid, first, centre, words):
 
 
 @owning
-def place_rigid(grid, record, first, shape, seed, stream, molecule, budget):
-    """Place one molecule as a rigid body at a random point in a random orientation.
+def shift(shape, grid, first, centre):
+    """Put a rigid shape around a centre as it lies."""
+    position = grid[6]
+    for i in range(len(shape)):
+        for k in range(3):
+            position[first + i, k] = centre[k] + shape[i, k]
+
+
+@owning
+def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budget):
+    """Place one molecule as a rigid body at a random point, in a random orientation or as it lies.
 
     Parameters
     ----------
     shape : (n, 3) float64 array
         Its beads about the origin [length].
+    turned : bool
+        Whether it is turned at random.
     grid, record, first, seed, stream, molecule, budget :
         As in `place_tree`.
 
@@ -224,7 +235,9 @@ def place_rigid(grid, record, first, shape, seed, stream, molecule, budget):
         words = philox(molecule, np.uint64(draw), seed, stream)
         for k in range(3):
             centre[k] = origin[k] + fraction(words[k]) * size[k]
-        if not turn(shape, grid, first, centre, philox(molecule, np.uint64(draw + 1), seed, stream)):
+        if not turned:
+            shift(shape, grid, first, centre)
+        elif not turn(shape, grid, first, centre, philox(molecule, np.uint64(draw + 1), seed, stream)):
             continue
         done = 0
         while done < len(shape) and free(grid, record, first + done, -1, True):
@@ -248,10 +261,10 @@ def place_trees(grid, record, firsts, molecules, tree, through, seed, stream, bu
 
 
 @owning
-def place_rigids(grid, record, firsts, molecules, shapes, seed, stream, budget):
+def place_rigids(grid, record, firsts, molecules, shapes, turned, seed, stream, budget):
     """Place molecules of one kind by `place_rigid`, taking the shapes in turn; returns as `place_trees` does."""
     for i in range(len(firsts)):
         shape = shapes[i % len(shapes)]
-        if place_rigid(grid, record, firsts[i], shape, seed, stream, molecules[i], budget) != PLACED:
+        if place_rigid(grid, record, firsts[i], shape, turned, seed, stream, molecules[i], budget) != PLACED:
             return i
     return -1

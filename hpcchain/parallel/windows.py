@@ -13,7 +13,7 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
-from hpcchain.errors import EngineError
+from hpcchain.errors import EngineError, WindowError
 from hpcchain.model.clock import split
 from hpcchain.parallel.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.groups import Groups
@@ -35,7 +35,7 @@ MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has 
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
 WORK = ("computing", "packing", "setting_right", "finishing")
 PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
-WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS = range(7)
+WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD = range(8)
 
 
 class WindowedEngine:
@@ -75,7 +75,7 @@ class WindowedEngine:
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
         self.last_contacts = 0.0
-        self.setbacks = 0
+        self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
         shell = default_shell(system) if shell is None else shell
         blueprint = Blueprint(system)
@@ -149,7 +149,7 @@ class WindowedEngine:
         3. Set the ghosts here right, and run again, if anything came.
         4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
         """
-        wanted = set()
+        wanted, self.failed_bead = set(), -1
         broken = self._attempt("computing", self.patch.run, end)
         for number in range(MOST_PASSES):
             self.statistics["passes"] += 1
@@ -178,6 +178,7 @@ class WindowedEngine:
             with self._spent(phase):
                 action(*args)
         except WindowBroken as reason:
+            self.failed_bead = reason.bead
             return 1 + reason.status
         return 0
 
@@ -189,8 +190,9 @@ class WindowedEngine:
 
     def _flags(self, end, wrong, broken, wanted, pause):
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
-        flags = np.zeros(7)
+        flags = np.zeros(8)
         flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
+        flags[BEAD] = self.failed_bead + 1  # 0 for none
         flags[PAUSE] = float(pause is not None and bool(pause()))
         flags[EXCESS] = flags[NEXT_EXCESS] = -np.inf
         if wrong == 0 and broken == 0:
@@ -253,7 +255,7 @@ class WindowedEngine:
         if lost or status in (loop.STUCK, loop.NOT_A_NUMBER):
             self.window *= 0.25
             if self.window < LEAST_WINDOW * self.tick:
-                raise error_of(status, self.physics)
+                raise error_of(status, self.physics, int(flags[BEAD]) - 1, self.time)
         self._regroup(everything=self.setbacks > DESPERATE, more_room=status == loop.LIST_FULL)
 
     def _finish(self, end):
@@ -360,13 +362,13 @@ def spread(values):
     return [min(values), sum(values) / len(values), max(values)]
 
 
-def error_of(status, physics):
+def error_of(status, physics, bead, time):
     """Return the error for a window that could not be done however short it was."""
     if status == loop.STUCK:
-        return stuck(physics)
+        return stuck(physics, bead if bead >= 0 else None, time)
     if status == loop.NOT_A_NUMBER:
         return EngineError("a contact time is not a number; check masses, lengths and velocities for extreme values")
-    return EngineError("the ranks do not come to agree on a window however short; please report this with the input")
+    return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
 
 
 def processor_seconds(engine):

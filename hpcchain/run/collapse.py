@@ -1,4 +1,4 @@
-"""Notices inelastic collapse: beads that lose energy and are pressed together meet ever more often in no time."""
+"""Notices that contacts come in next to no time: in inelastic collapse, or where beads rattle in narrow gaps."""
 
 import time
 
@@ -7,6 +7,7 @@ from hpcchain.sector.collapse import way_out
 MANY = 2000
 MOST_PER_TICK = 100.0
 PAUSE = 1.0
+LONG = 60.0  # wall seconds to the end from which narrow gaps are told of
 
 
 class CollapseWatch:
@@ -17,14 +18,16 @@ class CollapseWatch:
     physics : Physics
     beads : int
         Of the whole system, or this rank's share.
+    end : float, optional
+        End time of the run [time].
     clock : function, optional
         Wall seconds; looks are at least PAUSE apart.
     """
 
-    def __init__(self, physics, beads, clock=time.monotonic):
-        self._physics, self._loses = physics, physics.restitution < 1.0
-        self._beads, self._clock = beads, clock
-        self._looked, self._contacts, self._time = -float("inf"), 0, 0.0
+    def __init__(self, physics, beads, end=float("inf"), clock=time.monotonic):
+        self._physics, self._silent = physics, False
+        self._beads, self._end, self._clock = beads, end, clock
+        self._looked, self._counted, self._contacts, self._time = -float("inf"), 0.0, 0, 0.0
 
     def warning(self, engine):
         """Return what to tell the user, None for nothing; said once.
@@ -32,16 +35,38 @@ class CollapseWatch:
         Dense liquids have some contact a bead and tick, which is a 32nd of what a bead takes for its diameter or less.
         """
         now = self._clock()
-        if not self._loses or now < self._looked + PAUSE:
+        if self._silent or now < self._looked + PAUSE:
             return None
         contacts, reached = engine.counters["contacts"] + engine.counters["wall_contacts"], engine.time
         found, passed = contacts - self._contacts, reached - self._time
         first, self._looked = self._looked == -float("inf"), now
         if not first and found < MANY:  # so that slow runs are not measured by how fast they are
             return None
+        wall, self._counted = now - self._counted, now
         self._contacts, self._time = contacts, reached
         if first or found <= MOST_PER_TICK * self._beads * passed / self._physics.tick:
             return None
-        self._loses = False
-        return (f"{found} contacts in {passed:.3g} of time: beads that lose energy are pressed together and meet ever "
-                f"more often (inelastic collapse), and the run hardly gets on; {way_out(self._physics)}")
+        reason = self._reason(passed, wall)
+        self._silent = reason is not None
+        return reason and f"{found} contacts in {passed:.3g} of time: {reason}"
+
+    def _reason(self, passed, wall):
+        """Return what so many contacts mean, `passed` [time] having taken `wall` seconds; None if the end is near."""
+        if self._physics.restitution < 1.0:
+            return ("beads that lose energy are pressed together and meet ever more often (inelastic collapse), and "
+                    f"the run hardly gets on; {way_out(self._physics)}")
+        left = (self._end - self._time) * wall / passed if passed > 0.0 else float("inf")
+        if left < LONG:
+            return None
+        return ("beads rattle in very narrow gaps, between others or walls, and the run hardly gets on: at this pace "
+                f"it takes {spelled(left)} more; larger gaps, or a larger box, are faster")
+
+
+def spelled(seconds):
+    """Return wall seconds in words of a fitting unit."""
+    if not seconds < 1e18:
+        return "longer than anyone can wait"
+    for unit, length in (("years", 365.25 * 86400.0), ("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.3g} seconds"

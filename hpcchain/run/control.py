@@ -82,7 +82,7 @@ class Run:
         self.checkpoints = Schedule(output.checkpoint_every, time, counters.get("checkpoint_time"))
         self.wall_of_checkpoint = self.timers.wall
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
-        self.collapse = CollapseWatch(system.physics, system.topology.beads / comm.size)
+        self.collapse = CollapseWatch(system.physics, system.topology.beads / comm.size, self.end)
         self.energy = EnergyWatch(system, self.observables.freedom)
         self.tally = Tally(self.engine, counters, comm)
         self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.end, time,

@@ -1,7 +1,44 @@
-"""What to say where beads meet without end: those that lose energy collapse, others are wedged."""
+"""Beads that meet without end: when that is noticed, and what to say of those that collapse or are wedged."""
 
-from hpcchain.errors import ConfigError, EngineError
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.sector.layout import MOL_FIRST, TICK, TIE_TIME, C
 from hpcchain.sector.loop import MOST_DEPTH
+
+# Segments that each molecule may begin while the clock hardly moves: a cube of 1000 touching beads begins 13 each.
+# Where energy is lost a burst of contacts may pass, so more of them are waited for.
+MOST_SEGMENTS, MOST_LOSING = 2000, 100000
+
+
+class Standstill:
+    """Notices that all that happens takes no time: contacts of beads that are wedged between others or walls.
+
+    Parameters
+    ----------
+    physics : Physics
+    """
+
+    def __init__(self, physics):
+        self._most = MOST_SEGMENTS if physics.restitution == 1.0 else MOST_LOSING
+        self._since, self._segments = (-np.inf, 0.0), 0
+
+    def bead(self, s):
+        """Return the local number of a bead that moves on at a standstill of sector s, None where time gets on."""
+        m = int(s.winner[1])
+        if m < 0 or not np.isfinite(s.first[m, 0]):
+            return None
+        ticks, rest = self._since
+        segments = int(s.count[C["segments"]])
+        if (s.first[m, 0] - ticks) * s.par[TICK] + s.first[m, 1] - rest > s.par[TIE_TIME]:
+            self._since, self._segments = (float(s.first[m, 0]), float(s.first[m, 1])), segments
+            return None
+        begun = segments - self._segments
+        if begun <= 2 * self._most:  # two molecules at least
+            return None
+        first = s.mol[:, MOL_FIRST]
+        busy = (s.line[first, 6] - ticks) * s.par[TICK] + s.line[first, 7] - rest >= 0.0
+        return int(first[m]) if begun > self._most * max(int(np.count_nonzero(busy)), 2) else None
 
 
 def way_out(physics):
@@ -11,13 +48,11 @@ def way_out(physics):
     return f"a {'longer ' if physics.contact_time > 0.0 else ''}contact.contact_time ends that"
 
 
-def stuck(physics, bead=None):
-    """Return the error for too many contacts at one instant, of a bead if that is known.
-
-    A ConfigError where beads lose energy, an EngineError where they do not.
-    """
-    many = f"{'' if bead is None else f'bead {bead}: '}more than {MOST_DEPTH} contacts at one instant"
+def stuck(physics, bead=None, time=None):
+    """Return the ConfigError for too many contacts at one instant, of a bead and at a time [time] if they are known."""
+    where = f"{'' if bead is None else f'bead {bead}: '}{'' if time is None else f't {time:.6g}: '}"
     if physics.restitution < 1.0:
-        return ConfigError(f"{many}: beads that lose energy are pressed together (inelastic collapse); "
-                           f"{way_out(physics)}")
-    return EngineError(f"{many}; start from positions that are not wedged")
+        return ConfigError(f"{where}more than {MOST_DEPTH} contacts at one instant: beads that lose energy are pressed "
+                           f"together (inelastic collapse); {way_out(physics)}")
+    return ConfigError(f"{where}contacts at one instant have no end: beads are wedged between others or walls, without "
+                       "room to move; start from positions with gaps, or make box.size larger")

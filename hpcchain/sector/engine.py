@@ -11,7 +11,7 @@ from hpcchain.sector import beginning, loop, reading
 from hpcchain.sector.batch import Batch
 from hpcchain.sector.blueprint import Blueprint
 from hpcchain.sector.build import build_sector, cell_arrays, list_capacity, quanta
-from hpcchain.sector.collapse import stuck
+from hpcchain.sector.collapse import Standstill, stuck
 from hpcchain.sector.layout import BOOK_BEADS, BOOK_PUSH, BOOK_VIRIAL, COUNTERS, GROWTH, GROWTH_RATE, C, Sector
 from hpcchain.sector.lists import CELL_FULL
 from hpcchain.sector.memory import aligned_zeros, gathered
@@ -119,7 +119,7 @@ class Engine:
             Whether the time was reached.
         """
         ticks, rest = split(time, self.system.physics.tick)
-        until = float(ticks), float(rest)
+        until, standstill = (float(ticks), float(rest)), Standstill(self.system.physics)
         while True:
             status = self.batch.spend(
                 lambda most: loop.advance(self.sector, *until, self.base, most, self.log_rows), loop.PAUSED
@@ -134,6 +134,9 @@ class Engine:
                 self._grow_lists()
             elif status != loop.PAUSED:
                 raise self._failure(status)
+            bead = standstill.bead(self.sector)
+            if bead is not None:
+                raise stuck(self.system.physics, int(self.ids[bead]), self.time)
             if pause is not None and pause():
                 return False
 
@@ -160,7 +163,7 @@ class Engine:
     def _failure(self, status):
         bead = int(self.ids[self.sector.count[C["failed_bead"]]])
         if status == loop.STUCK:
-            return stuck(self.system.physics, bead)
+            return stuck(self.system.physics, bead, self.time)
         stepped = any(each.step for each in self.system.physics.every())
         steps = "; shorten propagator.step if it is long for how fast bonds turn" if stepped else ""
         return EngineError(

@@ -68,11 +68,13 @@ class WindowBroken(Exception):
     ----------
     status : int
         One of `loop`'s.
+    bead : int
+        Global id of one that has to do with it, -1 where none is known.
     """
 
-    def __init__(self, status):
+    def __init__(self, status, bead=-1):
         super().__init__(status)
-        self.status = status
+        self.status, self.bead = status, bead
 
 
 def extended(array, more):
@@ -244,7 +246,6 @@ class Patch(Engine):
         ------
         WindowBroken
         """
-        guessing = bool(np.any(self.sorts == GHOST))
         budget = BATCH * (10 + len(self.order))  # events of all kinds; far more than any sound window takes
         while True:
             budget -= self.batch.size
@@ -259,24 +260,30 @@ class Patch(Engine):
                 status = loop.NOT_A_NUMBER
             if status == loop.REACHED:
                 return
-            if budget < 0 or (guessing and self._rattles()):
-                raise WindowBroken(loop.STUCK)
+            bead = self._rattling()
+            if budget < 0 or bead >= 0:
+                raise WindowBroken(loop.STUCK, bead)
             if status == loop.LOG_FULL:
                 self._more_log()
             elif status == loop.HISTORY_FULL:
                 self._make_room()
             elif status != loop.PAUSED:
-                raise WindowBroken(status)
+                raise WindowBroken(status, int(self.ids[self.sector.count[C["failed_bead"]]]))
 
-    def _rattles(self):
-        """Return whether a molecule has had more contacts since the window's start than any sound window has."""
+    def _rattling(self):
+        """Return the id of a bead whose molecule has had more contacts in the window than sound ones have, or -1.
+
+        Such a window takes memory without end; one that is only long is done again in parts.
+        """
         s = self.sector
         events = s.event[1 : s.book[BOOK_EVENT] + 1]
         if len(events) <= MOST_EVENTS:
-            return False
+            return -1
         members = events[:, EVENT_MEMBERS : EVENT_MEMBERS + MOST_MEMBERS]
         contacts = np.bincount(members[np.arange(MOST_MEMBERS) < events[:, :1]], minlength=len(s.mol))
-        return bool(np.any(contacts > MOST_EVENTS + EVENTS_PER_BEAD * s.mol[: len(contacts), MOL_BEADS]))
+        excess = contacts - MOST_EVENTS - EVENTS_PER_BEAD * s.mol[: len(contacts), MOL_BEADS]
+        m = int(np.argmax(excess))
+        return int(self.ids[s.mol[m, MOL_FIRST]]) if excess[m] > 0 else -1
 
     def _more_log(self):
         log = np.zeros((2 * len(self.sector.log) + MOST_TIES, LOG_COLUMNS))

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from hpcchain.errors import ConfigError, EngineError
+from hpcchain.errors import ConfigError
 from hpcchain.model.system import Physics
-from hpcchain.run.collapse import CollapseWatch
+from hpcchain.run.collapse import CollapseWatch, spelled
 from hpcchain.sector.collapse import stuck
 
 TICK = 2.0**-6
@@ -29,7 +29,7 @@ class Clock:
 def looked(restitution, *looks, beads=100, contact_time=0.0):
     """Return what the watch says at looks of (wall seconds, engine)."""
     clock = Clock()
-    watch = CollapseWatch(Physics(tick=TICK, restitution=restitution, contact_time=contact_time), beads, clock)
+    watch = CollapseWatch(Physics(tick=TICK, restitution=restitution, contact_time=contact_time), beads, clock=clock)
     said = []
     for clock.now, state in looks:
         said.append(watch.warning(state))
@@ -44,7 +44,6 @@ def test_contacts_in_no_time_are_told_once():
 
 
 @pytest.mark.parametrize(("restitution", "passed", "contacts", "wall"), [
-    (1.0, 1e-9, 100_000, 1.5),  # keeps its energy
     (0.5, 1e-9, 1900, 1.5),  # few
     (0.5, 1e-9, 100_000, 0.5),  # too soon to tell
     (0.5, 100_000 / (100 * 10) * TICK, 100_000, 1.5),  # ten a bead and tick, as the densest liquids
@@ -72,8 +71,31 @@ def test_what_would_help_is_what_has_not_been_tried(restitution, contact_time, w
 
 
 def test_beads_that_keep_their_energy_are_wedged():
-    error = stuck(Physics(tick=TICK))
-    assert isinstance(error, EngineError) and "not wedged" in str(error)
+    error = stuck(Physics(tick=TICK), 3, 0.25)
+    assert isinstance(error, ConfigError) and str(error).startswith("bead 3: t 0.25: contacts at one instant")
+
+
+def test_beads_that_rattle_in_narrow_gaps_are_told_of_with_what_the_run_takes():
+    def told(end):
+        clock = Clock()
+        watch, said = CollapseWatch(Physics(tick=TICK), 100, end, clock), []
+        states = engine(1.0, 0), engine(1.001, 0, 10**6), engine(1.002, 0, 2 * 10**6)
+        for clock.now, state in zip((0.0, 2.0, 4.0), states, strict=True):
+            said.append(watch.warning(state))
+        return said
+
+    first, text, again = told(1001.0)
+    assert first is None and again is None
+    assert text.startswith("1000000 contacts in 0.001 of time: beads rattle") and "takes 23.1 days more" in text
+    assert told(1.01) == [None] * 3  # over in no time
+
+
+@pytest.mark.parametrize(("seconds", "text"), [
+    (70.0, "70 seconds"), (600.0, "10 minutes"), (1e5, "27.8 hours"), (1e6, "11.6 days"), (1e9, "31.7 years"),
+    (float("inf"), "longer than anyone can wait"),
+])  # fmt: skip
+def test_wall_times_are_spelled(seconds, text):
+    assert spelled(seconds) == text
 
 
 def test_what_came_before_the_first_look_does_not_count():

@@ -76,6 +76,8 @@ MISTAKES = [
     ("box.size = [30, nan, 30]", "box.size: entry 1: nan is not a finite number"),
     ("box.size = [2.9, 30, 30]", "box.size: the periodic side 2.9 along axis 0 is shorter than three times"),
     ("box.size = [30, 0.9, 30]", "box.size: the side 0.9 between the walls of axis 1"),
+    ("box.size = [30, 1.0, 30]", "box.size: the side 1.0 between the walls of axis 1 leaves the largest bead"),
+    ("box.size = [30, 1.0000000009, 30]", "no room to move; needs more than 1e-09 diameters beyond it"),
     ("box.size = [3, 3, 3]", "box.size: the beads do not fit: packing fraction"),
     ("box.size = [30, 1e11, 30]", "box.size: 100000000000.0 along axis 1 is more than 1e+09 times the smallest"),
     ("run.list_shell = 1e-20", "run.list_shell: 1e-20 is so thin that lists would be made anew all the time; needs at "
@@ -291,3 +293,13 @@ def test_the_table_for_the_readme_names_every_key():
     table = markdown()
     assert len(table.splitlines()) == len(KEYS) + 2
     assert all(f"`{key.path}`" in table for key in KEYS)
+
+
+def test_masses_may_differ_as_far_as_has_been_tried(write):
+    kinds = '[box]\nsize = [9, 9, 9]\n[run]\nend_time = 1\n' + '[[molecule]]\nkind = "{}"\nbeads = 3\nmass = {}\n' * 2
+    load_config(write(kinds.format("chain", 1.0, "chain", 1e12)))
+    load_config(write(kinds.format("chain", "[1.0, 1e12, 1.0]", "ring", "[1.0, 1.0, 1e10]")))
+    with pytest.raises(ConfigError, match=r"molecule\[1\].mass: 1.1e\+12 is 1.1e\+12 times the least mass 1 \(molec"):
+        load_config(write(kinds.format("chain", 1.0, "chain", 1.1e12)))
+    with pytest.raises(ConfigError, match=r"molecule\[1\].mass: the greatest is 1e\+11 times the least; .* closed"):
+        load_config(write(kinds.format("chain", 1.0, "ring", "[1.0, 1.0, 1e11]")))

@@ -1,10 +1,13 @@
 """Starts that grow: how long the steps are that molecules take meanwhile."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
+from hpcchain.model.overlap import bead_overlap
 from hpcchain.model.system import Physics
 from hpcchain.model.topology import build_topology
 from hpcchain.run.growth import LONGEST_STEP, grown_system, thermal_time, with_short_steps
@@ -53,6 +56,38 @@ def test_beads_that_cannot_grow_are_said_to_jam(tmp_path):
     path.write_text(f"[box]\nsize = [9, 8, 10]\n{star}[run]\nend_time = 1\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"star.toml: initial.method: the beads jam at 0.9\d\d of their diameters"):
         grown_system(load_config(path))
+
+
+RODS = """
+[box]
+size = [8.06, 8.06, 8.06]
+[[molecule]]
+kind = "rod"
+beads = 8
+count = 50
+[run]
+end_time = 1
+"""
+
+
+def test_rods_that_jam_in_all_directions_begin_parallel(tmp_path, caplog):
+    """At a packing fraction of .4 rods of 8 are nematic: random ones do not find their way into that."""
+    path = tmp_path / "rods.toml"
+    path.write_text(RODS, encoding="utf-8")
+    system = grown_system(load_config(path))
+    told, = [record.getMessage() for record in caplog.records if "rods parallel" in record.getMessage()]
+    assert "the beads jam at 0.9" in told
+    assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None
+    ends = system.state.position.reshape(50, 8, 3)[:, 7] - system.state.position.reshape(50, 8, 3)[:, 0]
+    np.testing.assert_allclose(np.linalg.norm(ends, axis=1), 7.0, rtol=1e-12)
+    assert (np.abs(ends[:, 0]) > 5.0).all()
+
+
+def test_heavy_beads_do_not_make_the_others_wait_for_ever():
+    masses = SimpleNamespace(diameter=np.ones(2), mass=np.array([1.0, 1e12]))
+    assert thermal_time(masses, 1.0) == pytest.approx(1000.0 * 2.0**0.5, rel=1e-9)
+    alike = SimpleNamespace(diameter=np.ones(2), mass=np.array([1.0, 1e6]))
+    assert thermal_time(alike, 1.0) == ((1.0 + 1e6) / 2.0) ** 0.5
 
 
 def test_shorter_steps_and_those_of_the_propagators_choice_stay():
