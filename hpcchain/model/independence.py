@@ -192,7 +192,7 @@ def dependence(group, places):
 
 
 def smallest_set(vectors):
-    """Return a vector (b,) of the space that rows (d, b) span with at least d - 1 zeros, by Gauss and Jordan."""
+    """Return a vector (b,) of the space that rows (d, b) span with at least d - 1 zeros, by Gauss-Jordan."""
     for row in range(1, len(vectors)):
         at = int(np.argmax(np.abs(vectors[row])))
         other = np.arange(len(vectors)) != row

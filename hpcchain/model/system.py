@@ -15,6 +15,7 @@ Topology.bond_length   (B,) float64    [length]
 Topology.mass          (N,) float64    [mass]
 Topology.diameter      (N,) float64    [length]
 =====================  ==============  ==============================================================
+
 `BEAD_STATE` is the table of the state's arrays, one row per bead each.
 """
 

@@ -7,12 +7,13 @@ import pytest
 from mixtures import to_toml
 
 from hpcchain import simulation
-from hpcchain.cli.check import sizes
+from hpcchain.cli.check import check_start
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.model import independence
 from hpcchain.model.start import build_system
 from hpcchain.run.growth import grown_system
+from hpcchain.run.memory import extent_of
 
 SQUARE = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
 RING = [[0, 1], [1, 2], [2, 3], [0, 3]]
@@ -156,5 +157,6 @@ def test_starts_in_files_are_looked_at_on_any_ranks(file_start, run_hpcchain, ra
 
 
 def test_check_looks_at_the_start_file(file_start):
+    config = load_config(file_start)
     with pytest.raises(ConfigError, match=r"molecule\[1\]: .*'bad' of beads 4 to 7"):
-        sizes(load_config(file_start))
+        check_start(config, extent_of(config))
