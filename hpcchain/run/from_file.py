@@ -10,6 +10,7 @@ from hpcchain.io.collective import agree, is_parallel
 from hpcchain.io.rows import slab
 from hpcchain.model.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.directors import build_directors, step_of
+from hpcchain.model.independence import DependentBonds
 from hpcchain.model.start import (
     TOLERANCE,
     build_physics,
@@ -84,6 +85,8 @@ def fresh_system(config, found, topology, comm):
     path, system = config.initial.file, replace(found.system, topology=topology)
     try:
         check_beads(str(path), system, comm)
+    except DependentBonds:  # earlier versions of `build` made these
+        raise
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; the file was not made by this program or is damaged") from error
     state = State.at_rest_clock(system.state.position, system.state.velocity)
