@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hpcchain.sector.layout import BOOK_EVENT, EVENT_COLUMNS, EVENT_MEMBERS, MOL_BEADS
+from hpcchain.sector.layout import BOOK_EVENT, EVENT_COLUMNS, EVENT_MEMBERS, MOL_BEADS, MOL_FIRST
 from hpcchain.sector.patch import EVENTS_PER_BEAD, MOST_EVENTS, Patch
 
 MOLECULES, BEADS = 50, 5
@@ -21,25 +21,26 @@ def after(events):
         row[EVENT_MEMBERS : EVENT_MEMBERS + len(members)] = members
     book, mol = np.zeros(64, dtype=np.int64), np.zeros((MOLECULES, 32), dtype=np.int64)
     book[BOOK_EVENT], mol[:, MOL_BEADS] = len(events), BEADS
-    return SimpleNamespace(sector=SimpleNamespace(event=table, book=book, mol=mol))
+    mol[:, MOL_FIRST] = BEADS * np.arange(MOLECULES)
+    return SimpleNamespace(sector=SimpleNamespace(event=table, book=book, mol=mol), ids=np.arange(MOLECULES * BEADS))
 
 
 @pytest.mark.parametrize("others", [[], [11, 3]])
 def test_one_molecule_that_goes_on_and_on_is_noticed(others):
-    assert not Patch._rattles(after([[4, *others[:1]]] * MOST))
-    assert Patch._rattles(after([[4, *others]] * (MOST + 1)))
+    assert Patch._rattling(after([[4, *others[:1]]] * MOST)) == -1
+    assert Patch._rattling(after([[4, *others]] * (MOST + 1))) == 4 * BEADS
 
 
 def test_many_contacts_of_many_molecules_are_no_rattling():
     pairs = [[k % MOLECULES, (k + 1) % MOLECULES] for k in range(MOST * MOLECULES // 2)]
-    assert not Patch._rattles(after(pairs))
+    assert Patch._rattling(after(pairs)) == -1
 
 
 def test_places_in_the_table_that_no_member_fills_count_for_nobody():
-    assert not Patch._rattles(after([[1 + k % 40] for k in range(30 * MOST)]))
+    assert Patch._rattling(after([[1 + k % 40] for k in range(30 * MOST)])) == -1
 
 
 def test_longer_molecules_may_have_more_contacts():
     patch = after([[4, 5]] * (MOST + 1))
     patch.sector.mol[4:6, MOL_BEADS] = BEADS + 1
-    assert not Patch._rattles(patch)
+    assert Patch._rattling(patch) == -1
