@@ -156,7 +156,7 @@ def test_a_missing_part_is_noticed_before_anything_changes(tmp_path, system):
 
 def test_counters_that_the_parts_do_not_reach_are_refused(tmp_path, system):
     counters = write_parts(tmp_path, system, 0, 2)[-1]
-    with pytest.raises(DataError, match="the checkpoint counts"):
+    with pytest.raises(DataError, match="ends at 4 frames, .* where 5 frames, .* a part is missing"):
         finish(tmp_path, system, counters | {"frames": 5})
 
 
@@ -168,10 +168,11 @@ def test_an_earlier_file_that_is_too_short_is_refused(tmp_path, system):
         finish(tmp_path, system, more[-1])
 
 
-def test_without_an_earlier_file_the_output_begins_with_the_parts(tmp_path, system):
+def test_without_an_earlier_file_that_has_rows_nothing_is_joined(tmp_path, system):
     counters = write_parts(tmp_path, system, 2, 3, {"frames": 4, "events": 30, "reports": 4})
-    finish(tmp_path, system, counters[-1])
-    assert len(read_events(tmp_path / "events.h5")) == 15
+    with pytest.raises(DataError, match="trajectory.h5: the first 4 frames, before part-000002.h5, are nowhere"):
+        finish(tmp_path, system, counters[-1])
+    assert [path.name for path in tmp_path.iterdir()] == ["parts"]
 
 
 def test_no_event_log_is_made_unless_asked_for(tmp_path, system):
@@ -245,7 +246,7 @@ def test_the_layout_is_h5md(tmp_path, system):
             assert group[f"{name}/time"] == group["position/time"]
             assert group[f"{name}/step"] == group["position/step"]
         assert group["id"][...].tolist() == list(range(BEADS))
-        assert group["species"][...].tolist() == [0, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1]
+        assert group["species"][...].tolist() == [0, 2, 2, 2, 3, 3, 3, 3, 3, 1, 1]
         assert group["mass"].shape == (BEADS,)
         assert file[file["connectivity/bonds"].attrs["particles_group"]] == group
         assert file["parameters/vmd_structure/bond_from"][0] == system.topology.bonds[0, 0] + 1

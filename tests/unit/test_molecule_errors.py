@@ -1,9 +1,11 @@
 """Errors of molecules' sizes, against the scatter over seeds of series whose error is known; correlation times."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from io_samples import chains as chains_of
 from io_samples import system_of
 
 from hpcchain.cli import analyze
@@ -29,7 +31,7 @@ def vectors(seed, frames, time, chains=CHAINS):
 def write_run(folder, spans):
     """Write a run of dimers whose bonds are `spans` (frames, chains, 3) at times 0, 1, ..."""
     frames, chains, _ = spans.shape
-    system = system_of([2] * chains)
+    system = replace(system_of([2] * chains), topology=chains_of([2] * chains, ("A", "B")))
     (folder / "parts").mkdir(parents=True)
     writer = PartWriter(folder / "parts", 0, None, system.topology, log_events=False)
     still = np.zeros((2 * chains, 3))

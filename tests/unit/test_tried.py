@@ -5,7 +5,7 @@ from mixtures import to_toml
 
 from hpcchain import simulation
 from hpcchain.config import check, load_config
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, DataError
 from hpcchain.model.start import build_system
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.comm import Single
@@ -120,7 +120,7 @@ def test_files_are_looked_at(write, tmp_path, monkeypatch):
         simulation.build(write(explicit(1e-20)), tmp_path / "start.h5")
     tables = scaled(initial={"method": "file", "file": "start.h5"})
     del tables["molecule"]
-    with pytest.raises(ConfigError, match="start.h5: molecule.velocities: .* thermal times"):
+    with pytest.raises(DataError, match="start.h5: molecule.velocities: .* thermal times"):
         system_from_file(load_config(write(tables)), Single())
 
 
