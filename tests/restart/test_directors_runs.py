@@ -204,7 +204,7 @@ def test_spheres_too_fast_for_their_steps_are_refused(place):
 def test_an_explicit_start_is_kept_by_checkpoints_and_on_ranks(place):
     """Angular speeds whose turns are many: 1e6 time units, in four pieces, on 1 and 2 ranks."""
     kind = {"kind": "monomer", "count": 2, "directors": True, "positions": [[1, 1, 1], [1, 1, 5]],
-            "velocities": [[1e-7, 0, 0], [0, 0, 0]], "orientations": [[0.5, 0.5, 0.5, 0.5], [0.6, 0, 0, -0.8]],
+            "velocities": [[2e-6, 0, 0], [0, 0, 0]], "orientations": [[0.5, 0.5, 0.5, 0.5], [0.6, 0, 0, -0.8]],
             "angular_velocities": [[1, 2, -1], [2, 3, -3]]}  # fmt: skip
     tables = {"box": {"size": [9, 9, 9]}, "molecule": [kind], "initial": {"method": "explicit"},
               "run": {"end_time": 1e6}, "output": {"frame_every": 1e5, "report_every": 1e5, "checkpoint_every": 3e5}}
