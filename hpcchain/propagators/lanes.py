@@ -33,6 +33,8 @@ comes near another bead reads that bead's alone.
 """
 
 LANES = 8
+LANE_SHIFT = 3  # bead b is in tile b >> LANE_SHIFT, lane b & LANE_MASK
+LANE_MASK = LANES - 1
 KMAX = 19
 HIST = 0
 COEF = HIST + (KMAX + 1) * 4 * LANES
@@ -50,7 +52,10 @@ TILE = PIVOT + 8
 ROW = 3 * LANES
 KEPT = COEF + KMAX * ROW
 CURVE = 64
-TABLE = 16 + LANES + LANES
+# In a molecule's static table, per tile: inverse masses as in INVM, then MASK and LEN2.
+TABLE_MASK = 2 * LANES
+TABLE_LEN2 = TABLE_MASK + LANES
+TABLE = TABLE_LEN2 + LANES
 
 
 def tiles(beads):

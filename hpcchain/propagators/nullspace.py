@@ -18,7 +18,7 @@ from hpcchain.propagators.dense import dense_solve
 from hpcchain.propagators.structure import BEADS, BONDS, STRIDE
 
 MOST_ITERATIONS = 60
-WALK = 4
+WALK_BEAD, WALK_PARENT, WALK_BOND, WALK_SIGN, WALK = range(5)  # what is told of each bead but the first, and how much
 DIFFERENCE = 2.0**-50  # round-off of the difference of two bond vectors
 
 

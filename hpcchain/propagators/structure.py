@@ -35,7 +35,7 @@ from hpcchain.errors import ConfigError
 LANES = 4
 SIZE, BEADS, BONDS, STRIDE, FILL, LOW, HIGH, ORDER, COLUMN, ROW, COUPLINGS, COUPLING, UPDATE, PLACE, BAND = range(15)
 HEADER_WORDS = 15
-RECORD_WORDS = 5
+PAIR_ENTRY, PAIR_BOND, PAIR_OTHER, PAIR_BEAD, PAIR_SIGN, RECORD_WORDS = range(6)  # of a record of COUPLING
 
 
 def build_structure(n, bonds):
