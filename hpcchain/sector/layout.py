@@ -138,8 +138,8 @@ LIMITS = 8
 
 # Contacts and molecules that are resolved together at one instant; sets of contacts are bits of an int64.
 MOST_TIES, MOST_MEMBERS = 60, 12
-RIGHT_ROW = 2 * MOST_TIES  # of `matrix` (`impulse.solve_pushes`); behind it are three more
-PUSH_ROWS = RIGHT_ROW + 4
+COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix` (`impulse.solve_pushes`): all equations, right sides
+PUSH_ROWS = RIGHT_ROW + 4  # three more are behind the right sides
 ROUGHNESS = 1e-6  # of places in single precision, at least ten times what their rounding amounts to (`on_course`)
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`swept`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
@@ -159,7 +159,6 @@ FIELDS = {
     "opened": "f8 2", "apart": "i8 2", "stale": "i8", "ahead": "i8",
 }  # fmt: skip
 Sector = handed("Sector", FIELDS, ("stepper",))
-COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix`, behind the equations solved: all of them, right sides
 
 (N_CONTACTS, N_WALL_CONTACTS, N_SEGMENT_ENDS, N_RESCANS, N_RELISTS, N_ROOTS, N_SEARCHES, N_GRAZES, N_TIES, N_ORDERS,
  N_SEGMENTS, N_FAILED_BEAD, N_LOGGED, N_BEAD_SEGMENTS, N_WITHDRAWN, N_NO_ROOTS, N_HALVED, N_STEPS, N_ITERATIONS,
