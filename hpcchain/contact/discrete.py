@@ -17,9 +17,9 @@ is taken.
 """
 
 from hpcchain.kernel import apart, kernel
-from hpcchain.propagators.lanes import COEF, INVM, KEPT, ROW, TILE
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.steppers import steps_energy, steps_excess, to_grid
-from hpcchain.sector.layout import LAW_AT, MOL_GRAPH, MOL_TABLE, MOL_TILES, STEP_AT
+from hpcchain.sector import layout as L
 
 LEAST = 0.5 + 2.0**-10
 LONGEST_CHANGE = 0.5
@@ -31,15 +31,15 @@ ROUND_OFF = 32 * 2.0**-52
 def keep_velocities(work, o, nt):
     """Keep the velocities before a contact, in KEPT."""
     for t in range(nt):
-        w = o + t * TILE
-        for k in range(ROW):
-            work[w + KEPT + k] = work[w + COEF + ROW + k]
+        w = o + t * W.TILE
+        for k in range(W.ROW):
+            work[w + W.KEPT + k] = work[w + W.COEF + W.ROW + k]
 
 
 @kernel
 def takes_law(table, mol, m):
     """Whether molecule m's contacts follow paper 000's law."""
-    return table[mol[m, MOL_TABLE] + LAW_AT] != 0.0
+    return table[mol[m, L.MOL_TABLE] + L.LAW_AT] != 0.0
 
 
 @kernel
@@ -57,12 +57,12 @@ def _straight_energy(work, o, nt, kappa):
     energy = 0.0
     slope = 0.0
     for t in range(nt):
-        w = o + t * TILE
-        for k in range(ROW):
-            im = work[w + INVM + k % 8]
+        w = o + t * W.TILE
+        for k in range(W.ROW):
+            im = work[w + W.INVM + k % W.LANES]
             if im > 0.0:
-                before = work[w + KEPT + k]
-                change = work[w + COEF + ROW + k] - before
+                before = work[w + W.KEPT + k]
+                change = work[w + W.COEF + W.ROW + k] - before
                 v = before + kappa * change
                 energy += 0.5 * v * v / im
                 slope += v * change / im
@@ -85,10 +85,10 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest,
     for g in range(members):
         m = group[g]
         if m >= 0:
-            energy, slope = _straight_energy(work, offset[g], mol[m, MOL_TILES], 1.0)
+            energy, slope = _straight_energy(work, offset[g], mol[m, L.MOL_TILES], 1.0)
             wanted += energy
             if takes_law(table, mol, m):
-                wanted += work[steps_excess(work, offset[g], mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH])]
+                wanted += work[steps_excess(work, offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])]
     kappa = 1.0
     last = 1.0
     for iteration in range(MOST_NEWTON):
@@ -97,14 +97,16 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest,
         for g in range(members):
             m = group[g]
             if m >= 0 and takes_law(table, mol, m):
-                tau = to_grid(ticks, rest, tick, table[mol[m, MOL_TABLE] + STEP_AT])
-                status, e, s = steps_energy(work, offset[g], mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], tau, kappa)
+                tau = to_grid(ticks, rest, tick, table[mol[m, L.MOL_TABLE] + L.STEP_AT])
+                status, e, s = steps_energy(
+                    work, offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], tau, kappa
+                )
                 if status != 0:
                     return 0.0
                 excess += e
                 slope += s
             elif m >= 0:
-                e, s = _straight_energy(work, offset[g], mol[m, MOL_TILES], kappa)
+                e, s = _straight_energy(work, offset[g], mol[m, L.MOL_TILES], kappa)
                 excess += e
                 slope += s
         if not slope > 0.0:
@@ -118,14 +120,14 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest,
             return 0.0
     for g in range(members):
         if group[g] >= 0:
-            _share(work, offset[g], mol[group[g], MOL_TILES], kappa)
+            _share(work, offset[g], mol[group[g], L.MOL_TILES], kappa)
     return kappa
 
 
 @kernel
 def _share(work, o, nt, kappa):
     for t in range(nt):
-        w = o + t * TILE
-        for k in range(ROW):
-            before = work[w + KEPT + k]
-            work[w + COEF + ROW + k] = before + kappa * (work[w + COEF + ROW + k] - before)
+        w = o + t * W.TILE
+        for k in range(W.ROW):
+            before = work[w + W.KEPT + k]
+            work[w + W.COEF + W.ROW + k] = before + kappa * (work[w + W.COEF + W.ROW + k] - before)

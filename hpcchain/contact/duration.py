@@ -12,8 +12,8 @@ import numpy as np
 
 from hpcchain.contact.segment import in_contact, set_in_contact
 from hpcchain.kernel import inlined, kernel
+from hpcchain.sector import layout as L
 from hpcchain.sector.clockmath import span as time_span
-from hpcchain.sector.layout import CONTACT_RATE, RESTITUTION, TICK
 
 CONTACT = 1 << 24
 
@@ -29,14 +29,14 @@ def left_after(par, seg, i, dt):
     left = in_contact(seg, i)
     if left == 0 or dt <= 0.0:
         return left
-    gone = dt * par[CONTACT_RATE]
+    gone = dt * par[L.CONTACT_RATE]
     return left - np.int64(math.ceil(gone)) if gone < left else np.int64(0)
 
 
 @inlined
 def pass_time(par, seg, first, beads, dt):
     """Take a time dt, the length of their segment, off what is left of the contacts of beads first, first + 1, ..."""
-    if par[CONTACT_RATE] != 0.0:
+    if par[L.CONTACT_RATE] != 0.0:
         for i in range(first, first + beads):
             set_in_contact(seg, i, left_after(par, seg, i, dt))
 
@@ -44,16 +44,16 @@ def pass_time(par, seg, first, beads, dt):
 @inlined
 def begin_contact(par, seg, i):
     """Note that a contact of bead i begins with its segment."""
-    if par[CONTACT_RATE] != 0.0:
+    if par[L.CONTACT_RATE] != 0.0:
         set_in_contact(seg, i, CONTACT)
 
 
 @inlined
 def restitution_now(par, seg, i, other):
     """Return e_n for bead i and another, or a wall (below 0), whose segments begin now (`pass_time`)."""
-    if par[CONTACT_RATE] != 0.0 and (in_contact(seg, i) != 0 or (other >= 0 and in_contact(seg, other) != 0)):
+    if par[L.CONTACT_RATE] != 0.0 and (in_contact(seg, i) != 0 or (other >= 0 and in_contact(seg, other) != 0)):
         return 1.0
-    return par[RESTITUTION]
+    return par[L.RESTITUTION]
 
 
 @kernel
@@ -63,10 +63,16 @@ def restitution_at(par, line, seg, pairs, count, ticks, rest):
     One that is to keep its energy has all do so: with unequal coefficients contacts together may gain energy. The
     beads' segments are those that last until that time.
     """
-    if par[CONTACT_RATE] != 0.0:
+    if par[L.CONTACT_RATE] != 0.0:
         for k in range(count):
             for side in range(2):
                 j = pairs[k, side]
-                if j >= 0 and left_after(par, seg, j, time_span(ticks, rest, line[j, 6], line[j, 7], par[TICK])) != 0:
+                if (
+                    j >= 0
+                    and left_after(
+                        par, seg, j, time_span(ticks, rest, line[j, L.START_TICKS], line[j, L.START_REM], par[L.TICK])
+                    )
+                    != 0
+                ):
                     return 1.0
-    return par[RESTITUTION]
+    return par[L.RESTITUTION]

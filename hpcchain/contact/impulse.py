@@ -15,9 +15,9 @@ import math
 import numpy as np
 
 from hpcchain.kernel import apart, kernel
-from hpcchain.propagators.lanes import COEF, KICK, ROW, TILE
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.molecule import kick, push
-from hpcchain.sector.layout import MOL_TILES, MOST_TIES, RIGHT_ROW
+from hpcchain.sector import layout as L
 
 MOST_TURNS = 1024
 RECEDES = 1e-12  # of (1 + e) n . v, by which a contact may fall short that is left out
@@ -32,7 +32,7 @@ ROUND_OFF = 2.0**-50
 @kernel
 def lane(o, b):
     """Return where bead b of the molecule at workspace offset o sits."""
-    return o + (b >> 3) * TILE + (b & 7)
+    return o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
 
 
 @kernel
@@ -40,9 +40,9 @@ def approach(work, p, q, n):
     """Return n . (v_p - v_q) of the beads at places p and q; q < 0 is a wall at rest."""
     s = 0.0
     for c in range(3):
-        v = work[p + COEF + ROW + 8 * c]
+        v = work[p + W.COEF + W.ROW + W.LANES * c]
         if q >= 0:
-            v -= work[q + COEF + ROW + 8 * c]
+            v -= work[q + W.COEF + W.ROW + W.LANES * c]
         s += n[c] * v
     return s
 
@@ -50,20 +50,22 @@ def approach(work, p, q, n):
 @kernel
 def inside_impulse(work, o, mol, m, graph, a, b, n, kicks):
     """Put y for a contact of beads a and b of one molecule into KICK and return n . y."""
-    nt = mol[m, MOL_TILES]
+    nt = mol[m, L.MOL_TILES]
     kick(work, o, mol, m, graph, a, n[0], n[1], n[2])
     for t in range(nt):
-        for k in range(ROW):
-            kicks[t * ROW + k] = work[o + t * TILE + KICK + k]
+        for k in range(W.ROW):
+            kicks[t * W.ROW + k] = work[o + t * W.TILE + W.KICK + k]
     kick(work, o, mol, m, graph, b, n[0], n[1], n[2])
     for t in range(nt):
-        for k in range(ROW):
-            p = o + t * TILE + KICK + k
-            work[p] = kicks[t * ROW + k] - work[p]
-    p = lane(o, a) + KICK
-    q = lane(o, b) + KICK
+        for k in range(W.ROW):
+            p = o + t * W.TILE + W.KICK + k
+            work[p] = kicks[t * W.ROW + k] - work[p]
+    p = lane(o, a) + W.KICK
+    q = lane(o, b) + W.KICK
     return (
-        n[0] * (work[p] - work[q]) + n[1] * (work[p + 8] - work[q + 8]) + n[2] * (work[p + 16] - work[q + 16])
+        n[0] * (work[p] - work[q])
+        + n[1] * (work[p + W.LANES] - work[q + W.LANES])
+        + n[2] * (work[p + 2 * W.LANES] - work[q + 2 * W.LANES])
     )
 
 
@@ -108,15 +110,15 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
     if mb == ma:
         mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, kicks)
         size = _size(un, restitution, mass, lost)
-        push(work, oa, mol[ma, MOL_TILES], size)
+        push(work, oa, mol[ma, L.MOL_TILES], size)
         return size
     mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2])
     if mb >= 0:
         mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2])
     size = _size(un, restitution, mass, lost)
-    push(work, oa, mol[ma, MOL_TILES], size)
+    push(work, oa, mol[ma, L.MOL_TILES], size)
     if mb >= 0:
-        push(work, ob, mol[mb, MOL_TILES], -size)
+        push(work, ob, mol[mb, L.MOL_TILES], -size)
     return size
 
 
@@ -155,34 +157,42 @@ def tied_impulses(
     """
     stride = 0
     for g in range(members):
-        stride += mol[group[g], MOL_TILES] * ROW
+        stride += mol[group[g], L.MOL_TILES] * W.ROW
     for k in range(count):
         for x in range(stride):
             kicks[k * stride + x] = 0.0
         for side in range(2):
-            g = contacts[k, 2 * side]
+            g = contacts[k, L.MEMBER + L.SIDE * side]
             if g < 0:
                 continue
             at = k * stride + _rows_before(mol, group, g)
             sign = 1.0 if side == 0 else -1.0
-            kick(work, offset[g], mol, group[g], graph, contacts[k, 2 * side + 1], normals[k, 0], normals[k, 1],
-                 normals[k, 2])  # fmt: skip
-            for t in range(mol[group[g], MOL_TILES]):
-                for x in range(ROW):
-                    kicks[at + t * ROW + x] += sign * work[offset[g] + t * TILE + KICK + x]
+            kick(work, offset[g], mol, group[g], graph, contacts[k, L.MEMBER_BEAD + L.SIDE * side], normals[k, 0],
+                 normals[k, 1], normals[k, 2])  # fmt: skip
+            for t in range(mol[group[g], L.MOL_TILES]):
+                for x in range(W.ROW):
+                    kicks[at + t * W.ROW + x] += sign * work[offset[g] + t * W.TILE + W.KICK + x]
     for k in range(count):
-        p = lane(offset[contacts[k, 0]], contacts[k, 1])
-        q = lane(offset[contacts[k, 2]], contacts[k, 3]) if contacts[k, 2] >= 0 else -1
+        p = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        q = (
+            lane(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            if contacts[k, L.OTHER_MEMBER] >= 0
+            else -1
+        )
         sizes[k] = -(1.0 + e) * (approach(work, p, q, normals[k]) - growths[k])
         for other in range(count):
             total = 0.0
             for side in range(2):
-                g = contacts[k, 2 * side]
+                g = contacts[k, L.MEMBER + L.SIDE * side]
                 if g < 0:
                     continue
-                b = contacts[k, 2 * side + 1]
-                at = other * stride + _rows_before(mol, group, g) + (b >> 3) * ROW + (b & 7)
-                dot = normals[k, 0] * kicks[at] + normals[k, 1] * kicks[at + 8] + normals[k, 2] * kicks[at + 16]
+                b = contacts[k, L.MEMBER_BEAD + L.SIDE * side]
+                at = other * stride + _rows_before(mol, group, g) + (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
+                dot = (
+                    normals[k, 0] * kicks[at]
+                    + normals[k, 1] * kicks[at + W.LANES]
+                    + normals[k, 2] * kicks[at + 2 * W.LANES]
+                )
                 total += dot if side == 0 else -dot
             matrix[k, other] = total
     if solve_pushes(matrix, sizes, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
@@ -192,10 +202,10 @@ def tied_impulses(
     for k in range(count):
         at = k * stride
         for g in range(members):
-            for t in range(mol[group[g], MOL_TILES]):
-                for x in range(ROW):
-                    work[offset[g] + t * TILE + COEF + ROW + x] += sizes[k] * kicks[at + t * ROW + x]
-            at += mol[group[g], MOL_TILES] * ROW
+            for t in range(mol[group[g], L.MOL_TILES]):
+                for x in range(W.ROW):
+                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += sizes[k] * kicks[at + t * W.ROW + x]
+            at += mol[group[g], L.MOL_TILES] * W.ROW
     return 0
 
 
@@ -206,10 +216,10 @@ def _fastest(work, offset, contacts, growths, count):
     for k in range(count):
         speed = abs(growths[k])
         for side in range(2):
-            g = contacts[k, 2 * side]
+            g = contacts[k, L.MEMBER + L.SIDE * side]
             if g >= 0:
-                p = lane(offset[g], contacts[k, 2 * side + 1]) + COEF + ROW
-                speed += abs(work[p]) + abs(work[p + 8]) + abs(work[p + 16])
+                p = lane(offset[g], contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.COEF + W.ROW
+                speed += abs(work[p]) + abs(work[p + W.LANES]) + abs(work[p + 2 * W.LANES])
         fastest = max(fastest, speed)
     return fastest
 
@@ -222,8 +232,12 @@ def _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost):
     """
     q = 0.0
     for k in range(count):
-        a = lane(offset[contacts[k, 0]], contacts[k, 1])
-        b = lane(offset[contacts[k, 2]], contacts[k, 3]) if contacts[k, 2] >= 0 else -1
+        a = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        b = (
+            lane(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            if contacts[k, L.OTHER_MEMBER] >= 0
+            else -1
+        )
         q -= sizes[k] * (approach(work, a, b, normals[k]) - growths[k]) / (1.0 + e)
     factor = (1.0 + math.sqrt(max(e * e + 2.0 * lost / q, 0.0))) / (1.0 + e)
     for k in range(count):
@@ -234,7 +248,7 @@ def _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost):
 def _rows_before(mol, group, g):
     rows = 0
     for k in range(g):
-        rows += mol[group[k], MOL_TILES] * ROW
+        rows += mol[group[k], L.MOL_TILES] * W.ROW
     return rows
 
 
@@ -255,8 +269,8 @@ def solve_pushes(matrix, sizes, count, blur):
     """
     for k in range(count):
         for c in range(count):
-            matrix[MOST_TIES + k, c] = matrix[k, c]
-        matrix[RIGHT_ROW, k] = sizes[k]
+            matrix[L.COPY_ROWS + k, c] = matrix[k, c]
+        matrix[L.RIGHT_ROW, k] = sizes[k]
     if _exchange(matrix, sizes, count, (np.int64(1) << count) - 1, 0.0) >= 0:
         return 0
     return _solve_dependent(matrix, sizes, count, blur)
@@ -296,13 +310,13 @@ def _solve_dependent(matrix, sizes, count, blur):
     s is made smaller where that is slow, but not for what is left of b in directions that no p changes: there b is
     0 but for its blur, and p would grow. The factor at last makes p A p = p b to round-off, which keeps the energy.
     """
-    before, last, diagonal = RIGHT_ROW + 1, RIGHT_ROW + 2, RIGHT_ROW + 3
+    before, last, diagonal = L.RIGHT_ROW + 1, L.RIGHT_ROW + 2, L.RIGHT_ROW + 3
     scale = 0.0
     largest = 0.0
     for k in range(count):
-        matrix[before, k] = matrix[RIGHT_ROW, k]
+        matrix[before, k] = matrix[L.RIGHT_ROW, k]
         matrix[last, k] = 0.0
-        matrix[diagonal, k] = matrix[MOST_TIES + k, k]
+        matrix[diagonal, k] = matrix[L.COPY_ROWS + k, k]
         scale = max(scale, matrix[diagonal, k])
         largest = max(largest, matrix[before, k])
     pushing = (np.int64(1) << count) - 1
@@ -310,8 +324,8 @@ def _solve_dependent(matrix, sizes, count, blur):
     short = np.inf
     for _ in range(MOST_STEPS):
         for k in range(count):
-            matrix[MOST_TIES + k, k] = matrix[diagonal, k] + shift
-            matrix[RIGHT_ROW, k] = matrix[before, k] + shift * matrix[last, k]
+            matrix[L.COPY_ROWS + k, k] = matrix[diagonal, k] + shift
+            matrix[L.RIGHT_ROW, k] = matrix[before, k] + shift * matrix[last, k]
         pushing = _exchange(matrix, sizes, count, pushing, 16.0 * ROUND_OFF)
         if pushing < 0:
             break
@@ -335,14 +349,14 @@ def _solve_dependent(matrix, sizes, count, blur):
 @kernel
 def _keep_energy(matrix, sizes, count):
     """Put p, from the scratch of `_solve_dependent`, into `sizes`, times the factor that makes p A p = p b."""
-    before, last, diagonal = RIGHT_ROW + 1, RIGHT_ROW + 2, RIGHT_ROW + 3
+    before, last, diagonal = L.RIGHT_ROW + 1, L.RIGHT_ROW + 2, L.RIGHT_ROW + 3
     wanted = 0.0
     found = 0.0
     for k in range(count):
         rate = matrix[diagonal, k] * matrix[last, k]
         for c in range(count):
             if c != k:
-                rate += matrix[MOST_TIES + k, c] * matrix[last, c]
+                rate += matrix[L.COPY_ROWS + k, c] * matrix[last, c]
         found += matrix[last, k] * rate
         wanted += matrix[last, k] * matrix[before, k]
     for k in range(count):
@@ -358,9 +372,9 @@ def _solve_those(matrix, sizes, count, pushing):
             m = 0
             for c in range(count):
                 if (pushing >> c) & 1:
-                    matrix[n, m] = matrix[MOST_TIES + k, c]
+                    matrix[n, m] = matrix[L.COPY_ROWS + k, c]
                     m += 1
-            sizes[n] = matrix[RIGHT_ROW, k]
+            sizes[n] = matrix[L.RIGHT_ROW, k]
             n += 1
     if eliminate(matrix, sizes, n):
         return 1
@@ -384,9 +398,9 @@ def _first_wrong(matrix, sizes, count, pushing, slack):
             rate = 0.0
             terms = 0.0
             for c in range(count):
-                rate += matrix[MOST_TIES + k, c] * sizes[c]
-                terms += abs(matrix[MOST_TIES + k, c] * sizes[c])
-            if rate < (1.0 - RECEDES) * matrix[RIGHT_ROW, k] - slack * terms:
+                rate += matrix[L.COPY_ROWS + k, c] * sizes[c]
+                terms += abs(matrix[L.COPY_ROWS + k, c] * sizes[c])
+            if rate < (1.0 - RECEDES) * matrix[L.RIGHT_ROW, k] - slack * terms:
                 return k
     return -1
 
@@ -418,8 +432,8 @@ def separation(par, work, p, q, n):
     """Write the unit vector from the bead at place q to the one at p (nearest image) to n; return their distance."""
     rr = 0.0
     for c in range(3):
-        x = work[p + COEF + 8 * c] - work[q + COEF + 8 * c]
-        x -= par[1 + c] * np.rint(x * par[4 + c])
+        x = work[p + W.COEF + W.LANES * c] - work[q + W.COEF + W.LANES * c]
+        x -= par[L.SIZE + c] * np.rint(x * par[L.INVERSE + c])
         n[c] = x
         rr += x * x
     r = math.sqrt(rr)

@@ -12,6 +12,7 @@ import numpy as np
 from hpcchain.contact.segment import series_order, series_place
 from hpcchain.kernel import inlined, kernel
 from hpcchain.propagators.points import bead_state
+from hpcchain.sector import layout as L
 
 TOUCHING = 2e-14
 JUST_HIT = 1e-11
@@ -27,10 +28,10 @@ def curve(line, seg, series, i, t):
     order = series_order(seg, i)
     if order > 1:
         return bead_state(series, series_place(seg, i), order, t)
-    u = line[i, 3]
-    v = line[i, 4]
-    w = line[i, 5]
-    return line[i, 0] + u * t, line[i, 1] + v * t, line[i, 2] + w * t, u, v, w
+    u = line[i, L.VX]
+    v = line[i, L.VY]
+    w = line[i, L.VZ]
+    return line[i, L.X] + u * t, line[i, L.Y] + v * t, line[i, L.Z] + w * t, u, v, w
 
 
 @kernel

@@ -8,6 +8,7 @@ polynomial.
 import numpy as np
 
 from hpcchain.kernel import inlined
+from hpcchain.sector import layout as L
 
 BITS = 6
 ORDERS = 1 << BITS  # more than any order, from UNMADE (-1) on
@@ -18,43 +19,43 @@ STARTS = (1 << START_BITS) - 1  # struck, and depth + 1 in the bits above it
 @inlined
 def start_depth(seg, i):
     """Return the depth of the event that began the segment in row i."""
-    return ((seg[i, 1] & STARTS) >> 1) - 1
+    return ((seg[i, L.START_MARKS] & STARTS) >> 1) - 1
 
 
 @inlined
 def struck(seg, i):
     """Return 1 if the bead was struck in the event that began the segment in row i, else 0."""
-    return seg[i, 1] & 1
+    return seg[i, L.START_MARKS] & 1
 
 
 @inlined
 def same_start(seg, i, j):
     """Whether the segments in two rows, which began at one time, did so with one event that struck both or neither."""
-    return (seg[i, 1] ^ seg[j, 1]) & STARTS == 0
+    return (seg[i, L.START_MARKS] ^ seg[j, L.START_MARKS]) & STARTS == 0
 
 
 @inlined
 def set_start(seg, i, depth, was_struck):
     """Note with what an event began the segment in row i."""
-    seg[i, 1] = (seg[i, 1] & -1 - STARTS) | (2 * (depth + 1) + was_struck)
+    seg[i, L.START_MARKS] = (seg[i, L.START_MARKS] & -1 - STARTS) | (2 * (depth + 1) + was_struck)
 
 
 @inlined
 def set_struck(seg, i, was_struck):
     """Note whether the bead was struck in the event that began the segment in row i."""
-    seg[i, 1] = (seg[i, 1] & -2) | was_struck
+    seg[i, L.START_MARKS] = (seg[i, L.START_MARKS] & -2) | was_struck
 
 
 @inlined
 def in_contact(seg, i):
     """Return what was left of the bead's last contact when the segment in row i began (`contact.duration`)."""
-    return seg[i, 1] >> START_BITS
+    return seg[i, L.START_MARKS] >> START_BITS
 
 
 @inlined
 def set_in_contact(seg, i, left):
     """Note what is left of the bead's last contact when the segment in row i begins."""
-    seg[i, 1] = (seg[i, 1] & STARTS) | (left << START_BITS)
+    seg[i, L.START_MARKS] = (seg[i, L.START_MARKS] & STARTS) | (left << START_BITS)
 
 
 def packed_starts(depth, was_struck, left):
@@ -71,16 +72,16 @@ def unpacked_starts(column):
 @inlined
 def series_place(seg, i):
     """Return the place in `series` of the coefficients of the segment in row i."""
-    return seg[i, 3] >> BITS
+    return seg[i, L.SERIES] >> BITS
 
 
 @inlined
 def series_order(seg, i):
     """Return the order of the polynomial of the segment in row i."""
-    return (seg[i, 3] & (ORDERS - 1)) - 1
+    return (seg[i, L.SERIES] & (ORDERS - 1)) - 1
 
 
 @inlined
 def set_order(seg, i, order):
     """Note the order of the polynomial of the segment in row i."""
-    seg[i, 3] = (seg[i, 3] & -ORDERS) | (order + 1)
+    seg[i, L.SERIES] = (seg[i, L.SERIES] & -ORDERS) | (order + 1)

@@ -18,9 +18,9 @@ import numpy as np
 from hpcchain.parallel.held import WIDTH, Held, merged, pack, taken, unpack
 from hpcchain.parallel.rooms import Rooms
 from hpcchain.parallel.sectors import reference_points, sectors_for
+from hpcchain.sector import layout as L
 from hpcchain.sector.build import list_capacity
 from hpcchain.sector.interest import FINEST, Cells, Extent, mark, may_reach, put, reaches
-from hpcchain.sector.layout import COUNTERS, FULL_GHOST, GHOST, MOL_BEADS, MOL_FIRST, OWNED, SUMMED, VACANT, C
 from hpcchain.sector.patch import Patch
 
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
@@ -75,7 +75,7 @@ class Groups:
         self.patch = None
         self.demanded = set()
         self.past_withdrawn = 0
-        self.past_counts = np.zeros(len(COUNTERS), dtype=np.int64)
+        self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
         self.contact = float(self.composition.examples.diameter.max())
         self.capacity = list_capacity(self.composition.examples, shell)
         self.rooms = Rooms(self.composition, self.contact, window)
@@ -113,7 +113,7 @@ class Groups:
         state = own.state
         if not (np.any(state.ticks != now[0]) or np.any(state.remainder != now[1])):
             return own
-        self._build(own, np.full(len(own.names), OWNED, dtype=np.int8))
+        self._build(own, np.full(len(own.names), L.OWNED, dtype=np.int8))
         return replace(own, here=self._own(now).here)
 
     def regroup(self, now, window, everything=False, more_room=False, cost=None):
@@ -170,7 +170,7 @@ class Groups:
         self.rehomings += 1
         self.rooms.window = window
         leaving = np.flatnonzero(self.excess(now, until) > 0.0)
-        own = self.patch.sorts[leaving] == OWNED
+        own = self.patch.sorts[leaving] == L.OWNED
         rows, ghosts = leaving[own], leaving[~own]
         self.patch.locate(rows, now, self.home)
         self._give_rooms(rows)
@@ -237,7 +237,7 @@ class Groups:
         patch.settle_down(ghosts, now, self.home)
         self._give_rooms(ghosts)
         idle = patch.idle
-        of = patch.sector.seg[idle, 2]
+        of = patch.sector.seg[idle, L.MOLECULE]
         moved = np.zeros(len(patch.order), dtype=bool)
         moved[ghosts] = True
         moved = moved[of]
@@ -249,12 +249,12 @@ class Groups:
 
     def _singly(self, beads):
         """Return what `_balls` does of beads each of which is looked at on its own."""
-        return self.home, self.radius, beads, np.ones_like(beads), self.room[self.patch.sector.seg[beads, 2]]
+        return self.home, self.radius, beads, np.ones_like(beads), self.room[self.patch.sector.seg[beads, L.MOLECULE]]
 
     def _give_rooms(self, rows):
         """Choose the rooms of molecules for how fast they are."""
         beads = self.patch.beads_of(rows)
-        self.room[rows] = self.rooms.of(self.patch.order[rows], self.patch.sector.line[beads, 3:6])
+        self.room[rows] = self.rooms.of(self.patch.order[rows], self.patch.sector.line[beads, L.VX : L.START_TICKS])
 
     def _lend(self, wanted):
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
@@ -296,12 +296,12 @@ class Groups:
     def counts(self):
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""
         now = self.patch.sector.count
-        return np.where(SUMMED, self.past_counts + now, np.maximum(self.past_counts, now))
+        return np.where(L.SUMMED, self.past_counts + now, np.maximum(self.past_counts, now))
 
     def sizes(self):
         """Return counts for reports: segments made and withdrawn here so far, beads owned and ghosts' beads."""
         return {
-            "segments": int(self.counts()[C["segments"]]),
+            "segments": int(self.counts()[L.C["segments"]]),
             "withdrawn": self.past_withdrawn + self.patch.withdrawn,
             "owned": len(self.patch.owned_beads),
             "ghosts": self.patch.ghosts,
@@ -376,9 +376,9 @@ class Groups:
     def _settle_in(self, own, room, wanted_by, ghosts):
         """Build the patch from owned molecules and the ghosts received, rank -> Held."""
         held = merged(self.composition, [own, *ghosts.values()])
-        sorts = np.full(len(held.names), FULL_GHOST if self.everything else GHOST, dtype=np.int8)
-        sorts[np.isin(held.names, [m for m, rank in self.demanded if rank == self.comm.rank])] = FULL_GHOST
-        sorts[np.searchsorted(held.names, own.names)] = OWNED
+        sorts = np.full(len(held.names), L.FULL_GHOST if self.everything else L.GHOST, dtype=np.int8)
+        sorts[np.isin(held.names, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
+        sorts[np.searchsorted(held.names, own.names)] = L.OWNED
         self.rooms.forget_others(held.names)
         rooms = self.rooms.of(held.names, held.state.velocity)
         self._build(held, sorts, self._idle(held, sorts, rooms))
@@ -389,13 +389,13 @@ class Groups:
         self.room = np.zeros(len(patch.order))
         self.room[patch.rows_of(held.names)] = rooms
         self.room[patch.rows_of(own.names)] = room
-        self.radius = patch.sector.span[: len(patch.ids), 2] * (1.0 + ROUNDING)
+        self.radius = patch.sector.span[: len(patch.ids), L.RADIUS] * (1.0 + ROUNDING)
         self.ghosts_at_first = patch.ghosts
 
     def _idle(self, held, sorts, rooms):
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
         size = self.composition.size_of(held.names)
-        beads = np.flatnonzero(np.repeat(sorts == GHOST, size))
+        beads = np.flatnonzero(np.repeat(sorts == L.GHOST, size))
         radius = self._reach_of(self.composition.example_of(self.composition.beads_of(held.names)))
         balls = held.here, radius, beads, np.ones_like(beads), np.repeat(rooms, size)[beads]
         idle = np.zeros(len(radius), dtype=bool)
@@ -409,13 +409,13 @@ class Groups:
         closed = None if self.patch is None else self.patch.closed
         self.patch = Patch(self.blueprint, system, held.names, sorts, self.shell, self.cell, self.growth, capacity,
                            self.base, idle, self.crowding, closed)  # fmt: skip
-        self.past_counts[SUMMED] -= self.patch.sector.count[SUMMED]
+        self.past_counts[L.SUMMED] -= self.patch.sector.count[L.SUMMED]
 
     def _capacities(self, ids):
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
         capacity = self.capacity[self.composition.example_of(ids)]
         if self.patch is not None and len(ids):
-            beads = self.patch.beads_of(np.flatnonzero(self.patch.sorts != VACANT))
+            beads = self.patch.beads_of(np.flatnonzero(self.patch.sorts != L.VACANT))
             earlier, had = self.patch.ids[beads], self.patch.capacity[self.patch.at[beads]]
             place = np.minimum(np.searchsorted(ids, earlier), len(ids) - 1)
             stays = ids[place] == earlier
@@ -429,7 +429,7 @@ class Groups:
     def _balls(self, rows):
         """Return what tells kernels where the molecules in these rows may come to (`interest.mark`)."""
         mol = self.patch.sector.mol
-        return self.home, self.radius, mol[rows, MOL_FIRST], mol[rows, MOL_BEADS], self.room[rows]
+        return self.home, self.radius, mol[rows, L.MOL_FIRST], mol[rows, L.MOL_BEADS], self.room[rows]
 
     def _mark(self, balls):
         """Set the cells that these molecules may come to; return those that were not set before.

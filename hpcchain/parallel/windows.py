@@ -17,12 +17,12 @@ from hpcchain.errors import EngineError, WindowError
 from hpcchain.model.clock import split
 from hpcchain.parallel.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.groups import Groups
+from hpcchain.sector import layout as L
 from hpcchain.sector import loop
 from hpcchain.sector.blueprint import Blueprint
 from hpcchain.sector.build import quanta
 from hpcchain.sector.collapse import stuck
 from hpcchain.sector.engine import EVENT_ROW, default_shell
-from hpcchain.sector.layout import COUNTERS, C
 from hpcchain.sector.patch import WindowBroken
 
 MOST_PASSES = 40
@@ -234,7 +234,7 @@ class WindowedEngine:
         """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
         if not self.groups.movable:
             return False
-        segments = self.groups.counts()[C["segments"]]
+        segments = self.groups.counts()[L.C["segments"]]
         costs = self.balance.costs(self.statistics["windows"], self.cost(self), segments, self.price)
         if costs is not None:
             begin = perf_counter()
@@ -322,7 +322,7 @@ class WindowedEngine:
     def counters(self):
         """Name -> number of events and operations of this rank so far (int), for reports."""
         counts = self.groups.counts()
-        return {name: int(counts[i]) for i, name in enumerate(COUNTERS)} | self.finished
+        return {name: int(counts[i]) for i, name in enumerate(L.COUNTERS)} | self.finished
 
     def window_report(self):
         """Return what windows have cost so far, over all ranks, for reports: name -> number; collective.

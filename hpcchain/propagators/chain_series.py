@@ -9,19 +9,8 @@ import math
 import numpy as np
 
 from hpcchain.kernel import apart, inlined, kernel
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.chain import chain_bonds, dot, forward, put_triple, solve_back, triple
-from hpcchain.propagators.lanes import (
-    BOUND,
-    COEF,
-    FORCE,
-    HIST,
-    INVM,
-    KMAX,
-    MASK,
-    RHS,
-    ROW,
-    TILE,
-)
 from hpcchain.propagators.vectors import (
     add,
     after_1,
@@ -38,7 +27,7 @@ from hpcchain.propagators.vectors import (
     sub,
 )
 
-LAMBDA = HIST + 24
+LAMBDA = W.HIST + W.ROW
 ORDER = 32
 
 
@@ -51,15 +40,15 @@ def _products(work, p, k):
     """
     zero = splat(0.0)
     fx, fy, fz, rx, ry, rz = zero, zero, zero, zero, zero, zero
-    low = p + HIST
-    high = p + HIST + ORDER * k
+    low = p + W.HIST
+    high = p + W.HIST + ORDER * k
     for _ in range((k - 1) // 2):
-        tension = load(work, low + 24)
+        tension = load(work, low + W.ROW)
         bx, by, bz = triple(work, high)
         fx, fy, fz = fma(tension, bx, fx), fma(tension, by, fy), fma(tension, bz, fz)
         rx = fma(load(work, low + 2 * ORDER), bx, rx)
-        ry = fma(load(work, low + 2 * ORDER + 8), by, ry)
-        rz = fma(load(work, low + 2 * ORDER + 16), bz, rz)
+        ry = fma(load(work, low + 2 * ORDER + W.LANES), by, ry)
+        rz = fma(load(work, low + 2 * ORDER + 2 * W.LANES), bz, rz)
         low += ORDER
         high -= ORDER
     if k % 2 == 0:
@@ -67,35 +56,35 @@ def _products(work, p, k):
         bx, by, bz = triple(work, high)
         rx, ry, rz = fma(mul(half, bx), bx, rx), fma(mul(half, by), by, ry), fma(mul(half, bz), bz, rz)
     for _ in range(k - (k - 1) // 2):
-        tension = load(work, low + 24)
+        tension = load(work, low + W.ROW)
         fx = fma(tension, load(work, high), fx)
-        fy = fma(tension, load(work, high + 8), fy)
-        fz = fma(tension, load(work, high + 16), fz)
+        fy = fma(tension, load(work, high + W.LANES), fy)
+        fz = fma(tension, load(work, high + 2 * W.LANES), fz)
         low += ORDER
         high -= ORDER
-    bx, by, bz = triple(work, p + HIST + ORDER * (k + 1))
-    rx = fma(load(work, p + HIST + ORDER), bx, rx)
-    ry = fma(load(work, p + HIST + ORDER + 8), by, ry)
-    rz = fma(load(work, p + HIST + ORDER + 16), bz, rz)
+    bx, by, bz = triple(work, p + W.HIST + ORDER * (k + 1))
+    rx = fma(load(work, p + W.HIST + ORDER), bx, rx)
+    ry = fma(load(work, p + W.HIST + ORDER + W.LANES), by, ry)
+    rz = fma(load(work, p + W.HIST + ORDER + 2 * W.LANES), bz, rz)
     return fx, fy, fz, add(add(rx, ry), rz)
 
 
 @inlined
 def _pulled(work, p, fx, fy, fz, gx, gy, gz):
     """Return the accelerations of the beads in tile p, with forces f of its bonds and g of those before them."""
-    mass = load(work, p + INVM)
+    mass = load(work, p + W.INVM)
     return mul(mass, sub(fx, after_1(gx, fx))), mul(mass, sub(fy, after_1(gy, fy))), mul(mass, sub(fz, after_1(gz, fz)))
 
 
 @inlined
 def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
     """Write the forward half of the tensions' solution of tile p, given its accelerations and those behind them."""
-    bx, by, bz = triple(work, p + HIST)
+    bx, by, bz = triple(work, p + W.HIST)
     y = fma(bx, sub(ahead_1(ax, cx), ax), rate)
     y = fma(by, sub(ahead_1(ay, cy), ay), y)
     y = fma(bz, sub(ahead_1(az, cz), az), y)
     y = forward(work, p, y, carry)
-    store(work, p + RHS, y)
+    store(work, p + W.RHS, y)
     return last_everywhere(y)
 
 
@@ -107,22 +96,22 @@ def _known(work, o, nt, k):
     carry = zero
     ax, ay, az, fx, fy, fz, rate = zero, zero, zero, zero, zero, zero, zero
     for t in range(nt):
-        p = o + t * TILE
+        p = o + t * W.TILE
         gx, gy, gz = fx, fy, fz
         cx, cy, cz = ax, ay, az
         before = rate
         fx, fy, fz, rate = _products(work, p, k)
-        put_triple(work, p + FORCE, fx, fy, fz)
+        put_triple(work, p + W.FORCE, fx, fy, fz)
         rate = mul(rate, scale)
         ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
-            carry = _known_side(work, p - TILE, cx, cy, cz, ax, ay, az, before, carry)
-    _known_side(work, o + (nt - 1) * TILE, ax, ay, az, zero, zero, zero, rate, carry)
+            carry = _known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, before, carry)
+    _known_side(work, o + (nt - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
 
 
 @inlined
 def _store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
-    share = mul(load(work, p + MASK), inverse)
+    share = mul(load(work, p + W.MASK), inverse)
     x, y, z = sub(ahead_1(ax, cx), ax), sub(ahead_1(ay, cy), ay), sub(ahead_1(az, cz), az)
     put_triple(work, p + at, mul(x, share), mul(y, share), mul(z, share))
 
@@ -132,44 +121,44 @@ def _append(work, o, nt, k):
     """Store position and bond coefficients of order k + 2; return the largest position coefficient (1-norm)."""
     zero = splat(0.0)
     inverse = splat(1.0 / ((k + 1) * (k + 2)))
-    coefficient = COEF + ROW * (k + 2)
-    bond = HIST + ORDER * (k + 2)
+    coefficient = W.COEF + W.ROW * (k + 2)
+    bond = W.HIST + ORDER * (k + 2)
     worst = zero
     ax, ay, az, fx, fy, fz = zero, zero, zero, zero, zero, zero
     for t in range(nt):
-        p = o + t * TILE
+        p = o + t * W.TILE
         gx, gy, gz = fx, fy, fz
         cx, cy, cz = ax, ay, az
         tension = load(work, p + LAMBDA + ORDER * k)
         fx, fy, fz = zero, zero, zero
         if k > 0:
-            fx, fy, fz = triple(work, p + FORCE)
-        fx = fma(tension, load(work, p + HIST), fx)
-        fy = fma(tension, load(work, p + HIST + 8), fy)
-        fz = fma(tension, load(work, p + HIST + 16), fz)
+            fx, fy, fz = triple(work, p + W.FORCE)
+        fx = fma(tension, load(work, p + W.HIST), fx)
+        fy = fma(tension, load(work, p + W.HIST + W.LANES), fy)
+        fz = fma(tension, load(work, p + W.HIST + 2 * W.LANES), fz)
         ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
-            _store_bond(work, p - TILE, bond, cx, cy, cz, ax, ay, az, inverse)
+            _store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
         put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
         worst = larger(add(add(size(ax), size(ay)), size(az)), worst)
-    _store_bond(work, o + (nt - 1) * TILE, bond, ax, ay, az, zero, zero, zero, inverse)
+    _store_bond(work, o + (nt - 1) * W.TILE, bond, ax, ay, az, zero, zero, zero, inverse)
     return largest(worst) / ((k + 1) * (k + 2))
 
 
 @kernel
 def _first_side(work, o, nt):
     """Write bond rates to the history and half the solution for the first tensions to RHS; return the fastest rate."""
-    chain_bonds(work, o, nt, COEF + ROW, HIST + ORDER)
+    chain_bonds(work, o, nt, W.COEF + W.ROW, W.HIST + ORDER)
     worst = splat(0.0)
     carry = splat(0.0)
     for t in range(nt):
-        p = o + t * TILE
-        bx, by, bz = triple(work, p + HIST + ORDER)
+        p = o + t * W.TILE
+        bx, by, bz = triple(work, p + W.HIST + ORDER)
         y = dot(bx, by, bz, bx, by, bz)
         worst = larger(y, worst)
         y = forward(work, p, y, carry)
         carry = last_everywhere(y)
-        store(work, p + RHS, y)
+        store(work, p + W.RHS, y)
     return math.sqrt(largest(worst))
 
 
@@ -226,8 +215,8 @@ def chain_series_of_two(work, o, nt, h, tolerance, p, mt, g, accuracy):
         k += 1
         left = _left_after(terms, k)
         rest = _left_after(parts, k)
-        ended = left <= tolerance or k + 1 == KMAX
-        over = rest <= accuracy or k + 1 == KMAX
+        ended = left <= tolerance or k + 1 == W.KMAX
+        over = rest <= accuracy or k + 1 == W.KMAX
         if ended or over:
             break
     if ended:
@@ -252,7 +241,7 @@ def _orders_from(work, o, nt, h, tolerance, k, power, terms):
         power = power * h
         k += 1
         left = _left_after(terms, k)
-        if left <= tolerance or k + 1 == KMAX:
+        if left <= tolerance or k + 1 == W.KMAX:
             return _ended(work, o, nt, h, tolerance, k + 1, left)
 
 
@@ -266,7 +255,7 @@ def _left_after(terms, k):
 def _ended(work, o, nt, h, tolerance, order, left):
     """Shorten the segment by what is left out beyond the tolerance, and bound its acceleration; return order and h."""
     if left > tolerance:
-        h *= math.exp(math.log(tolerance / left) / KMAX)
+        h *= math.exp(math.log(tolerance / left) / W.KMAX)
     _bound_acceleration(work, o, nt, order, h)
     return order, h
 
@@ -275,18 +264,18 @@ def _ended(work, o, nt, h, tolerance, order, left):
 def _bound_acceleration(work, o, nt, order, h):
     """Fill BOUND with sum_k k (k - 1) |c_k| h^(k-2) of every component."""
     for t in range(nt):
-        p = o + t * TILE
+        p = o + t * W.TILE
         bx, by, bz = splat(0.0), splat(0.0), splat(0.0)
         power = 1.0
-        at = p + COEF + 2 * ROW
+        at = p + W.COEF + 2 * W.ROW
         for k in range(2, order + 1):
             weight = splat(k * (k - 1) * power)
             bx = fma(weight, size(load(work, at)), bx)
-            by = fma(weight, size(load(work, at + 8)), by)
-            bz = fma(weight, size(load(work, at + 16)), bz)
+            by = fma(weight, size(load(work, at + W.LANES)), by)
+            bz = fma(weight, size(load(work, at + 2 * W.LANES)), bz)
             power *= h
-            at += ROW
-        put_triple(work, p + BOUND, bx, by, bz)
+            at += W.ROW
+        put_triple(work, p + W.BOUND, bx, by, bz)
 
 
 @kernel

@@ -26,6 +26,11 @@ from hpcchain.propagators.structure import (
     HIGH,
     LOW,
     ORDER,
+    PAIR_BEAD,
+    PAIR_BOND,
+    PAIR_ENTRY,
+    PAIR_OTHER,
+    PAIR_SIGN,
     RECORD_WORDS,
     ROW,
     STRIDE,
@@ -118,8 +123,8 @@ def _assemble(gs, go, b, bo, nbpad, im, io, fac, fo):
         fac[entry + p] = 0.0
     record = go + gs[go + COUPLING]
     for _ in range(gs[go + COUPLINGS]):
-        product = _dot(b, bo + gs[record + 1], bo + gs[record + 2], nbpad)
-        fac[entry + gs[record]] += gs[record + 4] * im[io + gs[record + 3]] * product
+        product = _dot(b, bo + gs[record + PAIR_BOND], bo + gs[record + PAIR_OTHER], nbpad)
+        fac[entry + gs[record + PAIR_ENTRY]] += gs[record + PAIR_SIGN] * im[io + gs[record + PAIR_BEAD]] * product
         record += RECORD_WORDS
 
 

@@ -59,10 +59,10 @@ def null_space(n, tree, to, b, bo, stride, p, po):
     for c in range(3):
         p[po + c * m + c] = 1.0
     for k in range(n - 1):
-        bead = int(tree[to + WALK * k])
-        parent = int(tree[to + WALK * k + 1])
-        bond = bo + int(tree[to + WALK * k + 2])
-        sign = tree[to + WALK * k + 3]
+        bead = int(tree[to + WALK * k + WALK_BEAD])
+        parent = int(tree[to + WALK * k + WALK_PARENT])
+        bond = bo + int(tree[to + WALK * k + WALK_BOND])
+        sign = tree[to + WALK * k + WALK_SIGN]
         for c in range(3):
             for u in range(m):
                 p[po + (3 * bead + c) * m + u] = p[po + (3 * parent + c) * m + u]
@@ -94,8 +94,8 @@ def _triad(x, y, z):
 def _turn(n, tree, to, b, bo, stride, u, uo):
     """Turn every bond vector by its two rotations: b <- |b| exp_d(u_r r + u_s s)."""
     for k in range(n - 1):
-        bond = bo + int(tree[to + WALK * k + 2])
-        sign = tree[to + WALK * k + 3]
+        bond = bo + int(tree[to + WALK * k + WALK_BOND])
+        sign = tree[to + WALK * k + WALK_SIGN]
         x, y, z = sign * b[bond], sign * b[bond + stride], sign * b[bond + 2 * stride]
         length, rx, ry, rz, sx, sy, sz = _triad(x, y, z)
         ur, us = u[uo + 3 + 2 * k], u[uo + 4 + 2 * k]
@@ -113,10 +113,10 @@ def _velocities(n, tree, to, tau, b, start, end, stride, root, ro, v, vo, npad):
     for c in range(3):
         v[vo + c * npad] = root[ro + c] / tau
     for k in range(n - 1):
-        bead = int(tree[to + WALK * k])
-        parent = int(tree[to + WALK * k + 1])
-        bond = int(tree[to + WALK * k + 2])
-        rate = tree[to + WALK * k + 3] / tau
+        bead = int(tree[to + WALK * k + WALK_BEAD])
+        parent = int(tree[to + WALK * k + WALK_PARENT])
+        bond = int(tree[to + WALK * k + WALK_BOND])
+        rate = tree[to + WALK * k + WALK_SIGN] / tau
         for c in range(3):
             moved = b[end + c * stride + bond] - b[start + c * stride + bond]
             v[vo + c * npad + bead] = v[vo + c * npad + parent] + rate * moved

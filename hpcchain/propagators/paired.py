@@ -16,6 +16,11 @@ from hpcchain.propagators.structure import (
     HIGH,
     LOW,
     ORDER,
+    PAIR_BEAD,
+    PAIR_BOND,
+    PAIR_ENTRY,
+    PAIR_OTHER,
+    PAIR_SIGN,
     RECORD_WORDS,
     ROW,
     STRIDE,
@@ -50,10 +55,10 @@ def _assemble(gs, go, end, eo, start, so, im, io, fac, fo):
     record = go + gs[go + COUPLING]
     row = go + gs[go + ROW]
     for _ in range(gs[go + COUPLINGS]):
-        entry, a, b = gs[record], gs[record + 1], gs[record + 2]
+        entry, a, b = gs[record + PAIR_ENTRY], gs[record + PAIR_BOND], gs[record + PAIR_OTHER]
         if gs[row + entry] == a:
             a, b = b, a
-        weight = gs[record + 4] * im[io + gs[record + 3]]
+        weight = gs[record + PAIR_SIGN] * im[io + gs[record + PAIR_BEAD]]
         fac[lower + entry] += weight * _product(end, eo + b, start, so + a, stride)
         fac[lower + fill + entry] += weight * _product(end, eo + a, start, so + b, stride)
         record += RECORD_WORDS

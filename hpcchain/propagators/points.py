@@ -9,6 +9,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from hpcchain.kernel import inlined, kernel
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.vectors import HALF, fma, four
 from hpcchain.propagators.vectors import load_four as point
 from hpcchain.propagators.vectors import splat_four as everywhere
@@ -135,5 +136,5 @@ def _put_rows(work, at, a, b, c, d, count):
     if count < 4:
         x, y, z = only(x, count), only(y, count), only(z, count)
     put(work, at, x)
-    put(work, at + 8, y)
-    put(work, at + 16, z)
+    put(work, at + W.LANES, y)
+    put(work, at + 2 * W.LANES, z)

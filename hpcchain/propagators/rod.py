@@ -13,16 +13,16 @@ In the tiles a rod's SITE lanes, those of the squared bond lengths in a chain, h
 import math
 
 from hpcchain.kernel import inlined, kernel
-from hpcchain.propagators.lanes import BOUND, COEF, INVM, KICK, KMAX, LANES, LEN2, ROW, TILE
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.rotor import last_turn, turning_time
 
-SITE = LEN2
+SITE = W.LEN2
 
 
 @inlined
 def bead_at(o, b):
     """Return where bead b's lane is of the rod whose tiles begin at o."""
-    return o + (b >> 3) * TILE + (b & 7)
+    return o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
 
 
 @kernel
@@ -43,12 +43,12 @@ def rod_line(work, o, n, at):
     p = bead_at(o, n - 1)
     s0 = work[o + SITE]
     x0 = work[o + at]
-    y0 = work[o + at + LANES]
-    z0 = work[o + at + 2 * LANES]
+    y0 = work[o + at + W.LANES]
+    z0 = work[o + at + 2 * W.LANES]
     apart = work[p + SITE] - s0
     dx = (work[p + at] - x0) / apart
-    dy = (work[p + at + LANES] - y0) / apart
-    dz = (work[p + at + 2 * LANES] - z0) / apart
+    dy = (work[p + at + W.LANES] - y0) / apart
+    dz = (work[p + at + 2 * W.LANES] - z0) / apart
     mass = 0.0
     first = 0.0
     second = 0.0
@@ -56,11 +56,11 @@ def rod_line(work, o, n, at):
     sx = sy = sz = 0.0
     for b in range(n):
         p = bead_at(o, b)
-        m = 1.0 / work[p + INVM]
+        m = 1.0 / work[p + W.INVM]
         s = work[p + SITE]
         x = work[p + at] - x0 - (s - s0) * dx
-        y = work[p + at + LANES] - y0 - (s - s0) * dy
-        z = work[p + at + 2 * LANES] - z0 - (s - s0) * dz
+        y = work[p + at + W.LANES] - y0 - (s - s0) * dy
+        z = work[p + at + 2 * W.LANES] - z0 - (s - s0) * dz
         mass += m
         first += m * s
         second += m * s * s
@@ -85,8 +85,8 @@ def rod_line(work, o, n, at):
 @kernel
 def rod_prepare(work, o, n):
     """Put positions and velocities on the rod: momentum and angular momentum are kept, sideways errors vanish."""
-    _, _, cx, cy, cz, ux, uy, uz = rod_line(work, o, n, COEF)
-    _, _, vx, vy, vz, wx, wy, wz = rod_line(work, o, n, COEF + ROW)
+    _, _, cx, cy, cz, ux, uy, uz = rod_line(work, o, n, W.COEF)
+    _, _, vx, vy, vz, wx, wy, wz = rod_line(work, o, n, W.COEF + W.ROW)
     norm = math.sqrt(ux * ux + uy * uy + uz * uz)
     ux /= norm
     uy /= norm
@@ -98,12 +98,12 @@ def rod_prepare(work, o, n):
     for b in range(n):
         p = bead_at(o, b)
         s = work[p + SITE]
-        work[p + COEF] = cx + s * ux
-        work[p + COEF + LANES] = cy + s * uy
-        work[p + COEF + 2 * LANES] = cz + s * uz
-        work[p + COEF + ROW] = vx + s * wx
-        work[p + COEF + ROW + LANES] = vy + s * wy
-        work[p + COEF + ROW + 2 * LANES] = vz + s * wz
+        work[p + W.COEF] = cx + s * ux
+        work[p + W.COEF + W.LANES] = cy + s * uy
+        work[p + W.COEF + 2 * W.LANES] = cz + s * uz
+        work[p + W.COEF + W.ROW] = vx + s * wx
+        work[p + W.COEF + W.ROW + W.LANES] = vy + s * wy
+        work[p + W.COEF + W.ROW + 2 * W.LANES] = vz + s * wz
 
 
 @kernel
@@ -112,7 +112,7 @@ def rod_kick(work, o, n, bead, nx, ny, nz):
 
     It is n / M + s_j (s / I) (n - (u . n) u) for bead j, s being the struck bead's coordinate.
     """
-    mass, inertia, _, _, _, ux, uy, uz = rod_line(work, o, n, COEF)
+    mass, inertia, _, _, _, ux, uy, uz = rod_line(work, o, n, W.COEF)
     p = bead_at(o, bead)
     lever = work[p + SITE] / inertia
     along = (ux * nx + uy * ny + uz * nz) / (ux * ux + uy * uy + uz * uz)
@@ -122,10 +122,10 @@ def rod_kick(work, o, n, bead, nx, ny, nz):
     for b in range(n):
         q = bead_at(o, b)
         s = work[q + SITE]
-        work[q + KICK] = nx / mass + s * wx
-        work[q + KICK + LANES] = ny / mass + s * wy
-        work[q + KICK + 2 * LANES] = nz / mass + s * wz
-    return nx * work[p + KICK] + ny * work[p + KICK + LANES] + nz * work[p + KICK + 2 * LANES]
+        work[q + W.KICK] = nx / mass + s * wx
+        work[q + W.KICK + W.LANES] = ny / mass + s * wy
+        work[q + W.KICK + 2 * W.LANES] = nz / mass + s * wz
+    return nx * work[p + W.KICK] + ny * work[p + W.KICK + W.LANES] + nz * work[p + W.KICK + 2 * W.LANES]
 
 
 @kernel
@@ -139,15 +139,15 @@ def rod_series(work, o, n, h, tolerance):
     h : float
         Length of the segment [time], at most what was asked.
     """
-    _, _, _, _, _, ux, uy, uz = rod_line(work, o, n, COEF)
-    _, _, _, _, _, wx, wy, wz = rod_line(work, o, n, COEF + ROW)
+    _, _, _, _, _, ux, uy, uz = rod_line(work, o, n, W.COEF)
+    _, _, _, _, _, wx, wy, wz = rod_line(work, o, n, W.COEF + W.ROW)
     omega2 = (wx * wx + wy * wy + wz * wz) / (ux * ux + uy * uy + uz * uz)
     h = turning_time(omega2, h)
     phase = math.sqrt(omega2)
     even = 1.0
     odd = 1.0
     order = 1
-    for k in range(2, KMAX + 1):
+    for k in range(2, W.KMAX + 1):
         if k % 2 == 0:
             even *= -omega2 / (k * (k - 1))
             x, y, z = even * ux, even * uy, even * uz
@@ -157,15 +157,15 @@ def rod_series(work, o, n, h, tolerance):
         for b in range(n):
             p = bead_at(o, b)
             s = work[p + SITE]
-            work[p + COEF + ROW * k] = s * x
-            work[p + COEF + ROW * k + LANES] = s * y
-            work[p + COEF + ROW * k + 2 * LANES] = s * z
+            work[p + W.COEF + W.ROW * k] = s * x
+            work[p + W.COEF + W.ROW * k + W.LANES] = s * y
+            work[p + W.COEF + W.ROW * k + 2 * W.LANES] = s * z
         order = k
         if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
             break
     for b in range(n):
         p = bead_at(o, b)
-        work[p + BOUND] = omega2 * abs(work[p + SITE])
-        work[p + BOUND + LANES] = 0.0
-        work[p + BOUND + 2 * LANES] = 0.0
+        work[p + W.BOUND] = omega2 * abs(work[p + SITE])
+        work[p + W.BOUND + W.LANES] = 0.0
+        work[p + W.BOUND + 2 * W.LANES] = 0.0
     return order, h

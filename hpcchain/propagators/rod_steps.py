@@ -18,7 +18,7 @@ until it is shorter; the node is then off the grid, and the next step goes to th
 import math
 
 from hpcchain.kernel import kernel
-from hpcchain.propagators.lanes import BOUND, COEF, KMAX, LANES, ROW
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.rod import SITE, bead_at, rod_line
 
 WIDEST = 0.8  # sine of the widest turn in a step
@@ -28,8 +28,8 @@ MOST_HALVINGS = 1100  # down to the smallest number
 @kernel
 def _turning(work, o, n):
     """Return the axis u and its rate u' (six components) of the rod in the tiles, and w^2."""
-    _, _, _, _, _, ux, uy, uz = rod_line(work, o, n, COEF)
-    _, _, _, _, _, wx, wy, wz = rod_line(work, o, n, COEF + ROW)
+    _, _, _, _, _, ux, uy, uz = rod_line(work, o, n, W.COEF)
+    _, _, _, _, _, wx, wy, wz = rod_line(work, o, n, W.COEF + W.ROW)
     omega2 = (wx * wx + wy * wy + wz * wz) / (ux * ux + uy * uy + uz * uz)
     return ux, uy, uz, wx, wy, wz, omega2
 
@@ -43,14 +43,14 @@ def rod_step(work, o, n, tau):
     short = -back * tau / (1.0 + cosine)  # cosine - 1, without a difference
     for b in range(n):
         p = bead_at(o, b)
-        q = p + ROW
+        q = p + W.ROW
         s = work[p + SITE]
-        work[p + COEF] += tau * work[q + COEF] + s * short * ux
-        work[p + COEF + LANES] += tau * work[q + COEF + LANES] + s * short * uy
-        work[p + COEF + 2 * LANES] += tau * work[q + COEF + 2 * LANES] + s * short * uz
-        work[q + COEF] += s * (short * wx - back * ux)
-        work[q + COEF + LANES] += s * (short * wy - back * uy)
-        work[q + COEF + 2 * LANES] += s * (short * wz - back * uz)
+        work[p + W.COEF] += tau * work[q + W.COEF] + s * short * ux
+        work[p + W.COEF + W.LANES] += tau * work[q + W.COEF + W.LANES] + s * short * uy
+        work[p + W.COEF + 2 * W.LANES] += tau * work[q + W.COEF + 2 * W.LANES] + s * short * uz
+        work[q + W.COEF] += s * (short * wx - back * ux)
+        work[q + W.COEF + W.LANES] += s * (short * wy - back * uy)
+        work[q + W.COEF + 2 * W.LANES] += s * (short * wz - back * uz)
 
 
 @kernel
@@ -80,19 +80,19 @@ def rod_steps_series(work, o, n, h, tolerance):
         h *= 0.5
     term = 1.0
     order = 0
-    for k in range(2, KMAX, 2):
+    for k in range(2, W.KMAX, 2):
         term *= omega2 * (k - 3) / k
         for b in range(n):
             p = bead_at(o, b)
             s = work[p + SITE] * term
-            row = p + COEF + ROW * k
+            row = p + W.COEF + W.ROW * k
             work[row] = s * ux
-            work[row + LANES] = s * uy
-            work[row + 2 * LANES] = s * uz
+            work[row + W.LANES] = s * uy
+            work[row + 2 * W.LANES] = s * uz
             if k > 2:
-                work[row - ROW] = 0.0
-                work[row - ROW + LANES] = 0.0
-                work[row - ROW + 2 * LANES] = 0.0
+                work[row - W.ROW] = 0.0
+                work[row - W.ROW + W.LANES] = 0.0
+                work[row - W.ROW + 2 * W.LANES] = 0.0
         order = k
         if _left_out(k, term, omega2, h) <= tolerance:
             break
@@ -100,9 +100,9 @@ def rod_steps_series(work, o, n, h, tolerance):
     bend = omega2 / (cosine2 * math.sqrt(cosine2))
     for b in range(n):
         p = bead_at(o, b)
-        work[p + BOUND] = bend * abs(work[p + SITE])
-        work[p + BOUND + LANES] = 0.0
-        work[p + BOUND + 2 * LANES] = 0.0
+        work[p + W.BOUND] = bend * abs(work[p + SITE])
+        work[p + W.BOUND + W.LANES] = 0.0
+        work[p + W.BOUND + 2 * W.LANES] = 0.0
     return order, h
 
 

@@ -3,7 +3,7 @@
 import math
 
 from hpcchain.kernel import inlined, kernel
-from hpcchain.propagators.lanes import BOUND, COEF, INVM, KMAX, ROW
+from hpcchain.propagators import lanes as W
 
 WIDEST_TURN = 0.65
 
@@ -36,12 +36,12 @@ def rotor_series(work, o, h, tolerance):
     h : float
         Length of the segment [time], at most what was asked.
     """
-    share = work[o + INVM] / (work[o + INVM] + work[o + INVM + 1])
+    share = work[o + W.INVM] / (work[o + W.INVM] + work[o + W.INVM + 1])
     uu = 0.0
     ww = 0.0
     for c in range(3):
-        u = work[o + COEF + 8 * c + 1] - work[o + COEF + 8 * c]
-        w = work[o + COEF + ROW + 8 * c + 1] - work[o + COEF + ROW + 8 * c]
+        u = work[o + W.COEF + W.LANES * c + 1] - work[o + W.COEF + W.LANES * c]
+        w = work[o + W.COEF + W.ROW + W.LANES * c + 1] - work[o + W.COEF + W.ROW + W.LANES * c]
         uu += u * u
         ww += w * w
     omega2 = ww / uu
@@ -51,7 +51,7 @@ def rotor_series(work, o, h, tolerance):
     order = 1
     axis = math.sqrt(uu)
     phase = math.sqrt(omega2)
-    for k in range(2, KMAX + 1):
+    for k in range(2, W.KMAX + 1):
         if k % 2 == 0:
             even *= -omega2 / (k * (k - 1))
             factor = even
@@ -59,16 +59,16 @@ def rotor_series(work, o, h, tolerance):
             odd *= -omega2 / (k * (k - 1))
             factor = odd
         for c in range(3):
-            row = o + COEF + ROW * (k % 2) + 8 * c
+            row = o + W.COEF + W.ROW * (k % 2) + W.LANES * c
             u = (work[row + 1] - work[row]) * factor
-            work[o + COEF + ROW * k + 8 * c] = -share * u
-            work[o + COEF + ROW * k + 8 * c + 1] = (1.0 - share) * u
+            work[o + W.COEF + W.ROW * k + W.LANES * c] = -share * u
+            work[o + W.COEF + W.ROW * k + W.LANES * c + 1] = (1.0 - share) * u
         order = k
         if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
             break
     for c in range(3):
-        work[o + BOUND + 8 * c] = 0.0
-        work[o + BOUND + 8 * c + 1] = 0.0
-    work[o + BOUND] = omega2 * axis * share
-    work[o + BOUND + 1] = omega2 * axis * (1.0 - share)
+        work[o + W.BOUND + W.LANES * c] = 0.0
+        work[o + W.BOUND + W.LANES * c + 1] = 0.0
+    work[o + W.BOUND] = omega2 * axis * share
+    work[o + W.BOUND + 1] = omega2 * axis * (1.0 - share)
     return order, h

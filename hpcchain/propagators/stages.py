@@ -33,6 +33,7 @@ GaussTables) and the workspace of `collocation`.
 import numpy as np
 
 from hpcchain.kernel import apart, kernel
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.collocation import (
     END,
     SOLVED,
@@ -44,7 +45,6 @@ from hpcchain.propagators.collocation import (
     collocation_state,
 )
 from hpcchain.propagators.gauss import INDEX1, PAPER, GaussTables, gauss_tables
-from hpcchain.propagators.lanes import COEF, ROW, TABLE
 from hpcchain.propagators.structure import STRIDE
 from hpcchain.propagators.web import bound_acceleration, web_gather, web_places, web_prepare, web_scatter
 
@@ -102,7 +102,7 @@ def falling_table(s, k):
 @kernel
 def stages_room(gs, go, nt, s, solver):
     """Return how many floats of workspace the molecule takes, tiles included; `solver` is a code of SOLVERS."""
-    return web_places(gs, go, nt, 0)[7] + stage_table_size(s) + collocation_size(gs, go, 8 * nt, s, solver)
+    return web_places(gs, go, nt, 0)[7] + stage_table_size(s) + collocation_size(gs, go, W.LANES * nt, s, solver)
 
 
 @kernel
@@ -114,7 +114,7 @@ def stages_load(work, o, nt, gs, go, table, at):
 @kernel
 def stages_place(nt, gs, go, at):
     """Return where in the static table the constants of the stages of the molecule begin whose part begins at `at`."""
-    return at + nt * TABLE + gs[go + STRIDE]
+    return at + nt * W.TABLE + gs[go + STRIDE]
 
 
 @kernel
@@ -152,8 +152,8 @@ def stages_interval(work, o, nt, gs, go, h):
 @kernel
 def _start(work, o, nt, block):
     """Copy the state in the tiles to the scratch block."""
-    web_gather(work, o, nt, COEF, block)
-    web_gather(work, o, nt, COEF + ROW, block + 24 * nt)
+    web_gather(work, o, nt, W.COEF, block)
+    web_gather(work, o, nt, W.COEF + W.ROW, block + W.ROW * nt)
 
 
 @apart
@@ -168,14 +168,14 @@ def stages_move(work, o, nt, gs, go, dt):
     _start(work, o, nt, block)
     tables, ws = stage_tables(work, constants)
     status = collocation_state(
-        gs, go, work, block, 8 * nt, work, im, dt, work[constants + ACCURACY], tables, work, ws, work, factors
+        gs, go, work, block, W.LANES * nt, work, im, dt, work[constants + ACCURACY], tables, work, ws, work, factors
     )
     if status == SOLVED:
-        projected = ws + END + 24 * nt
-        raw = ws + END + 48 * nt
-        lost, energy = _energies(work, im, raw, projected, 8 * nt)
-        web_scatter(work, o, nt, COEF, ws + END)
-        web_scatter(work, o, nt, COEF + ROW, projected if lost <= NOTHING * energy else raw)
+        projected = ws + END + W.ROW * nt
+        raw = ws + END + 2 * W.ROW * nt
+        lost, energy = _energies(work, im, raw, projected, W.LANES * nt)
+        web_scatter(work, o, nt, W.COEF, ws + END)
+        web_scatter(work, o, nt, W.COEF + W.ROW, projected if lost <= NOTHING * energy else raw)
         if tables.variant == INDEX1:
             web_prepare(work, o, nt, gs, go)
             web_prepare(work, o, nt, gs, go)
@@ -202,7 +202,7 @@ def stages_solve(work, o, nt, gs, go, table, at, k, span):
     tables, ws = stage_tables(work, constants)
     reach = span * tables.node[-1] if tables.variant == PAPER else span
     return collocation_state(
-        gs, go, work, block, 8 * nt, work, im, reach, work[constants + ACCURACY], tables, work, ws, work, factors
+        gs, go, work, block, W.LANES * nt, work, im, reach, work[constants + ACCURACY], tables, work, ws, work, factors
     )
 
 
@@ -210,8 +210,8 @@ def stages_solve(work, o, nt, gs, go, table, at, k, span):
 def _stage(work, o, nt, gs, go, k):
     """Return where positions and velocities of stage k are that `stages_solve` found."""
     tables, ws = stage_tables(work, web_places(gs, go, nt, o)[7])
-    position = ws + END + 72 * nt + 24 * nt * k
-    return position, position + 24 * nt * len(tables.node)
+    position = ws + END + 3 * W.ROW * nt + W.ROW * nt * k
+    return position, position + W.ROW * nt * len(tables.node)
 
 
 @kernel
@@ -220,7 +220,7 @@ def stages_state(work, o, nt, gs, go, k, b):
     p, q = _stage(work, o, nt, gs, go, k)
     p += b
     q += b
-    n = 8 * nt
+    n = W.LANES * nt
     return work[p], work[p + n], work[p + 2 * n], work[q], work[q + n], work[q + 2 * n]
 
 
@@ -228,8 +228,8 @@ def stages_state(work, o, nt, gs, go, k, b):
 def stages_jump(work, o, nt, gs, go, k):
     """Put the state of stage k that `stages_solve` found in the tiles."""
     position, velocity = _stage(work, o, nt, gs, go, k)
-    web_scatter(work, o, nt, COEF, position)
-    web_scatter(work, o, nt, COEF + ROW, velocity)
+    web_scatter(work, o, nt, W.COEF, position)
+    web_scatter(work, o, nt, W.COEF + W.ROW, velocity)
 
 
 @kernel
@@ -250,9 +250,9 @@ def stages_project(work, o, nt, gs, go):
     """Make bond vectors and factors and put the state on the bonds; return the kinetic energy to be given back."""
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
     _start(work, o, nt, block)
-    velocity = block + 24 * nt
+    velocity = block + W.ROW * nt
     web_prepare(work, o, nt, gs, go)
-    lost, energy = _energies(work, im, velocity, vector, 8 * nt)
+    lost, energy = _energies(work, im, velocity, vector, W.LANES * nt)
     if work[constants + VARIANT] == PAPER:
         return 0.0
     return lost if lost > NOTHING * energy else 0.0
@@ -270,11 +270,11 @@ def stages_series(work, o, nt, gs, go, h):
     order = collocation_order(len(tables.node))
     for _ in range(MOST_HALVINGS):
         status = collocation_segment(
-            gs, go, work, block, 8 * nt, work, im, h, work[constants + ACCURACY], tables, work, ws, work, factors
+            gs, go, work, block, W.LANES * nt, work, im, h, work[constants + ACCURACY], tables, work, ws, work, factors
         )
         if status == SOLVED:
             for k in range(2, order + 1):
-                web_scatter(work, o, nt, COEF + ROW * k, block + 24 * nt * k)
+                web_scatter(work, o, nt, W.COEF + W.ROW * k, block + W.ROW * nt * k)
             bound_acceleration(work, o, nt, order, h)
             return order, h
         h *= 0.5

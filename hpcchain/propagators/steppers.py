@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from hpcchain.kernel import apart, kernel
-from hpcchain.propagators.lanes import COEF, KEPT, ROW, TABLE
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.nullspace import WALK, tree_walk
 from hpcchain.propagators.steps import (
     ITERATIONS,
@@ -73,14 +73,14 @@ def _header(solver, n):
 @kernel
 def steps_room(gs, go, nt, solver):
     """Return how many floats of workspace the molecule takes, tiles included."""
-    return web_places(gs, go, nt, 0)[7] + _header(solver, gs[go + BEADS]) + step_size(gs, go, 8 * nt, solver)
+    return web_places(gs, go, nt, 0)[7] + _header(solver, gs[go + BEADS]) + step_size(gs, go, W.LANES * nt, solver)
 
 
 @kernel
 def steps_load(work, o, nt, gs, go, table, at):
     """Fill the solver's constants from the molecule's static table, where they follow the bond lengths."""
     to = web_places(gs, go, nt, o)[7]
-    source = at + nt * TABLE + gs[go + STRIDE]
+    source = at + nt * W.TABLE + gs[go + STRIDE]
     for k in range(_header(int(table[source]), gs[go + BEADS])):
         work[to + k] = table[source + k]
 
@@ -92,7 +92,7 @@ def _solve(work, o, nt, gs, go, tau):
     solver = int(work[constants + SOLVER])
     ws = constants + _header(solver, gs[go + BEADS])
     status = step_solve(
-        gs, go, solver, work, block, 8 * nt, work, im, tau, work[constants + ACCURACY], work, constants + HEADER,
+        gs, go, solver, work, block, W.LANES * nt, work, im, tau, work[constants + ACCURACY], work, constants + HEADER,
         work, ws, work, factors,
     )  # fmt: skip
     return status, ws
@@ -101,8 +101,8 @@ def _solve(work, o, nt, gs, go, tau):
 @kernel
 def _start(work, o, nt, gs, go):
     block = web_places(gs, go, nt, o)[0]
-    web_gather(work, o, nt, COEF, block)
-    web_gather(work, o, nt, COEF + ROW, block + 24 * nt)
+    web_gather(work, o, nt, W.COEF, block)
+    web_gather(work, o, nt, W.COEF + W.ROW, block + W.ROW * nt)
 
 
 @kernel
@@ -127,14 +127,14 @@ def steps_move(work, o, nt, gs, go, dt):
         return SOLVED
     status, ws = _solve(work, o, nt, gs, go, dt)
     if status == SOLVED:
-        chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(gs, go, 8 * nt, ws)
-        web_scatter(work, o, nt, COEF, place)
+        chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(gs, go, W.LANES * nt, ws)
+        web_scatter(work, o, nt, W.COEF, place)
         web_refresh(work, o, nt, gs, go)
-        for k in range(24 * nt):
+        for k in range(W.ROW * nt):
             work[vector + k] = work[chord + k]
         web_still(work, o, nt, gs, go)
-        web_scatter(work, o, nt, COEF + ROW, vector)
-        work[constants + EXCESS] = _energy(work, im, chord, 8 * nt) - _energy(work, im, vector, 8 * nt)
+        web_scatter(work, o, nt, W.COEF + W.ROW, vector)
+        work[constants + EXCESS] = _energy(work, im, chord, W.LANES * nt) - _energy(work, im, vector, W.LANES * nt)
     return status
 
 
@@ -142,8 +142,8 @@ def steps_move(work, o, nt, gs, go, dt):
 def _nearly_still(work, nt, gs, go, block, lengths, dt):
     """Whether all beads go so little of a bond within dt that differences of places over dt would be round-off."""
     fastest = 0.0
-    for k in range(24 * nt):
-        fastest = max(fastest, abs(work[block + 24 * nt + k]))
+    for k in range(W.ROW * nt):
+        fastest = max(fastest, abs(work[block + W.ROW * nt + k]))
     shortest = np.inf
     for k in range(gs[go + BONDS]):
         shortest = min(shortest, work[lengths + k])
@@ -154,13 +154,13 @@ def _nearly_still(work, nt, gs, go, block, lengths, dt):
 def _move_straight(work, o, nt, gs, go, dt):
     """Move the state in the tiles, which the scratch block holds too, on straight, and its velocities to the bonds."""
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
-    for k in range(24 * nt):
-        work[block + k] += dt * work[block + 24 * nt + k]
-        work[vector + k] = work[block + 24 * nt + k]
-    web_scatter(work, o, nt, COEF, block)
+    for k in range(W.ROW * nt):
+        work[block + k] += dt * work[block + W.ROW * nt + k]
+        work[vector + k] = work[block + W.ROW * nt + k]
+    web_scatter(work, o, nt, W.COEF, block)
     web_refresh(work, o, nt, gs, go)
     web_still(work, o, nt, gs, go)
-    web_scatter(work, o, nt, COEF + ROW, vector)
+    web_scatter(work, o, nt, W.COEF + W.ROW, vector)
     work[constants + _header(int(work[constants + SOLVER]), gs[go + BEADS]) + ITERATIONS] = 0.0
 
 
@@ -186,20 +186,20 @@ def steps_series(work, o, nt, gs, go, h):
     for _ in range(MOST_HALVINGS):
         status, ws = _solve(work, o, nt, gs, go, h)
         if status == SOLVED:
-            chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(gs, go, 8 * nt, ws)
-            square = block + 48 * nt
-            cube = block + 72 * nt
-            for k in range(24 * nt):
-                mean = (work[chord + k] - work[block + 24 * nt + k]) / h
+            chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(gs, go, W.LANES * nt, ws)
+            square = block + 2 * W.ROW * nt
+            cube = block + 3 * W.ROW * nt
+            for k in range(W.ROW * nt):
+                mean = (work[chord + k] - work[block + W.ROW * nt + k]) / h
                 work[square + k] = work[half + k]
                 work[cube + k] = (mean - work[half + k]) / h
-            web_scatter(work, o, nt, COEF + 2 * ROW, square)
-            web_scatter(work, o, nt, COEF + 3 * ROW, cube)
+            web_scatter(work, o, nt, W.COEF + 2 * W.ROW, square)
+            web_scatter(work, o, nt, W.COEF + 3 * W.ROW, cube)
             bound_acceleration(work, o, nt, ORDER, h)
             constants = web_places(gs, go, nt, o)[7]
             im = web_places(gs, go, nt, o)[1]
-            work[constants + MARGIN] = cubic_error(work, gs, go, square, 8 * nt, start, stop, h)
-            work[constants + PLANNED] = _energy(work, im, chord, 8 * nt)
+            work[constants + MARGIN] = cubic_error(work, gs, go, square, W.LANES * nt, start, stop, h)
+            work[constants + PLANNED] = _energy(work, im, chord, W.LANES * nt)
             return ORDER, h
         h *= 0.5
     return ORDER, np.nan
@@ -275,10 +275,10 @@ def steps_energy(work, o, nt, gs, go, tau, kappa):
     v stands in KEPT, v' in the velocity rows. The status of the solver comes first.
     """
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
-    npad = 8 * nt
-    web_gather(work, o, nt, COEF, block)
-    web_gather(work, o, nt, KEPT, block + 3 * npad)
-    web_gather(work, o, nt, COEF + ROW, vector)
+    npad = W.LANES * nt
+    web_gather(work, o, nt, W.COEF, block)
+    web_gather(work, o, nt, W.KEPT, block + 3 * npad)
+    web_gather(work, o, nt, W.COEF + W.ROW, vector)
     for k in range(3 * npad):
         work[vector + k] -= work[block + 3 * npad + k]
         work[block + 3 * npad + k] += kappa * work[vector + k]

@@ -8,6 +8,7 @@ factorisation, and the series' workspace.
 import math
 
 from hpcchain.kernel import apart, kernel
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.graph import (
     factor_size,
     graph_bonds,
@@ -19,7 +20,6 @@ from hpcchain.propagators.graph import (
     series_duration,
     series_size,
 )
-from hpcchain.propagators.lanes import BOUND, COEF, INVM, KICK, KMAX, ROW, TABLE, TILE
 from hpcchain.propagators.structure import BONDS, HIGH, LOW, STRIDE
 
 BOND_ERROR = 5e-15
@@ -29,17 +29,17 @@ LEAST_ORDER = 3
 @kernel
 def web_places(gs, go, nt, o):
     """Return offsets of block, inverse masses, lengths, bonds, rhs, vector, factors and series, and of the end."""
-    npad = 8 * nt
+    npad = W.LANES * nt
     stride = gs[go + STRIDE]
-    block = o + nt * TILE
-    im = block + (KMAX + 1) * 3 * npad
+    block = o + nt * W.TILE
+    im = block + (W.KMAX + 1) * 3 * npad
     lengths = im + npad
     bonds = lengths + stride
     rhs = bonds + 3 * stride
     vector = rhs + stride
     factors = vector + 3 * npad
     series = factors + factor_size(gs, go)
-    return block, im, lengths, bonds, rhs, vector, factors, series, series + series_size(gs, go, KMAX)
+    return block, im, lengths, bonds, rhs, vector, factors, series, series + series_size(gs, go, W.KMAX)
 
 
 @kernel
@@ -51,21 +51,21 @@ def web_room(gs, go, nt):
 @kernel
 def web_gather(work, o, nt, row, to):
     """Copy three rows of every tile (bead vectors at `row`) to a component-major array."""
-    npad = 8 * nt
+    npad = W.LANES * nt
     for t in range(nt):
         for c in range(3):
-            for i in range(8):
-                work[to + c * npad + 8 * t + i] = work[o + t * TILE + row + 8 * c + i]
+            for i in range(W.LANES):
+                work[to + c * npad + W.LANES * t + i] = work[o + t * W.TILE + row + W.LANES * c + i]
 
 
 @kernel
 def web_scatter(work, o, nt, row, source):
     """Copy a component-major array to three rows of every tile."""
-    npad = 8 * nt
+    npad = W.LANES * nt
     for t in range(nt):
         for c in range(3):
-            for i in range(8):
-                work[o + t * TILE + row + 8 * c + i] = work[source + c * npad + 8 * t + i]
+            for i in range(W.LANES):
+                work[o + t * W.TILE + row + W.LANES * c + i] = work[source + c * npad + W.LANES * t + i]
 
 
 @kernel
@@ -73,18 +73,18 @@ def web_load(work, o, nt, gs, go, table, at):
     """Fill masses and bond lengths of the scratch from the molecule's static table."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
     for t in range(nt):
-        for i in range(8):
-            work[im + 8 * t + i] = work[o + t * TILE + INVM + i]
+        for i in range(W.LANES):
+            work[im + W.LANES * t + i] = work[o + t * W.TILE + W.INVM + i]
     for k in range(gs[go + STRIDE]):
-        work[lengths + k] = table[at + nt * TABLE + k]
+        work[lengths + k] = table[at + nt * W.TABLE + k]
 
 
 @apart
 def web_refresh(work, o, nt, gs, go):
     """Make bond vectors and factors of T from the positions in the workspace."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
-    web_gather(work, o, nt, COEF, block)
-    graph_bonds(gs, go, work, block, 8 * nt, work, bonds, gs[go + STRIDE])
+    web_gather(work, o, nt, W.COEF, block)
+    graph_bonds(gs, go, work, block, W.LANES * nt, work, bonds, gs[go + STRIDE])
     graph_factor(gs, go, work, bonds, gs[go + STRIDE], work, im, work, factors)
 
 
@@ -93,7 +93,7 @@ def web_prepare(work, o, nt, gs, go):
     """Make bond vectors and factors, and move positions and velocities onto the bonds (see `chain_prepare`)."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
     stride = gs[go + STRIDE]
-    npad = 8 * nt
+    npad = W.LANES * nt
     web_refresh(work, o, nt, gs, go)
     worst = 0.0
     for k in range(gs[go + BONDS]):
@@ -104,11 +104,11 @@ def web_prepare(work, o, nt, gs, go):
     if worst > BOND_ERROR:
         graph_solve(gs, go, work, factors, work, rhs)
         graph_gt(gs, go, work, bonds, stride, work, rhs, work, im, work, block, npad)
-        web_scatter(work, o, nt, COEF, block)
+        web_scatter(work, o, nt, W.COEF, block)
         web_refresh(work, o, nt, gs, go)
-    web_gather(work, o, nt, COEF + ROW, vector)
+    web_gather(work, o, nt, W.COEF + W.ROW, vector)
     web_still(work, o, nt, gs, go)
-    web_scatter(work, o, nt, COEF + ROW, vector)
+    web_scatter(work, o, nt, W.COEF + W.ROW, vector)
 
 
 @kernel
@@ -116,7 +116,7 @@ def web_still(work, o, nt, gs, go):
     """Remove from the scratch vector the part that would stretch bonds."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
     stride = gs[go + STRIDE]
-    npad = 8 * nt
+    npad = W.LANES * nt
     graph_gv(gs, go, work, bonds, stride, work, vector, npad, work, rhs)
     for k in range(gs[go + BONDS]):
         work[rhs + k] = -work[rhs + k]
@@ -128,14 +128,14 @@ def web_still(work, o, nt, gs, go):
 def web_kick(work, o, nt, gs, go, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
-    npad = 8 * nt
+    npad = W.LANES * nt
     for k in range(3 * npad):
         work[vector + k] = 0.0
     work[vector + bead] = work[im + bead] * nx
     work[vector + npad + bead] = work[im + bead] * ny
     work[vector + 2 * npad + bead] = work[im + bead] * nz
     web_still(work, o, nt, gs, go)
-    web_scatter(work, o, nt, KICK, vector)
+    web_scatter(work, o, nt, W.KICK, vector)
     return nx * work[vector + bead] + ny * work[vector + npad + bead] + nz * work[vector + 2 * npad + bead]
 
 
@@ -143,23 +143,23 @@ def web_kick(work, o, nt, gs, go, bead, nx, ny, nz):
 def web_series(work, o, nt, gs, go, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
-    npad = 8 * nt
-    web_gather(work, o, nt, COEF, block)
-    web_gather(work, o, nt, COEF + ROW, block + 3 * npad)
-    small = tolerance * bond_rate(work, gs, go, bonds, rhs, block + 3 * npad, npad) * h / KMAX
+    npad = W.LANES * nt
+    web_gather(work, o, nt, W.COEF, block)
+    web_gather(work, o, nt, W.COEF + W.ROW, block + 3 * npad)
+    small = tolerance * bond_rate(work, gs, go, bonds, rhs, block + 3 * npad, npad) * h / W.KMAX
     order = LEAST_ORDER
     if small > 0.0:
         order = graph_series(
-            gs, go, work, block, npad, work, im, h, small, LEAST_ORDER, KMAX, work, series, work, factors
+            gs, go, work, block, npad, work, im, h, small, LEAST_ORDER, W.KMAX, work, series, work, factors
         )
-        if order == KMAX:
-            h = min(h, series_duration(work, series, KMAX, small))
+        if order == W.KMAX:
+            h = min(h, series_duration(work, series, W.KMAX, small))
     else:
         for k in range(2, LEAST_ORDER + 1):
             for i in range(3 * npad):
                 work[block + 3 * k * npad + i] = 0.0
     for k in range(2, order + 1):
-        web_scatter(work, o, nt, COEF + ROW * k, block + 3 * k * npad)
+        web_scatter(work, o, nt, W.COEF + W.ROW * k, block + 3 * k * npad)
     bound_acceleration(work, o, nt, order, h)
     return order, h
 
@@ -184,12 +184,12 @@ def bond_rate(work, gs, go, bonds, rhs, velocity, npad):
 def bound_acceleration(work, o, nt, order, h):
     """Fill BOUND with sum_k k (k - 1) |c_k| h^(k-2) of every component."""
     for t in range(nt):
-        w = o + t * TILE
-        for i in range(ROW):
-            work[w + BOUND + i] = 0.0
+        w = o + t * W.TILE
+        for i in range(W.ROW):
+            work[w + W.BOUND + i] = 0.0
         power = 1.0
         for k in range(2, order + 1):
-            for i in range(ROW):
-                work[w + BOUND + i] += k * (k - 1) * power * abs(work[w + COEF + ROW * k + i])
+            for i in range(W.ROW):
+                work[w + W.BOUND + i] += k * (k - 1) * power * abs(work[w + W.COEF + W.ROW * k + i])
             power *= h
 

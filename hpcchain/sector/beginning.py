@@ -5,16 +5,7 @@ import numpy as np
 from hpcchain.contact.segment import start_depth
 from hpcchain.kernel import kernel
 from hpcchain.propagators.molecule import load_start, refresh
-from hpcchain.sector.layout import (
-    BOOK_BEADS,
-    BOOK_MOLECULES,
-    BOOK_SERIAL,
-    MOL_FIRST,
-    MOL_GHOST,
-    NOW,
-    TICK,
-    VACANT,
-)
+from hpcchain.sector import layout as L
 from hpcchain.sector.lists import build_lists
 from hpcchain.sector.queue import queue_build
 from hpcchain.sector.renew import new_segment, search_molecule, settle
@@ -24,11 +15,19 @@ from hpcchain.sector.renew import new_segment, search_molecule, settle
 def begin(s, m):
     """Make molecule m's segment from its start state in `line`."""
     o = np.int64(0)  # a literal would have every kernel compiled for it once more
-    first = s.mol[m, MOL_FIRST]
+    first = s.mol[m, L.MOL_FIRST]
     load_start(s.work, o, s.mol, m, s.table, s.graph, s.line, s.stepper)
     refresh(s.work, o, s.mol, m, s.graph)
-    s.book[BOOK_SERIAL] += 1
-    new_segment(s, o, m, s.line[first, 6], s.line[first, 7], s.book[BOOK_SERIAL], start_depth(s.seg, first))
+    s.book[L.BOOK_SERIAL] += 1
+    new_segment(
+        s,
+        o,
+        m,
+        s.line[first, L.START_TICKS],
+        s.line[first, L.START_REM],
+        s.book[L.BOOK_SERIAL],
+        start_depth(s.seg, first),
+    )
 
 
 @kernel
@@ -53,27 +52,27 @@ def start(s):
 
     A segment is a function of its start state, so a restart makes the very segments that were interrupted.
     """
-    for m in range(s.book[BOOK_MOLECULES]):
-        if s.mol[m, MOL_GHOST] != VACANT:
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        if s.mol[m, L.MOL_GHOST] != L.VACANT:
             begin(s, m)
 
 
 @kernel
 def enlist(s):
     """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
-    for i in range(s.book[BOOK_BEADS]):
+    for i in range(s.book[L.BOOK_BEADS]):
         for c in range(3):
             s.centre[i, c] = s.line[i, c]
-        s.centre[i, 3] = 0.0
+        s.centre[i, L.CENTRE_TIME] = 0.0
     return build_lists(s)
 
 
 @kernel
 def search_all(s, base):
     """Search every bead and build the queue."""
-    s.par[NOW] = -np.inf
-    for m in range(s.book[BOOK_MOLECULES]):
-        if s.mol[m, MOL_GHOST] != VACANT:
+    s.par[L.NOW] = -np.inf
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        if s.mol[m, L.MOL_GHOST] != L.VACANT:
             search_molecule(s, m)
         settle(s, m, base)
-    queue_build(s.key, s.winner, s.first, s.tag, s.book[BOOK_MOLECULES], base, s.par[TICK])
+    queue_build(s.key, s.winner, s.first, s.tag, s.book[L.BOOK_MOLECULES], base, s.par[L.TICK])

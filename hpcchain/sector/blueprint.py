@@ -4,38 +4,15 @@ import numpy as np
 
 from hpcchain.model.composition import composition_of
 from hpcchain.model.rods import molecule_sites
-from hpcchain.propagators.lanes import LANES, TABLE, TILE, tiles
+from hpcchain.propagators import lanes as W
+from hpcchain.propagators.lanes import tiles
 from hpcchain.propagators.stages import SOLVER, stage_table, stages_room
 from hpcchain.propagators.steppers import step_table, steps_room
 from hpcchain.propagators.steps import SOLVERS
 from hpcchain.propagators.structure import LANES as STRIDE_LANES
 from hpcchain.propagators.structure import build_structure
 from hpcchain.propagators.web import web_room
-from hpcchain.sector.layout import (
-    BALLISTIC,
-    BISECTS_AT,
-    CHAIN,
-    COLLOCATION,
-    GRAPH,
-    LAW_AT,
-    LIMITS,
-    MOL_BEADS,
-    MOL_BONDS,
-    MOL_CLASS,
-    MOL_COLUMNS,
-    MOL_GRAPH,
-    MOL_ROOM,
-    MOL_SELF,
-    MOL_SOLVER,
-    MOL_TABLE,
-    MOL_TILES,
-    ROD,
-    ROD_STEPPER,
-    ROTOR,
-    STEP_AT,
-    STEPPER,
-    TOLERANCE_AT,
-)
+from hpcchain.sector import layout as L
 
 
 class Blueprint:
@@ -67,34 +44,34 @@ class Blueprint:
         topology = self.composition.examples
         first = np.unique(self.composition.run, return_index=True)[1]
         self.examples = self.composition.first_molecule[:-1][first]
-        self.rows = np.zeros((topology.molecules, MOL_COLUMNS), dtype=np.int64)
+        self.rows = np.zeros((topology.molecules, L.MOL_COLUMNS), dtype=np.int64)
         tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
         self.sizes = np.unique(np.diff(topology.first_bead))
         for m, row in enumerate(self.rows):
             physics = system.physics.of(topology.kind[m])
             n = int(topology.first_bead[m + 1] - topology.first_bead[m])
             table = static_table(topology, m)
-            row[MOL_BEADS], row[MOL_TILES], row[MOL_CLASS] = n, tiles(n), np.searchsorted(self.sizes, n)
-            row[MOL_SOLVER] = solver_of(topology, m, physics)
-            row[MOL_BONDS] = topology.first_bond[m + 1] - topology.first_bond[m]
-            row[MOL_TABLE] = sum(map(len, tables)) + LIMITS
-            row[MOL_GRAPH] = sum(map(len, graphs))
-            row[MOL_ROOM] = len(table) // TABLE * TILE
-            row[MOL_SELF] = topology.self_contact[m]
-            if row[MOL_SOLVER] in (GRAPH, COLLOCATION, STEPPER):
+            row[L.MOL_BEADS], row[L.MOL_TILES], row[L.MOL_CLASS] = n, tiles(n), np.searchsorted(self.sizes, n)
+            row[L.MOL_SOLVER] = solver_of(topology, m, physics)
+            row[L.MOL_BONDS] = topology.first_bond[m + 1] - topology.first_bond[m]
+            row[L.MOL_TABLE] = sum(map(len, tables)) + L.LIMITS
+            row[L.MOL_GRAPH] = sum(map(len, graphs))
+            row[L.MOL_ROOM] = len(table) // W.TABLE * W.TILE
+            row[L.MOL_SELF] = topology.self_contact[m]
+            if row[L.MOL_SOLVER] in (L.GRAPH, L.COLLOCATION, L.STEPPER):
                 graphs.append(graph_record(topology, m))
-                row[MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
-            if row[MOL_SOLVER] == COLLOCATION:
+                row[L.MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
+            if row[L.MOL_SOLVER] == L.COLLOCATION:
                 stages = stage_table(physics.stages, 1e-3 * physics.tolerance, **physics.options.get("stages", {}))
                 table = np.concatenate([table, stages])
-                row[MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
-            if row[MOL_SOLVER] == STEPPER:
+                row[L.MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
+            if row[L.MOL_SOLVER] == L.STEPPER:
                 solver = physics.options.get("solver", "tridiagonal")
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
-                row[MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), SOLVERS[solver])
-            tables += [limits(physics, row[MOL_SOLVER]), table]
-        self.rows[:, MOL_ROOM] = -(-self.rows[:, MOL_ROOM] // LANES) * LANES
+                row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), SOLVERS[solver])
+            tables += [limits(physics, row[L.MOL_SOLVER]), table]
+        self.rows[:, L.MOL_ROOM] = -(-self.rows[:, L.MOL_ROOM] // W.LANES) * W.LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, partners = bonded_pairs(topology)
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
@@ -102,11 +79,11 @@ class Blueprint:
 
 def limits(physics, solver):
     """Return what stands in front of the static table of molecules that a code moves (STEP_AT and so on)."""
-    values = np.zeros(LIMITS)
-    values[STEP_AT] = physics.step if physics.step > 0.0 else np.inf
-    values[TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
-    values[LAW_AT] = solver == STEPPER and has_law(physics)
-    values[BISECTS_AT] = solver >= STEPPER and physics.options.get("contact_search") == "bisection"
+    values = np.zeros(L.LIMITS)
+    values[L.STEP_AT] = physics.step if physics.step > 0.0 else np.inf
+    values[L.TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
+    values[L.LAW_AT] = solver == L.STEPPER and has_law(physics)
+    values[L.BISECTS_AT] = solver >= L.STEPPER and physics.options.get("contact_search") == "bisection"
     return values
 
 
@@ -125,19 +102,19 @@ def solver_of(topology, m, physics):
     n = int(topology.first_bead[m + 1] - topology.first_bead[m])
     bonds = molecule_bonds(topology, m)
     if n == 1:
-        return BALLISTIC
+        return L.BALLISTIC
     if topology.rod[m]:
-        return ROD_STEPPER if steps_rods(physics) else ROD
+        return L.ROD_STEPPER if steps_rods(physics) else L.ROD
     if physics.propagator in ("variational", "rattle"):
-        return STEPPER
+        return L.STEPPER
     if n == 2:
-        return ROTOR
+        return L.ROTOR
     if physics.propagator == "collocation":
-        return COLLOCATION
+        return L.COLLOCATION
     line = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     if bonds.shape == line.shape and np.array_equal(bonds, line):
-        return CHAIN
-    return GRAPH
+        return L.CHAIN
+    return L.GRAPH
 
 
 def molecule_bonds(topology, m):
@@ -154,11 +131,11 @@ def static_table(topology, m):
     first, last = int(topology.first_bead[m]), int(topology.first_bead[m + 1])
     n = last - first
     nt = tiles(n)
-    padded = np.zeros(nt * LANES + 1)
+    padded = np.zeros(nt * W.LANES + 1)
     padded[:n] = 1.0 / topology.mass[first:last]
-    table = np.zeros((nt, TABLE))
-    lengths = np.zeros(nt * LANES)
-    mask = np.zeros(nt * LANES)
+    table = np.zeros((nt, W.TABLE))
+    lengths = np.zeros(nt * W.LANES)
+    mask = np.zeros(nt * W.LANES)
     bonds = molecule_bonds(topology, m)
     if topology.rod[m]:
         lengths[:n] = molecule_sites(topology, m)
@@ -168,9 +145,9 @@ def static_table(topology, m):
     extra = np.zeros(-(-max(len(bonds), 1) // STRIDE_LANES) * STRIDE_LANES)
     extra[: len(bonds)] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
     for t in range(nt):
-        table[t, 0:9] = padded[t * LANES : t * LANES + 9]
-        table[t, 16:24] = mask[t * LANES : (t + 1) * LANES]
-        table[t, 24:32] = lengths[t * LANES : (t + 1) * LANES]
+        table[t, 0:9] = padded[t * W.LANES : t * W.LANES + 9]
+        table[t, 16:24] = mask[t * W.LANES : (t + 1) * W.LANES]
+        table[t, 24:32] = lengths[t * W.LANES : (t + 1) * W.LANES]
     return np.concatenate([table.ravel(), extra])
 
 

@@ -7,68 +7,10 @@ from hpcchain.contact.segment import ORDERS, packed_starts
 from hpcchain.model.composition import composition_of
 from hpcchain.model.rods import longest_rod
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.propagators.lanes import CURVE, LANES, tiles
+from hpcchain.propagators import lanes as W
+from hpcchain.propagators.lanes import tiles
+from hpcchain.sector import layout as L
 from hpcchain.sector.blueprint import has_law
-from hpcchain.sector.layout import (
-    ASTRAY,
-    BOOK_BEADS,
-    BOOK_MOLECULES,
-    BOOKS,
-    CAP,
-    COLLOCATION,
-    CONTACT_RATE,
-    COUNTERS,
-    EVENT_COLUMNS,
-    FIRST_STEP,
-    GROWTH,
-    IMPULSE_QUANTUM,
-    IN_FAR,
-    IN_UNTIL,
-    INVERSE,
-    INVERSE_PERIOD,
-    LATEST,
-    LAW,
-    LOG_COLUMNS,
-    LOWER_WALL,
-    MOL_BEADS,
-    MOL_COLUMNS,
-    MOL_FIRST,
-    MOL_HIGHER,
-    MOL_ID,
-    MOL_IMAGE,
-    MOL_MATCH,
-    MOL_PREVIOUS,
-    MOL_ROOM,
-    MOL_SERIES,
-    MOL_SOLVER,
-    MOL_TARGET,
-    MOST_MEMBERS,
-    MOST_TIES,
-    NO_EVENT,
-    NOW,
-    ORIGIN,
-    PARAMETERS,
-    PERIOD,
-    PUSH_ROWS,
-    QUANTUM,
-    REACH_MARGIN,
-    REACH_UNIT,
-    RESTITUTION,
-    ROUGHNESS,
-    SEGMENT_END,
-    SHELL,
-    SIZE,
-    SMALL_BOX,
-    TICK,
-    TIE_GAP,
-    TIE_TIME,
-    UNBOUNDED,
-    UNEQUAL,
-    UPPER_WALL,
-    WALLS,
-    WIDEST,
-    Sector,
-)
 from hpcchain.sector.memory import aligned_zeros, records
 from hpcchain.sector.queue import queue_size
 
@@ -80,43 +22,43 @@ def parameters(system, shell, cell):
     box, physics, composition = system.box, system.physics, composition_of(system.topology)
     topology = composition.examples
     contact = float(topology.diameter.max())
-    par = np.zeros(PARAMETERS)
+    par = np.zeros(L.PARAMETERS)
     periodic = box.boundary == PERIODIC
     wall = box.boundary == WALL
-    par[TICK] = physics.tick
-    par[SIZE : SIZE + 3] = np.where(periodic, box.size, 0.0)
-    par[INVERSE : INVERSE + 3] = np.where(periodic, 1.0 / box.size, 0.0)
-    par[LOWER_WALL : LOWER_WALL + 3] = np.where(wall, box.origin, -np.inf)
-    par[UPPER_WALL : UPPER_WALL + 3] = np.where(wall, box.origin + box.size, np.inf)
-    par[GROWTH] = 1.0
-    par[SHELL] = shell
-    par[CAP] = np.min(np.where(periodic, 0.5 * box.size - contact, np.inf)) / 2
-    if not np.isfinite(par[CAP]):
-        par[CAP] = float(np.max(box.size))
-    par[CAP] *= 1.0 - 1e-9
-    par[RESTITUTION] = physics.restitution
-    par[CONTACT_RATE] = contact_rate(physics.contact_time)
-    par[TIE_TIME] = physics.tick * 2.0**-20
-    par[TIE_GAP] = 1e-10
-    par[FIRST_STEP] = physics.tick
-    par[ORIGIN : ORIGIN + 3] = box.origin
-    par[LAW] = any(has_law(each) for each in physics.every())
+    par[L.TICK] = physics.tick
+    par[L.SIZE : L.SIZE + L.AXES] = np.where(periodic, box.size, 0.0)
+    par[L.INVERSE : L.INVERSE + L.AXES] = np.where(periodic, 1.0 / box.size, 0.0)
+    par[L.LOWER_WALL : L.LOWER_WALL + L.AXES] = np.where(wall, box.origin, -np.inf)
+    par[L.UPPER_WALL : L.UPPER_WALL + L.AXES] = np.where(wall, box.origin + box.size, np.inf)
+    par[L.GROWTH] = 1.0
+    par[L.SHELL] = shell
+    par[L.CAP] = np.min(np.where(periodic, 0.5 * box.size - contact, np.inf)) / 2
+    if not np.isfinite(par[L.CAP]):
+        par[L.CAP] = float(np.max(box.size))
+    par[L.CAP] *= 1.0 - 1e-9
+    par[L.RESTITUTION] = physics.restitution
+    par[L.CONTACT_RATE] = contact_rate(physics.contact_time)
+    par[L.TIE_TIME] = physics.tick * 2.0**-20
+    par[L.TIE_GAP] = 1e-10
+    par[L.FIRST_STEP] = physics.tick
+    par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
+    par[L.LAW] = any(has_law(each) for each in physics.every())
     reach = contact + 2.0 * shell
     width = max(reach * (1.0 + 1e-6), cell)
     most = max(1, int(round((4.0 * composition.beads) ** (1 / 3))) + 1)
     counts = np.clip(np.floor(box.size / width), 1, most).astype(np.int64)
-    par[PERIOD : PERIOD + 3] = box.size
-    par[INVERSE_PERIOD : INVERSE_PERIOD + 3] = 1.0 / box.size
-    par[WIDEST] = contact
-    par[UNEQUAL] = float(topology.diameter.min() != contact)
-    par[NOW : NOW + 2] = par[LATEST : LATEST + 2] = -np.inf
-    par[REACH_UNIT] = 2.0**-20 * contact
-    par[REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[REACH_UNIT]
-    par[QUANTUM], par[IMPULSE_QUANTUM] = quanta(system)
-    par[WALLS] = float(wall.any())
+    par[L.PERIOD : L.PERIOD + L.AXES] = box.size
+    par[L.INVERSE_PERIOD : L.INVERSE_PERIOD + L.AXES] = 1.0 / box.size
+    par[L.WIDEST] = contact
+    par[L.UNEQUAL] = float(topology.diameter.min() != contact)
+    par[L.NOW] = par[L.NOW_REM] = par[L.LATEST] = par[L.LATEST_REM] = -np.inf
+    par[L.REACH_UNIT] = 2.0**-20 * contact
+    par[L.REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.REACH_UNIT]
+    par[L.QUANTUM], par[L.IMPULSE_QUANTUM] = quanta(system)
+    par[L.WALLS] = float(wall.any())
     longest = max(float(topology.bond_length.max(initial=0.0)), longest_rod(topology))
-    par[SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
-    par[ASTRAY] = ROUGHNESS * float(box.size.max()) if periodic.all() and not par[SMALL_BOX] else np.inf
+    par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
+    par[L.ASTRAY] = L.ROUGHNESS * float(box.size.max()) if periodic.all() and not par[L.SMALL_BOX] else np.inf
     return par, counts
 
 
@@ -179,44 +121,44 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][like] - bond_row[:-1], counts)
     bonded = np.repeat(np.arange(n), counts) + blueprint.partners[spread]
     mol, size = molecule_rows(blueprint, order)
-    starting = at[mol[:, MOL_FIRST]]
-    mol[:, MOL_IMAGE : MOL_IMAGE + 3] = state.image[starting]
+    starting = at[mol[:, L.MOL_FIRST]]
+    mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
     line, span, seg = records(n)
     of = np.repeat(np.arange(m), beads)
-    seg[:, 1] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
-    seg[:, 2] = of
-    seg[:, 3] = ORDERS * (mol[of, MOL_SERIES] + (np.arange(n) - mol[of, MOL_FIRST]) * CURVE)
-    what = np.full((n, 5), NO_EVENT, dtype=np.int64)
-    what[:, 3] = ids
+    seg[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
+    seg[:, L.MOLECULE] = of
+    seg[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
+    what = np.full((n, L.WHAT_COLUMNS), L.NO_EVENT, dtype=np.int64)
+    what[:, L.BEAD_ID] = ids
     if part:  # molecules of others may come from anywhere, but not before all is built anew
         cells = folded(cells, system.box, state.position[at])
     line[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
-    span[:, 2] = 0.5 * composition.examples.diameter[like]
+    span[:, L.RADIUS] = 0.5 * composition.examples.diameter[like]
     row = np.zeros((n, 4), dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(capacity[at])])
-    row[:, 0], row[:, 2] = starts[:-1], capacity[at]
-    pace = np.zeros((m, 8))
-    pace[:, 0] = state.step[starting]
+    row[:, L.LIST_FIRST], row[:, L.LIST_CAPACITY] = starts[:-1], capacity[at]
+    pace = np.zeros((m, L.PACE_COLUMNS))
+    pace[:, L.RUNNING_LENGTH] = state.step[starting]
     longest = int(tiles(beads.max(initial=1)))
     leaves = queue_size(m)
-    sector = Sector(
+    sector = L.Sector(
         par=par, line=line, span=span, seg=seg,
         when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
-        swept=np.full((n, 4), UNBOUNDED, dtype=np.int32), flight=np.full((n, 8), np.nan, dtype=np.float32),
+        swept=np.full((n, 4), L.UNBOUNDED, dtype=np.int32), flight=np.full((n, 8), np.nan, dtype=np.float32),
         neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
         mark=np.zeros(n, dtype=np.int8), beside=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
         first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
         series=aligned_zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
-        work=aligned_zeros((MOST_MEMBERS + 1) * int(mol[:, MOL_ROOM].max(initial=0))),
+        work=aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_ROOM].max(initial=0))),
         kicks=np.zeros(kick_size(longest)),
-        count=np.zeros(len(COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), LOG_COLUMNS)),
-        group=np.zeros(MOST_MEMBERS, dtype=np.int64), offset=np.zeros(MOST_MEMBERS, dtype=np.int64),
-        contacts=np.zeros((MOST_TIES + 1, 4), dtype=np.int64), tied=np.zeros((MOST_TIES + 1, 2), dtype=np.int64),
-        normals=np.zeros((MOST_TIES + 1, 3)), growths=np.zeros(MOST_TIES + 1), sizes=np.zeros(MOST_TIES + 1),
-        matrix=np.zeros((PUSH_ROWS, MOST_TIES)),
-        stepper=True if (blueprint.rows[:, MOL_SOLVER] >= COLLOCATION).any() else None,
+        count=np.zeros(len(L.COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
+        group=np.zeros(L.MOST_MEMBERS, dtype=np.int64), offset=np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        contacts=np.zeros((L.MOST_TIES + 1, 4), dtype=np.int64), tied=np.zeros((L.MOST_TIES + 1, 2), dtype=np.int64),
+        normals=np.zeros((L.MOST_TIES + 1, 3)), growths=np.zeros(L.MOST_TIES + 1), sizes=np.zeros(L.MOST_TIES + 1),
+        matrix=np.zeros((L.PUSH_ROWS, L.MOST_TIES)),
+        stepper=True if (blueprint.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
         **window_arrays(n, m, len(blueprint.sizes)),
     )  # fmt: skip
     return sector, ids
@@ -224,12 +166,12 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
 
 def window_arrays(beads, molecules, sizes):
     """Return the arrays that windows need; without windows they stay as they are."""
-    book = np.zeros(BOOKS, dtype=np.int64)
-    book[BOOK_MOLECULES], book[BOOK_BEADS] = molecules, beads
+    book = np.zeros(L.BOOKS, dtype=np.int64)
+    book[L.BOOK_MOLECULES], book[L.BOOK_BEADS] = molecules, beads
     return {
         "book": book,
         "spare": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
-        "event": np.zeros((1, EVENT_COLUMNS), dtype=np.int64),
+        "event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
         "script": np.zeros(1),
         "script_at": np.zeros((1, 1), dtype=np.int64),
         "inside": unplaced(max(molecules, 1)),
@@ -243,8 +185,8 @@ def window_arrays(beads, molecules, sizes):
 
 def unplaced(molecules):
     """Return `inside` of molecules of which nothing is known."""
-    inside = aligned_zeros((molecules, 8))
-    inside[:, IN_UNTIL], inside[:, IN_FAR] = -np.inf, np.inf
+    inside = aligned_zeros((molecules, L.IN_COLUMNS))
+    inside[:, L.IN_UNTIL], inside[:, L.IN_FAR] = -np.inf, np.inf
     return inside
 
 
@@ -302,19 +244,19 @@ def cell_arrays(cells, beads, crowding, entries=1):
 
 def molecule_rows(blueprint, order):
     """Return the `mol` table of molecules `order`, and the size of the series' array."""
-    mol = aligned_zeros((len(order), MOL_COLUMNS), np.int64)
+    mol = aligned_zeros((len(order), L.MOL_COLUMNS), np.int64)
     mol[:] = blueprint.rows[blueprint.composition.class_of(order)]
-    beads = mol[:, MOL_BEADS]
-    mol[:, MOL_FIRST] = np.cumsum(beads) - beads
-    block = np.where(beads > 1, beads * CURVE, 0)
-    mol[:, MOL_SERIES] = np.cumsum(block) - block
-    mol[:, MOL_PREVIOUS] = mol[:, MOL_TARGET] = -1
-    mol[:, MOL_HIGHER] = SEGMENT_END
-    mol[:, MOL_ID] = order
-    mol[:, MOL_MATCH] = 1
+    beads = mol[:, L.MOL_BEADS]
+    mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
+    block = np.where(beads > 1, beads * W.CURVE, 0)
+    mol[:, L.MOL_SERIES] = np.cumsum(block) - block
+    mol[:, L.MOL_PREVIOUS] = mol[:, L.MOL_TARGET] = -1
+    mol[:, L.MOL_HIGHER] = L.SEGMENT_END
+    mol[:, L.MOL_ID] = order
+    mol[:, L.MOL_MATCH] = 1
     return mol, int(block.sum()) or 1
 
 
 def kick_size(longest):
     """Return the floats of scratch for the velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules."""
-    return MOST_TIES * MOST_MEMBERS * longest * 3 * LANES
+    return L.MOST_TIES * L.MOST_MEMBERS * longest * 3 * W.LANES

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.sector.layout import MOL_FIRST, TICK, TIE_TIME, C
+from hpcchain.sector import layout as L
 from hpcchain.sector.loop import MOST_DEPTH
 
 # Segments that each molecule may begin while the clock hardly moves: a cube of 1000 touching beads begins 13 each.
@@ -25,19 +25,19 @@ class Standstill:
 
     def bead(self, s):
         """Return the local number of a bead that moves on at a standstill of sector s, None where time gets on."""
-        m = int(s.winner[1])
-        if m < 0 or not np.isfinite(s.first[m, 0]):
+        m = int(s.winner[L.ROOT])
+        if m < 0 or not np.isfinite(s.first[m, L.EVENT_TICKS]):
             return None
         ticks, rest = self._since
-        segments = int(s.count[C["segments"]])
-        if (s.first[m, 0] - ticks) * s.par[TICK] + s.first[m, 1] - rest > s.par[TIE_TIME]:
-            self._since, self._segments = (float(s.first[m, 0]), float(s.first[m, 1])), segments
+        segments = int(s.count[L.C["segments"]])
+        if (s.first[m, L.EVENT_TICKS] - ticks) * s.par[L.TICK] + s.first[m, L.EVENT_REM] - rest > s.par[L.TIE_TIME]:
+            self._since, self._segments = (float(s.first[m, L.EVENT_TICKS]), float(s.first[m, L.EVENT_REM])), segments
             return None
         begun = segments - self._segments
         if begun <= 2 * self._most:  # two molecules at least
             return None
-        first = s.mol[:, MOL_FIRST]
-        busy = (s.line[first, 6] - ticks) * s.par[TICK] + s.line[first, 7] - rest >= 0.0
+        first = s.mol[:, L.MOL_FIRST]
+        busy = (s.line[first, L.START_TICKS] - ticks) * s.par[L.TICK] + s.line[first, L.START_REM] - rest >= 0.0
         return int(first[m]) if begun > self._most * max(int(np.count_nonzero(busy)), 2) else None
 
 

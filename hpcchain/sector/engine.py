@@ -8,11 +8,11 @@ from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
 from hpcchain.sector import beginning, loop, reading
+from hpcchain.sector import layout as L
 from hpcchain.sector.batch import Batch
 from hpcchain.sector.blueprint import Blueprint
 from hpcchain.sector.build import build_sector, cell_arrays, list_capacity, quanta
 from hpcchain.sector.collapse import Standstill, stuck
-from hpcchain.sector.layout import BOOK_BEADS, BOOK_PUSH, BOOK_VIRIAL, COUNTERS, GROWTH, GROWTH_RATE, C, Sector
 from hpcchain.sector.lists import CELL_FULL
 from hpcchain.sector.memory import aligned_zeros, gathered
 from hpcchain.sector.order import space_order
@@ -72,11 +72,11 @@ class Engine:
         )
         self.at = self.ids if self.at is None else self.at
         self.batch = Batch()
-        self.sector.par[GROWTH], self.sector.par[GROWTH_RATE] = self.growth
+        self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = self.growth
         self._require_finite()
         self._prepare()
         arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
-        self.sector = Sector(**gathered(arrays))
+        self.sector = L.Sector(**gathered(arrays))
         beginning.start(self.sector)
         self._enlist()
 
@@ -91,7 +91,7 @@ class Engine:
                 cells = cell_arrays(self.sector.cells, len(self.ids), self.crowding, max(entries, 1))
                 self.sector = self.sector._replace(**cells)
                 continue
-            need = self.sector.row[:, 1].astype(np.int64)
+            need = self.sector.row[:, L.LIST_LENGTH].astype(np.int64)
             np.maximum.at(self.capacity, self.at, need + need // 2 + 8)  # vacant rows share theirs
             self._resize_lists()
         beginning.search_all(self.sector, self.base)
@@ -99,8 +99,8 @@ class Engine:
     def _resize_lists(self):
         room = self.capacity[self.at]
         starts = np.concatenate([[0], np.cumsum(room)])
-        self.sector.row[:, 0] = starts[:-1]
-        self.sector.row[:, 2] = room
+        self.sector.row[:, L.LIST_FIRST] = starts[:-1]
+        self.sector.row[:, L.LIST_CAPACITY] = room
         self.sector = self.sector._replace(neighbour=aligned_zeros(int(starts[-1]), np.int32))
 
     def advance(self, time, pause=None):
@@ -143,13 +143,15 @@ class Engine:
     def _count_sums(self):
         """Move the kernel's sums to Python's integers, which do not overflow."""
         book = self.sector.book
-        self.virial += int(book[BOOK_VIRIAL])
-        self.pushes = [old + int(more) for old, more in zip(self.pushes, book[BOOK_PUSH : BOOK_PUSH + 3], strict=True)]
-        book[BOOK_VIRIAL], book[BOOK_PUSH : BOOK_PUSH + 3] = 0, 0
+        self.virial += int(book[L.BOOK_VIRIAL])
+        self.pushes = [
+            old + int(more) for old, more in zip(self.pushes, book[L.BOOK_PUSH : L.BOOK_PUSH + L.AXES], strict=True)
+        ]
+        book[L.BOOK_VIRIAL], book[L.BOOK_PUSH : L.BOOK_PUSH + L.AXES] = 0, 0
 
     def _require_finite(self):
         """Raise EngineError when a bead's state has become infinite or not a number."""
-        line = self.sector.line[: self.sector.book[BOOK_BEADS]]
+        line = self.sector.line[: self.sector.book[L.BOOK_BEADS]]
         if not np.isfinite(line).all():
             bead = int(self.ids[np.flatnonzero(~np.isfinite(line).all(axis=1)).min()])
             raise EngineError(f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
@@ -161,7 +163,7 @@ class Engine:
         self._enlist()
 
     def _failure(self, status):
-        bead = int(self.ids[self.sector.count[C["failed_bead"]]])
+        bead = int(self.ids[self.sector.count[L.C["failed_bead"]]])
         if status == loop.STUCK:
             return stuck(self.system.physics, bead, self.time)
         stepped = any(each.step for each in self.system.physics.every())
@@ -171,14 +173,14 @@ class Engine:
         )
 
     def _drain(self):
-        count = int(self.sector.count[C["logged"]])
+        count = int(self.sector.count[L.C["logged"]])
         if count:
             log = self.sector.log[:count]
             rows = np.empty(count, dtype=EVENT_ROW)
-            rows["time"], rows["kind"], rows["impulse"] = log[:, 0], log[:, 1], log[:, 4]
-            rows["bead"] = log[:, 2:4]
+            rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
+            rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
             self.rows.append(rows)
-            self.sector.count[C["logged"]] = 0
+            self.sector.count[L.C["logged"]] = 0
 
     def drain_events(self):
         """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
@@ -201,30 +203,30 @@ class Engine:
         A run continues from them to the same bits.
         """
         s = self.sector
-        mol = s.seg[:, 2]
-        depth, struck, left = unpacked_starts(s.seg[:, 1])
+        mol = s.seg[:, L.MOLECULE]
+        depth, struck, left = unpacked_starts(s.seg[:, L.START_MARKS])
         return State(
-            position=s.line[:, 0:3].copy(),
-            velocity=s.line[:, 3:6].copy(),
-            image=s.mol[mol, 10:13].astype(np.int64),
-            ticks=s.line[:, 6].copy(),
-            remainder=s.line[:, 7].copy(),
+            position=s.line[:, L.X : L.VX].copy(),
+            velocity=s.line[:, L.VX : L.START_TICKS].copy(),
+            image=s.mol[mol, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES].astype(np.int64),
+            ticks=s.line[:, L.START_TICKS].copy(),
+            remainder=s.line[:, L.START_REM].copy(),
             depth=depth,
             struck=struck,
-            step=s.pace[mol, 0],
+            step=s.pace[mol, L.RUNNING_LENGTH],
             in_contact=left,
         )
 
     @property
     def time(self):
         """A time before which all events are done: that of the next one [time]."""
-        m = int(self.sector.winner[1])
-        return float(self.sector.first[m, 0] * self.system.physics.tick + self.sector.first[m, 1])
+        m = int(self.sector.winner[L.ROOT])
+        return float(self.sector.first[m, L.EVENT_TICKS] * self.system.physics.tick + self.sector.first[m, L.EVENT_REM])
 
     @property
     def counters(self):
         """Name -> number of events and operations so far (int), for reports."""
-        return {name: int(self.sector.count[i]) for i, name in enumerate(COUNTERS)}
+        return {name: int(self.sector.count[i]) for i, name in enumerate(L.COUNTERS)}
 
     def window_report(self):
         """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""

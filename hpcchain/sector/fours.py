@@ -10,6 +10,8 @@ from numba import config, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from hpcchain.sector import layout as L
+
 INT, LONG, REAL = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 FOUR = range(4)
 
@@ -114,7 +116,7 @@ if config.DISABLE_JIT:
         """Tell which rows may be met, as bits."""
         bits = 0
         for k, j in enumerate((a, b, c, d)[: min(count, 4)]):
-            far = unit * (int(own) + int(rows[j, 3])) + back
-            met = rows[j, 3] == unbounded or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
+            far = unit * (int(own) + int(rows[j, L.REACH])) + back
+            met = rows[j, L.REACH] == unbounded or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
             bits |= int(met) << k
         return bits

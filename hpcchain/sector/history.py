@@ -13,57 +13,21 @@ import numpy as np
 
 from hpcchain.contact.segment import set_order
 from hpcchain.kernel import inlined, kernel
+from hpcchain.sector import layout as L
 from hpcchain.sector.clockmath import earlier
 from hpcchain.sector.clockmath import span as time_span
-from hpcchain.sector.layout import (
-    BALLISTIC,
-    BOOK_LOW,
-    BOOK_TOUCHED,
-    BOOK_WINDOWED,
-    BOOK_WITHDRAWN,
-    EVENT_LOG,
-    EVENT_LOGS,
-    EVENT_MEMBERS,
-    IN_SINCE,
-    IN_UNTIL,
-    MOL_BEADS,
-    MOL_CHANGED,
-    MOL_CLASS,
-    MOL_EVENT,
-    MOL_FIRST,
-    MOL_GHOST,
-    MOL_HIGHER,
-    MOL_LOWER,
-    MOL_NUMBER,
-    MOL_OF_SEGMENT,
-    MOL_PREVIOUS,
-    MOL_REOPENED,
-    MOL_SENT,
-    MOL_SERIES,
-    MOL_SOLVER,
-    MOL_TARGET,
-    MOST_MEMBERS,
-    NOW,
-    OWNED,
-    SEGMENT_END,
-    TICK,
-    UNMADE,
-)
 from hpcchain.sector.prefetch import ask, prefetch
 from hpcchain.sector.swept import sweep
-
-STANDS = 6  # column of the log: 0 withdrawn, 1 stands, ROOTLESS stands with the exact impulse for want of a root
-ROOTLESS = 2.0
 
 
 @inlined
 def remember(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
-    if s.book[BOOK_WINDOWED] != 0:
-        further = way(s, m, s.par[NOW], s.par[NOW + 1])
+    if s.book[L.BOOK_WINDOWED] != 0:
+        further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
         _remember(s.mol, s.pace, s.line, s.span, s.seg, s.what, s.spare, s.book, m)
-        s.pace[m, 6] += further
-        s.inside[m, IN_UNTIL] = -np.inf
+        s.pace[m, L.TRAVELLED] += further
+        s.inside[m, L.IN_UNTIL] = -np.inf
 
 
 @inlined
@@ -72,10 +36,10 @@ def known_from(s, m):
 
     They are the segment's start, or IN_SINCE if that is later and the segment was open at the window's start.
     """
-    ticks = s.line[s.mol[m, MOL_FIRST], 6]
-    rest = s.line[s.mol[m, MOL_FIRST], 7]
-    if s.mol[m, MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, IN_SINCE], s.inside[m, IN_SINCE + 1]):
-        return s.inside[m, IN_SINCE], s.inside[m, IN_SINCE + 1]
+    ticks = s.line[s.mol[m, L.MOL_FIRST], L.START_TICKS]
+    rest = s.line[s.mol[m, L.MOL_FIRST], L.START_REM]
+    if s.mol[m, L.MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]):
+        return s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]
     return ticks, rest
 
 
@@ -83,22 +47,24 @@ def known_from(s, m):
 def way(s, m, ticks, rest):
     """Return how far the beads of molecule m may go at most in its present segment up to a time [length]."""
     from_ticks, from_rest = known_from(s, m)
-    return s.pace[m, 4] + s.pace[m, 5] * max(time_span(ticks, rest, from_ticks, from_rest, s.par[TICK]), 0.0)
+    return s.pace[m, L.SERIES_ERROR] + s.pace[m, L.TOP_SPEED] * max(
+        time_span(ticks, rest, from_ticks, from_rest, s.par[L.TICK]), 0.0
+    )
 
 
 @kernel
 def _remember(mol, pace, line, span, seg, what, spare, book, m):
-    h = _take_row(mol, spare, book, mol[m, MOL_CLASS])
+    h = _take_row(mol, spare, book, mol[m, L.MOL_CLASS])
     _copy_segment(mol, pace, line, span, seg, m, h)
-    mol[h, MOL_PREVIOUS] = mol[m, MOL_PREVIOUS]
-    mol[m, MOL_PREVIOUS] = h
-    mol[m, MOL_NUMBER] += 1
-    mol[m, MOL_EVENT] = 0
-    mol[m, MOL_LOWER] = what[mol[m, MOL_FIRST], 3]
-    mol[m, MOL_HIGHER] = SEGMENT_END
-    mol[m, MOL_REOPENED] = 0
-    mol[m, MOL_CHANGED] = 1
-    _ask_for_row(mol, pace, line, spare[mol[m, MOL_CLASS], 0])
+    mol[h, L.MOL_PREVIOUS] = mol[m, L.MOL_PREVIOUS]
+    mol[m, L.MOL_PREVIOUS] = h
+    mol[m, L.MOL_NUMBER] += 1
+    mol[m, L.MOL_EVENT] = 0
+    mol[m, L.MOL_LOWER] = what[mol[m, L.MOL_FIRST], L.BEAD_ID]
+    mol[m, L.MOL_HIGHER] = L.SEGMENT_END
+    mol[m, L.MOL_REOPENED] = 0
+    mol[m, L.MOL_CHANGED] = 1
+    _ask_for_row(mol, pace, line, spare[mol[m, L.MOL_CLASS], L.SPARE_HEAD])
 
 
 @inlined
@@ -106,49 +72,49 @@ def _ask_for_row(mol, pace, line, h):
     """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
     if h < 0:
         return
-    after = mol[h, MOL_PREVIOUS]
+    after = mol[h, L.MOL_PREVIOUS]
     if after >= 0:
         prefetch(mol, after)
     ask(pace, h)
-    first = mol[h, MOL_FIRST]
-    for j in range(first, first + mol[h, MOL_BEADS]):
+    first = mol[h, L.MOL_FIRST]
+    for j in range(first, first + mol[h, L.MOL_BEADS]):
         prefetch(line, j)
 
 
 @inlined
 def _take_row(mol, spare, book, size):
-    h = spare[size, 0]
-    spare[size, 0] = mol[h, MOL_PREVIOUS]
-    spare[size, 1] -= 1
-    if spare[size, 1] < MOST_MEMBERS:
-        book[BOOK_LOW] = 1
+    h = spare[size, L.SPARE_HEAD]
+    spare[size, L.SPARE_HEAD] = mol[h, L.MOL_PREVIOUS]
+    spare[size, L.SPARE_ROWS] -= 1
+    if spare[size, L.SPARE_ROWS] < L.MOST_MEMBERS:
+        book[L.BOOK_LOW] = 1
     return h
 
 
 @kernel
 def _release_row(s, h):
-    size = s.mol[h, MOL_CLASS]
-    s.mol[h, MOL_PREVIOUS] = s.spare[size, 0]
-    s.spare[size, 0] = h
-    s.spare[size, 1] += 1
+    size = s.mol[h, L.MOL_CLASS]
+    s.mol[h, L.MOL_PREVIOUS] = s.spare[size, L.SPARE_HEAD]
+    s.spare[size, L.SPARE_HEAD] = h
+    s.spare[size, L.SPARE_ROWS] += 1
 
 
 @inlined
 def _copy_segment(mol, pace, line, span, seg, a, b):
     """Copy all that belongs to the segment of molecule row a, but its place in the chain, to row b."""
-    first = mol[b, MOL_FIRST]
-    series = mol[b, MOL_SERIES]
-    for c in range(MOL_OF_SEGMENT):
-        if c != MOL_PREVIOUS:
+    first = mol[b, L.MOL_FIRST]
+    series = mol[b, L.MOL_SERIES]
+    for c in range(L.MOL_OF_SEGMENT):
+        if c != L.MOL_PREVIOUS:
             mol[b, c] = mol[a, c]
-    mol[b, MOL_FIRST] = first
-    mol[b, MOL_SERIES] = series
+    mol[b, L.MOL_FIRST] = first
+    mol[b, L.MOL_SERIES] = series
     for c in range(7):
         pace[b, c] = pace[a, c]
-    i = mol[a, MOL_FIRST]
-    j = mol[b, MOL_FIRST]
-    order = UNMADE if mol[a, MOL_SOLVER] != BALLISTIC else 1
-    for _ in range(mol[a, MOL_BEADS]):
+    i = mol[a, L.MOL_FIRST]
+    j = mol[b, L.MOL_FIRST]
+    order = L.UNMADE if mol[a, L.MOL_SOLVER] != L.BALLISTIC else 1
+    for _ in range(mol[a, L.MOL_BEADS]):
         for c in range(8):
             line[j, c] = line[i, c]
         for c in range(4):
@@ -163,17 +129,17 @@ def _copy_segment(mol, pace, line, span, seg, a, b):
 @kernel
 def reopen(s, m):
     """Drop molecule m's present segment and open the one before it again."""
-    h = s.mol[m, MOL_PREVIOUS]
-    s.opened[m, 0] = s.line[s.mol[m, MOL_FIRST], 6]
-    s.opened[m, 1] = s.line[s.mol[m, MOL_FIRST], 7]
-    s.inside[m, IN_UNTIL] = -np.inf
+    h = s.mol[m, L.MOL_PREVIOUS]
+    s.opened[m, L.OPENED_TICKS] = s.line[s.mol[m, L.MOL_FIRST], L.START_TICKS]
+    s.opened[m, L.OPENED_REM] = s.line[s.mol[m, L.MOL_FIRST], L.START_REM]
+    s.inside[m, L.IN_UNTIL] = -np.inf
     _copy_segment(s.mol, s.pace, s.line, s.span, s.seg, h, m)
     sweep(s, m)
-    s.mol[m, MOL_PREVIOUS] = s.mol[h, MOL_PREVIOUS]
+    s.mol[m, L.MOL_PREVIOUS] = s.mol[h, L.MOL_PREVIOUS]
     _release_row(s, h)
-    s.mol[m, MOL_SENT] = min(s.mol[m, MOL_SENT], s.mol[m, MOL_NUMBER])
-    s.mol[m, MOL_CHANGED] = 1
-    s.book[BOOK_WITHDRAWN] += 1 if s.mol[m, MOL_GHOST] == OWNED else 0
+    s.mol[m, L.MOL_SENT] = min(s.mol[m, L.MOL_SENT], s.mol[m, L.MOL_NUMBER])
+    s.mol[m, L.MOL_CHANGED] = 1
+    s.book[L.BOOK_WITHDRAWN] += 1 if s.mol[m, L.MOL_GHOST] == L.OWNED else 0
 
 
 @kernel
@@ -197,27 +163,27 @@ def sign_event(event_table, mol, group, count, event, members, lower, higher, lo
         m = group[k]
         if m < 0:
             continue
-        row[EVENT_MEMBERS + number] = m
+        row[L.EVENT_MEMBERS + number] = m
         number += 1
-        mol[m, MOL_EVENT] = event
-        mol[m, MOL_LOWER] = lower
-        mol[m, MOL_HIGHER] = higher
-    row[0] = number
-    row[EVENT_LOG] = log
-    row[EVENT_LOGS] = count[12] - log
+        mol[m, L.MOL_EVENT] = event
+        mol[m, L.MOL_LOWER] = lower
+        mol[m, L.MOL_HIGHER] = higher
+    row[L.EVENT_SIZE] = number
+    row[L.EVENT_LOG] = log
+    row[L.EVENT_LOGS] = count[L.N_LOGGED] - log
 
 
 @kernel
 def aim_back(s, m, number):
     """Ask for molecule m to be set back to its segment of that number in the window."""
-    if s.mol[m, MOL_TARGET] < 0:
-        s.touched[s.book[BOOK_TOUCHED]] = m
-        s.book[BOOK_TOUCHED] += 1
-        s.mol[m, MOL_TARGET] = number
-        s.opened[m, 0] = s.par[NOW]
-        s.opened[m, 1] = s.par[NOW + 1]
+    if s.mol[m, L.MOL_TARGET] < 0:
+        s.touched[s.book[L.BOOK_TOUCHED]] = m
+        s.book[L.BOOK_TOUCHED] += 1
+        s.mol[m, L.MOL_TARGET] = number
+        s.opened[m, L.OPENED_TICKS] = s.par[L.NOW]
+        s.opened[m, L.OPENED_REM] = s.par[L.NOW_REM]
     else:
-        s.mol[m, MOL_TARGET] = min(s.mol[m, MOL_TARGET], number)
+        s.mol[m, L.MOL_TARGET] = min(s.mol[m, L.MOL_TARGET], number)
 
 
 @kernel
@@ -230,12 +196,12 @@ def withdraw(s):
     while more:
         more = False
         k = 0
-        while k < s.book[BOOK_TOUCHED]:
+        while k < s.book[L.BOOK_TOUCHED]:
             m = s.touched[k]
             k += 1
-            while s.mol[m, MOL_NUMBER] > s.mol[m, MOL_TARGET]:
+            while s.mol[m, L.MOL_NUMBER] > s.mol[m, L.MOL_TARGET]:
                 more = True
-                event = s.mol[m, MOL_EVENT]
+                event = s.mol[m, L.MOL_EVENT]
                 reopen(s, m)
                 if event > 0:
                     _undo(s, event)
@@ -245,10 +211,10 @@ def withdraw(s):
 def _undo(s, event):
     """Strike an event's contacts from the log, and ask for all its molecules to be set back to before it."""
     row = s.event[event]
-    for e in range(row[EVENT_LOG], row[EVENT_LOG] + row[EVENT_LOGS]):
-        s.log[e, STANDS] = 0.0
-    for k in range(row[0]):
-        m = row[EVENT_MEMBERS + k]
+    for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
+        s.log[e, L.LOG_STATUS] = L.WITHDRAWN
+    for k in range(row[L.EVENT_SIZE]):
+        m = row[L.EVENT_MEMBERS + k]
         number = number_of_event(s, m, event)
         if number > 0:
             aim_back(s, m, number - 1)
@@ -258,10 +224,10 @@ def _undo(s, event):
 def number_of_event(s, m, event):
     """Return the number of molecule m's segment that an event began, 0 if it has none."""
     h = m
-    while h >= 0 and s.mol[h, MOL_NUMBER] > 0:
-        if s.mol[h, MOL_EVENT] == event:
-            return s.mol[h, MOL_NUMBER]
-        h = s.mol[h, MOL_PREVIOUS]
+    while h >= 0 and s.mol[h, L.MOL_NUMBER] > 0:
+        if s.mol[h, L.MOL_EVENT] == event:
+            return s.mol[h, L.MOL_NUMBER]
+        h = s.mol[h, L.MOL_PREVIOUS]
     return 0
 
 
@@ -272,25 +238,25 @@ def closed_with_serial(mol, seg, m, b, serial):
     Returns (-1, -1) when it is not in the window.
     """
     after = m
-    h = mol[m, MOL_PREVIOUS]
+    h = mol[m, L.MOL_PREVIOUS]
     while h >= 0:
-        if seg[mol[h, MOL_FIRST] + b, 0] == serial:
+        if seg[mol[h, L.MOL_FIRST] + b, L.SERIAL] == serial:
             return h, after
         after = h
-        h = mol[h, MOL_PREVIOUS]
+        h = mol[h, L.MOL_PREVIOUS]
     return -1, -1
 
 
 @kernel
 def forget(s, m):
     """End the window for molecule m: its present segment is the next window's first."""
-    h = s.mol[m, MOL_PREVIOUS]
+    h = s.mol[m, L.MOL_PREVIOUS]
     while h >= 0:
-        before = s.mol[h, MOL_PREVIOUS]
+        before = s.mol[h, L.MOL_PREVIOUS]
         _release_row(s, h)
         h = before
-    s.mol[m, MOL_PREVIOUS] = -1
-    s.mol[m, MOL_NUMBER] = 0
-    s.mol[m, MOL_EVENT] = 0
-    s.mol[m, MOL_SENT] = 0
-    s.mol[m, MOL_CHANGED] = 0
+    s.mol[m, L.MOL_PREVIOUS] = -1
+    s.mol[m, L.MOL_NUMBER] = 0
+    s.mol[m, L.MOL_EVENT] = 0
+    s.mol[m, L.MOL_SENT] = 0
+    s.mol[m, L.MOL_CHANGED] = 0

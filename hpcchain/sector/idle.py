@@ -7,19 +7,8 @@ those who hold it; for its idle beads each rank sees to rooms of its own.
 
 from hpcchain.contact.pair import curve
 from hpcchain.kernel import kernel
+from hpcchain.sector import layout as L
 from hpcchain.sector.clockmath import span as time_span
-from hpcchain.sector.layout import (
-    GHOST,
-    IDLE,
-    IN_FAR,
-    IN_NOW,
-    MOL_BEADS,
-    MOL_FIRST,
-    MOL_IDLE,
-    NO_EVENT,
-    NOW,
-    TICK,
-)
 from hpcchain.sector.lists import relist
 from hpcchain.sector.renew import complete_one, search_range, settle
 from hpcchain.sector.swept import sweep
@@ -33,11 +22,11 @@ def lay(s, beads):
     """Let beads that are on no list be idle."""
     for k in range(len(beads)):
         i = beads[k]
-        s.row[i, 3] = IDLE
-        s.when[i, 0] = INFINITE
-        s.when[i, 1] = INFINITE
-        s.what[i, 0] = NO_EVENT
-        s.mol[s.seg[i, 2], MOL_IDLE] += 1
+        s.row[i, L.OWNERSHIP] = L.IDLE
+        s.when[i, L.EVENT_TICKS] = INFINITE
+        s.when[i, L.EVENT_REM] = INFINITE
+        s.what[i, L.PARTNER] = L.NO_EVENT
+        s.mol[s.seg[i, L.MOLECULE], L.MOL_IDLE] += 1
 
 
 @kernel
@@ -53,24 +42,24 @@ def wake(s, beads, ticks, rest, base):
     base : float
         Ticks that queue keys are relative to.
     """
-    s.par[NOW] = ticks
-    s.par[NOW + 1] = rest
+    s.par[L.NOW] = ticks
+    s.par[L.NOW_REM] = rest
     for k in range(len(beads)):
-        s.row[beads[k], 3] = GHOST
-        s.mol[s.seg[beads[k], 2], MOL_IDLE] -= 1
+        s.row[beads[k], L.OWNERSHIP] = L.GHOST
+        s.mol[s.seg[beads[k], L.MOLECULE], L.MOL_IDLE] -= 1
     for k in range(len(beads)):
         i = beads[k]
-        m = s.seg[i, 2]
+        m = s.seg[i, L.MOLECULE]
         complete_one(s, m)
         sweep(s, m)
-        dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
+        dt = time_span(ticks, rest, s.line[i, L.START_TICKS], s.line[i, L.START_REM], s.par[L.TICK])
         x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
         status = relist(s, i, x, y, z, dt)
         if status:
             return status
     for k in range(len(beads)):
         search_range(s, beads[k], 1)
-        settle(s, s.seg[beads[k], 2], base)
+        settle(s, s.seg[beads[k], L.MOLECULE], base)
     return 0
 
 
@@ -83,11 +72,11 @@ def settle_down(s, rows, ticks, rest, home):
     for k in range(len(rows)):
         m = rows[k]
         off = 0.0
-        for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
-            dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
+        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+            dt = time_span(ticks, rest, s.line[i, L.START_TICKS], s.line[i, L.START_REM], s.par[L.TICK])
             for c in range(3):
-                home[i, c] = s.line[i, c] + s.line[i, 3 + c] * dt
-            off = max(off, 0.5 * s.span[i, 0] * dt * dt)
+                home[i, c] = s.line[i, c] + s.line[i, L.VX + c] * dt
+            off = max(off, 0.5 * s.span[i, L.ACCELERATION] * dt * dt)
         move_home(s, m, ticks, rest)
-        s.inside[m, IN_FAR] = off + s.pace[m, 4]
-        s.inside[m, IN_NOW] = s.inside[m, IN_FAR]
+        s.inside[m, L.IN_FAR] = off + s.pace[m, L.SERIES_ERROR]
+        s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR]

@@ -15,20 +15,8 @@ without periodic images the wrap may list a pair that is far apart, never miss o
 import numpy as np
 
 from hpcchain.kernel import apart, inlined, kernel
+from hpcchain.sector import layout as L
 from hpcchain.sector.fours import near_rows
-from hpcchain.sector.layout import (
-    BOOK_APART,
-    BOOK_BEADS,
-    BOOK_STALE,
-    BOOK_WINDOWED,
-    OWNED,
-    PERIOD,
-    SHELL,
-    SMALL_BOX,
-    UNEQUAL,
-    VACANT,
-    WIDEST,
-)
 from hpcchain.sector.prefetch import ask
 from hpcchain.sector.search import joined
 from hpcchain.sector.swept import HALF_TURN, TURN, fraction
@@ -48,17 +36,17 @@ def place_centre(s, i, x, y, z):
     fx = fraction(s.par, 0, x)
     fy = fraction(s.par, 1, y)
     fz = fraction(s.par, 2, z)
-    cx = np.int64(fx * s.cells[4]) % s.cells[0]
-    cy = np.int64(fy * s.cells[5]) % s.cells[1]
-    cell = (cx * s.cells[1] + cy) * s.cells[2] + np.int64(fz * s.cells[6]) % s.cells[2]
-    capacity = s.cells[3]
-    old = np.int64(s.place[i, 3])
-    s.place[i, 0] = np.int64(fx * TURN) - HALF_TURN
-    s.place[i, 1] = np.int64(fy * TURN) - HALF_TURN
-    s.place[i, 2] = np.int64(fz * TURN) - HALF_TURN
-    windowed = s.book[BOOK_WINDOWED] != 0
+    cx = np.int64(fx * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
+    cy = np.int64(fy * s.cells[L.GRID_Y]) % s.cells[L.CELLS_Y]
+    cell = (cx * s.cells[L.CELLS_Y] + cy) * s.cells[L.CELLS_Z] + np.int64(fz * s.cells[L.GRID_Z]) % s.cells[L.CELLS_Z]
+    capacity = s.cells[L.CELL_CAPACITY]
+    old = np.int64(s.place[i, L.CELL])
+    s.place[i, L.FRACTION_X] = np.int64(fx * TURN) - HALF_TURN
+    s.place[i, L.FRACTION_Y] = np.int64(fy * TURN) - HALF_TURN
+    s.place[i, L.FRACTION_Z] = np.int64(fz * TURN) - HALF_TURN
+    windowed = s.book[L.BOOK_WINDOWED] != 0
     if windowed and old >= 0:
-        _append(s.stale, s.book, BOOK_STALE, old)
+        _append(s.stale, s.book, L.BOOK_STALE, old)
     if old != cell or windowed:
         if old >= 0 and not windowed:
             last = old * capacity + s.fill[old] - 1
@@ -66,19 +54,19 @@ def place_centre(s, i, x, y, z):
             if at != last:
                 for k in range(4):
                     s.room[at, k] = s.room[last, k]
-                s.where[s.room[at, 3]] = at
+                s.where[s.room[at, L.OCCUPANT]] = at
             s.fill[old] -= 1
-            s.place[i, 3] = -1
+            s.place[i, L.CELL] = -1
         if s.fill[cell] == capacity:
             return CELL_FULL
         s.where[i] = cell * capacity + s.fill[cell]
         s.fill[cell] += 1
-        s.place[i, 3] = cell
+        s.place[i, L.CELL] = cell
     at = np.int64(s.where[i])
-    s.room[at, 0] = s.place[i, 0]
-    s.room[at, 1] = s.place[i, 1]
-    s.room[at, 2] = s.place[i, 2]
-    s.room[at, 3] = i
+    s.room[at, L.FRACTION_X] = s.place[i, L.FRACTION_X]
+    s.room[at, L.FRACTION_Y] = s.place[i, L.FRACTION_Y]
+    s.room[at, L.FRACTION_Z] = s.place[i, L.FRACTION_Z]
+    s.room[at, L.OCCUPANT] = i
     return 0
 
 
@@ -96,11 +84,11 @@ def _append(table, book, count, value):
 @inlined
 def _ask_for_cells(s, i):
     """Have the cells about bead i's centre brought to the cache."""
-    capacity = s.cells[3]
-    ny = s.cells[1]
-    nz = s.cells[2]
-    home = np.int64(s.place[i, 3])
-    last = s.cells[0] * ny * nz - 1
+    capacity = s.cells[L.CELL_CAPACITY]
+    ny = s.cells[L.CELLS_Y]
+    nz = s.cells[L.CELLS_Z]
+    home = np.int64(s.place[i, L.CELL])
+    last = s.cells[L.CELLS_X] * ny * nz - 1
     for ax in range(-1, 2):
         for ay in range(-1, 2):
             cell = home + (ax * ny + ay) * nz
@@ -111,20 +99,20 @@ def _ask_for_cells(s, i):
 @kernel
 def near_beads(s, reach, i):
     """Write to `found` the beads whose centres are within `reach` of bead i's (and i itself); return how many."""
-    capacity = s.cells[3]
-    nx = s.cells[0]
-    ny = s.cells[1]
-    nz = s.cells[2]
-    home = np.int64(s.place[i, 3])
+    capacity = s.cells[L.CELL_CAPACITY]
+    nx = s.cells[L.CELLS_X]
+    ny = s.cells[L.CELLS_Y]
+    nz = s.cells[L.CELLS_Z]
+    home = np.int64(s.place[i, L.CELL])
     cz = home % nz
     cy = (home // nz) % ny
     cx = home // (nz * ny)
-    px = np.int64(s.place[i, 0])
-    py = np.int64(s.place[i, 1])
-    pz = np.int64(s.place[i, 2])
-    sx = s.par[PERIOD] / TURN
-    sy = s.par[PERIOD + 1] / TURN
-    sz = s.par[PERIOD + 2] / TURN
+    px = np.int64(s.place[i, L.FRACTION_X])
+    py = np.int64(s.place[i, L.FRACTION_Y])
+    pz = np.int64(s.place[i, L.FRACTION_Z])
+    sx = s.par[L.PERIOD] / TURN
+    sy = s.par[L.PERIOD + L.Y] / TURN
+    sz = s.par[L.PERIOD + L.Z] / TURN
     limit = reach * reach
     count = 0
     for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
@@ -142,7 +130,7 @@ def near_beads(s, reach, i):
                 while True:
                     bits = near_rows(s.room, start, left, px, py, pz, sx, sy, sz, limit)
                     for k in range(4):
-                        s.found[count] = s.room[start + k, 3]
+                        s.found[count] = s.room[start + k, L.OCCUPANT]
                         count += (bits >> k) & 1
                     left -= 4
                     start += 4
@@ -159,24 +147,29 @@ def excluded(s, i, j):
 
     In a box shorter than twice a bond a bonded bead's image may collide; then the search tells the images apart.
     """
-    return s.par[SMALL_BOX] == 0.0 and joined(s, i, j)
+    return s.par[L.SMALL_BOX] == 0.0 and joined(s, i, j)
 
 
 @inlined
 def far_apart(s, i, j):
     """Whether two beads' centres are too far apart to be listed, radii considered."""
-    dx = np.int32(np.int64(s.place[i, 0]) - s.place[j, 0]) * (s.par[PERIOD] / TURN)
-    dy = np.int32(np.int64(s.place[i, 1]) - s.place[j, 1]) * (s.par[PERIOD + 1] / TURN)
-    dz = np.int32(np.int64(s.place[i, 2]) - s.place[j, 2]) * (s.par[PERIOD + 2] / TURN)
-    sigma = s.span[i, 2] + s.span[j, 2] if s.par[UNEQUAL] != 0.0 else s.par[WIDEST]
-    far = sigma + 2.0 * s.par[SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[WIDEST]
+    dx = np.int32(np.int64(s.place[i, L.FRACTION_X]) - s.place[j, L.FRACTION_X]) * (s.par[L.PERIOD] / TURN)
+    dy = np.int32(np.int64(s.place[i, L.FRACTION_Y]) - s.place[j, L.FRACTION_Y]) * (s.par[L.PERIOD + L.Y] / TURN)
+    dz = np.int32(np.int64(s.place[i, L.FRACTION_Z]) - s.place[j, L.FRACTION_Z]) * (s.par[L.PERIOD + L.Z] / TURN)
+    sigma = s.span[i, L.RADIUS] + s.span[j, L.RADIUS] if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
+    far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST]
     return dx * dx + dy * dy + dz * dz >= far * far
 
 
 @kernel
 def reach_of(s, i):
     """Return how far from bead i's centre the largest bead's centre may be to be listed [length]."""
-    return s.span[i, 2] + 0.5 * s.par[WIDEST] + 2.0 * s.par[SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[WIDEST]
+    return (
+        s.span[i, L.RADIUS]
+        + 0.5 * s.par[L.WIDEST]
+        + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING)
+        + ROUNDING * s.par[L.WIDEST]
+    )
 
 
 @apart
@@ -186,22 +179,22 @@ def relist(s, i, x, y, z, t):
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
     there is no room; lists are then incomplete and must be built anew.
     """
-    windowed = s.book[BOOK_WINDOWED] != 0
-    s.centre[i, 0] = x
-    s.centre[i, 1] = y
-    s.centre[i, 2] = z
-    s.centre[i, 3] = t
+    windowed = s.book[L.BOOK_WINDOWED] != 0
+    s.centre[i, L.X] = x
+    s.centre[i, L.Y] = y
+    s.centre[i, L.Z] = z
+    s.centre[i, L.CENTRE_TIME] = t
     if place_centre(s, i, x, y, z):
         return CELL_FULL
     _ask_for_cells(s, i)
-    first = np.int64(s.row[i, 0])
-    old = np.int64(s.row[i, 1])
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    old = np.int64(s.row[i, L.LIST_LENGTH])
     for e in range(first, first + old):
         s.mark[s.neighbour[e]] = 1
     count = near_beads(s, reach_of(s, i), i)
     if count < 0:
         return _unmark(s, first, old, np.int64(0), CELL_FULL)
-    several = s.par[UNEQUAL] != 0.0 and not windowed
+    several = s.par[L.UNEQUAL] != 0.0 and not windowed
     kept = 0
     for e in range(count):
         j = s.found[e]
@@ -210,10 +203,10 @@ def relist(s, i, x, y, z, t):
         if s.mark[j] == 0:
             if excluded(s, i, j):
                 continue
-            if s.row[j, 1] == s.row[j, 2]:
+            if s.row[j, L.LIST_LENGTH] == s.row[j, L.LIST_CAPACITY]:
                 return _unmark(s, first, old, kept, FULL)
-            s.neighbour[np.int64(s.row[j, 0]) + s.row[j, 1]] = i
-            s.row[j, 1] += 1
+            s.neighbour[np.int64(s.row[j, L.LIST_FIRST]) + s.row[j, L.LIST_LENGTH]] = i
+            s.row[j, L.LIST_LENGTH] += 1
             if windowed and far_apart(s, i, j):  # found by a centre that it had before, or of unequal beads
                 _note_apart(s, i, j)
         s.mark[j] = 2
@@ -231,11 +224,11 @@ def relist(s, i, x, y, z, t):
         s.mark[j] = 0
     for e in range(kept):
         s.mark[s.found[e]] = 0
-    if kept > s.row[i, 2]:
+    if kept > s.row[i, L.LIST_CAPACITY]:
         return FULL
     for e in range(kept):
         s.neighbour[first + e] = s.found[e]
-    s.row[i, 1] = kept
+    s.row[i, L.LIST_LENGTH] = kept
     if windowed:
         _note_owned(s, i)
     return 0
@@ -244,14 +237,14 @@ def relist(s, i, x, y, z, t):
 @inlined
 def _note_owned(s, i):
     """Note for bead i, and those on its list, where an owned molecule's bead is on the list (`beside`)."""
-    first = np.int64(s.row[i, 0])
-    if s.row[i, 3] == OWNED:
-        for e in range(first, first + s.row[i, 1]):
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    if s.row[i, L.OWNERSHIP] == L.OWNED:
+        for e in range(first, first + s.row[i, L.LIST_LENGTH]):
             s.beside[s.neighbour[e]] = 1
     else:
         found = 0
-        for e in range(first, first + s.row[i, 1]):
-            found |= s.row[s.neighbour[e], 3] == OWNED
+        for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+            found |= s.row[s.neighbour[e], L.OWNERSHIP] == L.OWNED
         s.beside[i] = found
 
 
@@ -267,12 +260,12 @@ def _unmark(s, first, old, kept, status):
 @inlined
 def drop(s, j, i):
     """Take bead i out of bead j's list; return whether it was there."""
-    start = np.int64(s.row[j, 0])
-    last = start + s.row[j, 1] - 1
+    start = np.int64(s.row[j, L.LIST_FIRST])
+    last = start + s.row[j, L.LIST_LENGTH] - 1
     for g in range(start, last + 1):
         if s.neighbour[g] == i:
             s.neighbour[g] = s.neighbour[last]
-            s.row[j, 1] -= 1
+            s.row[j, L.LIST_LENGTH] -= 1
             return True
     return False
 
@@ -287,35 +280,35 @@ def build_lists(s):
         0; CELL_FULL: cells need more room; FULL: lists do, and row[:, 1] holds the lengths that they would have.
     """
     status = 0
-    windowed = s.book[BOOK_WINDOWED] != 0
+    windowed = s.book[L.BOOK_WINDOWED] != 0
     s.beside[:] = 0
     s.fill[:] = 0
-    s.book[BOOK_STALE] = 0
-    s.book[BOOK_APART] = 0
+    s.book[L.BOOK_STALE] = 0
+    s.book[L.BOOK_APART] = 0
     for i in range(len(s.centre)):
-        s.place[i, 3] = -1
-        if s.row[i, 3] >= VACANT:
+        s.place[i, L.CELL] = -1
+        if s.row[i, L.OWNERSHIP] >= L.VACANT:
             continue
-        if place_centre(s, i, s.centre[i, 0], s.centre[i, 1], s.centre[i, 2]):
+        if place_centre(s, i, s.centre[i, L.X], s.centre[i, L.Y], s.centre[i, L.Z]):
             return CELL_FULL
     for i in range(len(s.centre)):
-        if s.row[i, 3] >= VACANT:
-            s.row[i, 1] = 0
+        if s.row[i, L.OWNERSHIP] >= L.VACANT:
+            s.row[i, L.LIST_LENGTH] = 0
             continue
         count = near_beads(s, reach_of(s, i), i)
         if count < 0:
             return CELL_FULL
         kept = 0
-        first = np.int64(s.row[i, 0])
+        first = np.int64(s.row[i, L.LIST_FIRST])
         for e in range(count):
             j = s.found[e]
             if j == i or far_apart(s, i, j) or excluded(s, i, j):
                 continue
-            if kept < s.row[i, 2]:
+            if kept < s.row[i, L.LIST_CAPACITY]:
                 s.neighbour[first + kept] = j
             kept += 1
-        s.row[i, 1] = kept
-        if kept > s.row[i, 2]:
+        s.row[i, L.LIST_LENGTH] = kept
+        if kept > s.row[i, L.LIST_CAPACITY]:
             status = FULL
         elif windowed:
             _note_owned(s, i)
@@ -325,30 +318,30 @@ def build_lists(s):
 @kernel
 def clean_lists(s):
     """At a window's end, take beads' former centres out of the cells and who was only near those out of the lists."""
-    for k in range(s.book[BOOK_STALE] if s.book[BOOK_STALE] >= 0 else len(s.fill)):
-        if k + SOON < s.book[BOOK_STALE]:
-            ask(s.room, s.stale[k + SOON] * s.cells[3])
+    for k in range(s.book[L.BOOK_STALE] if s.book[L.BOOK_STALE] >= 0 else len(s.fill)):
+        if k + SOON < s.book[L.BOOK_STALE]:
+            ask(s.room, s.stale[k + SOON] * s.cells[L.CELL_CAPACITY])
             ask(s.fill, s.stale[k + SOON])
-        _compact(s, s.stale[k] if s.book[BOOK_STALE] >= 0 else k)
-    for k in range(s.book[BOOK_APART]):
-        if k + SOON < s.book[BOOK_APART]:
-            ask(s.place, s.apart[k + SOON, 0])
-            ask(s.place, s.apart[k + SOON, 1])
+        _compact(s, s.stale[k] if s.book[L.BOOK_STALE] >= 0 else k)
+    for k in range(s.book[L.BOOK_APART]):
+        if k + SOON < s.book[L.BOOK_APART]:
+            ask(s.place, s.apart[k + SOON, L.FIRST_BEAD])
+            ask(s.place, s.apart[k + SOON, L.SECOND_BEAD])
         i, j = s.apart[k]
         if far_apart(s, i, j) and drop(s, j, i):
             drop(s, i, j)
-    if s.book[BOOK_APART] < 0:  # more than were noted
-        for i in range(s.book[BOOK_BEADS]):
+    if s.book[L.BOOK_APART] < 0:  # more than were noted
+        for i in range(s.book[L.BOOK_BEADS]):
             _drop_far(s, i)
-    s.book[BOOK_STALE] = 0
-    s.book[BOOK_APART] = 0
+    s.book[L.BOOK_STALE] = 0
+    s.book[L.BOOK_APART] = 0
 
 
 @inlined
 def _drop_far(s, i):
     """Part bead i from those on its list that are far apart from it."""
-    e = np.int64(s.row[i, 0])
-    while e < np.int64(s.row[i, 0]) + s.row[i, 1]:
+    e = np.int64(s.row[i, L.LIST_FIRST])
+    while e < np.int64(s.row[i, L.LIST_FIRST]) + s.row[i, L.LIST_LENGTH]:
         j = s.neighbour[e]
         if far_apart(s, i, j):
             drop(s, j, i)
@@ -360,22 +353,22 @@ def _drop_far(s, i):
 @inlined
 def _note_apart(s, i, j):
     """Note that two listed beads' centres are now far apart, for `clean_lists`; overflow as in `_append`."""
-    at = s.book[BOOK_APART]
+    at = s.book[L.BOOK_APART]
     if at == len(s.apart):
-        s.book[BOOK_APART] = -1
+        s.book[L.BOOK_APART] = -1
     elif at >= 0:
-        s.apart[at, 0] = i
-        s.apart[at, 1] = j
-        s.book[BOOK_APART] += 1
+        s.apart[at, L.FIRST_BEAD] = i
+        s.apart[at, L.SECOND_BEAD] = j
+        s.book[L.BOOK_APART] += 1
 
 
 @inlined
 def _compact(s, cell):
     """Keep those entries of a cell that are their beads' present ones."""
-    start = cell * s.cells[3]
+    start = cell * s.cells[L.CELL_CAPACITY]
     kept = start
     for e in range(start, start + s.fill[cell]):
-        i = s.room[e, 3]
+        i = s.room[e, L.OCCUPANT]
         if s.where[i] == e:
             for c in range(4):
                 s.room[kept, c] = s.room[e, c]

@@ -9,7 +9,11 @@ from contextlib import suppress
 
 import numpy as np
 
+from hpcchain.sector import layout as L
+
 RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
+SPAN_AT = L.LINE_COLUMNS  # of a record; `line` is in front
+SEG_AT = SPAN_AT + L.SPAN_COLUMNS
 LINE = 8 * CACHE_LINES  # bytes
 PAGE = 1 << 21  # bytes of a large page
 LARGE = PAGE // 4  # bytes from which a large page is worth its room
@@ -43,7 +47,8 @@ def records(beads):
 
 def columns_of(table):
     """Return the columns of a table of records that are `line`, `span` and `seg`."""
-    return table[:, :8], table[:, 8:12], table.view(np.int64)[:, 12:16]
+    whole = table.view(np.int64)
+    return table[:, :SPAN_AT], table[:, SPAN_AT:SEG_AT], whole[:, SEG_AT : SEG_AT + L.SEG_COLUMNS]
 
 
 def gathered(arrays):

@@ -24,41 +24,14 @@ import numpy as np
 
 from hpcchain.contact.segment import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.kernel import inlined, kernel
+from hpcchain.sector import layout as L
+from hpcchain.sector import record as R
 from hpcchain.sector.clockmath import after
 from hpcchain.sector.history import aim_back, remember
-from hpcchain.sector.layout import (
-    BALLISTIC,
-    BOOK_SCRIPT,
-    BOOK_SERIAL,
-    EVENT_MEMBERS,
-    FASTEST,
-    GHOST,
-    MOL_BEADS,
-    MOL_CHANGED,
-    MOL_EVENT,
-    MOL_FIRST,
-    MOL_GHOST,
-    MOL_HIGHER,
-    MOL_ID,
-    MOL_IMAGE,
-    MOL_LOWER,
-    MOL_MATCH,
-    MOL_NUMBER,
-    MOL_PREVIOUS,
-    MOL_SCRIPT,
-    MOL_SENT,
-    MOL_SOLVER,
-    MOST_MEMBERS,
-    OWNED,
-    TICK,
-    UNMADE,
-)
 from hpcchain.sector.names import row_in
-from hpcchain.sector.record import ALONE, BEADS, IMAGE, LENGTH, MEMBERS, PER_BEAD, STEP, WRONG
 from hpcchain.sector.renew import settle
 from hpcchain.sector.swept import sweep
 
-HEAD = 3
 FROM_SCRIPT = -1
 
 
@@ -68,14 +41,14 @@ def message_size(s, rows):
     total = 0
     for k in range(len(rows)):
         m = rows[k]
-        if s.mol[m, MOL_CHANGED] != 0:
-            total += HEAD + (s.mol[m, MOL_NUMBER] - s.mol[m, MOL_SENT]) * _size(s.mol[m, MOL_BEADS])
+        if s.mol[m, L.MOL_CHANGED] != 0:
+            total += R.HEAD + (s.mol[m, L.MOL_NUMBER] - s.mol[m, L.MOL_SENT]) * _size(s.mol[m, L.MOL_BEADS])
     return total
 
 
 @inlined
 def _size(beads):
-    return BEADS + PER_BEAD * beads
+    return R.BEADS + R.PER_BEAD * beads
 
 
 @kernel
@@ -84,49 +57,49 @@ def pack(s, rows, out):
     at = 0
     for k in range(len(rows)):
         m = rows[k]
-        if s.mol[m, MOL_CHANGED] == 0:
+        if s.mol[m, L.MOL_CHANGED] == 0:
             continue
-        sent = s.mol[m, MOL_SENT]
-        out[at] = s.mol[m, MOL_ID]
-        out[at + 1] = sent
-        out[at + 2] = s.mol[m, MOL_NUMBER]
-        at += HEAD
-        size = _size(s.mol[m, MOL_BEADS])
+        sent = s.mol[m, L.MOL_SENT]
+        out[at + R.HEAD_ID] = s.mol[m, L.MOL_ID]
+        out[at + R.HEAD_KEPT] = sent
+        out[at + R.HEAD_TOTAL] = s.mol[m, L.MOL_NUMBER]
+        at += R.HEAD
+        size = _size(s.mol[m, L.MOL_BEADS])
         h = m
-        while s.mol[h, MOL_NUMBER] > sent:
-            _write(s, h, out, at + (s.mol[h, MOL_NUMBER] - sent - 1) * size)
-            h = s.mol[h, MOL_PREVIOUS]
-        at += (s.mol[m, MOL_NUMBER] - sent) * size
+        while s.mol[h, L.MOL_NUMBER] > sent:
+            _write(s, h, out, at + (s.mol[h, L.MOL_NUMBER] - sent - 1) * size)
+            h = s.mol[h, L.MOL_PREVIOUS]
+        at += (s.mol[m, L.MOL_NUMBER] - sent) * size
     return at
 
 
 @kernel
 def _write(s, h, out, at):
-    first = s.mol[h, MOL_FIRST]
-    out[at] = s.line[first, 6]
-    out[at + 1] = s.line[first, 7]
-    out[at + 2] = start_depth(s.seg, first)
-    out[at + 3] = s.mol[h, MOL_LOWER]
-    out[at + 4] = s.mol[h, MOL_HIGHER]
-    out[at + STEP] = s.pace[h, 0]
+    first = s.mol[h, L.MOL_FIRST]
+    out[at + R.TICKS] = s.line[first, L.START_TICKS]
+    out[at + R.REM] = s.line[first, L.START_REM]
+    out[at + R.DEPTH] = start_depth(s.seg, first)
+    out[at + R.LOWER] = s.mol[h, L.MOL_LOWER]
+    out[at + R.HIGHER] = s.mol[h, L.MOL_HIGHER]
+    out[at + R.STEP] = s.pace[h, L.RUNNING_LENGTH]
     for c in range(3):
-        out[at + IMAGE + c] = s.mol[h, MOL_IMAGE + c]
-    out[at + LENGTH] = s.pace[h, 3]
-    out[at + WRONG] = s.pace[h, 4]
-    event = s.mol[h, MOL_EVENT]
-    members = s.event[event, 0] if event > 0 else 0
-    out[at + MEMBERS] = members
-    for k in range(MOST_MEMBERS):
-        out[at + MEMBERS + 1 + k] = s.mol[s.event[event, EVENT_MEMBERS + k], MOL_ID] if k < members else -1
-    out[at + ALONE] = 0.0
-    at += BEADS
-    for i in range(first, first + s.mol[h, MOL_BEADS]):
+        out[at + R.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
+    out[at + R.LENGTH] = s.pace[h, L.SEGMENT_LENGTH]
+    out[at + R.WRONG] = s.pace[h, L.SERIES_ERROR]
+    event = s.mol[h, L.MOL_EVENT]
+    members = s.event[event, L.EVENT_SIZE] if event > 0 else 0
+    out[at + R.MEMBERS] = members
+    for k in range(L.MOST_MEMBERS):
+        out[at + R.MEMBER_IDS + k] = s.mol[s.event[event, L.EVENT_MEMBERS + k], L.MOL_ID] if k < members else -1
+    out[at + R.ALONE] = 0.0
+    at += R.BEADS
+    for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
             out[at + c] = s.line[i, c]
-        out[at + 6] = _marks(s.seg, i)
-        out[at + 7] = s.span[i, 0]
-        out[at + 8] = s.span[i, 1]
-        at += PER_BEAD
+        out[at + R.BEAD_MARKS] = _marks(s.seg, i)
+        out[at + R.BEAD_ACCELERATION] = s.span[i, L.ACCELERATION]
+        out[at + R.BEAD_SPEED] = s.span[i, L.SPEED]
+        at += R.PER_BEAD
 
 
 @inlined
@@ -139,8 +112,8 @@ def _marks(seg, i):
 def sent(s, rows):
     """Note that all holders of these molecules have been sent their segments."""
     for k in range(len(rows)):
-        s.mol[rows[k], MOL_SENT] = s.mol[rows[k], MOL_NUMBER]
-        s.mol[rows[k], MOL_CHANGED] = 0
+        s.mol[rows[k], L.MOL_SENT] = s.mol[rows[k], L.MOL_NUMBER]
+        s.mol[rows[k], L.MOL_CHANGED] = 0
 
 
 @kernel
@@ -148,7 +121,7 @@ def unsent(s, rows):
     """Return how many of these molecules have changed since their holders were sent their segments."""
     count = 0
     for k in range(len(rows)):
-        count += s.mol[rows[k], MOL_CHANGED] != 0
+        count += s.mol[rows[k], L.MOL_CHANGED] != 0
     return count
 
 
@@ -159,12 +132,12 @@ def longest_script(s, message, row_of):
     at = 0
     floats = 0
     while at < len(message):
-        m = row_in(row_of, np.int64(message[at]))
-        more = np.int64(message[at + 2]) - np.int64(message[at + 1])
-        most = max(most, np.int64(message[at + 2]))
-        size = more * _size(s.mol[m, MOL_BEADS])
+        m = row_in(row_of, np.int64(message[at + R.HEAD_ID]))
+        more = np.int64(message[at + R.HEAD_TOTAL]) - np.int64(message[at + R.HEAD_KEPT])
+        most = max(most, np.int64(message[at + R.HEAD_TOTAL]))
+        size = more * _size(s.mol[m, L.MOL_BEADS])
         floats += size
-        at += HEAD + size
+        at += R.HEAD + size
     return most, floats
 
 
@@ -193,21 +166,21 @@ def take(s, message, row_of, wanted, base):
     at = 0
     count = 0
     while at < len(message):
-        m = row_in(row_of, np.int64(message[at]))
-        kept = np.int64(message[at + 1])
-        total = np.int64(message[at + 2])
-        at += HEAD
-        size = _size(s.mol[m, MOL_BEADS])
+        m = row_in(row_of, np.int64(message[at + R.HEAD_ID]))
+        kept = np.int64(message[at + R.HEAD_KEPT])
+        total = np.int64(message[at + R.HEAD_TOTAL])
+        at += R.HEAD
+        size = _size(s.mol[m, L.MOL_BEADS])
         for k in range(kept + 1, total + 1):
-            place = s.book[BOOK_SCRIPT]
+            place = s.book[L.BOOK_SCRIPT]
             for c in range(size):
                 s.script[place + c] = message[at + c]
             s.script_at[m, k] = place
-            s.book[BOOK_SCRIPT] += size
+            s.book[L.BOOK_SCRIPT] += size
             at += size
-            s.script[place + ALONE] = _alone(s, place, row_of)
+            s.script[place + R.ALONE] = _alone(s, place, row_of)
             count = _want(s, place, row_of, wanted, count)
-        s.mol[m, MOL_SCRIPT] = total
+        s.mol[m, L.MOL_SCRIPT] = total
         _check(s, m)
         settle(s, m, base)
     return count
@@ -215,29 +188,29 @@ def take(s, message, row_of, wanted, base):
 
 @kernel
 def _alone(s, place, row_of):
-    for k in range(np.int64(s.script[place + MEMBERS])):
-        m = row_in(row_of, np.int64(s.script[place + MEMBERS + 1 + k]))
-        if m >= 0 and s.mol[m, MOL_GHOST] == OWNED:
+    for k in range(np.int64(s.script[place + R.MEMBERS])):
+        m = row_in(row_of, np.int64(s.script[place + R.MEMBER_IDS + k]))
+        if m >= 0 and s.mol[m, L.MOL_GHOST] == L.OWNED:
             return 0.0
     return 1.0
 
 
 @kernel
 def _want(s, place, row_of, wanted, count):
-    members = np.int64(s.script[place + MEMBERS])
+    members = np.int64(s.script[place + R.MEMBERS])
     ours = False
     seen = True
     for k in range(members):
-        m = row_in(row_of, np.int64(s.script[place + MEMBERS + 1 + k]))
-        ours = ours or (m >= 0 and s.mol[m, MOL_GHOST] != GHOST)
-        seen = seen and m >= 0 and s.mol[m, MOL_GHOST] != GHOST
-    core = 2 if s.script[place + 4] >= 0.0 else 1  # of a contact with a wall one molecule
+        m = row_in(row_of, np.int64(s.script[place + R.MEMBER_IDS + k]))
+        ours = ours or (m >= 0 and s.mol[m, L.MOL_GHOST] != L.GHOST)
+        seen = seen and m >= 0 and s.mol[m, L.MOL_GHOST] != L.GHOST
+    core = 2 if s.script[place + R.HIGHER] >= 0.0 else 1  # of a contact with a wall one molecule
     if not ours or seen or members <= core:
         return count
     for k in range(members):
-        name = np.int64(s.script[place + MEMBERS + 1 + k])
+        name = np.int64(s.script[place + R.MEMBER_IDS + k])
         m = row_in(row_of, name)
-        if (m < 0 or s.mol[m, MOL_GHOST] == GHOST) and count < len(wanted):
+        if (m < 0 or s.mol[m, L.MOL_GHOST] == L.GHOST) and count < len(wanted):
             wanted[count] = name
             count += 1
     return count
@@ -250,98 +223,106 @@ def _check(s, m):
     Wrong is what differs, and what an earlier script said that its owner has withdrawn. A segment of this rank's own
     making that goes on where the script ends stays: the owner may not have heard yet of what hit its molecule.
     """
-    total = s.mol[m, MOL_SCRIPT]
-    wrong = s.mol[m, MOL_NUMBER] + 1
+    total = s.mol[m, L.MOL_SCRIPT]
+    wrong = s.mol[m, L.MOL_NUMBER] + 1
     h = m
-    while h >= 0 and s.mol[h, MOL_NUMBER] > 0:
-        k = s.mol[h, MOL_NUMBER]
+    while h >= 0 and s.mol[h, L.MOL_NUMBER] > 0:
+        k = s.mol[h, L.MOL_NUMBER]
         if k > total:
-            s.mol[h, MOL_MATCH] = 0
-            if s.mol[h, MOL_EVENT] == FROM_SCRIPT:
+            s.mol[h, L.MOL_MATCH] = 0
+            if s.mol[h, L.MOL_EVENT] == FROM_SCRIPT:
                 wrong = k
         elif same_segment(s, h, s.script_at[m, k]):
-            s.mol[h, MOL_MATCH] = 1
+            s.mol[h, L.MOL_MATCH] = 1
         else:
-            s.mol[h, MOL_MATCH] = 0
+            s.mol[h, L.MOL_MATCH] = 0
             wrong = k
-        h = s.mol[h, MOL_PREVIOUS]
-    if wrong <= s.mol[m, MOL_NUMBER]:
+        h = s.mol[h, L.MOL_PREVIOUS]
+    if wrong <= s.mol[m, L.MOL_NUMBER]:
         aim_back(s, m, wrong - 1)
 
 
 @kernel
 def same_segment(s, h, place):
     """Whether the segment in molecule row h starts with the very bits of a script's segment."""
-    first = s.mol[h, MOL_FIRST]
-    if s.line[first, 6] != s.script[place] or s.line[first, 7] != s.script[place + 1]:
+    first = s.mol[h, L.MOL_FIRST]
+    if (
+        s.line[first, L.START_TICKS] != s.script[place + R.TICKS]
+        or s.line[first, L.START_REM] != s.script[place + R.REM]
+    ):
         return False
-    if start_depth(s.seg, first) != s.script[place + 2] or s.pace[h, 0] != s.script[place + STEP]:
+    if (
+        start_depth(s.seg, first) != s.script[place + R.DEPTH]
+        or s.pace[h, L.RUNNING_LENGTH] != s.script[place + R.STEP]
+    ):
         return False
-    if s.mol[h, MOL_LOWER] != s.script[place + 3] or s.mol[h, MOL_HIGHER] != s.script[place + 4]:
+    if s.mol[h, L.MOL_LOWER] != s.script[place + R.LOWER] or s.mol[h, L.MOL_HIGHER] != s.script[place + R.HIGHER]:
         return False
     for c in range(3):
-        if s.mol[h, MOL_IMAGE + c] != s.script[place + IMAGE + c]:
+        if s.mol[h, L.MOL_IMAGE + c] != s.script[place + R.IMAGE + c]:
             return False
-    at = place + BEADS
-    for i in range(first, first + s.mol[h, MOL_BEADS]):
+    at = place + R.BEADS
+    for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
             x = s.line[i, c]
             y = s.script[at + c]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return False
-        if _marks(s.seg, i) != s.script[at + 6]:
+        if _marks(s.seg, i) != s.script[at + R.BEAD_MARKS]:
             return False
-        at += PER_BEAD
+        at += R.PER_BEAD
     return True
 
 
 @kernel
 def compare(s, m):
     """Note whether a ghost's new segment is the next one of its script; owned molecules have none."""
-    if s.mol[m, MOL_GHOST] == OWNED or s.mol[m, MOL_MATCH] == 0:
+    if s.mol[m, L.MOL_GHOST] == L.OWNED or s.mol[m, L.MOL_MATCH] == 0:
         return
-    k = s.mol[m, MOL_NUMBER]
-    s.mol[m, MOL_MATCH] = 1 if k <= s.mol[m, MOL_SCRIPT] and same_segment(s, m, s.script_at[m, k]) else 0
+    k = s.mol[m, L.MOL_NUMBER]
+    s.mol[m, L.MOL_MATCH] = 1 if k <= s.mol[m, L.MOL_SCRIPT] and same_segment(s, m, s.script_at[m, k]) else 0
 
 
 @kernel
 def follow_script(s, m):
     """Write the next segment of ghost m's script, as yet without a series, over its present one, which is kept."""
-    place = s.script_at[m, s.mol[m, MOL_NUMBER] + 1]
+    place = s.script_at[m, s.mol[m, L.MOL_NUMBER] + 1]
     remember(s, m)
-    s.book[BOOK_SERIAL] += 1
-    s.mol[m, MOL_EVENT] = FROM_SCRIPT
-    s.mol[m, MOL_LOWER] = np.int64(s.script[place + 3])
-    s.mol[m, MOL_HIGHER] = np.int64(s.script[place + 4])
-    s.pace[m, 0] = s.script[place + STEP]
+    s.book[L.BOOK_SERIAL] += 1
+    s.mol[m, L.MOL_EVENT] = FROM_SCRIPT
+    s.mol[m, L.MOL_LOWER] = np.int64(s.script[place + R.LOWER])
+    s.mol[m, L.MOL_HIGHER] = np.int64(s.script[place + R.HIGHER])
+    s.pace[m, L.RUNNING_LENGTH] = s.script[place + R.STEP]
     for c in range(3):
-        s.mol[m, MOL_IMAGE + c] = np.int64(s.script[place + IMAGE + c])
-    first = s.mol[m, MOL_FIRST]
-    at = place + BEADS
+        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.script[place + R.IMAGE + c])
+    first = s.mol[m, L.MOL_FIRST]
+    at = place + R.BEADS
     fastest = 0.0
-    for i in range(first, first + s.mol[m, MOL_BEADS]):
-        fastest = max(fastest, s.script[at + 8])
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        fastest = max(fastest, s.script[at + R.BEAD_SPEED])
         for c in range(6):
             s.line[i, c] = s.script[at + c]
-        s.line[i, 6] = s.script[place]
-        s.line[i, 7] = s.script[place + 1]
-        s.seg[i, 0] = s.book[BOOK_SERIAL]
-        marks = np.int64(s.script[at + 6])
-        set_start(s.seg, i, np.int64(s.script[place + 2]), marks & 1)
+        s.line[i, L.START_TICKS] = s.script[place + R.TICKS]
+        s.line[i, L.START_REM] = s.script[place + R.REM]
+        s.seg[i, L.SERIAL] = s.book[L.BOOK_SERIAL]
+        marks = np.int64(s.script[at + R.BEAD_MARKS])
+        set_start(s.seg, i, np.int64(s.script[place + R.DEPTH]), marks & 1)
         set_in_contact(s.seg, i, marks >> 1)
-        set_order(s.seg, i, UNMADE if s.mol[m, MOL_SOLVER] != BALLISTIC else 1)
-        s.span[i, 0] = s.script[at + 7]
-        s.span[i, 1] = s.script[at + 8]
-        s.span[i, 3] = s.script[place + LENGTH]
-        at += PER_BEAD
-    s.pace[m, 1], s.pace[m, 2] = after(s.script[place], s.script[place + 1], s.script[place + LENGTH], s.par[TICK])
-    s.pace[m, 3] = s.script[place + LENGTH]
-    s.pace[m, 4] = s.script[place + WRONG]
-    s.pace[m, 5] = fastest
-    if fastest > s.par[FASTEST]:
-        s.par[FASTEST] = fastest
+        set_order(s.seg, i, L.UNMADE if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC else 1)
+        s.span[i, L.ACCELERATION] = s.script[at + R.BEAD_ACCELERATION]
+        s.span[i, L.SPEED] = s.script[at + R.BEAD_SPEED]
+        s.span[i, L.LENGTH] = s.script[place + R.LENGTH]
+        at += R.PER_BEAD
+    s.pace[m, L.END_TICKS], s.pace[m, L.END_REM] = after(
+        s.script[place + R.TICKS], s.script[place + R.REM], s.script[place + R.LENGTH], s.par[L.TICK]
+    )
+    s.pace[m, L.SEGMENT_LENGTH] = s.script[place + R.LENGTH]
+    s.pace[m, L.SERIES_ERROR] = s.script[place + R.WRONG]
+    s.pace[m, L.TOP_SPEED] = fastest
+    if fastest > s.par[L.FASTEST]:
+        s.par[L.FASTEST] = fastest
     sweep(s, m)
-    s.mol[m, MOL_MATCH] = 1
+    s.mol[m, L.MOL_MATCH] = 1
 
 
 @kernel
@@ -350,6 +331,6 @@ def unlike(s, ghosts):
     count = 0
     for k in range(len(ghosts)):
         m = ghosts[k]
-        if s.mol[m, MOL_MATCH] == 0 or s.mol[m, MOL_NUMBER] != s.mol[m, MOL_SCRIPT]:
+        if s.mol[m, L.MOL_MATCH] == 0 or s.mol[m, L.MOL_NUMBER] != s.mol[m, L.MOL_SCRIPT]:
             count += 1
     return count

@@ -11,6 +11,8 @@ def name_table(most):
     """Return an empty (n, 2) int64 table of numbers and rows, for up to `most` molecules."""
     return np.full((1 << max(int(2 * most - 1).bit_length(), 3), 2), NOT_HERE, dtype=np.int64)
 
+ID, ROW = range(2)  # columns of a table
+
 
 @kernel
 def enter(table, names, rows):
@@ -18,10 +20,10 @@ def enter(table, names, rows):
     mask = len(table) - 1
     for k in range(len(names)):
         at = names[k] & mask
-        while table[at, 0] >= 0:
+        while table[at, ID] >= 0:
             at = (at + 1) & mask
-        table[at, 0] = names[k]
-        table[at, 1] = rows[k]
+        table[at, ID] = names[k]
+        table[at, ROW] = rows[k]
 
 
 @kernel
@@ -29,9 +31,9 @@ def row_in(table, name):
     """Return the row of a molecule, NOT_HERE if it is not here."""
     mask = len(table) - 1
     at = name & mask
-    while table[at, 0] >= 0:
-        if table[at, 0] == name:
-            return table[at, 1]
+    while table[at, ID] >= 0:
+        if table[at, ID] == name:
+            return table[at, ROW]
         at = (at + 1) & mask
     return np.int64(NOT_HERE)
 

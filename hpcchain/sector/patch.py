@@ -10,40 +10,13 @@ import numpy as np
 
 from hpcchain.contact.segment import ORDERS, packed_starts, unpacked_starts
 from hpcchain.model.system import State
-from hpcchain.propagators.lanes import CURVE
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.lanes import tiles as tiles_of
 from hpcchain.sector import beginning, loop, message, reading
+from hpcchain.sector import layout as L
 from hpcchain.sector.build import cell_arrays, list_capacity
 from hpcchain.sector.engine import EVENT_ROW, Engine
-from hpcchain.sector.history import ROOTLESS
 from hpcchain.sector.idle import lay, settle_down, wake
-from hpcchain.sector.layout import (
-    BOOK_EVENT,
-    BOOK_LOW,
-    BOOK_SCRIPT,
-    BOOK_WINDOWED,
-    BOOK_WITHDRAWN,
-    EVENT_COLUMNS,
-    EVENT_MEMBERS,
-    FULL_GHOST,
-    GHOST,
-    IDLE,
-    LOG_COLUMNS,
-    MOL_BEADS,
-    MOL_CLASS,
-    MOL_FIRST,
-    MOL_GHOST,
-    MOL_ID,
-    MOL_IMAGE,
-    MOL_PREVIOUS,
-    MOL_SERIES,
-    MOL_TILES,
-    MOST_MEMBERS,
-    MOST_TIES,
-    OWNED,
-    VACANT,
-    C,
-)
 from hpcchain.sector.lists import clean_lists
 from hpcchain.sector.memory import aligned_zeros, records
 from hpcchain.sector.names import enter, name_table, rows_in
@@ -143,7 +116,7 @@ class Patch(Engine):
         vacant = counts // VACANCY + LEAST_VACANT if len(here) < composition.molecules else 0 * counts
         spare = np.repeat(np.arange(len(counts)), vacant)
         self.order = np.concatenate([here, blueprint.examples[spare]])
-        self.sorts = np.concatenate([sorts[order], np.full(len(spare), VACANT)]).astype(np.int64)
+        self.sorts = np.concatenate([sorts[order], np.full(len(spare), L.VACANT)]).astype(np.int64)
         self.vacant = {k: list(len(here) + np.flatnonzero(spare == k)) for k in range(len(counts))}
         self.row_of = name_table(len(self.order))
         enter(self.row_of, here, np.arange(len(here)))
@@ -168,21 +141,21 @@ class Patch(Engine):
     def _prepare(self):
         """Tell the kernels who is a ghost, and give cells and windows their room."""
         s = self.sector
-        beads = s.mol[:, MOL_BEADS]
-        s.mol[:, MOL_GHOST] = self.sorts
-        s.row[:, 3] = np.repeat(self.sorts, beads)
-        s.book[BOOK_WINDOWED] = 1
+        beads = s.mol[:, L.MOL_BEADS]
+        s.mol[:, L.MOL_GHOST] = self.sorts
+        s.row[:, L.OWNERSHIP] = np.repeat(self.sorts, beads)
+        s.book[L.BOOK_WINDOWED] = 1
         lay(s, np.flatnonzero(self.idle_first))
-        self.owned = np.flatnonzero(self.sorts == OWNED)
-        self.ghost_rows = np.flatnonzero((self.sorts == GHOST) | (self.sorts == FULL_GHOST))
-        self.owned_beads = np.flatnonzero(np.repeat(self.sorts, beads) == OWNED)
+        self.owned = np.flatnonzero(self.sorts == L.OWNED)
+        self.ghost_rows = np.flatnonzero((self.sorts == L.GHOST) | (self.sorts == L.FULL_GHOST))
+        self.owned_beads = np.flatnonzero(np.repeat(self.sorts, beads) == L.OWNED)
         self.sector = s._replace(
             **cell_arrays(s.cells, len(self.ids), self.crowding, ENTRIES * max(1, int(self.crowding))),
-            event=np.zeros((EVENTS, EVENT_COLUMNS), dtype=np.int64),
+            event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
             script=np.zeros(4096),
             script_at=np.zeros((len(self.order), 8), dtype=np.int64),
         )
-        rows = np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare)) + 2 * MOST_MEMBERS
+        rows = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.spare)) + 2 * L.MOST_MEMBERS
         self._more_rows(rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules, rows):
@@ -208,22 +181,25 @@ class Patch(Engine):
             if not vacant:
                 break
             m = int(vacant.pop())
-            i = s.mol[m, MOL_FIRST]
-            n = s.mol[m, MOL_BEADS]
+            i = s.mol[m, L.MOL_FIRST]
+            n = s.mol[m, L.MOL_BEADS]
             own = rows[at : at + n]
             at += n
-            s.line[i : i + n, 0:6], s.line[i : i + n, 6:8] = own[:, 0:6], own[:, 9:11]
-            s.seg[i : i + n, 1] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
-            s.mol[m, MOL_IMAGE : MOL_IMAGE + 3] = own[0, 6:9]
-            s.pace[m, 0] = own[0, 13]
-            s.mol[m, MOL_ID], s.mol[m, MOL_GHOST] = name, GHOST
-            self.ids[i : i + n] = s.what[i : i + n, 3] = composition.first_bead_of(name) + np.arange(n)
-            self.order[m], self.sorts[m] = name, GHOST
+            s.line[i : i + n, L.X : L.START_TICKS], s.line[i : i + n, L.START_TICKS : L.LINE_COLUMNS] = (
+                own[:, 0:6],
+                own[:, 9:11],
+            )
+            s.seg[i : i + n, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
+            s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[0, 6:9]
+            s.pace[m, L.RUNNING_LENGTH] = own[0, 13]
+            s.mol[m, L.MOL_ID], s.mol[m, L.MOL_GHOST] = name, L.GHOST
+            self.ids[i : i + n] = s.what[i : i + n, L.BEAD_ID] = composition.first_bead_of(name) + np.arange(n)
+            self.order[m], self.sorts[m] = name, L.GHOST
             enter(self.row_of, self.order[m : m + 1], np.array([m]))
             lay(s, np.arange(i, i + n))
             beginning.admit(s, m, self.base)
             taken.append(m)
-        self.ghost_rows = np.flatnonzero((self.sorts == GHOST) | (self.sorts == FULL_GHOST))
+        self.ghost_rows = np.flatnonzero((self.sorts == L.GHOST) | (self.sorts == L.FULL_GHOST))
         return taken
 
     def settle_down(self, rows, now, home):
@@ -237,7 +213,7 @@ class Patch(Engine):
     @property
     def idle(self):
         """(n,) int64 rows of the beads that are idle."""
-        return np.flatnonzero(self.sector.row[:, 3] == IDLE)
+        return np.flatnonzero(self.sector.row[:, L.OWNERSHIP] == L.IDLE)
 
     def run(self, until):
         """Carry out all events up to and including a time (ticks, remainder).
@@ -268,7 +244,7 @@ class Patch(Engine):
             elif status == loop.HISTORY_FULL:
                 self._make_room()
             elif status != loop.PAUSED:
-                raise WindowBroken(status, int(self.ids[self.sector.count[C["failed_bead"]]]))
+                raise WindowBroken(status, int(self.ids[self.sector.count[L.C["failed_bead"]]]))
 
     def _rattling(self):
         """Return the id of a bead whose molecule has had more contacts in the window than sound ones have, or -1.
@@ -276,17 +252,17 @@ class Patch(Engine):
         Such a window takes memory without end; one that is only long is done again in parts.
         """
         s = self.sector
-        events = s.event[1 : s.book[BOOK_EVENT] + 1]
+        events = s.event[1 : s.book[L.BOOK_EVENT] + 1]
         if len(events) <= MOST_EVENTS:
             return -1
-        members = events[:, EVENT_MEMBERS : EVENT_MEMBERS + MOST_MEMBERS]
-        contacts = np.bincount(members[np.arange(MOST_MEMBERS) < events[:, :1]], minlength=len(s.mol))
-        excess = contacts - MOST_EVENTS - EVENTS_PER_BEAD * s.mol[: len(contacts), MOL_BEADS]
+        members = events[:, L.EVENT_MEMBERS : L.EVENT_MEMBERS + L.MOST_MEMBERS]
+        contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, :L.EVENT_MEMBERS]], minlength=len(s.mol))
+        excess = contacts - MOST_EVENTS - EVENTS_PER_BEAD * s.mol[: len(contacts), L.MOL_BEADS]
         m = int(np.argmax(excess))
-        return int(self.ids[s.mol[m, MOL_FIRST]]) if excess[m] > 0 else -1
+        return int(self.ids[s.mol[m, L.MOL_FIRST]]) if excess[m] > 0 else -1
 
     def _more_log(self):
-        log = np.zeros((2 * len(self.sector.log) + MOST_TIES, LOG_COLUMNS))
+        log = np.zeros((2 * len(self.sector.log) + L.MOST_TIES, L.LOG_COLUMNS))
         log[: len(self.sector.log)] = self.sector.log
         self.sector = self.sector._replace(log=log)
         self.log_rows = len(log)
@@ -294,12 +270,12 @@ class Patch(Engine):
     def _make_room(self):
         """Make room for more events and closed segments."""
         s = self.sector
-        if s.book[BOOK_EVENT] + 1 >= len(s.event):
+        if s.book[L.BOOK_EVENT] + 1 >= len(s.event):
             self.sector = s._replace(event=np.concatenate([s.event, np.zeros_like(s.event)]))
-        if s.book[BOOK_LOW]:
-            short = s.spare[:, 1] < MOST_MEMBERS
-            present = np.bincount(s.mol[:, MOL_CLASS], minlength=len(s.spare))
-            self._more_rows(np.where(short, present // 2 + 2 * MOST_MEMBERS, 0))
+        if s.book[L.BOOK_LOW]:
+            short = s.spare[:, L.SPARE_ROWS] < L.MOST_MEMBERS
+            present = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.spare))
+            self._more_rows(np.where(short, present // 2 + 2 * L.MOST_MEMBERS, 0))
 
     def _more_rows(self, more):
         """Append rows for closed segments: `more` of each size of molecule."""
@@ -309,21 +285,21 @@ class Patch(Engine):
         kinds = np.repeat(np.arange(len(sizes)), more)
         beads = sizes[kinds]
         mol = np.zeros((len(kinds), s.mol.shape[1]), dtype=np.int64)
-        mol[:, MOL_BEADS], mol[:, MOL_TILES], mol[:, MOL_CLASS] = beads, tiles_of(beads), kinds
-        mol[:, MOL_FIRST] = len(s.line) + np.cumsum(beads) - beads
-        block = np.where(beads > 1, beads * CURVE, 0)
-        mol[:, MOL_SERIES] = len(s.series) + np.cumsum(block) - block
+        mol[:, L.MOL_BEADS], mol[:, L.MOL_TILES], mol[:, L.MOL_CLASS] = beads, tiles_of(beads), kinds
+        mol[:, L.MOL_FIRST] = len(s.line) + np.cumsum(beads) - beads
+        block = np.where(beads > 1, beads * W.CURVE, 0)
+        mol[:, L.MOL_SERIES] = len(s.series) + np.cumsum(block) - block
         seg = np.zeros((int(beads.sum()), s.seg.shape[1]), dtype=np.int64)
         row = np.repeat(np.arange(len(kinds)), beads)
-        seg[:, 2] = len(s.mol) + row
+        seg[:, L.MOLECULE] = len(s.mol) + row
         inside = np.arange(len(seg)) - np.repeat(np.cumsum(beads) - beads, beads)
-        seg[:, 3] = ORDERS * (mol[row, MOL_SERIES] + inside * CURVE)
-        mol[:, MOL_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
+        seg[:, L.SERIES] = ORDERS * (mol[row, L.MOL_SERIES] + inside * W.CURVE)
+        mol[:, L.MOL_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
         last = np.cumsum(more) - 1
-        mol[(last - more + 1)[more > 0], MOL_PREVIOUS] = s.spare[more > 0, 0]
-        s.spare[more > 0, 0] = len(s.mol) + last[more > 0]
-        s.spare[:, 1] += more
-        s.book[BOOK_LOW] = 0
+        mol[(last - more + 1)[more > 0], L.MOL_PREVIOUS] = s.spare[more > 0, L.SPARE_HEAD]
+        s.spare[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
+        s.spare[:, L.SPARE_ROWS] += more
+        s.book[L.BOOK_LOW] = 0
         record = records(len(s.line) + len(seg))
         for columns, former in zip(record, (s.line, s.span, s.seg), strict=True):
             columns[: len(former)] = former
@@ -356,7 +332,7 @@ class Patch(Engine):
             wider = np.zeros((len(s.script_at), 2 * most + 2), dtype=np.int64)
             wider[:, : s.script_at.shape[1]] = s.script_at
             s = s._replace(script_at=wider)
-        if s.book[BOOK_SCRIPT] + floats > len(s.script):
+        if s.book[L.BOOK_SCRIPT] + floats > len(s.script):
             s = s._replace(script=np.concatenate([s.script, np.zeros(len(s.script) + floats)]))
         self.sector = s
         wanted = np.zeros(WANTED, dtype=np.int64)
@@ -399,16 +375,16 @@ class Patch(Engine):
             root (`contact.discrete`).
         """
         s = self.sector
-        log = s.log[: s.count[C["logged"]]]
-        lower = self.rows_of(self.blueprint.composition.molecule_of(log[:, 2].astype(np.int64)))
-        log = log[(log[:, 6] != 0.0) & (s.mol[lower, MOL_GHOST] == OWNED)]
+        log = s.log[: s.count[L.C["logged"]]]
+        lower = self.rows_of(self.blueprint.composition.molecule_of(log[:, L.LOG_LOWER].astype(np.int64)))
+        log = log[(log[:, L.LOG_STATUS] != L.WITHDRAWN) & (s.mol[lower, L.MOL_GHOST] == L.OWNED)]
         rows = np.empty(len(log), dtype=EVENT_ROW)
-        rows["time"], rows["kind"], rows["impulse"] = log[:, 0], log[:, 1], log[:, 4]
-        rows["bead"] = log[:, 2:4]
-        quanta, walls = log[:, 5].astype(np.int64), log[:, 1] != 0.0
-        axis = (-1 - log[:, 3].astype(np.int64)) % 3
+        rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
+        rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
+        quanta, walls = log[:, L.LOG_QUANTA].astype(np.int64), log[:, L.LOG_KIND] != 0.0
+        axis = (-1 - log[:, L.LOG_HIGHER].astype(np.int64)) % 3
         pushes = [int(quanta[walls & (axis == c)].sum()) for c in range(3)]
-        rootless = int(np.count_nonzero(log[:, 6] == ROOTLESS))
+        rootless = int(np.count_nonzero(log[:, L.LOG_STATUS] == L.ROOTLESS))
         finish_window(s)
         clean_lists(s)
         return rows, int(quanta[~walls].sum()), pushes, rootless
@@ -426,7 +402,7 @@ class Patch(Engine):
     @property
     def withdrawn(self):
         """How many segments of owned molecules were withdrawn so far."""
-        return int(self.sector.book[BOOK_WITHDRAWN])
+        return int(self.sector.book[L.BOOK_WITHDRAWN])
 
     def frame(self, ticks, rest):
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
@@ -438,7 +414,7 @@ class Patch(Engine):
     @property
     def ghosts(self):
         """How many beads here are ghosts'."""
-        return int(self.sector.mol[self.ghost_rows, MOL_BEADS].sum())
+        return int(self.sector.mol[self.ghost_rows, L.MOL_BEADS].sum())
 
     @property
     def owned_ids(self):
@@ -447,7 +423,7 @@ class Patch(Engine):
 
     def beads_of(self, rows):
         """Return the bead rows of the molecules in these rows, one after the other."""
-        first, count = self.sector.mol[rows, MOL_FIRST], self.sector.mol[rows, MOL_BEADS]
+        first, count = self.sector.mol[rows, L.MOL_FIRST], self.sector.mol[rows, L.MOL_BEADS]
         return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
 
     def locate(self, rows, now, home):
@@ -457,16 +433,16 @@ class Patch(Engine):
     def state(self, beads=None):
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""
         s, i = self.sector, self.owned_beads if beads is None else beads
-        m = s.seg[i, 2]
-        depth, struck, left = unpacked_starts(s.seg[i, 1])
+        m = s.seg[i, L.MOLECULE]
+        depth, struck, left = unpacked_starts(s.seg[i, L.START_MARKS])
         return State(
-            position=s.line[i, 0:3],
-            velocity=s.line[i, 3:6],
-            image=s.mol[m, MOL_IMAGE : MOL_IMAGE + 3],
-            ticks=s.line[i, 6],
-            remainder=s.line[i, 7],
+            position=s.line[i, L.X : L.VX],
+            velocity=s.line[i, L.VX : L.START_TICKS],
+            image=s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES],
+            ticks=s.line[i, L.START_TICKS],
+            remainder=s.line[i, L.START_REM],
             depth=depth,
             struck=struck,
-            step=s.pace[m, 0],
+            step=s.pace[m, L.RUNNING_LENGTH],
             in_contact=left,
         )

@@ -7,8 +7,8 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from hpcchain.kernel import inlined, kernel
-from hpcchain.propagators.lanes import CURVE
-from hpcchain.sector.layout import BOOK_BEADS, BOOK_MOLECULES, MOL_BEADS, MOL_FIRST, MOL_ORDER, MOL_SERIES
+from hpcchain.propagators import lanes as W
+from hpcchain.sector import layout as L
 
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
@@ -67,8 +67,8 @@ def ask_first(typing, array, row):
 @inlined
 def ask_for_listed(s, i):
     """Ask for what a first look at those on bead i's list reads (`swept`)."""
-    first = np.int64(s.row[i, 0])
-    for e in range(first, first + s.row[i, 1]):
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
         ask_first(s.swept, np.int64(s.neighbour[e]))
 
 
@@ -126,15 +126,15 @@ def ask_for_next(s):
     m = s.ahead[NEXT]
     if b < 0:
         return
-    if m >= s.book[BOOK_MOLECULES]:  # the sector has been made anew since
+    if m >= s.book[L.BOOK_MOLECULES]:  # the sector has been made anew since
         s.ahead[BEAD] = -1
-    elif b == 0 and s.mol[m, MOL_BEADS] == 1 and s.mol[m, MOL_FIRST] == m:
+    elif b == 0 and s.mol[m, L.MOL_BEADS] == 1 and s.mol[m, L.MOL_FIRST] == m:
         _ask_for_single_beads(s, m)
         choose_next(s)
     elif b == 0:
-        ask(s.row, s.mol[m, MOL_FIRST])
+        ask(s.row, s.mol[m, L.MOL_FIRST])
         s.ahead[BEAD] = 1
-    elif b <= s.mol[m, MOL_BEADS]:
+    elif b <= s.mol[m, L.MOL_BEADS]:
         _ask_for_beads(s, m, b - 1)
         s.ahead[BEAD] = b + AT_ONCE
     else:
@@ -145,18 +145,18 @@ def ask_for_next(s):
 def _ask_for_single_beads(s, i):
     """Ask for single bead i, then for what those before it tell: whom the last will meet, and their lists' flights."""
     _ask_for_single(s, i)
-    ask(s.neighbour, np.int64(s.row[i, 0]))
+    ask(s.neighbour, np.int64(s.row[i, L.LIST_FIRST]))
     partner = np.int64(-1)
     last = _still_there(s, LAST)
     if last >= 0:
         _ask_for_flights(s, last)
-        partner = s.what[last, 0]
+        partner = s.what[last, L.PARTNER]
         if partner >= 0:
             _ask_for_molecule(s, partner)
             _ask_for_single(s, partner)
     met = _still_there(s, MET)
     if met >= 0:
-        ask(s.neighbour, np.int64(s.row[met, 0]))
+        ask(s.neighbour, np.int64(s.row[met, L.LIST_FIRST]))
     met_before = _still_there(s, MET_BEFORE)
     if met_before >= 0:
         _ask_for_flights(s, met_before)
@@ -168,7 +168,7 @@ def _ask_for_single_beads(s, i):
 @inlined
 def _still_there(s, k):
     """Return the bead in place k of `ahead`, below 0 where there is none or the sector has been made anew since."""
-    return s.ahead[k] if s.ahead[k] < s.book[BOOK_BEADS] else np.int64(-1)
+    return s.ahead[k] if s.ahead[k] < s.book[L.BOOK_BEADS] else np.int64(-1)
 
 
 @inlined
@@ -191,35 +191,35 @@ def _ask_for_state(s, i):
 @inlined
 def _ask_for_flights(s, i):
     """Ask for the flights of those on bead i's list."""
-    first = np.int64(s.row[i, 0])
-    for e in range(first, first + s.row[i, 1]):
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
         ask(s.flight, np.int64(s.neighbour[e]))
 
 
 @inlined
 def _ask_for_beads(s, m, b):
     """Ask for beads of molecule m from number b on."""
-    first = s.mol[m, MOL_FIRST]
-    size = 3 * (s.mol[m, MOL_ORDER] + 1)
-    for k in range(b, min(b + AT_ONCE, s.mol[m, MOL_BEADS])):
-        _ask_for_bead(s, first + k, s.mol[m, MOL_SERIES] + k * CURVE, size)
+    first = s.mol[m, L.MOL_FIRST]
+    size = 3 * (s.mol[m, L.MOL_ORDER] + 1)
+    for k in range(b, min(b + AT_ONCE, s.mol[m, L.MOL_BEADS])):
+        _ask_for_bead(s, first + k, s.mol[m, L.MOL_SERIES] + k * W.CURVE, size)
 
 
 @inlined
 def _ask_for_partner(s, m):
     """Ask where the partner of molecule m's event is; once that is known begin with it, and then with another."""
     then = s.ahead[THEN]
-    if then == PARTNER and s.tag[m, 3] >= 0:
-        then = s.what[s.tag[m, 3], 0]
+    if then == PARTNER and s.tag[m, L.NEXT_HOLDER] >= 0:
+        then = s.what[s.tag[m, L.NEXT_HOLDER], L.PARTNER]
         if then >= 0:
             ask(s.seg, then)
             s.ahead[THEN] = then
             return
-    if then < 0 or then >= s.book[BOOK_BEADS] or s.seg[then, 2] == m:
+    if then < 0 or then >= s.book[L.BOOK_BEADS] or s.seg[then, L.MOLECULE] == m:
         choose_next(s)
     else:
         s.ahead[THEN] = ANOTHER
-        _begin_with(s, s.seg[then, 2])
+        _begin_with(s, s.seg[then, L.MOLECULE])
 
 
 @inlined
@@ -233,7 +233,7 @@ def _ask_for_bead(s, i, at, size):
         ask(s.swept, i)
         ask(s.place, i)
         ask(s.row, i + 4)
-    ask(s.neighbour, np.int64(s.row[i, 0]))
+    ask(s.neighbour, np.int64(s.row[i, L.LIST_FIRST]))
 
 
 if config.DISABLE_JIT:

@@ -8,6 +8,7 @@ exact comparison of (ticks, remainder, depth, lower id, higher id), then of who 
 import numpy as np
 
 from hpcchain.kernel import kernel
+from hpcchain.sector import layout as L
 
 
 def queue_size(entries):
@@ -27,7 +28,7 @@ def tie_less(time, tag, a, b):
     for k in range(3):
         if tag[a, k] != tag[b, k]:
             return tag[a, k] < tag[b, k]
-    return tag[a, 3] > tag[b, 3]
+    return tag[a, L.NEXT_HOLDER] > tag[b, L.NEXT_HOLDER]
 
 
 @kernel
@@ -59,7 +60,7 @@ def queue_build(key, winner, time, tag, entries, base, tick):
     size = len(key) >> 1
     for m in range(size):
         if m < entries:
-            key[size + m] = (time[m, 0] - base) * tick + time[m, 1]
+            key[size + m] = (time[m, L.EVENT_TICKS] - base) * tick + time[m, L.EVENT_REM]
             winner[size + m] = m
         else:
             key[size + m] = np.inf

@@ -2,17 +2,8 @@
 
 from hpcchain.contact.pair import curve
 from hpcchain.kernel import kernel
+from hpcchain.sector import layout as L
 from hpcchain.sector.clockmath import span as time_span
-from hpcchain.sector.layout import (
-    BOOK_MOLECULES,
-    MOL_BEADS,
-    MOL_FIRST,
-    MOL_GHOST,
-    MOL_IMAGE,
-    MOL_ROOM,
-    OWNED,
-    TICK,
-)
 from hpcchain.sector.refine import bead_exactly, bring
 from hpcchain.sector.renew import complete_one
 from hpcchain.sector.window import move_home
@@ -24,8 +15,8 @@ def locate(s, rows, ticks, rest, home):
     for k in range(len(rows)):
         m = rows[k]
         complete_one(s, m)
-        for i in range(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS]):
-            dt = time_span(ticks, rest, s.line[i, 6], s.line[i, 7], s.par[TICK])
+        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+            dt = time_span(ticks, rest, s.line[i, L.START_TICKS], s.line[i, L.START_REM], s.par[L.TICK])
             x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
             home[i, 0] = x
             home[i, 1] = y
@@ -36,21 +27,21 @@ def locate(s, rows, ticks, rest, home):
 @kernel
 def frame(s, ticks, rest, position, velocity, image):
     """Write owned beads' positions, velocities and image counts at one time, in local order."""
-    for m in range(s.book[BOOK_MOLECULES]):
-        if s.mol[m, MOL_GHOST] == OWNED:
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        if s.mol[m, L.MOL_GHOST] == L.OWNED:
             _read_off(s, m, ticks, rest, position, velocity, image, s.stepper)
 
 
 @kernel
 def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
     complete_one(s, m)  # nobody may have needed its series since a withdrawal opened the segment again
-    first = s.mol[m, MOL_FIRST]
-    dt = time_span(ticks, rest, s.line[first, 6], s.line[first, 7], s.par[TICK])
-    o = s.mol[m, MOL_ROOM]
+    first = s.mol[m, L.MOL_FIRST]
+    dt = time_span(ticks, rest, s.line[first, L.START_TICKS], s.line[first, L.START_REM], s.par[L.TICK])
+    o = s.mol[m, L.MOL_ROOM]
     if stepper is not None:
         solve = (s.mol, s.table, s.graph, s.work, s.pace)
         bring(solve, s.line, s.seg, s.series, first, dt, o)
-    for i in range(first, first + s.mol[m, MOL_BEADS]):
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         if stepper is not None:
             x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, o)
         else:
@@ -62,4 +53,4 @@ def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
         velocity[i, 1] = v
         velocity[i, 2] = w
         for c in range(3):
-            image[i, c] = s.mol[m, MOL_IMAGE + c]
+            image[i, c] = s.mol[m, L.MOL_IMAGE + c]

@@ -14,8 +14,8 @@ import numpy as np
 from hpcchain.contact.pair import curve, curved_contact
 from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import apart, kernel
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.collocation import SOLVED
-from hpcchain.propagators.lanes import COEF, ROW, TILE
 from hpcchain.propagators.molecule import load
 from hpcchain.propagators.stages import (
     FALLING,
@@ -28,16 +28,7 @@ from hpcchain.propagators.stages import (
     stages_solve,
     stages_state,
 )
-from hpcchain.sector.layout import (
-    BISECTS_AT,
-    COLLOCATION,
-    MOL_FIRST,
-    MOL_GRAPH,
-    MOL_ROOM,
-    MOL_SOLVER,
-    MOL_TABLE,
-    MOL_TILES,
-)
+from hpcchain.sector import layout as L
 
 EXACT = 1e-15
 NEAR = 1e-11
@@ -51,8 +42,8 @@ MOST_GRAZES = 64
 def bring(solve, line, seg, series, i, t, o):
     """Bring bead i's molecule to workspace offset o, a time t after its segment's start, if it is to be solved anew."""
     mol, table, graph, work, pace = solve
-    m = seg[i, 2]
-    if mol[m, MOL_SOLVER] >= COLLOCATION:
+    m = seg[i, L.MOLECULE]
+    if mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
         load(work, o, mol, m, table, graph, series, line, t, True)
 
 
@@ -60,13 +51,13 @@ def bring(solve, line, seg, series, i, t, o):
 def bead_exactly(solve, line, seg, series, i, t, o):
     """Return position and velocity of bead i at time t after its segment's start; its molecule was `bring`-ed there."""
     mol, table, graph, work, pace = solve
-    m = seg[i, 2]
-    if mol[m, MOL_SOLVER] < COLLOCATION:
+    m = seg[i, L.MOLECULE]
+    if mol[m, L.MOL_SOLVER] < L.COLLOCATION:
         return curve(line, seg, series, i, t)
-    b = i - mol[m, MOL_FIRST]
-    p = o + (b >> 3) * TILE + (b & 7) + COEF
-    q = p + ROW
-    return work[p], work[p + 8], work[p + 16], work[q], work[q + 8], work[q + 16]
+    b = i - mol[m, L.MOL_FIRST]
+    p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+    q = p + W.ROW
+    return work[p], work[p + W.LANES], work[p + 2 * W.LANES], work[q], work[q + W.LANES], work[q + 2 * W.LANES]
 
 
 @apart
@@ -78,8 +69,9 @@ def _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
     if j < 0:
         return _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
     oj = oi
-    if seg[i, 2] != seg[j, 2]:
-        oj = solve[0][seg[i, 2], MOL_ROOM]
+    if seg[i, L.MOLECULE] != seg[j, L.MOLECULE]:
+        mol, table, graph, work, pace = solve
+        oj = mol[seg[i, L.MOLECULE], L.MOL_ROOM]
         bring(solve, line, seg, series, j, tj + s, oj)
     xj, yj, zj, uj, vj, wj = bead_exactly(solve, line, seg, series, j, tj + s, oj)
     return _pair_gap((x - xj) + sx, (y - yj) + sy, (z - zj) + sz, u - uj, v - vj, w - wj, d + growth * s, growth)
@@ -196,13 +188,13 @@ def _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wro
 def _bisects(solve, m):
     """Whether molecule m's contact times are to be found by bisection alone."""
     mol, table, graph, work, pace = solve
-    return table[mol[m, MOL_TABLE] + BISECTS_AT] != 0.0
+    return table[mol[m, L.MOL_TABLE] + L.BISECTS_AT] != 0.0
 
 
 @apart
 def _refined(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s):
     """Return the contact near s by Newton steps, else by bisection, and when the gap begins to rise again."""
-    if _bisects(solve, seg[i, 2]) or (j >= 0 and _bisects(solve, seg[j, 2])):
+    if _bisects(solve, seg[i, L.MOLECULE]) or (j >= 0 and _bisects(solve, seg[j, L.MOLECULE])):
         return _bisected(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong, until, s)
     last = np.inf
     time = s
@@ -224,8 +216,8 @@ def _constants(solve, seg, i, j):
 
     Where both do, it is the kind that comes first in the table that decides, whoever asks.
     """
-    first = _nesting(solve, seg[i, 2])
-    other = _nesting(solve, seg[j, 2]) if j >= 0 else np.int64(-1)
+    first = _nesting(solve, seg[i, L.MOLECULE])
+    other = _nesting(solve, seg[j, L.MOLECULE]) if j >= 0 else np.int64(-1)
     return other if first < 0 or 0 <= other < first else first
 
 
@@ -233,9 +225,9 @@ def _constants(solve, seg, i, j):
 def _nesting(solve, m):
     """Return where the constants of molecule m's stages begin if nested intervals find its contacts, or -1."""
     mol, table, graph, work, pace = solve
-    if mol[m, MOL_SOLVER] != COLLOCATION:
+    if mol[m, L.MOL_SOLVER] != L.COLLOCATION:
         return np.int64(-1)
-    at = stages_place(mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], mol[m, MOL_TABLE])
+    at = stages_place(mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], mol[m, L.MOL_TABLE])
     return at if table[at + WIDTH] > 0.0 else np.int64(-1)
 
 
@@ -245,7 +237,7 @@ def _nested(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, wrong
 
     As printed stages fall from interval to interval; where that ends behind the contact all stages are kept.
     """
-    table = solve[1]
+    mol, table, graph, work, pace = solve
     at = _constants(solve, seg, i, j)
     if table[at + FALLING] > 0.0:
         low = _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
@@ -272,7 +264,7 @@ def _closing(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
     whose points are those of one stage fewer, until it is no wider than the input says. The solutions run from the
     segments' starts with all stages. Overlaps between two points are not seen by this.
     """
-    table = solve[1]
+    mol, table, graph, work, pace = solve
     at = _constants(solve, seg, i, j)
     points = np.int64(table[at + STAGES])
     node = at + stage_table_size(points)
@@ -315,8 +307,8 @@ def _falls(solve, m, points):
 def _solved(solve, m, o, points, span):
     """Solve that many stages over a span from the state at workspace offset o; return whether they were found."""
     mol, table, graph, work, pace = solve
-    go = mol[m, MOL_GRAPH]
-    return stages_solve(work, o, mol[m, MOL_TILES], graph, go, table, mol[m, MOL_TABLE], points, span) == SOLVED
+    go = mol[m, L.MOL_GRAPH]
+    return stages_solve(work, o, mol[m, L.MOL_TILES], graph, go, table, mol[m, L.MOL_TABLE], points, span) == SOLVED
 
 
 @kernel
@@ -326,8 +318,8 @@ def _at_stage(solve, line, seg, series, i, t, o, falls, k):
         bring(solve, line, seg, series, i, t, o)
         return bead_exactly(solve, line, seg, series, i, t, o)
     mol, table, graph, work, pace = solve
-    m = seg[i, 2]
-    return stages_state(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], k, i - mol[m, MOL_FIRST])
+    m = seg[i, L.MOLECULE]
+    return stages_state(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], k, i - mol[m, L.MOL_FIRST])
 
 
 @kernel
@@ -342,11 +334,11 @@ def _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
     at = _constants(solve, seg, i, j)
     points = np.int64(table[at + STAGES])
     node = at + stage_table_size(points)
-    apart = j >= 0 and seg[i, 2] != seg[j, 2]
+    apart = j >= 0 and seg[i, L.MOLECULE] != seg[j, L.MOLECULE]
     oi = np.int64(0)
-    oj = mol[seg[i, 2], MOL_ROOM] if apart else oi
-    falls_i = _falls(solve, seg[i, 2], points)
-    falls_j = j >= 0 and _falls(solve, seg[j, 2], points)
+    oj = mol[seg[i, L.MOLECULE], L.MOL_ROOM] if apart else oi
+    falls_i = _falls(solve, seg[i, L.MOLECULE], points)
+    falls_j = j >= 0 and _falls(solve, seg[j, L.MOLECULE], points)
     gap, rate = _gap(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
     found = gap <= 0.0
     bring(solve, line, seg, series, i, ti, oi)
@@ -358,9 +350,9 @@ def _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
         if high - low <= table[at + WIDTH]:
             break
         span = high - low
-        if falls_i and not _solved(solve, seg[i, 2], oi, points, span):
+        if falls_i and not _solved(solve, seg[i, L.MOLECULE], oi, points, span):
             return np.inf
-        if apart and falls_j and not _solved(solve, seg[j, 2], oj, points, span):
+        if apart and falls_j and not _solved(solve, seg[j, L.MOLECULE], oj, points, span):
             return np.inf
         start = low
         last = -1
@@ -383,9 +375,9 @@ def _falling(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, unti
         if not found:
             return np.inf
         if last >= 0:
-            _jump(solve, seg[i, 2], oi, falls_i, last)
+            _jump(solve, seg[i, L.MOLECULE], oi, falls_i, last)
             if apart:
-                _jump(solve, seg[j, 2], oj, falls_j, last)
+                _jump(solve, seg[j, L.MOLECULE], oj, falls_j, last)
         if points > FEWEST:
             node += points
             points -= 1
@@ -397,7 +389,7 @@ def _jump(solve, m, o, falls, k):
     """Put molecule m's state of stage k in the workspace, if its stages fall."""
     if falls:
         mol, table, graph, work, pace = solve
-        stages_jump(work, o, mol[m, MOL_TILES], graph, mol[m, MOL_GRAPH], k)
+        stages_jump(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], k)
 
 
 @kernel
@@ -424,9 +416,10 @@ def exact_contact(solve, line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth,
     ti, tj, sx, sy, sz, d, growth, bend, until, just_hit :
         As for `curved_contact`.
     """
-    wrong = solve[4][seg[i, 2], 4]
+    mol, table, graph, work, pace = solve
+    wrong = pace[seg[i, L.MOLECULE], L.SERIES_ERROR]
     if j >= 0:
-        wrong += solve[4][seg[j, 2], 4]
+        wrong += pace[seg[j, L.MOLECULE], L.SERIES_ERROR]
     s = 0.0
     constants = _constants(solve, seg, i, j)
     nested = constants >= 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.contact.segment import series_order, set_order, set_start, start_depth, struck
 from hpcchain.kernel import apart, inlined, kernel
-from hpcchain.propagators.lanes import COEF, ROW, TILE
+from hpcchain.propagators import lanes as W
 from hpcchain.propagators.molecule import (
     acceleration_bound,
     expand,
@@ -19,48 +19,12 @@ from hpcchain.propagators.molecule import (
     store,
 )
 from hpcchain.propagators.steppers import steps_figures, to_grid
+from hpcchain.sector import layout as L
+from hpcchain.sector import record as R
 from hpcchain.sector.clockmath import after, earlier
-from hpcchain.sector.layout import (
-    AT_END,
-    BALLISTIC,
-    BOOK_BEADS,
-    BOOK_SERIAL,
-    BY_SCRIPT,
-    CAP,
-    COLLOCATION,
-    FASTEST,
-    FIRST_STEP,
-    GHOST,
-    IDLE,
-    MOL_BEADS,
-    MOL_FIRST,
-    MOL_GHOST,
-    MOL_GRAPH,
-    MOL_IMAGE,
-    MOL_MATCH,
-    MOL_NUMBER,
-    MOL_SCRIPT,
-    MOL_SOLVER,
-    MOL_TABLE,
-    MOL_TILES,
-    MOST_MEMBERS,
-    NO_EVENT,
-    ORIGIN,
-    OWNED,
-    ROD_STEPPER,
-    SEGMENT_END,
-    SIZE,
-    STEP_AT,
-    STEPPER,
-    TICK,
-    TOLERANCE_AT,
-    UNMADE,
-    VACANT,
-)
 from hpcchain.sector.lists import relist
 from hpcchain.sector.prefetch import ask_for_listed, ask_for_next
 from hpcchain.sector.queue import queue_update
-from hpcchain.sector.record import ALONE
 from hpcchain.sector.search import list_expiry, search_bead
 from hpcchain.sector.swept import sweep
 
@@ -77,16 +41,16 @@ def rebase(s, o, m):
     """
     moved = False
     for c in range(3):
-        size = s.par[SIZE + c]
+        size = s.par[L.SIZE + c]
         if size == 0.0:
             continue
-        away = (s.work[o + COEF + 8 * c] - s.par[ORIGIN + c]) / size
+        away = (s.work[o + W.COEF + W.LANES * c] - s.par[L.ORIGIN + c]) / size
         if away < -REBASE or away >= 1.0 + REBASE:
             whole = math.floor(away)
-            s.mol[m, MOL_IMAGE + c] += np.int64(whole)
+            s.mol[m, L.MOL_IMAGE + c] += np.int64(whole)
             moved = True
-            for b in range(s.mol[m, MOL_BEADS]):
-                s.work[o + (b >> 3) * TILE + (b & 7) + COEF + 8 * c] -= whole * size
+            for b in range(s.mol[m, L.MOL_BEADS]):
+                s.work[o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.LANES * c] -= whole * size
     if moved:
         refresh(s.work, o, s.mol, m, s.graph)
 
@@ -101,11 +65,11 @@ def new_segment(s, o, m, ticks, rest, serial, depth):
     """
     rebase(s, o, m)
     h = _asked_length(s, m, ticks, rest)
-    tolerance = s.table[s.mol[m, MOL_TABLE] + TOLERANCE_AT]
+    tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     order, length = expand(s.work, o, s.mol, m, s.graph, h, tolerance, s.stepper)
-    if s.mol[m, MOL_SOLVER] >= COLLOCATION:
-        s.count[16] += length < h
-        note_iterations(s.count, 17, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
+    if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
+        s.count[L.N_HALVED] += length < h
+        note_iterations(s.count, L.N_STEPS, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
     _write_segment(s, o, m, ticks, rest, serial, depth, order, length)
 
 
@@ -115,11 +79,11 @@ def two_segments(s, o, m, p, k, ticks, rest, depth):
     rebase(s, o, m)
     rebase(s, p, k)
     order, h, number, g = expand_two(
-        s.work, o, s.mol, m, _asked_length(s, m, ticks, rest), s.table[s.mol[m, MOL_TABLE] + TOLERANCE_AT],
-        p, k, _asked_length(s, k, ticks, rest), s.table[s.mol[k, MOL_TABLE] + TOLERANCE_AT],
+        s.work, o, s.mol, m, _asked_length(s, m, ticks, rest), s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
+        p, k, _asked_length(s, k, ticks, rest), s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
     )  # fmt: skip
-    s.book[BOOK_SERIAL] += 2
-    serial = s.book[BOOK_SERIAL]
+    s.book[L.BOOK_SERIAL] += 2
+    serial = s.book[L.BOOK_SERIAL]
     _write_segment(s, o, m, ticks, rest, serial - 1, depth, order, h)
     _write_segment(s, p, k, ticks, rest, serial, depth, number, g)
 
@@ -127,70 +91,72 @@ def two_segments(s, o, m, p, k, ticks, rest, depth):
 @inlined
 def _asked_length(s, m, ticks, rest):
     """Return how long molecule m's new segment is to be, if its series lasts [time]."""
-    solver = s.mol[m, MOL_SOLVER]
-    limits = s.mol[m, MOL_TABLE]
-    if solver == BALLISTIC:
-        return LONGEST * s.par[TICK]
-    if solver == COLLOCATION:
-        return s.table[limits + STEP_AT]
-    if solver == STEPPER or solver == ROD_STEPPER:
-        return to_grid(ticks, rest, s.par[TICK], s.table[limits + STEP_AT])
-    h = s.pace[m, 0]
+    solver = s.mol[m, L.MOL_SOLVER]
+    limits = s.mol[m, L.MOL_TABLE]
+    if solver == L.BALLISTIC:
+        return LONGEST * s.par[L.TICK]
+    if solver == L.COLLOCATION:
+        return s.table[limits + L.STEP_AT]
+    if solver == L.STEPPER or solver == L.ROD_STEPPER:
+        return to_grid(ticks, rest, s.par[L.TICK], s.table[limits + L.STEP_AT])
+    h = s.pace[m, L.RUNNING_LENGTH]
     if h <= 0.0:
-        h = s.par[FIRST_STEP]
-    return min(h, s.table[limits + STEP_AT])
+        h = s.par[L.FIRST_STEP]
+    return min(h, s.table[limits + L.STEP_AT])
 
 
 @apart
 def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
     """Copy a segment's series from the workspace at o, write down its start, bounds and end."""
-    first = s.mol[m, MOL_FIRST]
-    n = s.mol[m, MOL_BEADS]
-    solver = s.mol[m, MOL_SOLVER]
-    if solver != BALLISTIC:
+    first = s.mol[m, L.MOL_FIRST]
+    n = s.mol[m, L.MOL_BEADS]
+    solver = s.mol[m, L.MOL_SOLVER]
+    if solver != L.BALLISTIC:
         store(s.work, o, s.mol, m, s.series, order)
-    s.pace[m, 4] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
-    if solver == STEPPER:
-        s.pace[m, 4], s.pace[m, 7] = steps_figures(s.work, o, s.mol[m, MOL_TILES], s.graph, s.mol[m, MOL_GRAPH])
+    s.pace[m, L.SERIES_ERROR] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
+    if solver == L.STEPPER:
+        s.pace[m, L.SERIES_ERROR], s.pace[m, L.STEP_ENERGY] = steps_figures(
+            s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
+        )
     fastest = 0.0
     for b in range(n):
-        p = o + (b >> 3) * TILE + (b & 7) + COEF
+        p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         i = first + b
-        s.line[i, 0] = s.work[p]
-        s.line[i, 1] = s.work[p + 8]
-        s.line[i, 2] = s.work[p + 16]
-        u = s.work[p + ROW]
-        v = s.work[p + ROW + 8]
-        w = s.work[p + ROW + 16]
-        s.line[i, 3] = u
-        s.line[i, 4] = v
-        s.line[i, 5] = w
-        s.line[i, 6] = ticks
-        s.line[i, 7] = rest
-        bend = acceleration_bound(s.work, o, b) if solver != BALLISTIC else 0.0
+        s.line[i, L.X] = s.work[p]
+        s.line[i, L.Y] = s.work[p + W.LANES]
+        s.line[i, L.Z] = s.work[p + 2 * W.LANES]
+        u = s.work[p + W.ROW]
+        v = s.work[p + W.ROW + W.LANES]
+        w = s.work[p + W.ROW + 2 * W.LANES]
+        s.line[i, L.VX] = u
+        s.line[i, L.VY] = v
+        s.line[i, L.VZ] = w
+        s.line[i, L.START_TICKS] = ticks
+        s.line[i, L.START_REM] = rest
+        bend = acceleration_bound(s.work, o, b) if solver != L.BALLISTIC else 0.0
         speed = math.sqrt(u * u + v * v + w * w) + bend * h
-        s.span[i, 0] = bend
-        s.span[i, 1] = speed
+        s.span[i, L.ACCELERATION] = bend
+        s.span[i, L.SPEED] = speed
         fastest = max(fastest, speed)
-        s.seg[i, 0] = serial
+        s.seg[i, L.SERIAL] = serial
         set_start(s.seg, i, depth, struck(s.seg, i))
         set_order(s.seg, i, order)
-    s.pace[m, 5] = fastest
-    if fastest > s.par[FASTEST]:
-        s.par[FASTEST] = fastest
-    if fastest * h > s.par[CAP]:
-        h = s.par[CAP] / fastest
+    s.pace[m, L.TOP_SPEED] = fastest
+    if fastest > s.par[L.FASTEST]:
+        s.par[L.FASTEST] = fastest
+    if fastest * h > s.par[L.CAP]:
+        h = s.par[L.CAP] / fastest
     for i in range(first, first + n):
-        s.span[i, 3] = h
-    end_ticks, end_rest = after(ticks, rest, h, s.par[TICK])
-    s.pace[m, 1] = end_ticks
-    s.pace[m, 2] = end_rest
-    s.pace[m, 3] = h
-    if first < s.book[BOOK_BEADS]:
+        s.span[i, L.LENGTH] = h
+    end_ticks, end_rest = after(ticks, rest, h, s.par[L.TICK])
+    s.pace[m, L.END_TICKS] = end_ticks
+    s.pace[m, L.END_REM] = end_rest
+    s.pace[m, L.SEGMENT_LENGTH] = h
+    if first < s.book[L.BOOK_BEADS]:
         sweep(s, m)
-    s.count[9] += order
-    s.count[10] += 1
-    s.count[13] += n
+    s.count[L.N_ORDERS] += order
+    s.count[L.N_SEGMENTS] += 1
+    s.count[L.N_BEAD_SEGMENTS] += n
 
 
 @kernel
@@ -199,17 +165,25 @@ def complete(s, h):
 
     The last room of the workspace is used, which no member of an event's group has.
     """
-    o = np.int64(len(s.work) // (MOST_MEMBERS + 1) * MOST_MEMBERS)
-    first = s.mol[h, MOL_FIRST]
+    o = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
+    first = s.mol[h, L.MOL_FIRST]
     load_start(s.work, o, s.mol, h, s.table, s.graph, s.line, s.stepper)
     refresh(s.work, o, s.mol, h, s.graph)
-    new_segment(s, o, h, s.line[first, 6], s.line[first, 7], s.seg[first, 0], start_depth(s.seg, first))
+    new_segment(
+        s,
+        o,
+        h,
+        s.line[first, L.START_TICKS],
+        s.line[first, L.START_REM],
+        s.seg[first, L.SERIAL],
+        start_depth(s.seg, first),
+    )
 
 
 @inlined
 def complete_one(s, h):
     """Make the series of the segment in molecule row h if it has none."""
-    if series_order(s.seg, s.mol[h, MOL_FIRST]) == UNMADE:
+    if series_order(s.seg, s.mol[h, L.MOL_FIRST]) == L.UNMADE:
         complete(s, h)
 
 
@@ -219,14 +193,14 @@ def renew_lists(s, m):
 
     Segments last half as long as asked for (`learn_pace`): later than that a list is renewed when it comes to it.
     """
-    first = s.mol[m, MOL_FIRST]
-    for i in range(first, first + s.mol[m, MOL_BEADS]):
-        s.centre[i, 3] = -1.0
-        if s.row[i, 3] == IDLE:
+    first = s.mol[m, L.MOL_FIRST]
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        s.centre[i, L.CENTRE_TIME] = -1.0
+        if s.row[i, L.OWNERSHIP] == L.IDLE:
             continue
-        if s.span[i, 0] != 0.0 and list_expiry(s, i) < SOON * s.span[i, 3]:
-            s.count[4] += 1
-            status = relist(s, i, s.line[i, 0], s.line[i, 1], s.line[i, 2], 0.0)
+        if s.span[i, L.ACCELERATION] != 0.0 and list_expiry(s, i) < SOON * s.span[i, L.LENGTH]:
+            s.count[L.N_RELISTS] += 1
+            status = relist(s, i, s.line[i, L.X], s.line[i, L.Y], s.line[i, L.Z], 0.0)
             if status:
                 return status
     return 0
@@ -240,61 +214,61 @@ def settle(s, m, base):
     for its owner, and where an owned molecule takes part (ALONE in `message`) for what is done here. Of a contact and
     a script with one key the contact is first (`tie_less`): it moves both molecules.
     """
-    start = s.mol[m, MOL_FIRST]
-    sort = s.mol[m, MOL_GHOST]
+    start = s.mol[m, L.MOL_FIRST]
+    sort = s.mol[m, L.MOL_GHOST]
     place = np.int64(-1)
-    if sort != OWNED and s.mol[m, MOL_MATCH] == 1 and s.mol[m, MOL_NUMBER] < s.mol[m, MOL_SCRIPT]:
-        place = s.script_at[m, s.mol[m, MOL_NUMBER] + 1]
-    if place >= 0 and s.script[place + ALONE] != 0.0:
-        ticks = s.script[place]
-        rest = s.script[place + 1]
-        depth = np.int64(s.script[place + 2])
-        lower = np.int64(s.script[place + 3])
-        higher = np.int64(s.script[place + 4])
-        holder = BY_SCRIPT
+    if sort != L.OWNED and s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_SCRIPT]:
+        place = s.script_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    if place >= 0 and s.script[place + R.ALONE] != 0.0:
+        ticks = s.script[place + R.TICKS]
+        rest = s.script[place + R.REM]
+        depth = np.int64(s.script[place + R.DEPTH])
+        lower = np.int64(s.script[place + R.LOWER])
+        higher = np.int64(s.script[place + R.HIGHER])
+        holder = L.BY_SCRIPT
     else:
-        waits = sort == GHOST or sort == VACANT
-        ticks = np.inf if waits else s.pace[m, 1]
-        rest = np.inf if waits else s.pace[m, 2]
+        waits = sort == L.GHOST or sort == L.VACANT
+        ticks = np.inf if waits else s.pace[m, L.END_TICKS]
+        rest = np.inf if waits else s.pace[m, L.END_REM]
         depth = np.int64(0)
-        lower = s.what[start, 3]
-        higher = np.int64(SEGMENT_END)
-        holder = AT_END
-    for i in range(start, start + s.mol[m, MOL_BEADS]):
-        if earlier(ticks, rest, s.when[i, 0], s.when[i, 1]):
+        lower = s.what[start, L.BEAD_ID]
+        higher = np.int64(L.SEGMENT_END)
+        holder = L.AT_END
+    for i in range(start, start + s.mol[m, L.MOL_BEADS]):
+        if earlier(ticks, rest, s.when[i, L.EVENT_TICKS], s.when[i, L.EVENT_REM]):
             continue
-        partner = s.what[i, 0]
-        if partner == NO_EVENT:
+        partner = s.what[i, L.PARTNER]
+        if partner == L.NO_EVENT:
             continue
-        a = s.what[i, 3]
-        b = s.what[partner, 3] if partner >= 0 else partner
+        a = s.what[i, L.BEAD_ID]
+        b = s.what[partner, L.BEAD_ID] if partner >= 0 else partner
         lo = min(a, b) if partner >= 0 else a
         hi = max(a, b) if partner >= 0 else b
-        d = s.what[i, 2]
-        if ticks == s.when[i, 0] and rest == s.when[i, 1]:
-            same = holder != BY_SCRIPT and hi == higher
+        d = s.what[i, L.DEPTH]
+        if ticks == s.when[i, L.EVENT_TICKS] and rest == s.when[i, L.EVENT_REM]:
+            same = holder != L.BY_SCRIPT and hi == higher
             if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
                 continue
-        ticks = s.when[i, 0]
-        rest = s.when[i, 1]
+        ticks = s.when[i, L.EVENT_TICKS]
+        rest = s.when[i, L.EVENT_REM]
         depth = d
         lower = lo
         higher = hi
         holder = i
-    s.first[m, 0] = ticks
-    s.first[m, 1] = rest
-    s.tag[m, 0] = depth
-    s.tag[m, 1] = lower
-    s.tag[m, 2] = higher
-    s.tag[m, 3] = holder
-    queue_update(s.key, s.winner, s.first, s.tag, m, (ticks - base) * s.par[TICK] + rest)
+    s.first[m, L.EVENT_TICKS] = ticks
+    s.first[m, L.EVENT_REM] = rest
+    s.tag[m, L.NEXT_DEPTH] = depth
+    s.tag[m, L.NEXT_LOWER] = lower
+    s.tag[m, L.NEXT_HIGHER] = higher
+    s.tag[m, L.NEXT_HOLDER] = holder
+    queue_update(s.key, s.winner, s.first, s.tag, m, (ticks - base) * s.par[L.TICK] + rest)
 
 
 @kernel
 def search_range(s, first, n):
     """Search every bead of a range for its earliest event."""
     for i in range(first, first + n):
-        if s.row[i, 3] == IDLE:
+        if s.row[i, L.OWNERSHIP] == L.IDLE:
             continue
         if i + 1 < first + n:
             ask_for_listed(s, i + 1)
@@ -309,4 +283,4 @@ def search_range(s, first, n):
 @inlined
 def search_molecule(s, m):
     """Search every bead of molecule m for its earliest event."""
-    search_range(s, s.mol[m, MOL_FIRST], s.mol[m, MOL_BEADS])
+    search_range(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])

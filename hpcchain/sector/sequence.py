@@ -6,15 +6,8 @@ the key of the event that it began with.
 
 from hpcchain.contact.segment import start_depth
 from hpcchain.kernel import inlined, kernel
+from hpcchain.sector import layout as L
 from hpcchain.sector.clockmath import earlier
-from hpcchain.sector.layout import (
-    MOL_HIGHER,
-    MOL_LOWER,
-    MOL_REOPENED,
-    SEGMENT_END,
-    TICK,
-    TIE_TIME,
-)
 
 MOST_REOPENED = 4
 
@@ -22,22 +15,24 @@ MOST_REOPENED = 4
 @kernel
 def begins_later(s, r, ticks, rest, depth, lower, higher):
     """Whether the segment in bead row r begins with an event after that of this key."""
-    if s.line[r, 6] != ticks or s.line[r, 7] != rest:
-        return earlier(ticks, rest, s.line[r, 6], s.line[r, 7])
+    if s.line[r, L.START_TICKS] != ticks or s.line[r, L.START_REM] != rest:
+        return earlier(ticks, rest, s.line[r, L.START_TICKS], s.line[r, L.START_REM])
     if start_depth(s.seg, r) != depth:
         return start_depth(s.seg, r) > depth
-    h = s.seg[r, 2]
-    if s.mol[h, MOL_LOWER] != lower:
-        return s.mol[h, MOL_LOWER] > lower
-    return s.mol[h, MOL_HIGHER] > higher
+    h = s.seg[r, L.MOLECULE]
+    if s.mol[h, L.MOL_LOWER] != lower:
+        return s.mol[h, L.MOL_LOWER] > lower
+    return s.mol[h, L.MOL_HIGHER] > higher
 
 
 @kernel
 def begins_after(s, r, i):
     """Whether the segment in row r begins after that in row i."""
-    m = s.seg[i, 2]
+    m = s.seg[i, L.MOLECULE]
     depth = start_depth(s.seg, i)
-    return begins_later(s, r, s.line[i, 6], s.line[i, 7], depth, s.mol[m, MOL_LOWER], s.mol[m, MOL_HIGHER])
+    return begins_later(
+        s, r, s.line[i, L.START_TICKS], s.line[i, L.START_REM], depth, s.mol[m, L.MOL_LOWER], s.mol[m, L.MOL_HIGHER]
+    )
 
 
 @kernel
@@ -61,22 +56,22 @@ def stands(s, i, r, newer, ticks, rest, depth, a, b):
         return False
     if precedes(s, newer, ticks, rest, depth, a, b):
         return True
-    apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
-    contact = s.mol[s.seg[newer, 2], MOL_HIGHER] != SEGMENT_END
-    return contact and apart < s.par[TIE_TIME] and s.mol[s.seg[r, 2], MOL_REOPENED] < MOST_REOPENED
+    apart = (ticks - s.line[newer, L.START_TICKS]) * s.par[L.TICK] + (rest - s.line[newer, L.START_REM])
+    contact = s.mol[s.seg[newer, L.MOLECULE], L.MOL_HIGHER] != L.SEGMENT_END
+    return contact and apart < s.par[L.TIE_TIME] and s.mol[s.seg[r, L.MOLECULE], L.MOL_REOPENED] < MOST_REOPENED
 
 
 @kernel
 def precedes(s, newer, ticks, rest, depth, a, b):
     """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `stands`."""
-    h = s.seg[newer, 2]
-    apart = (ticks - s.line[newer, 6]) * s.par[TICK] + (rest - s.line[newer, 7])
+    h = s.seg[newer, L.MOLECULE]
+    apart = (ticks - s.line[newer, L.START_TICKS]) * s.par[L.TICK] + (rest - s.line[newer, L.START_REM])
     if apart != 0.0:
         return apart < 0.0
     if depth != start_depth(s.seg, newer):
         return depth < start_depth(s.seg, newer)
     lower = min(a, b)
-    return lower < s.mol[h, MOL_LOWER] or (lower == s.mol[h, MOL_LOWER] and max(a, b) <= s.mol[h, MOL_HIGHER])
+    return lower < s.mol[h, L.MOL_LOWER] or (lower == s.mol[h, L.MOL_LOWER] and max(a, b) <= s.mol[h, L.MOL_HIGHER])
 
 
 @inlined
@@ -84,7 +79,7 @@ def comes_first(t, q, depth, gid, other, best_ticks, best_rest, best_depth, best
     """Whether a contact comes before the best candidate so far."""
     first = t < best_ticks or (t == best_ticks and q < best_rest)
     if t == best_ticks and q == best_rest and best >= 0:
-        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, what[best, 3]))
+        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, what[best, L.BEAD_ID]))
     return first
 
 
@@ -92,9 +87,9 @@ def comes_first(t, q, depth, gid, other, best_ticks, best_rest, best_depth, best
 def depth_of(line, seg, i, j, t, r):
     """Depth of an event: one more than that of a parent segment that starts at the same time."""
     depth = 0
-    if line[i, 6] == t and line[i, 7] == r:
+    if line[i, L.START_TICKS] == t and line[i, L.START_REM] == r:
         depth = start_depth(seg, i) + 1
-    if line[j, 6] == t and line[j, 7] == r:
+    if line[j, L.START_TICKS] == t and line[j, L.START_REM] == r:
         depth = max(depth, start_depth(seg, j) + 1)
     return depth
 
@@ -110,6 +105,6 @@ def _pair_before(gid, new, old):
 @inlined
 def wall_before(gid, code, best, what):
     """Whether bead gid's contact with a wall orders before its contact with `best`, a bead or another wall."""
-    lower = min(gid, what[best, 3]) if best >= 0 else gid
-    higher = max(gid, what[best, 3]) if best >= 0 else best
+    lower = min(gid, what[best, L.BEAD_ID]) if best >= 0 else gid
+    higher = max(gid, what[best, L.BEAD_ID]) if best >= 0 else best
     return gid < lower or (gid == lower and code < higher)

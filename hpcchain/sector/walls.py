@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.contact.segment import struck
 from hpcchain.contact.wall import wall_contact
 from hpcchain.kernel import kernel
-from hpcchain.sector.layout import GROWTH, GROWTH_RATE, LOWER_WALL, TICK, UPPER_WALL
+from hpcchain.sector import layout as L
 from hpcchain.sector.refine import exact_contact
 
 SLACK = 1.0 + 1e-9
@@ -17,24 +17,26 @@ def wall_time(s, i, axis, side, limit, stepper):
 
     What is later than `limit` is of no interest; `stepper` is that of `search_bead`.
     """
-    wall = s.par[LOWER_WALL + axis] if side == 0 else s.par[UPPER_WALL + axis]
+    wall = s.par[L.LOWER_WALL + axis] if side == 0 else s.par[L.UPPER_WALL + axis]
     if wall == np.inf or wall == -np.inf:
         return np.inf
     sign = 1.0 - 2.0 * side
-    growth = s.span[i, 2] * s.par[GROWTH_RATE]
-    radius = s.span[i, 2] * s.par[GROWTH] + growth * (s.line[i, 6] * s.par[TICK] + s.line[i, 7])
+    growth = s.span[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+    radius = s.span[i, L.RADIUS] * s.par[L.GROWTH] + growth * (
+        s.line[i, L.START_TICKS] * s.par[L.TICK] + s.line[i, L.START_REM]
+    )
     gap = sign * (s.line[i, axis] - wall) - radius
     if stepper is not None:
-        gap -= s.pace[s.seg[i, 2], 4]
-    if gap > (s.span[i, 1] + growth) * limit * SLACK:
+        gap -= s.pace[s.seg[i, L.MOLECULE], L.SERIES_ERROR]
+    if gap > (s.span[i, L.SPEED] + growth) * limit * SLACK:
         return np.inf
     just_hit = struck(s.seg, i) == 1
     if stepper is not None:
         return exact_contact(
             (s.mol, s.table, s.graph, s.work, s.pace), s.line, s.seg, s.series, i, -1 - axis - 3 * side, 0.0, 0.0,
-            wall, sign, 0.0, radius, growth, s.span[i, 0], limit, just_hit,
+            wall, sign, 0.0, radius, growth, s.span[i, L.ACCELERATION], limit, just_hit,
         )  # fmt: skip
     end = limit * SLACK
     return wall_contact(
-        s.line, s.seg, s.series, i, 0.0, axis, sign, wall, radius, growth, s.span[i, 0], end, just_hit
+        s.line, s.seg, s.series, i, 0.0, axis, sign, wall, radius, growth, s.span[i, L.ACCELERATION], end, just_hit
     )

@@ -3,36 +3,10 @@
 import numpy as np
 
 from hpcchain.kernel import inlined, kernel
+from hpcchain.sector import layout as L
 from hpcchain.sector.clockmath import after, earlier
 from hpcchain.sector.clockmath import span as time_span
 from hpcchain.sector.history import forget, known_from, reopen, way
-from hpcchain.sector.layout import (
-    BOOK_BACKS,
-    BOOK_EVENT,
-    BOOK_LOW,
-    BOOK_MOLECULES,
-    BOOK_SCRIPT,
-    BOOK_TOUCHED,
-    FASTEST,
-    IN_FAR,
-    IN_NOW,
-    IN_SINCE,
-    IN_UNTIL,
-    INVERSE,
-    MOL_BEADS,
-    MOL_FIRST,
-    MOL_GHOST,
-    MOL_IDLE,
-    MOL_MATCH,
-    MOL_NUMBER,
-    MOL_PREVIOUS,
-    MOL_REOPENED,
-    MOL_SCRIPT,
-    MOL_TARGET,
-    OWNED,
-    SIZE,
-    TICK,
-)
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
@@ -42,29 +16,29 @@ LONGEST = 2.0**20
 def finish_window(s):
     """Forget all closed segments, scripts and events: the present segments are the next window's first."""
     fastest = 0.0
-    for m in range(s.book[BOOK_MOLECULES]):
-        if s.mol[m, MOL_NUMBER] > 0:
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        if s.mol[m, L.MOL_NUMBER] > 0:
             _note_since(s, m)
             forget(s, m)
-        s.mol[m, MOL_MATCH] = 1
-        s.mol[m, MOL_SCRIPT] = 0
-        s.mol[m, MOL_REOPENED] = 0
-        s.mol[m, MOL_TARGET] = -1
-        fastest = max(fastest, s.pace[m, 5])
-    s.par[FASTEST] = fastest
-    s.book[BOOK_EVENT] = 0
-    s.book[BOOK_SCRIPT] = 0
-    s.book[BOOK_TOUCHED] = 0
-    s.book[BOOK_LOW] = 0
-    s.book[BOOK_BACKS] = 0
-    s.count[12] = 0
+        s.mol[m, L.MOL_MATCH] = 1
+        s.mol[m, L.MOL_SCRIPT] = 0
+        s.mol[m, L.MOL_REOPENED] = 0
+        s.mol[m, L.MOL_TARGET] = -1
+        fastest = max(fastest, s.pace[m, L.TOP_SPEED])
+    s.par[L.FASTEST] = fastest
+    s.book[L.BOOK_EVENT] = 0
+    s.book[L.BOOK_SCRIPT] = 0
+    s.book[L.BOOK_TOUCHED] = 0
+    s.book[L.BOOK_LOW] = 0
+    s.book[L.BOOK_BACKS] = 0
+    s.count[L.N_LOGGED] = 0
 
 
 @kernel
 def undo_window(s):
     """Set every molecule back to the segment that it had when the window began."""
-    for m in range(s.book[BOOK_MOLECULES]):
-        while s.mol[m, MOL_NUMBER] > 0:
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        while s.mol[m, L.MOL_NUMBER] > 0:
             reopen(s, m)
     finish_window(s)
 
@@ -89,10 +63,10 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
         Receives how far beyond its room each molecule gets at most, not a number if a place is not; negative inside it,
         and -inf where that is known from before [length].
     """
-    for m in range(s.book[BOOK_MOLECULES]):
+    for m in range(s.book[L.BOOK_MOLECULES]):
         excess[m] = -np.inf
-        soon = not earlier(until_ticks, until_rest, s.inside[m, IN_UNTIL], s.inside[m, IN_UNTIL + 1])
-        if soon and (s.mol[m, MOL_GHOST] == OWNED or s.mol[m, MOL_IDLE] != 0):
+        soon = not earlier(until_ticks, until_rest, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
+        if soon and (s.mol[m, L.MOL_GHOST] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):
             excess[m] = _at_most(s, m, until_ticks, until_rest) - room[m]
             if not excess[m] <= 0.0:
                 excess[m] = _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest) - room[m]
@@ -103,8 +77,8 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
 @inlined
 def _at_most(s, m, until_ticks, until_rest):
     """Return how far molecule m may be from its home at most up to a time, by its fastest bead's speeds."""
-    s.inside[m, IN_NOW] = s.inside[m, IN_FAR] + s.pace[m, 6]
-    return s.inside[m, IN_NOW] + way(s, m, until_ticks, until_rest)
+    s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.pace[m, L.TRAVELLED]
+    return s.inside[m, L.IN_NOW] + way(s, m, until_ticks, until_rest)
 
 
 @kernel
@@ -118,24 +92,24 @@ def _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest):
     end_rest = until_rest
     h = m
     while h >= 0:
-        first = s.mol[h, MOL_FIRST]
-        ticks = s.line[first, 6]
-        rest = s.line[first, 7]
-        lag = max(time_span(from_ticks, from_rest, ticks, rest, s.par[TICK]), 0.0)
-        dt = time_span(end_ticks, end_rest, ticks, rest, s.par[TICK]) - lag
+        first = s.mol[h, L.MOL_FIRST]
+        ticks = s.line[first, L.START_TICKS]
+        rest = s.line[first, L.START_REM]
+        lag = max(time_span(from_ticks, from_rest, ticks, rest, s.par[L.TICK]), 0.0)
+        dt = time_span(end_ticks, end_rest, ticks, rest, s.par[L.TICK]) - lag
         now = 0.0
         if dt >= 0.0:
-            for b in range(s.mol[m, MOL_BEADS]):
-                here = _distance(s, first + b, lag, home, s.mol[m, MOL_FIRST] + b) + s.pace[h, 4]
+            for b in range(s.mol[m, L.MOL_BEADS]):
+                here = _distance(s, first + b, lag, home, s.mol[m, L.MOL_FIRST] + b) + s.pace[h, L.SERIES_ERROR]
                 now = max(now, here)
-                here += s.span[first + b, 1] * dt
+                here += s.span[first + b, L.SPEED] * dt
                 if not here <= far:  # so that what is not a number stays
                     far = here
             if h == m:
                 _note_now(s, m, now, lag, from_ticks, from_rest)
             end_ticks = ticks
             end_rest = rest
-        h = s.mol[h, MOL_PREVIOUS]
+        h = s.mol[h, L.MOL_PREVIOUS]
     return far
 
 
@@ -145,38 +119,38 @@ def _note_now(s, m, now, lag, ticks, rest):
 
     Of a segment that has been there since before the window, this holds of the window's start, too.
     """
-    s.inside[m, IN_NOW] = now
-    if s.mol[m, MOL_NUMBER] == 0:
-        s.inside[m, IN_FAR] = now
-        s.inside[m, IN_SINCE] = ticks if lag > 0.0 else -np.inf
-        s.inside[m, IN_SINCE + 1] = rest
+    s.inside[m, L.IN_NOW] = now
+    if s.mol[m, L.MOL_NUMBER] == 0:
+        s.inside[m, L.IN_FAR] = now
+        s.inside[m, L.IN_SINCE] = ticks if lag > 0.0 else -np.inf
+        s.inside[m, L.IN_SINCE_REM] = rest
 
 
 @inlined
 def _keep_inside(s, m, room):
     """Note until when a molecule stays in its room if nothing begins another segment of it."""
     ticks, rest = known_from(s, m)
-    left = room - s.inside[m, IN_NOW] - s.pace[m, 4]
-    safe = EARLY * left / s.pace[m, 5] if left > 0.0 else 0.0
-    s.inside[m, IN_UNTIL], s.inside[m, IN_UNTIL + 1] = after(ticks, rest, min(safe, LONGEST), s.par[TICK])
+    left = room - s.inside[m, L.IN_NOW] - s.pace[m, L.SERIES_ERROR]
+    safe = EARLY * left / s.pace[m, L.TOP_SPEED] if left > 0.0 else 0.0
+    s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, rest, min(safe, LONGEST), s.par[L.TICK])
 
 
 @inlined
 def _note_since(s, m):
     """At a window's end: what is known of a new segment's start is what is known of the next window's."""
-    s.inside[m, IN_FAR] = s.inside[m, IN_NOW]
-    s.pace[m, 6] = 0.0
-    s.inside[m, IN_SINCE] = -np.inf
+    s.inside[m, L.IN_FAR] = s.inside[m, L.IN_NOW]
+    s.pace[m, L.TRAVELLED] = 0.0
+    s.inside[m, L.IN_SINCE] = -np.inf
 
 
 @kernel
 def move_home(s, m, ticks, rest):
     """Note that molecule m's home is where it is at a time between windows, and its room a new one."""
-    s.inside[m, IN_UNTIL] = -np.inf
-    s.inside[m, IN_SINCE] = ticks
-    s.inside[m, IN_SINCE + 1] = rest
-    s.inside[m, IN_FAR] = 0.0
-    s.inside[m, IN_NOW] = 0.0
+    s.inside[m, L.IN_UNTIL] = -np.inf
+    s.inside[m, L.IN_SINCE] = ticks
+    s.inside[m, L.IN_SINCE_REM] = rest
+    s.inside[m, L.IN_FAR] = 0.0
+    s.inside[m, L.IN_NOW] = 0.0
 
 
 @kernel
@@ -184,7 +158,7 @@ def _distance(s, r, dt, home, i):
     """Return how far the bead in row r may at most be from its home a time dt after its segment's start."""
     total = 0.0
     for c in range(3):
-        d = s.line[r, c] + s.line[r, 3 + c] * dt - home[i, c]
-        d -= s.par[SIZE + c] * np.rint(d * s.par[INVERSE + c])
+        d = s.line[r, c] + s.line[r, L.VX + c] * dt - home[i, c]
+        d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
         total += d * d
-    return np.sqrt(total) + 0.5 * s.span[r, 0] * dt * dt
+    return np.sqrt(total) + 0.5 * s.span[r, L.ACCELERATION] * dt * dt

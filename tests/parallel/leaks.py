@@ -18,6 +18,7 @@ from shapes import bead, boxed, gas, rod, sticky
 from hpcchain.errors import HpcchainError
 from hpcchain.parallel import groups, windows
 from hpcchain.sector import collide, history, lists, loop, message, patch, search, sequence, ties
+from hpcchain.sector import layout as L
 from hpcchain.sector.layout import (
     MOL_EVENT,
     MOL_MATCH,
@@ -183,8 +184,8 @@ def no_contradiction(put):
 def alone(put):
     def undo(old, s, event):
         row = s.event[event]
-        for e in range(row[history.EVENT_LOG], row[history.EVENT_LOG] + row[history.EVENT_LOGS]):
-            s.log[e, history.STANDS] = 0.0
+        for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
+            s.log[e, L.LOG_STATUS] = 0.0
 
     put(history, "_undo", undo)
 
@@ -194,7 +195,7 @@ def kept_logs(put):
     def undo(old, s, event):
         old(s, event)
         row = s.event[event]
-        s.log[row[history.EVENT_LOG] : row[history.EVENT_LOG] + row[history.EVENT_LOGS], history.STANDS] = 1.0
+        s.log[row[L.EVENT_LOG] : row[L.EVENT_LOG] + row[L.EVENT_LOGS], L.LOG_STATUS] = 1.0
 
     put(history, "_undo", undo)
 
