@@ -2,7 +2,7 @@
 # What one process of each node does before the ranks start: see warm_nodes in common.sh.
 #   warm_node.sh USER_CACHE NODE_CACHE COMMAND...
 # Scratch is shared, and the cache's name there can be foreseen, so it may be there already, made by anyone. Whether it
-# is safe, hpcchain.compilecache says; nothing is opened or written there before.
+# is safe, hpcchain.jit.cache says; nothing is opened or written there before.
 set -euo pipefail
 umask 077
 source_cache=$1 node_cache=$2
@@ -10,7 +10,7 @@ shift 2
 python=$1
 
 # safe CACHE: the folder of these sources in a cache, made with mode 700 if missing; 78 and a message if it is not safe
-safe() { NUMBA_CACHE_DIR=$1 "$python" -P -m hpcchain.compilecache; }
+safe() { NUMBA_CACHE_DIR=$1 "$python" -P -m hpcchain.jit.cache; }
 
 folder=$(safe "$node_cache")
 exec 9>>"$folder/.lock" # in a folder that nobody else can write to, and that has no links

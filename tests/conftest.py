@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-import launching
+from tests.support import launching
 import pytest
 
 with contextlib.suppress(ImportError):

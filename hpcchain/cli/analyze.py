@@ -46,7 +46,7 @@ def execute(args):
 
 def read_observables(path, start):
     """Return name -> (time, value) of one number per report, vectors split by component, from a time on."""
-    from hpcchain.io.observables import read
+    from hpcchain.io.output.observables import read
 
     series = {}
     for name, (_, time, value) in read(path).items():
@@ -87,7 +87,7 @@ def sizes(path, start):
     """
     import numpy as np
 
-    from hpcchain.io.trajectory import open_trajectory
+    from hpcchain.io.output.trajectory import open_trajectory
     from hpcchain.observe.molecules import kinds_of
 
     with open_trajectory(path) as found:

@@ -42,12 +42,12 @@ def copies(text):
 
 def execute(args):
     """Build the start on all ranks; return the exit code."""
-    from hpcchain import simulation
+    from hpcchain import api
     from hpcchain.errors import EXIT_DONE
 
     if args.replicate is None:
-        return simulation.build(args.input, args.out, overrides=args.overrides, comm=args.comm)
-    large = simulation.replicate(args.input, args.out, args.replicate, overrides=args.overrides, comm=args.comm)
+        return api.build(args.input, args.out, overrides=args.overrides, comm=args.comm)
+    large = api.replicate(args.input, args.out, args.replicate, overrides=args.overrides, comm=args.comm)
     if args.comm.rank == 0:
         print(large.to_toml(), end="")
     return EXIT_DONE

@@ -41,7 +41,7 @@ def execute(args):
 
 def check_files(path):
     """Print what `verify` finds; return the exit code."""
-    from hpcchain.io.verify import verify
+    from hpcchain.io.tools.verify import verify
     from hpcchain.run.own_input import checked_outline
 
     for line in verify(path, checked_outline):
@@ -78,19 +78,19 @@ def check_start(config, extent):
     if method == "grow":
         from hpcchain.model.directors import build_directors
         from hpcchain.model.topology import build_composition
-        from hpcchain.run.spinning import checked
+        from hpcchain.run.orientations import checked
 
         checked(build_directors(config), build_composition(config), None, config.source)
         return extent
     if method == "file":
         from hpcchain.model.independence import require_independent
-        from hpcchain.run.from_file import directors_from, read_start
+        from hpcchain.run.start_from_file import directors_from, read_start
 
         found, topology = read_start(config)
         directors_from(config, found, topology, None)
         require_independent(config.initial.file, topology, found.system.state.position)
     else:
-        from hpcchain.model.start import build_system
+        from hpcchain.model.starts.start import build_system
 
         topology = build_system(config).topology
     return replace(extent, beads=topology.beads, bonds=len(topology.bonds), molecules=topology.molecules)

@@ -15,7 +15,7 @@ def add_parser(sub):
 
 def execute(args):
     """Print the first difference, if there is one; return the exit code."""
-    from hpcchain.io.compare import compare
+    from hpcchain.io.tools.compare import compare
 
     difference = compare(args.a, args.b, common=args.common)
     print("equal" if difference is None else difference)

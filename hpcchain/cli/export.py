@@ -14,7 +14,7 @@ def add_parser(sub):
 
 def execute(args):
     """Write the file; return the exit code."""
-    from hpcchain.io.export import export
+    from hpcchain.io.tools.export import export
 
     export(args.file, args.to, args.out)
     return 0

@@ -15,7 +15,7 @@ def add_parser(sub):
 
 def execute(args):
     """Print the description; return the exit code."""
-    from hpcchain.io.inspect import info
+    from hpcchain.io.tools.inspect import info
 
     facts = info(args.file)
     more = f"\n\n{conditions(args.file)}" if args.conditions else ""
@@ -25,8 +25,8 @@ def execute(args):
 
 def conditions(path):
     """Return the table of condition numbers of a checkpoint; raises DataError for another file."""
-    from hpcchain.io.checkpoint import read_system
-    from hpcchain.observe.conditions import condition_numbers
+    from hpcchain.io.checkpoint.checkpoint import read_system
+    from hpcchain.observe.condition_numbers import condition_numbers
 
     rows = [(name, matrix, str(count), f"{mean:.4g}", f"{most:.4g}")
             for name, matrix, count, mean, most in condition_numbers(read_system(path))]

@@ -6,7 +6,7 @@ import sys
 import hpcchain
 from hpcchain.cli import console
 from hpcchain.cli.options import Parser
-from hpcchain.io import broken
+from hpcchain.io.hdf5 import unclosable
 from hpcchain.parallel.comm import world
 
 COMMANDS = ("run", "resume", "build", "check", "info", "compare", "export", "analyze", "perf", "paper",
@@ -27,9 +27,9 @@ def main(argv=None):
         Stands in for the process's arguments.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    before = broken.open_files()
-    with broken.complaints_muted():
-        return broken.leave(console.run(lambda comm: dispatch(argv, comm), debug="--debug" in argv), before)
+    before = unclosable.open_files()
+    with unclosable.complaints_muted():
+        return unclosable.leave(console.run(lambda comm: dispatch(argv, comm), debug="--debug" in argv), before)
 
 
 def dispatch(argv, comm):

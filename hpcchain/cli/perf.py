@@ -21,8 +21,8 @@ def add_parser(sub):
 
 def execute(args):
     """Print the tables; return the exit code."""
-    from hpcchain.io.checkpoint import read_perf, read_progress
-    from hpcchain.run.tally import solving
+    from hpcchain.io.checkpoint.checkpoint import read_perf, read_progress
+    from hpcchain.run.totals import solving
 
     path = checkpoint_of(Path(args.source))
     phases = read_perf(path)
@@ -44,7 +44,7 @@ def checkpoint_of(source):
     DataError
         When there is none.
     """
-    from hpcchain.io.checkpoint_store import newest_valid
+    from hpcchain.io.checkpoint.store import newest_valid
 
     if source.is_file():
         return source
@@ -58,7 +58,7 @@ def checkpoint_of(source):
 
 
 def of_solving(solved):
-    """Return the lines of the table of steps and iterations, from `hpcchain.run.tally.solving`."""
+    """Return the lines of the table of steps and iterations, from `hpcchain.run.totals.solving`."""
     texts = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in solved.items()}
     rows = [(name.replace("_", " "), "-" if text == "None" else text) for name, text in texts.items()]
     return aligned([("on all ranks", "number"), *rows])

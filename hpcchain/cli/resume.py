@@ -15,7 +15,7 @@ def add_parser(sub):
 
 def execute(args):
     """Continue the run on all ranks; return the exit code."""
-    from hpcchain import simulation
+    from hpcchain import api
 
-    return simulation.resume(args.source, until=args.until, output=args.output, comm=args.comm,
+    return api.resume(args.source, until=args.until, output=args.output, comm=args.comm,
                              wall_limit=args.wall_limit, silence=args.silence)

@@ -17,7 +17,7 @@ def add_parser(sub):
 
 def execute(args):
     """Run the input on all ranks; return the exit code."""
-    from hpcchain import simulation
+    from hpcchain import api
 
-    return simulation.run(args.input, output=args.output, until=args.until, overrides=args.overrides,
+    return api.run(args.input, output=args.output, until=args.until, overrides=args.overrides,
                           resume=args.resume, comm=args.comm, wall_limit=args.wall_limit, silence=args.silence)

@@ -12,9 +12,9 @@ def add_parser(sub):
 
 def execute(args):
     """Compile what is not in the cache; return the exit code."""
-    from hpcchain import simulation
+    from hpcchain import api
 
     begin = time.perf_counter()
-    simulation.warmup()
+    api.warmup()
     print(f"compile cache ready after {time.perf_counter() - begin:.1f} s")
     return 0

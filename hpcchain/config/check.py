@@ -7,7 +7,7 @@ from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.config.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
-from hpcchain.propagators.gauss import solver_for
+from hpcchain.propagators.collocation.gauss_coefficients import solver_for
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
 DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55

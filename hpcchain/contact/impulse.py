@@ -14,10 +14,10 @@ import math
 
 import numpy as np
 
-from hpcchain.kernel import apart, kernel
-from hpcchain.propagators import lanes as W
-from hpcchain.propagators.molecule import kick, push
-from hpcchain.sector import layout as L
+from hpcchain.jit.decorators import apart, kernel
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.interface import kick, push
+from hpcchain.layout import arrays as L
 
 MOST_TURNS = 1024
 RECEDES = 1e-12  # of (1 + e) n . v, by which a contact may fall short that is left out

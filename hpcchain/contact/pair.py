@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.segment import series_order, series_place
-from hpcchain.kernel import inlined, kernel
-from hpcchain.propagators.points import bead_state
-from hpcchain.sector import layout as L
+from hpcchain.layout.segment_bits import series_order, series_place
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.propagators.bead_polynomials import bead_state
+from hpcchain.layout import arrays as L
 
 TOUCHING = 2e-14
 JUST_HIT = 1e-11

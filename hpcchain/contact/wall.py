@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
-from hpcchain.kernel import kernel
+from hpcchain.jit.decorators import kernel
 
 
 @kernel

@@ -17,8 +17,8 @@ error               1e-12    2e-9     7e-7     8e-4
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.groups import groups_of
-from hpcchain.propagators.structure import (
+from hpcchain.model.equal_shapes import groups_of
+from hpcchain.propagators.taylor.bond_graph import (
     BONDS,
     COLUMN,
     COUPLING,

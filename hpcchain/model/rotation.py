@@ -13,8 +13,8 @@ as after one.
 
 import numpy as np
 
-from hpcchain.model import twofold
-from hpcchain.model.elementary import arcsine, circle
+from hpcchain.model.numerics import double_double
+from hpcchain.model.numerics.portable_math import arcsine, circle
 
 HALF_TURN = (0.07957747154594767, -4.9196691687956215e-18)
 """1 / (4 pi), twofold: from an angle to turns of the quaternion, which goes round once when the sphere does twice."""
@@ -34,15 +34,15 @@ class Rotation:
     """
 
     def __init__(self, orientation, velocity, step):
-        speed = twofold.length(velocity)
+        speed = double_double.length(velocity)
         turning = speed[0] > 0.0
         self._start = orientation
         self._axis = np.divide(velocity, speed[0][:, None], out=np.zeros_like(velocity), where=turning[:, None])
-        self._rate = twofold.multiply(turning_rate(speed, step), HALF_TURN)
+        self._rate = double_double.multiply(turning_rate(speed, step), HALF_TURN)
 
     def at(self, time):
         """Return the (n, 4) unit quaternions at a time [time]."""
-        high, low = twofold.product(self._rate[0], float(time))
+        high, low = double_double.product(self._rate[0], float(time))
         turns = _fraction(_fraction(high) + (_fraction(low) + _fraction(self._rate[1] * float(time))))
         cosine, sine = circle(turns)
         return times(np.column_stack([cosine, self._axis * sine[:, None]]), self._start)
@@ -61,7 +61,7 @@ def turning_rate(speed, step):
     high, low = (part.copy() for part in speed)
     stepped = step > 0.0
     h = step[stepped]
-    high[stepped], low[stepped] = twofold.quotient(angle_per_step(h * high[stepped]), h)
+    high[stepped], low[stepped] = double_double.quotient(angle_per_step(h * high[stepped]), h)
     return high, low
 
 

@@ -13,9 +13,9 @@ from hpcchain.config.check import check_bond_lengths, check_box, check_rod
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import keys_of
 from hpcchain.config.values import LARGEST, Wrong
-from hpcchain.model.constraints import bond_vectors
-from hpcchain.model.groups import groups_of
-from hpcchain.model.overlap import wall_overlap
+from hpcchain.model.starts.constraints import bond_vectors
+from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.rods import rod_positions
 from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, OPEN, PERIODIC, WALL
 

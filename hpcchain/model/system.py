@@ -26,11 +26,11 @@ import numpy as np
 PERIODIC, WALL, OPEN = 0, 1, 2
 
 MOST_DEPTH = 100_000
-"""Events chained at one instant, beyond which a run ends (`sector.loop`)."""
+"""Events chained at one instant, beyond which a run ends (`sector.events.loop`)."""
 WHOLE_CONTACT = 1 << 24
-"""What is left of a contact when it begins (`contact.duration`)."""
+"""What is left of a contact when it begins (`contact.tc_model`)."""
 LONGEST_TICKS = 2.0**20
-"""Ticks that a segment lasts at most where its propagator sets no limit (`sector.renew`)."""
+"""Ticks that a segment lasts at most where its propagator sets no limit (`sector.segments.new_segment`)."""
 WHOLE = 2**53
 """Whole numbers up to this are float64 as they are."""
 
@@ -201,7 +201,7 @@ class Physics:
     restitution : float
         Normal coefficient of restitution e_n.
     contact_time : float
-        How long after a contact of a bead its others conserve energy (`contact.duration`) [time].
+        How long after a contact of a bead its others conserve energy (`contact.tc_model`) [time].
     options : dict
         Further propagator settings by name.
     kinds : list of dict

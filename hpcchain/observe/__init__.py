@@ -1,0 +1,1 @@
+"""What is measured while a run goes on: observables, averages, timers and the run log."""

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from hpcchain.model.composition import composition_of
-from hpcchain.model.constraints import degrees_of_freedom
+from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import WALL
 
 

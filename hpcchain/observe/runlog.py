@@ -5,7 +5,7 @@ import logging
 import math
 import time
 
-from hpcchain.io import plain
+from hpcchain.io.hdf5 import plain
 
 LOG = logging.getLogger("hpcchain.run")
 

@@ -2,7 +2,7 @@
 
 The engine moves every molecule on its own clock. Papers 000 and 001 step all chains together, so their experiments are
 done here, with the engine's own solver for the stages. All beads of a system count as one molecule whose bond graph may
-fall apart. Kernels take the flat arrays of `propagators.graph`; `Beads` makes them.
+fall apart. Kernels take the flat arrays of `propagators.taylor.graph`; `Beads` makes them.
 """
 
 from functools import cache
@@ -11,10 +11,10 @@ import numpy as np
 
 from hpcchain.papers.kernel_collocation import ACCURACY, ROOT, WIDTH, collocate
 from hpcchain.papers.kernel_verlet import ANALYTIC, rattle
-from hpcchain.propagators.collocation import collocation_size
-from hpcchain.propagators.graph import factor_size
-from hpcchain.propagators.stages import SOLVER, stage_table
-from hpcchain.propagators.structure import STRIDE, build_structure, padded
+from hpcchain.propagators.collocation.collocation import collocation_size
+from hpcchain.propagators.taylor.graph import factor_size
+from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table
+from hpcchain.propagators.taylor.bond_graph import STRIDE, build_structure, padded
 
 
 class Beads:

@@ -51,7 +51,7 @@ def contact_times(system, count, longest):
     (k,) float64 array, (n,) float64 array
         Times, and kinetic energies (of the velocities on the bonds) at evenly spaced times.
     """
-    from hpcchain.sector.engine import Engine
+    from hpcchain.sector.serial import Engine
 
     engine = Engine(system, log_events=True)
     mass = system.topology.mass[:, None]

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from hpcchain.kernel import kernel
-from hpcchain.propagators.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
-from hpcchain.propagators.structure import BONDS, STRIDE
+from hpcchain.jit.decorators import kernel
+from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
+from hpcchain.propagators.taylor.bond_graph import BONDS, STRIDE
 
 
 @kernel

@@ -1,9 +1,9 @@
 """All beads stepped together by velocity Verlet with SHAKE and RATTLE, contacts by bisection; see `chains`."""
 
-from hpcchain.kernel import kernel
+from hpcchain.jit.decorators import kernel
 from hpcchain.papers.kernel_contacts import keep, overlap, strike
-from hpcchain.propagators.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
-from hpcchain.propagators.structure import BONDS, HIGH, LOW, STRIDE
+from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
+from hpcchain.propagators.taylor.bond_graph import BONDS, HIGH, LOW, STRIDE
 
 ANALYTIC, SWEEPING = 0, 1
 TOLERANCE = 1e-12  # of SHAKE and RATTLE

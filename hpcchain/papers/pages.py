@@ -3,7 +3,7 @@
 import csv
 
 from hpcchain.errors import DataError
-from hpcchain.io import atomic
+from hpcchain.io.hdf5 import atomic
 
 SUMMARY = "summary.md"
 HEADER = """\

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hpcchain.model.overlap import bead_overlap
+from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.sectors import Bisection
+from hpcchain.parallel.decomposition.sectors import Bisection
 
 ROUNDING = 1e-6
 
@@ -12,7 +12,7 @@ ROUNDING = 1e-6
 def overlap_on_ranks(comm, box, composition, names, position, tolerance):
     """Return (bead, bead, distance) of two beads that overlap, the same on all ranks, or None when none do; collective.
 
-    What `model.overlap.bead_overlap` finds, though it may be another pair where there are several.
+    What `model.starts.overlap.bead_overlap` finds, though it may be another pair where there are several.
 
     Parameters
     ----------

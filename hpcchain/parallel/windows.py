@@ -15,15 +15,15 @@ import numpy as np
 
 from hpcchain.errors import EngineError, WindowError
 from hpcchain.model.clock import split
-from hpcchain.parallel.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
-from hpcchain.parallel.groups import Groups
-from hpcchain.sector import layout as L
-from hpcchain.sector import loop
-from hpcchain.sector.blueprint import Blueprint
-from hpcchain.sector.build import quanta
+from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
+from hpcchain.parallel.ghosts.manager import Groups
+from hpcchain.layout import arrays as L
+from hpcchain.sector.events import loop
+from hpcchain.sector.setup.molecule_classes import Blueprint
+from hpcchain.sector.setup.allocate import quanta
 from hpcchain.sector.collapse import stuck
-from hpcchain.sector.engine import EVENT_ROW, default_shell
-from hpcchain.sector.patch import WindowBroken
+from hpcchain.sector.serial import EVENT_ROW, default_shell
+from hpcchain.sector.ghosted import WindowBroken
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched

@@ -1,6 +1,6 @@
 """Dense linear equations by elimination with row exchanges, for the propagators' reference solvers."""
 
-from hpcchain.kernel import kernel
+from hpcchain.jit.decorators import kernel
 
 
 @kernel

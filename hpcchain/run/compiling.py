@@ -5,10 +5,12 @@ import sys
 import threading
 import time
 
-from hpcchain.sector import beginning, loop, reading
+from hpcchain.sector.setup import initialise
+from hpcchain.sector.events import loop
+from hpcchain.sector import sampling
 
 LOG = logging.getLogger("hpcchain.run")
-KERNELS = (beginning.start, beginning.enlist, beginning.search_all, loop.advance, reading.frame)
+KERNELS = (initialise.start, initialise.enlist, initialise.search_all, loop.advance, sampling.frame)
 PACKAGE = "hpcchain."
 POLL_SECONDS = 0.2
 

@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 
-from hpcchain.io import rows
-from hpcchain.model.constraints import degrees_of_freedom
-from hpcchain.model.overlap import bead_overlap
+from hpcchain.io.hdf5 import slabs
+from hpcchain.model.starts.constraints import degrees_of_freedom
+from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel.overlap import overlap_on_ranks
-from hpcchain.sector.engine import Engine
+from hpcchain.sector.serial import Engine
 
 LOG = logging.getLogger("hpcchain.run")
 FRAME = ("position", "velocity", "image")
@@ -120,8 +120,8 @@ def in_slabs(comm, beads, ids, frame):
     ids, frame :
         See `brought_together`.
     """
-    found = rows.in_order(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
-    return rows.slab(beads, comm.mpi)[0], tuple(found[name] for name in FRAME)
+    found = slabs.in_order(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
+    return slabs.slab(beads, comm.mpi)[0], tuple(found[name] for name in FRAME)
 
 
 def brought_together(comm, topology, ids, frame):
@@ -136,5 +136,5 @@ def brought_together(comm, topology, ids, frame):
     frame : (position, velocity, image)
         (n, 3) arrays, in the order of `ids`.
     """
-    found = rows.whole(comm.mpi, topology.beads, ids, dict(zip(FRAME, frame, strict=True)))
+    found = slabs.whole(comm.mpi, topology.beads, ids, dict(zip(FRAME, frame, strict=True)))
     return tuple(found[name] for name in FRAME)

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 from hpcchain.errors import UsageError
-from hpcchain.io import atomic
-from hpcchain.io.checkpoint_store import PATTERN, checkpoint_name, list_checkpoints
-from hpcchain.io.collective import root_does
-from hpcchain.io.lineage import FILES
-from hpcchain.io.parts import list_parts, remove_from
+from hpcchain.io.hdf5 import atomic
+from hpcchain.io.checkpoint.store import PATTERN, checkpoint_name, list_checkpoints
+from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.output.lineage import FILES
+from hpcchain.io.output.parts import list_parts, remove_from
 
 CHECKPOINTS, PARTS, LOG_NAME, INPUT = "checkpoints", "parts", "run.jsonl", "input.toml"
 GIVEN = "input.given.toml"

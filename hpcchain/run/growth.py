@@ -15,18 +15,18 @@ from dataclasses import replace
 import numpy as np
 
 from hpcchain.errors import ConfigError, WindowError
-from hpcchain.model.constraints import degrees_of_freedom, project_positions, project_velocities
+from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.directors import build_directors
 from hpcchain.model.independence import DependentBonds
-from hpcchain.model.placement import NoArrangement, place
-from hpcchain.model.start import build_physics
+from hpcchain.model.starts.placement import NoArrangement, place
+from hpcchain.model.starts.start import build_physics
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
-from hpcchain.model.velocities import maxwell
+from hpcchain.model.starts.velocities import maxwell
 from hpcchain.parallel.comm import Single
 from hpcchain.run.engines import brought_together, engine_for
 from hpcchain.run.signals import Stopped
-from hpcchain.run.spinning import checked
+from hpcchain.run.orientations import checked
 
 LOG = logging.getLogger("hpcchain.run")
 PLACED_FRACTION = 0.06

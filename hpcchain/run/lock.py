@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from hpcchain.errors import UsageError
-from hpcchain.io import plain
-from hpcchain.io.collective import rank_of, root_does
+from hpcchain.io.hdf5 import plain
+from hpcchain.io.hdf5.collective import rank_of, root_does
 
 LOG = logging.getLogger("hpcchain.run")
 NAME = "run.lock"

@@ -8,12 +8,12 @@ import numpy as np
 
 from hpcchain.config import load_config
 from hpcchain.errors import DataError, HpcchainError
-from hpcchain.io.checkpoint import read_outline
-from hpcchain.io.checkpoint_layout import wrong_contents
-from hpcchain.io.collective import gathered
-from hpcchain.io.rows import slab
+from hpcchain.io.checkpoint.checkpoint import read_outline
+from hpcchain.io.checkpoint.layout import wrong_contents
+from hpcchain.io.hdf5.collective import gathered
+from hpcchain.io.hdf5.slabs import slab
 from hpcchain.model.directors import build_directors
-from hpcchain.model.start import physics_with
+from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
 
 DRIFT = 1e-3

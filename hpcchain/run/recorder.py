@@ -4,9 +4,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from hpcchain.errors import HpcchainError
-from hpcchain.io.assemble import assemble
-from hpcchain.io.inventory import Inventory
-from hpcchain.io.parts import COUNTED, PartWriter
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.inventory import Inventory
+from hpcchain.io.output.parts import COUNTED, PartWriter
 
 
 class Recorder:
@@ -30,7 +30,7 @@ class Recorder:
     ----------
     counters : dict
         "part": number of the next part; "frames", "events", "reports": totals of the closed parts; "part_seal": that of
-        the last, "" when there is none, None where it is not known (see `hpcchain.io.lineage`).
+        the last, "" when there is none, None where it is not known (see `hpcchain.io.output.lineage`).
     """
 
     def __init__(self, folder, comm, system, counters, log_events, spinning=None):

@@ -10,15 +10,15 @@ import numpy as np
 from hpcchain.config.check import untried_speed
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.errors import ConfigError
-from hpcchain.io import rows
-from hpcchain.io.checkpoint import write_start
+from hpcchain.io.hdf5 import slabs
+from hpcchain.io.checkpoint.checkpoint import write_start
 from hpcchain.model.clock import tick_for
-from hpcchain.model.copies import Copies
-from hpcchain.model.start import TOLERANCE, physics_with, require_apart
+from hpcchain.model.starts.replicate_system import Copies
+from hpcchain.model.starts.start import TOLERANCE, physics_with, require_apart
 from hpcchain.model.system import System
-from hpcchain.model.thermal import Sums, Thermal
+from hpcchain.model.starts.replicate_velocities import Sums, Thermal
 from hpcchain.run.signals import Stopped
-from hpcchain.run.spinning import checked
+from hpcchain.run.orientations import checked
 
 BLOCKS = 8
 """Blocks of 4096 beads that a rank makes at a time."""
@@ -69,7 +69,7 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
     directors = turning_copies(config, system.directors, copies.composition, comm.mpi, go_on)
     own = Sums()
-    for low, high in rows.stretches(copies.composition.beads, comm.mpi, BLOCKS):
+    for low, high in slabs.stretches(copies.composition.beads, comm.mpi, BLOCKS):
         go_on()
         own += thermal.sums(low, high)
     total = sum(comm.allgather(own), Sums())
@@ -113,5 +113,5 @@ def whole_positions(system, comm):
     if system.held is None:
         return system.state.position
     ids = system.topology.beads_of(system.held)
-    found = rows.whole(comm.mpi, system.topology.beads, ids, {"position": system.state.position})
+    found = slabs.whole(comm.mpi, system.topology.beads, ids, {"position": system.state.position})
     return np.ascontiguousarray(found["position"])

@@ -3,8 +3,8 @@
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.sector import layout as L
-from hpcchain.sector.loop import MOST_DEPTH
+from hpcchain.layout import arrays as L
+from hpcchain.sector.events.loop import MOST_DEPTH
 
 # Segments that each molecule may begin while the clock hardly moves: a cube of 1000 touching beads begins 13 each.
 # Where energy is lost a burst of contacts may pass, so more of them are waited for.

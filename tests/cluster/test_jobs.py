@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 from cluster.slurm import CannotStart, Slurm
-from launching import ROOT, clean_environment
-from run_folders import checkpoint_times, difference, leftovers, log_rows, run_here, write_input
+from tests.support.launching import ROOT, clean_environment
+from tests.support.run_folders import checkpoint_times, difference, leftovers, log_rows, run_here, write_input
 
 PATIENCE = 240.0
 TABLES = {

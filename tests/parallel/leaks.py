@@ -12,22 +12,21 @@ import sys
 import warnings
 
 import numpy as np
-from identity import first_difference, parallel, serial
-from shapes import bead, boxed, gas, rod, sticky
+from tests.support.identity import first_difference, parallel, serial
+from tests.support.shapes import bead, boxed, gas, rod, sticky
 
 from hpcchain.errors import HpcchainError
-from hpcchain.parallel import groups, windows
-from hpcchain.sector import collide, history, lists, loop, message, patch, search, sequence, ties
-from hpcchain.sector import layout as L
-from hpcchain.sector.layout import (
-    MOL_EVENT,
-    MOL_MATCH,
-    MOL_NUMBER,
-    MOL_SCRIPT,
-    VACANT,
-)
+from hpcchain.parallel.ghosts import manager
+from hpcchain.parallel import windows
+from hpcchain.sector.events import contact_event, loop, simultaneous
+from hpcchain.sector.speculation import rollback, ghost_messages
+from hpcchain.sector.search import neighbour_lists, earliest_event
+from hpcchain.sector import ghosted
+from hpcchain.sector.queue import event_order
+from hpcchain.layout import arrays as L
+from hpcchain.layout.arrays import MOL_EVENT, MOL_MATCH, MOL_NUMBER, MOL_SCRIPT, VACANT
 
-MODULES = (groups, windows, collide, history, lists, loop, message, patch, search, sequence, ties)
+MODULES = (manager, windows, contact_event, rollback, neighbour_lists, loop, ghost_messages, ghosted, earliest_event, event_order, simultaneous)
 LEAKS = {}
 PATIENCE = 12.0
 """Wall seconds for one leak; the engine as it is takes less than two."""
@@ -96,13 +95,13 @@ def as_it_is(put):
 
 @leak("a pair that has just collided may collide again", "sticky")
 def recollide(put):
-    put(search, "straight_contact", lambda old, *args: old(*args[:-1], False))
-    put(search, "curved_contact", lambda old, *args: old(*args[:-1], False))
+    put(earliest_event, "straight_contact", lambda old, *args: old(*args[:-1], False))
+    put(earliest_event, "curved_contact", lambda old, *args: old(*args[:-1], False))
 
 
 @leak("contacts at one instant are not ordered by depth", "cradle")
 def no_depth(put):
-    put(search, "depth_of", lambda old, *args: 0)
+    put(earliest_event, "depth_of", lambda old, *args: 0)
 
 
 @leak("segments begin anew at a window's end", "gas")
@@ -117,29 +116,29 @@ def anchor(put):
             loop._refresh(self.sector, m, self.base)
         return old(self)
 
-    put(patch.Patch, "run", run)
-    put(patch.Patch, "finish", finish)
+    put(ghosted.Patch, "run", run)
+    put(ghosted.Patch, "finish", finish)
 
 
 @leak("closed segments are not searched", "gas")
 def open_only(put):
-    put(search, "earlier", lambda old, *args: False)
+    put(earliest_event, "earlier", lambda old, *args: False)
 
 
 @leak("nobody checks that molecules stay in their room", "wide")
 def no_room(put):
-    put(groups.Groups, "excess", lambda old, self, *args: np.full(len(self.patch.order), -1.0))
+    put(manager.Groups, "excess", lambda old, self, *args: np.full(len(self.patch.order), -1.0))
 
 
 @leak("nobody is told of new homes", "wide", "gas")
 def no_news(put):
-    put(groups.Groups, "_told", lambda old, self, rank, cells: np.zeros(0))
-    put(groups.Groups, "_newly_wanted", lambda old, self, *args: np.zeros(0, dtype=np.int64))
+    put(manager.Groups, "_told", lambda old, self, rank, cells: np.zeros(0))
+    put(manager.Groups, "_newly_wanted", lambda old, self, *args: np.zeros(0, dtype=np.int64))
 
 
 @leak("ghosts are not set back", "gas")
 def ghosts_stay(put):
-    put(message, "_check", lambda old, *args: None)
+    put(ghost_messages, "_check", lambda old, *args: None)
 
 
 @leak("ghosts do not take part in contacts", "gas")
@@ -147,9 +146,9 @@ def fixed_ghosts(put):
     def compare(old, s, m):
         old(s, m)
         if s.mol[m, MOL_EVENT] > 0:
-            history.reopen(s, m)
+            rollback.reopen(s, m)
 
-    put(message, "compare", compare)
+    put(ghost_messages, "compare", compare)
 
 
 @leak("molecules are put back into the box when they are sent", "wide")
@@ -164,8 +163,8 @@ def wrap(put):
             state.image[own] += whole.astype(np.int64)
         return held
 
-    put(groups.Groups, "_store", store)
-    put(groups.Groups, "rehome", lambda old, *args: False)  # so that everything is sent anew often
+    put(manager.Groups, "_store", store)
+    put(manager.Groups, "rehome", lambda old, *args: False)  # so that everything is sent anew often
 
 
 @leak("a window ends when ghosts do not contradict their owners", "cradle")
@@ -176,8 +175,8 @@ def no_contradiction(put):
         ghosts = s.mol[ghosts]
         return int(np.sum((ghosts[:, MOL_MATCH] == 0) & (ghosts[:, MOL_NUMBER] <= ghosts[:, MOL_SCRIPT])))
 
-    put(message, "unlike", unlike)
-    put(message, "unsent", lambda old, s, rows: 0)
+    put(ghost_messages, "unlike", unlike)
+    put(ghost_messages, "unsent", lambda old, s, rows: 0)
 
 
 @leak("a withdrawal does not go on to those met", "gas")
@@ -187,7 +186,7 @@ def alone(put):
         for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
             s.log[e, L.LOG_STATUS] = 0.0
 
-    put(history, "_undo", undo)
+    put(rollback, "_undo", undo)
 
 
 @leak("withdrawn contacts stay in the log", "gas")
@@ -197,14 +196,14 @@ def kept_logs(put):
         row = s.event[event]
         s.log[row[L.EVENT_LOG] : row[L.EVENT_LOG] + row[L.EVENT_LOGS], L.LOG_STATUS] = 1.0
 
-    put(history, "_undo", undo)
+    put(rollback, "_undo", undo)
 
 
 @leak("a ghost's own segments are taken for its script's", "cradle")
 def no_comparison(put):
-    put(message, "unsent", lambda old, s, rows: 0)
-    put(message, "compare", lambda old, *args: None)
-    put(message, "unlike", lambda old, s, ghosts: int(np.sum(s.mol[ghosts, MOL_MATCH] == 0)))
+    put(ghost_messages, "unsent", lambda old, s, rows: 0)
+    put(ghost_messages, "compare", lambda old, *args: None)
+    put(ghost_messages, "unlike", lambda old, s, ghosts: int(np.sum(s.mol[ghosts, MOL_MATCH] == 0)))
 
 
 def shown(name):

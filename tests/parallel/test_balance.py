@@ -6,13 +6,13 @@ changes nothing; a run measures the seconds of its processor.
 
 import numpy as np
 import pytest
-from identity import parallel, require_same, serial
-from shapes import bead, boxed, rod
+from tests.support.identity import parallel, require_same, serial
+from tests.support.shapes import bead, boxed, rod
 
 from hpcchain.parallel import windows
-from hpcchain.parallel.threads import on_ranks
+from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.sector.layout import C
+from hpcchain.layout.arrays import C
 
 RANKS, EVEN = 8, (2, 1, 4)
 

@@ -9,30 +9,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from io_samples import frame_of, state_of
-from mixtures import WITH_DIRECTORS, to_toml
-from run_folders import difference, write_input
+from tests.support.io_samples import frame_of, state_of
+from tests.support.mixtures import WITH_DIRECTORS, to_toml
+from tests.support.run_folders import difference, write_input
 
-from hpcchain import simulation
+from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError
-from hpcchain.io import atomic, rows
-from hpcchain.io.assemble import assemble
-from hpcchain.io.checkpoint import read_checkpoint, read_part, write_checkpoint
-from hpcchain.io.checkpoint_store import list_checkpoints
-from hpcchain.io.compare import compare
-from hpcchain.io.parts import PartWriter
+from hpcchain.io.hdf5 import atomic, slabs
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
+from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.tools.compare import compare
+from hpcchain.io.output.parts import PartWriter
 from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import Table, build_directors
-from hpcchain.model.start import physics_with
+from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single, world
-from hpcchain.run import control
-from hpcchain.run.from_file import directors_from, read_start
-from hpcchain.run.spinning import Spinning
+from hpcchain.run import controller
+from hpcchain.run.start_from_file import directors_from, read_start
+from hpcchain.run.orientations import Spinning
 
 pytestmark = pytest.mark.mpi
 
@@ -61,8 +60,8 @@ def folder(comm):
 @pytest.fixture(params=[4, 4096])
 def block(request, monkeypatch):
     """Small blocks give every rank a slab; whole ones leave ranks without."""
-    monkeypatch.setattr(rows, "BLOCK", request.param)
-    monkeypatch.setattr(control, "BLOCK", request.param)
+    monkeypatch.setattr(slabs, "BLOCK", request.param)
+    monkeypatch.setattr(controller, "BLOCK", request.param)
     return request.param
 
 
@@ -94,7 +93,7 @@ def dealt(comm, system):
     """Return what this rank has of a system, molecules dealt out, and its beads' ids; of a table its slab alone."""
     ids = np.flatnonzero(system.topology.molecule_of_bead % comm.size == comm.rank)[::-1]
     state = State(**{name: getattr(system.state, name)[ids] for name in State.ARRAYS})
-    low, high = rows.slab(system.topology.beads, comm.mpi)
+    low, high = slabs.slab(system.topology.beads, comm.mpi)
     return replace(system, state=state, directors=system.directors.part(low, high)), ids
 
 
@@ -107,7 +106,7 @@ def test_checkpoints_do_not_depend_on_the_ranks(comm, folder, block, random):
         write_checkpoint(folder / "s.h5", None, system, 1.5, {}, "x")
         assert compare(folder / "s.h5", folder / "p.h5") is None
     comm.barrier()
-    low, high = rows.slab(system.topology.beads, comm.mpi)
+    low, high = slabs.slab(system.topology.beads, comm.mpi)
     for path in (folder / "p.h5", folder / "s.h5"):
         for found in (read_part(path, comm.mpi), read_checkpoint(path, comm.mpi), read_checkpoint(path)):
             table = found.system.directors.table
@@ -189,15 +188,15 @@ def test_runs_on_ranks_are_those_of_one(comm, folder, block):
     """All together, with slabs on every rank when blocks are small: run, stop, go on, start from a checkpoint."""
     one, all_ranks = Single(), comm
     if comm.rank == 0:
-        assert simulation.run(write_input(folder / "in.toml", TABLES), output=folder / "whole", comm=one) == EXIT_DONE
+        assert api.run(write_input(folder / "in.toml", TABLES), output=folder / "whole", comm=one) == EXIT_DONE
     comm.barrier()
-    run = simulation.run(folder / "in.toml", output=folder / "ranks", until=0.8, comm=all_ranks)
-    assert run == EXIT_DONE and simulation.resume(folder / "ranks", until=1.5, comm=all_ranks) == EXIT_DONE
+    run = api.run(folder / "in.toml", output=folder / "ranks", until=0.8, comm=all_ranks)
+    assert run == EXIT_DONE and api.resume(folder / "ranks", until=1.5, comm=all_ranks) == EXIT_DONE
     assert comm.bcast(comm.rank or difference(folder / "ranks", folder / "whole", EVERY)) is None
     start = list_checkpoints(folder / "whole" / "checkpoints")[0][1]
     if comm.rank == 0:
         tables = {"box": TABLES["box"], "initial": {"method": "file", "file": str(start)}, "run": {"end_time": 0.5}}
-        assert simulation.run(write_input(folder / "on.toml", tables), output=folder / "one", comm=one) == EXIT_DONE
+        assert api.run(write_input(folder / "on.toml", tables), output=folder / "one", comm=one) == EXIT_DONE
     comm.barrier()
-    assert simulation.run(folder / "on.toml", output=folder / "several", comm=all_ranks) == EXIT_DONE
+    assert api.run(folder / "on.toml", output=folder / "several", comm=all_ranks) == EXIT_DONE
     assert comm.bcast(comm.rank or difference(folder / "several", folder / "one", EVERY)) is None

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from launching import ROOT, run_python
+from tests.support.launching import ROOT, run_python
 
 PROGRAM = """
 import sys, time

@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
+from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
 
 from hpcchain.errors import DataError, EngineError
-from hpcchain.io import atomic, observables, rows, seal
-from hpcchain.io.assemble import assemble
-from hpcchain.io.checkpoint import read_checkpoint, read_part, write_checkpoint
-from hpcchain.io.checkpoint_store import checkpoint_name, newest_valid, prune
-from hpcchain.io.compare import compare
-from hpcchain.io.events import order, sort_globally
-from hpcchain.io.parts import PartWriter, list_parts, remove_from
+from hpcchain.io.hdf5 import atomic, slabs as slabs_module, seal
+from hpcchain.io.output import observables
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
+from hpcchain.io.checkpoint.store import checkpoint_name, newest_valid, prune
+from hpcchain.io.tools.compare import compare
+from hpcchain.io.output.events import order, sort_globally
+from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
 from hpcchain.model.system import State, System
 from hpcchain.parallel.redistribute import exchange, from_slabs, to_slabs
 
@@ -49,7 +49,7 @@ def folder(comm):
 @pytest.fixture(params=[3, 4096])
 def block(request, monkeypatch):
     """Small blocks give every rank a slab; whole ones leave ranks without."""
-    monkeypatch.setattr(rows, "BLOCK", request.param)
+    monkeypatch.setattr(slabs_module, "BLOCK", request.param)
     return request.param
 
 
@@ -91,7 +91,7 @@ def test_the_checksums_do_not_depend_on_who_wrote_them(comm, folder, block):
     write_checkpoint(folder / "p.h5", comm, system, 1.5, {}, "x")
     with h5py.File(folder / "p.h5") as file:
         sums = file["checksum/state/position"][...]
-    assert np.array_equal(sums, rows.block_sums(system.state.position))
+    assert np.array_equal(sums, slabs_module.block_sums(system.state.position))
 
 
 def test_the_seal_does_not_depend_on_who_computed_it(comm, folder):
@@ -131,7 +131,7 @@ def test_each_rank_reads_a_part_of_the_molecules(comm, folder, block, lengths):
         return
     parts = comm.allgather(found.system.held)
     assert np.array_equal(np.concatenate(parts), np.arange(len(lengths)))
-    assert max(map(len, parts)) <= len(lengths) // comm.size + rows.BLOCK // lengths[0] + 1
+    assert max(map(len, parts)) <= len(lengths) // comm.size + slabs_module.BLOCK // lengths[0] + 1
     topology = found.system.topology
     assert same_topology(topology.whole(), system.topology)
     assert same_state(found.system.state, part_of(system, topology.beads_of(found.system.held)).state)
@@ -233,7 +233,7 @@ def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, who):
 
     with monkeypatch.context() as patch:
         if comm.rank == (0 if who == "first" else comm.size - 1):
-            patch.setattr(rows, "_buffer", fail)
+            patch.setattr(slabs_module, "_buffer", fail)
         with pytest.raises(DataError, match="Input/output error"):
             write_checkpoint(folder / "c.h5", comm, system, 2.0, {}, "x")
     comm.Barrier()

@@ -8,20 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from io_samples import same_state, same_topology
+from tests.support.io_samples import same_state, same_topology
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError
-from hpcchain.io import rows
-from hpcchain.io.checkpoint import write_checkpoint
-from hpcchain.model.start import build_physics
+from hpcchain.io.hdf5 import slabs
+from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.model.starts.start import build_physics
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run.engines import freedom_of
-from hpcchain.run.from_file import system_from_file
+from hpcchain.run.start_from_file import system_from_file
 
 pytestmark = pytest.mark.mpi
 
@@ -59,7 +58,7 @@ def comm():
 @pytest.fixture
 def folder(comm, monkeypatch):
     """One folder for all ranks, with starts of 88 beads; blocks are small, so that every rank reads some of them."""
-    monkeypatch.setattr(rows, "BLOCK", 8)
+    monkeypatch.setattr(slabs, "BLOCK", 8)
     name = Path(comm.bcast(tempfile.mkdtemp(prefix="parts_mpi_") if comm.rank == 0 else None))
     if comm.rank == 0:
         for start in ("start", *WRONG):

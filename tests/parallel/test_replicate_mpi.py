@@ -8,22 +8,21 @@ from pathlib import Path
 import h5py
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from copied import longer, mixed, turning
-from mixtures import mixed_input
-from run_folders import difference, run_here, write_input
+from tests.support.copied import longer, mixed, turning
+from tests.support.mixtures import mixed_input
+from tests.support.run_folders import difference, run_here, write_input
 
-from hpcchain import simulation
+from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
-from hpcchain.io import rows
-from hpcchain.io.checkpoint import read_checkpoint
-from hpcchain.io.checkpoint_store import list_checkpoints
-from hpcchain.io.compare import compare
-from hpcchain.model import copies
-from hpcchain.model.start import build_system
+from hpcchain.io.hdf5 import slabs
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.tools.compare import compare
+from hpcchain.model.starts import replicate_system
+from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import replicate
 from hpcchain.run.signals import Stopped
@@ -55,7 +54,7 @@ def place(comm):
     if comm.rank == 0:
         for name, tables in SOURCES.items():
             write_input(folder / f"{name}.toml", tables)
-        assert simulation.build(folder / "explicit.toml", folder / "one.h5", comm=Single()) == EXIT_DONE
+        assert api.build(folder / "explicit.toml", folder / "one.h5", comm=Single()) == EXIT_DONE
         (_, last), *_ = list_checkpoints(run_here(folder / "apart.toml", folder / "run") / "checkpoints")
         initial = FILE["initial"] | {"file": str(last)}
         write_input(folder / "checkpoint.toml", SOURCES["file"] | {"initial": initial})
@@ -69,17 +68,17 @@ def place(comm):
 @pytest.fixture
 def blocks(monkeypatch):
     """Small ones, so that each rank has many, and molecules of which two ranks have a part."""
-    monkeypatch.setattr(rows, "BLOCK", 8)
+    monkeypatch.setattr(slabs, "BLOCK", 8)
     monkeypatch.setattr(replicate, "BLOCKS", 2)
-    monkeypatch.setattr(copies, "UNIT", 9)
+    monkeypatch.setattr(replicate_system, "UNIT", 9)
 
 
 @pytest.mark.parametrize("name", ["explicit", "grow", "longer", "turning"])
 def test_the_bits_are_those_of_one_rank(comm, place, blocks, name):
     several, one = place / f"{name}-several.h5", place / f"{name}-one.h5"
-    simulation.replicate(place / f"{name}.toml", several, NUMBERS, comm=comm)
+    api.replicate(place / f"{name}.toml", several, NUMBERS, comm=comm)
     if comm.rank == 0:
-        simulation.replicate(place / f"{name}.toml", one, NUMBERS, comm=Single())
+        api.replicate(place / f"{name}.toml", one, NUMBERS, comm=Single())
         assert compare(several, one) is None
         assert sums(several) == sums(one)
     comm.barrier()
@@ -96,17 +95,17 @@ def sums(path):
 
 def test_a_source_in_a_file_is_read_in_parts(comm, place):
     """With blocks of the size that the source was written with."""
-    simulation.replicate(place / "file.toml", place / "of-file.h5", NUMBERS, comm=comm)
-    simulation.replicate(place / "explicit.toml", place / "at-once.h5", NUMBERS, comm=comm)
+    api.replicate(place / "file.toml", place / "of-file.h5", NUMBERS, comm=comm)
+    api.replicate(place / "explicit.toml", place / "at-once.h5", NUMBERS, comm=comm)
     if comm.rank == 0:
         assert compare(place / "of-file.h5", place / "at-once.h5") is None
     comm.barrier()
 
 
 def test_a_runs_checkpoint_is_a_source(comm, place):
-    simulation.replicate(place / "checkpoint.toml", place / "of-run.h5", NUMBERS, comm=comm)
+    api.replicate(place / "checkpoint.toml", place / "of-run.h5", NUMBERS, comm=comm)
     if comm.rank == 0:
-        simulation.replicate(place / "checkpoint.toml", place / "of-run-one.h5", NUMBERS, comm=Single())
+        api.replicate(place / "checkpoint.toml", place / "of-run-one.h5", NUMBERS, comm=Single())
         assert compare(place / "of-run.h5", place / "of-run-one.h5") is None
     comm.barrier()
 
@@ -114,13 +113,13 @@ def test_a_runs_checkpoint_is_a_source(comm, place):
 @pytest.mark.parametrize("name", ["apart", "turning"])
 def test_a_run_of_copies_is_that_of_one_rank(comm, place, name):
     start, several, whole = place / f"{name}.h5", place / f"{name}-several", place / f"{name}-whole"
-    large = simulation.replicate(place / f"{name}.toml", start, NUMBERS, comm=comm)
+    large = api.replicate(place / f"{name}.toml", start, NUMBERS, comm=comm)
     if comm.rank == 0:
         (place / f"{name}-large.toml").write_text(large.to_toml())
     comm.barrier()
-    assert simulation.run(place / f"{name}-large.toml", output=several, comm=comm) == EXIT_DONE
+    assert api.run(place / f"{name}-large.toml", output=several, comm=comm) == EXIT_DONE
     if comm.rank == 0:
-        assert simulation.run(place / f"{name}-large.toml", output=whole, comm=Single()) == EXIT_DONE
+        assert api.run(place / f"{name}-large.toml", output=whole, comm=Single()) == EXIT_DONE
         assert difference(several, whole, ("trajectory", "events", "observables")) is None
         assert read_checkpoint(start).config_toml == large.to_toml()
     comm.barrier()
@@ -133,7 +132,7 @@ def test_a_run_of_copies_is_that_of_one_rank(comm, place, name):
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_on_all_ranks(comm, place, name, words, error, said):
     with pytest.raises(error, match=said):
-        simulation.replicate(place / f"{name}.toml", place / "no.h5", NUMBERS, words, comm)
+        api.replicate(place / f"{name}.toml", place / "no.h5", NUMBERS, words, comm)
     comm.barrier()
     assert not list(place.glob("no.h5*"))
 
@@ -143,7 +142,7 @@ def test_one_rank_told_to_stop_stops_all(comm, place, blocks, looks, more):
     """At once, while sums are taken, while the file is written."""
     config = load_config(place / "explicit.toml")
     large, system = enlarged(config, NUMBERS, place / "no.h5"), build_system(config)
-    after = looks * len(list(rows.stretches(large.beads, comm.mpi, replicate.BLOCKS))) + more
+    after = looks * len(list(slabs.stretches(large.beads, comm.mpi, replicate.BLOCKS))) + more
     calls = []
 
     def pause():

@@ -11,8 +11,17 @@ import time
 from pathlib import Path
 
 import pytest
-from launching import ROOT, clean_environment, mpirun, run_python
-from run_folders import checkpoint_times, difference, leftovers, log_rows, resume_here, run_here, wait_for, write_input
+from tests.support.launching import ROOT, clean_environment, mpirun, run_python
+from tests.support.run_folders import (
+    checkpoint_times,
+    difference,
+    leftovers,
+    log_rows,
+    resume_here,
+    run_here,
+    wait_for,
+    write_input,
+)
 
 TABLES = {
     "box": {"size": [7.0, 7.0, 7.0]},
@@ -25,7 +34,7 @@ SOON = 20.0
 
 FAILING = """
 import resource, sys
-from replicated import ReplicatedEngine, main
+from tests.support.replicated import ReplicatedEngine, main
 from hpcchain.errors import EngineError
 
 class Failing(ReplicatedEngine):

@@ -14,17 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from replicated import SEAM, ReplicatedEngine, stand_in
-from run_folders import checkpoint_times, difference, frame_times, leftovers, log_rows, write_input
+from tests.support.replicated import SEAM, ReplicatedEngine, stand_in
+from tests.support.run_folders import checkpoint_times, difference, frame_times, leftovers, log_rows, write_input
 
-from hpcchain import simulation
+from hpcchain import api
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, ConfigError, DataError, UsageError
-from hpcchain.io.checkpoint import read_checkpoint
-from hpcchain.io.checkpoint_store import list_checkpoints
-from hpcchain.io.compare import compare
-from hpcchain.io.observables import read
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.tools.compare import compare
+from hpcchain.io.output.observables import read
 from hpcchain.observe.timers import Timers
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.run.signals import Stopped
@@ -54,9 +53,9 @@ def place(comm):
 
     def prepare(one):
         grow = write_input(folder / "grow.toml", TABLES)
-        assert simulation.build(grow, folder / "start.h5", comm=one) == EXIT_DONE
+        assert api.build(grow, folder / "start.h5", comm=one) == EXIT_DONE
         write_input(folder / "in.toml", TABLES | {"initial": {"method": "file", "file": "start.h5"}})
-        assert simulation.run(folder / "in.toml", output=folder / "whole", comm=one) == EXIT_DONE
+        assert api.run(folder / "in.toml", output=folder / "whole", comm=one) == EXIT_DONE
 
     on(comm, 1, prepare)
     yield folder
@@ -92,12 +91,12 @@ def of_root(comm, look):
 
 
 def run(comm, path, output, **options):
-    return simulation.run(path, output=output, comm=comm, **options)
+    return api.run(path, output=output, comm=comm, **options)
 
 
 def resume(comm, folder, until, ranks):
     """Go on with a run on some of the ranks."""
-    assert on(comm, ranks, lambda some: simulation.resume(folder, until=until, comm=some)) == EXIT_DONE
+    assert on(comm, ranks, lambda some: api.resume(folder, until=until, comm=some)) == EXIT_DONE
 
 
 def asked_by(number, rank, turn):
@@ -135,7 +134,7 @@ def test_the_run_is_long_enough_to_differ(comm, place):
 
 
 def test_a_start_is_the_same_on_any_ranks(comm, place):
-    assert simulation.build(place / "grow.toml", place / "other.h5", comm=comm) == EXIT_DONE
+    assert api.build(place / "grow.toml", place / "other.h5", comm=comm) == EXIT_DONE
     assert of_root(comm, lambda: compare(place / "start.h5", place / "other.h5")) is None
 
 
@@ -235,7 +234,7 @@ def test_a_stop_while_the_start_is_made_that_one_rank_hears_of(comm, place, engi
 def test_the_input_is_what_the_root_reads(comm, place):
     """Nothing hangs or differs when the others see another file, or none."""
     mine = place / "grow.toml" if comm.rank == 0 else place / "absent.toml"
-    assert simulation.build(mine, place / "third.h5", comm=comm) == EXIT_DONE
+    assert api.build(mine, place / "third.h5", comm=comm) == EXIT_DONE
     assert of_root(comm, lambda: compare(place / "start.h5", place / "third.h5")) is None
     mine = place / "absent.toml" if comm.rank == 0 else place / "grow.toml"
     with pytest.raises(DataError, match="absent.toml"):

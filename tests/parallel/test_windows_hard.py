@@ -5,12 +5,12 @@ Each test also checks that what it is about did happen.
 
 import numpy as np
 import pytest
-from identity import DRAWS, in_stages, parallel, require_same, serial
-from shapes import bead, boxed, rod, sticky
+from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
+from tests.support.shapes import bead, boxed, rod, sticky
 
 from hpcchain.config import load_config
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.parallel.threads import on_ranks
+from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.run.growth import grown_system
 

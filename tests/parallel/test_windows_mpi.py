@@ -5,15 +5,15 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from mixtures import mixed_input
-from run_folders import difference, leftovers, log_rows, write_input
+from tests.support.mixtures import mixed_input
+from tests.support.run_folders import difference, leftovers, log_rows, write_input
 
-from hpcchain import simulation
+from hpcchain import api
 from hpcchain.errors import EXIT_DONE
-from hpcchain.io.checkpoint import read_checkpoint
-from hpcchain.io.compare import compare
-from hpcchain.io.trajectory import open_trajectory
-from hpcchain.model.overlap import bead_overlap
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.tools.compare import compare
+from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.parallel.comm import Single, World, world
 
 pytestmark = pytest.mark.mpi
@@ -33,11 +33,11 @@ def place(comm):
     folder = Path(comm.bcast(tempfile.mkdtemp(prefix="windows_mpi_") if comm.rank == 0 else None))
     if comm.rank == 0:
         grow = write_input(folder / "grow.toml", mixed_input(run={"end_time": END}, output=OUTPUT))
-        assert simulation.build(grow, folder / "start.h5", comm=Single()) == EXIT_DONE
+        assert api.build(grow, folder / "start.h5", comm=Single()) == EXIT_DONE
         initial = {"method": "file", "file": "start.h5"}
         tables = mixed_input(run={"end_time": END}, output=OUTPUT) | {"initial": initial}
         write_input(folder / "in.toml", tables)
-        assert simulation.run(folder / "in.toml", output=folder / "whole", comm=Single()) == EXIT_DONE
+        assert api.run(folder / "in.toml", output=folder / "whole", comm=Single()) == EXIT_DONE
     comm.barrier()
     yield folder
     comm.barrier()
@@ -55,7 +55,7 @@ def resume(comm, folder, until, ranks):
     part = comm.mpi.Split(comm.rank >= ranks, comm.rank)
     if comm.rank < ranks:
         some = Single() if ranks == 1 else World(part)
-        assert simulation.resume(folder, until=until, comm=some) == EXIT_DONE
+        assert api.resume(folder, until=until, comm=some) == EXIT_DONE
     part.Free()
     comm.barrier()
 
@@ -73,7 +73,7 @@ def test_the_run_is_long_enough_to_differ(comm, place):
 @pytest.fixture(scope="module")
 def ordinary(comm, place):
     """The folder of a run on all ranks with everything left to the program."""
-    assert simulation.run(place / "in.toml", output=place / "ordinary", comm=comm) == EXIT_DONE
+    assert api.run(place / "in.toml", output=place / "ordinary", comm=comm) == EXIT_DONE
     return place / "ordinary"
 
 
@@ -87,7 +87,7 @@ def test_ranks_leave_no_trace(comm, place, ordinary):
 def test_windows_leave_no_trace(comm, place, window):
     folder = place / f"window-{window}"
     overrides = [f"run.window={window}"]
-    assert simulation.run(place / "in.toml", output=folder, overrides=overrides, comm=comm) == EXIT_DONE
+    assert api.run(place / "in.toml", output=folder, overrides=overrides, comm=comm) == EXIT_DONE
     same(comm, folder, place)
 
 
@@ -95,13 +95,13 @@ def test_sectors_leave_no_trace(comm, place):
     for number, sectors in enumerate(([comm.size, 1, 1], [1, 1, comm.size])):
         folder = place / f"sectors-{number}"
         overrides = [f"run.sectors={sectors}", "run.window=0.05"]
-        assert simulation.run(place / "in.toml", output=folder, overrides=overrides, comm=comm) == EXIT_DONE
+        assert api.run(place / "in.toml", output=folder, overrides=overrides, comm=comm) == EXIT_DONE
         same(comm, folder, place)
 
 
 def test_stops_and_other_ranks_leave_no_trace(comm, place):
     folder = place / "pieces"
-    assert simulation.run(place / "in.toml", output=folder, until=0.2345678, comm=comm) == EXIT_DONE
+    assert api.run(place / "in.toml", output=folder, until=0.2345678, comm=comm) == EXIT_DONE
     resume(comm, folder, 0.4000001, 1)
     resume(comm, folder, 0.87, 2)
     resume(comm, folder, END, comm.size)
@@ -109,7 +109,7 @@ def test_stops_and_other_ranks_leave_no_trace(comm, place):
 
 
 def test_a_start_that_is_grown_leaves_no_trace(comm, place):
-    assert simulation.build(place / "grow.toml", place / "other.h5", comm=comm) == EXIT_DONE
+    assert api.build(place / "grow.toml", place / "other.h5", comm=comm) == EXIT_DONE
     assert of_root(comm, lambda: compare(place / "start.h5", place / "other.h5")) is None
 
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from reference import cases, special, tables
-from reference.compare import disagreement, expected
-from reference.contacts import Geometry
-from reference.engine import event_list, simulate
-from reference.program import run
-from reference.systems import Molecule, System, place, thermal
+from tests.reference import cases, special, tables
+from tests.reference.compare import disagreement, expected
+from tests.reference.contacts import Geometry
+from tests.reference.engine import event_list, simulate
+from tests.reference.program import run
+from tests.reference.systems import Molecule, System, place, thermal
 
 LEAST = 20
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from reference.contacts import Geometry
-from reference.program import run
-from reference.systems import Molecule, System
+from tests.reference.contacts import Geometry
+from tests.reference.program import run
+from tests.reference.systems import Molecule, System
 
 SIZE = (6.8, 7.0, 7.1)
 MOLECULES = [
@@ -114,7 +114,7 @@ def test_restitution(tmp_path):
 
 @pytest.mark.parametrize("masses", [(1.0, 1.0), (1.2, 0.7)])
 def test_energy_of_single_beads_hardly_drifts(tmp_path, masses):
-    """Beads in contact are always as far apart, so what is rounded adds up: to 4e-14 with unit vectors (`free.bounce`).
+    """Beads in contact are always as far apart, so what is rounded adds up: to 4e-14 with unit vectors (`monomer.bounce`).
     """
     molecules = [Molecule("monomer", 1, count, mass=mass)
                  for count, mass in zip((138, 137), masses, strict=True)]  # fmt: skip

@@ -6,12 +6,12 @@ reference engine (test_against_brute_force.py).
 
 import numpy as np
 import pytest
-from reference import cases
-from reference.compare import expected
-from reference.engine import event_list, simulate
-from reference.program import run
-from reference.systems import Molecule, System
-from run_folders import command, write_input
+from tests.reference import cases
+from tests.reference.compare import expected
+from tests.reference.engine import event_list, simulate
+from tests.reference.program import run
+from tests.reference.systems import Molecule, System
+from tests.support.run_folders import command, write_input
 
 COLLAPSE = 7 - 4 * np.sqrt(3)
 """Restitution below which a bead between two others brings them to rest (docs/theory/impulses.md)."""

@@ -8,9 +8,9 @@ of contacts, .9 / sqrt(n). `tools/validate_physics` is the long version.
 
 import numpy as np
 import pytest
-from reference import theory
-from reference.program import run
-from reference.systems import Molecule, System
+from tests.reference import theory
+from tests.reference.program import run
+from tests.reference.systems import Molecule, System
 
 SETTLED = 3.0
 END = 18.0

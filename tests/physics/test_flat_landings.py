@@ -5,9 +5,9 @@ Rods have two ways to turn and rigid bodies three, so that of more contacts than
 
 import numpy as np
 import pytest
-from launching import run_hpcchain
-from reference.program import run
-from reference.systems import toml
+from tests.support.launching import run_hpcchain
+from tests.reference.program import run
+from tests.reference.systems import toml
 
 SIDE, END = 30.0, 3.0
 NORMALS = [(axis, side) for axis in range(3) for side in range(2)]

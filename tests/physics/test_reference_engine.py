@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from reference import cases, special, tables
-from reference.compare import disagreement, expected
-from reference.engine import event_list, simulate
-from reference.linear import inverse
-from reference.motion import Mechanics, at
-from reference.program import Log
+from tests.reference import cases, special, tables
+from tests.reference.compare import disagreement, expected
+from tests.reference.engine import event_list, simulate
+from tests.reference.linear import inverse
+from tests.reference.motion import Mechanics, at
+from tests.reference.program import Log
 
 
 def log_of(turns):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from reference import tables
-from reference.program import run
+from tests.reference import tables
+from tests.reference.program import run
 
 
 def instants(log, count):

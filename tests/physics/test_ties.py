@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from launching import run_hpcchain
-from reference.contacts import Geometry
-from reference.program import run
-from reference.systems import Molecule, System, toml
+from tests.support.launching import run_hpcchain
+from tests.reference.contacts import Geometry
+from tests.reference.program import run
+from tests.reference.systems import Molecule, System, toml
 
 
 def three_spheres(restitution):

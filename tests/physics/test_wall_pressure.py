@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from reference.program import run
-from reference.systems import Molecule, System
+from tests.reference.program import run
+from tests.reference.systems import Molecule, System
 
 SIDE = 8.0
 

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mixtures import random_input, to_toml
-from run_folders import command, difference, write_input
-from whole import frame_of, state_of
+from tests.support.mixtures import random_input, to_toml
+from tests.support.run_folders import command, difference, write_input
+from tests.support.whole import frame_of, state_of
 
 from hpcchain.config import load_config
-from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
-from hpcchain.model.start import build_system
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
 from hpcchain.run.growth import grown_system
-from hpcchain.sector.engine import Engine
+from hpcchain.sector.serial import Engine
 
 SEEDS = (1, 3, 4, 6, 10, 13, 15, 16, 24, 34, 60, 62, 87, 111, 113)
 COMMAND_SEEDS = (4, 53)

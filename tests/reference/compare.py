@@ -81,7 +81,7 @@ def disagreement(want, log):
     Parameters
     ----------
     want : Expected
-    log : reference.program.Log
+    log : tests.reference.program.Log
     """
     got = list(zip(log.kind.tolist(), *log.bead.T.tolist(), strict=True))
     low = 0

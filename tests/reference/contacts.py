@@ -35,7 +35,7 @@ class Geometry:
 
     Parameters
     ----------
-    system : reference.systems.System
+    system : tests.reference.systems.System
     dtype : numpy float type
     """
 

@@ -66,7 +66,7 @@ class Engine:
 
     Parameters
     ----------
-    system : reference.systems.System
+    system : tests.reference.systems.System
     dtype : numpy float type
     order : int
         Order of the Taylor series.
@@ -170,7 +170,7 @@ def simulate(system, events=np.inf, end=np.inf, dtype=np.longdouble, **settings)
 
     Parameters
     ----------
-    system : reference.systems.System
+    system : tests.reference.systems.System
     events : int
     end : float
         [time]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from launching import run_hpcchain
+from tests.support.launching import run_hpcchain
 
 from .systems import toml
 
@@ -63,7 +63,7 @@ def run(tables, directory, timeout=60):
     Parameters
     ----------
     tables : dict
-        The input file's tables; see reference.systems.toml.
+        The input file's tables; see tests.reference.systems.toml.
     directory : path
         An existing folder; the run goes to its subfolder `out`.
 

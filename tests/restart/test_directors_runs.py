@@ -3,14 +3,22 @@
 import h5py
 import numpy as np
 import pytest
-from mixtures import WITH_DIRECTORS
-from run_folders import checkpoint_times, command, difference, frame_times, resume_here, run_here, write_input
+from tests.support.mixtures import WITH_DIRECTORS
+from tests.support.run_folders import (
+    checkpoint_times,
+    command,
+    difference,
+    frame_times,
+    resume_here,
+    run_here,
+    write_input,
+)
 
-from hpcchain import simulation
+from hpcchain import api
 from hpcchain.errors import ConfigError
-from hpcchain.io.checkpoint_store import list_checkpoints
-from hpcchain.io.observables import read
-from hpcchain.io.trajectory import open_trajectory
+from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.output.observables import read
+from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.model.rotation import times
 from hpcchain.papers import directors as paper
 
@@ -29,7 +37,7 @@ def place(tmp_path_factory):
     """A folder with the start of the box, an input that begins there, and its uninterrupted run in `whole`."""
     folder = tmp_path_factory.mktemp("directors")
     grow = write_input(folder / "grow.toml", TABLES)
-    assert simulation.build(grow, folder / "start.h5") == 0
+    assert api.build(grow, folder / "start.h5") == 0
     write_input(folder / "in.toml", TABLES | {"initial": {"method": "file", "file": "start.h5"}})
     run_here(folder / "in.toml", folder / "whole")
     return folder
@@ -178,7 +186,7 @@ def test_a_start_that_was_built_turns_as_the_input_says(place, plain):
     speed = np.linalg.norm(w[STEPPED], axis=1)
     slower = w[STEPPED] * (np.arcsin(0.05 * speed) / (0.05 * speed))[:, None]
     assert np.abs(found[-1][STEPPED] - turned(found[0][STEPPED], slower, time[-1])).max() < 1e-14
-    assert simulation.build(place / "plain.toml", place / "bare.h5") == 0
+    assert api.build(place / "plain.toml", place / "bare.h5") == 0
     _, found, w, _ = orientations(started_from(place, "bare", place / "bare.h5", molecules))
     assert np.abs(w[EXACT]).min() > 0.0 and np.all(found[0][EXACT] != [1.0, 0.0, 0.0, 0.0])
 
@@ -216,7 +224,7 @@ def test_an_explicit_start_is_kept_by_checkpoints_and_on_ranks(place):
     assert difference(place / "long-pieces", whole, NO_EVENTS) is None
     command(["run", "long.toml", "--output", "long-ranks"], place, ranks=2)
     assert difference(place / "long-ranks", whole, NO_EVENTS) is None
-    assert simulation.build(path, place / "long.h5") == 0
+    assert api.build(path, place / "long.h5") == 0
     start = {"initial": {"method": "file", "file": "long.h5"}}
     del tables["molecule"]
     built = run_here(write_input(place / "built.toml", tables | start), place / "built")

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from mixtures import mixed_input
-from run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
+from tests.support.mixtures import mixed_input
+from tests.support.run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
 
-from hpcchain.io.events import read_events
-from hpcchain.io.observables import read
-from hpcchain.io.trajectory import open_trajectory
+from hpcchain.io.output.events import read_events
+from hpcchain.io.output.observables import read
+from hpcchain.io.output.trajectory import open_trajectory
 
 END = 6.0
 OUTPUT = {"frame_every": 0.5, "report_every": 1.0, "checkpoint_every": 2.0, "events": True}
@@ -95,7 +95,7 @@ def test_the_command_finds_them_equal_and_a_changed_bit(place):
     command(["compare", "whole/trajectory.h5", "copy.h5"], place)
     import h5py
 
-    from hpcchain.io.seal import seal
+    from hpcchain.io.hdf5.seal import seal
 
     with h5py.File(copy, "r+") as file:
         value = file["particles/trajectory/velocity/value"]

@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 import pytest
-from mixtures import mixed_input
-from run_folders import (
+from tests.support.mixtures import mixed_input
+from tests.support.run_folders import (
     command,
     difference,
     frame_times,
@@ -19,8 +19,8 @@ from run_folders import (
     write_input,
 )
 
-from hpcchain.io.checkpoint import read_checkpoint
-from hpcchain.io.checkpoint_store import newest_valid
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint.store import newest_valid
 
 END = 2.53
 OUTPUT = {"frame_every": 0.1, "report_every": 0.1, "checkpoint_every": 0.1, "keep_checkpoints": 3, "events": True}

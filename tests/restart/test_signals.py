@@ -4,8 +4,8 @@ import signal
 import time
 
 import pytest
-from mixtures import mixed_input
-from run_folders import (
+from tests.support.mixtures import mixed_input
+from tests.support.run_folders import (
     PATIENCE,
     checkpoint_times,
     command,

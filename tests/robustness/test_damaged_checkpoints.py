@@ -8,17 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from io_samples import events_between, frame_of, same_system, system_of
+from tests.support.io_samples import events_between, frame_of, same_system, system_of
 
 from hpcchain.errors import DataError
-from hpcchain.io.assemble import assemble
-from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
-from hpcchain.io.compare import compare
-from hpcchain.io.events import read_events
-from hpcchain.io.inspect import info
-from hpcchain.io.parts import PartWriter, read_head
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.io.tools.compare import compare
+from hpcchain.io.output.events import read_events
+from hpcchain.io.tools.inspect import info
+from hpcchain.io.output.parts import PartWriter, read_head
 
 SEED = 20260
 
@@ -106,8 +105,8 @@ TOOLS = f"""
 import sys
 sys.path[:0] = [{str(Path(__file__).parents[2])!r}]
 from hpcchain.errors import DataError
-from hpcchain.io.compare import compare
-from hpcchain.io.inspect import info
+from hpcchain.io.tools.compare import compare
+from hpcchain.io.tools.inspect import info
 
 for bad in sys.argv[2:]:
     for tool in (info, lambda path: compare(sys.argv[1], path)):

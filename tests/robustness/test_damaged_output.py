@@ -10,7 +10,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-from run_folders import (
+from tests.support.run_folders import (
     EVERY,
     checkpoint,
     checkpoint_times,
@@ -21,17 +21,17 @@ from run_folders import (
     run,
     same,
 )
-from run_folders import resume_here as resume
+from tests.support.run_folders import resume_here as resume
 
 from hpcchain.cli.main import main
 from hpcchain.errors import DataError
-from hpcchain.io import seal
-from hpcchain.io.checkpoint import read_checkpoint, write_checkpoint
-from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid
-from hpcchain.io.inspect import info
-from hpcchain.io.lineage import NAME
-from hpcchain.io.parts import part_path
-from hpcchain.io.standing import standing, survey
+from hpcchain.io.hdf5 import seal
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
+from hpcchain.io.tools.inspect import info
+from hpcchain.io.output.lineage import NAME
+from hpcchain.io.output.parts import part_path
+from hpcchain.io.output.recoverable_output import standing, survey
 from hpcchain.run.recorder import Recorder
 
 SEED = 20265

@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 import pytest
-from launching import clean_environment
-from run_folders import (
+from tests.support.launching import clean_environment
+from tests.support.run_folders import (
     PATIENCE,
     checkpoint_times,
     command,

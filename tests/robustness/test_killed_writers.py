@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from io_samples import chains, same_state, state_of
+from tests.support.io_samples import chains, same_state, state_of
 
-from hpcchain.io.checkpoint import read_checkpoint
-from hpcchain.io.checkpoint_store import list_checkpoints, newest_valid, prune
-from hpcchain.io.parts import list_parts, read_head, remove_from
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid, prune
+from hpcchain.io.output.parts import list_parts, read_head, remove_from
 
 TESTS = Path(__file__).parents[1]
 
@@ -24,10 +23,10 @@ WRITER = f"""
 import sys
 sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent)!r}]
 from pathlib import Path
-from io_samples import frame_of, state_of, system_of
-from hpcchain.io.checkpoint import write_checkpoint
-from hpcchain.io.checkpoint_store import checkpoint_name, prune
-from hpcchain.io.parts import PartWriter
+from tests.support.io_samples import frame_of, state_of, system_of
+from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.checkpoint.store import checkpoint_name, prune
+from hpcchain.io.output.parts import PartWriter
 
 folder, system, counters = Path(sys.argv[1]), system_of([10] * 300), None
 for number in range(100000):

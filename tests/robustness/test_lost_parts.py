@@ -9,7 +9,7 @@ import shutil
 import signal
 
 import pytest
-from run_folders import (
+from tests.support.run_folders import (
     EVERY,
     checkpoint_times,
     frame_times,
@@ -20,12 +20,12 @@ from run_folders import (
     wait_for,
     write_input,
 )
-from run_folders import resume_here as resume
+from tests.support.run_folders import resume_here as resume
 
 from hpcchain.cli.main import main
 from hpcchain.errors import DataError
-from hpcchain.io.parts import part_path
-from hpcchain.run.control import Run
+from hpcchain.io.output.parts import part_path
+from hpcchain.run.controller import Run
 from hpcchain.run.recorder import Recorder
 
 MEDDLED = 2.5

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launching import run_python
-from mixtures import to_toml
-from run_folders import (
+from tests.support.launching import run_python
+from tests.support.mixtures import to_toml
+from tests.support.run_folders import (
     EVERY,
     PATIENCE,
     checkpoint,
@@ -30,13 +30,13 @@ from run_folders import (
     wait_for,
     write_input,
 )
-from run_folders import resume_here as resume
+from tests.support.run_folders import resume_here as resume
 
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
-from hpcchain.io.events import read_events
-from hpcchain.io.observables import read
+from hpcchain.io.output.events import read_events
+from hpcchain.io.output.observables import read
 from hpcchain.run.own_input import config_of
 from hpcchain.run.recorder import Recorder
 
@@ -377,7 +377,7 @@ def test_two_runs_in_one_folder(tmp_path, caplog):
 
 
 def test_the_checkpoint_carries_the_resolved_input(whole):
-    from hpcchain.io.checkpoint import read_checkpoint
+    from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 
     path = checkpoint(whole, 0)
     found = config_of(read_checkpoint(path), path)

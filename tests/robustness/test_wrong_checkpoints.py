@@ -12,17 +12,18 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from launching import run_hpcchain
-from run_folders import resume_here, run_here
+from tests.support.launching import run_hpcchain
+from tests.support.run_folders import resume_here, run_here
 
 from hpcchain.cli.main import main
-from hpcchain.contact.duration import CONTACT
+from hpcchain.contact.tc_model import CONTACT
 from hpcchain.errors import DataError
-from hpcchain.io import atomic, rows, seal
-from hpcchain.io.checkpoint import read_checkpoint
-from hpcchain.io.checkpoint_store import list_checkpoints
+from hpcchain.io.hdf5 import atomic, slabs, seal
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, MOST_DEPTH, WHOLE_CONTACT, State
-from hpcchain.sector import loop, renew
+from hpcchain.sector.events import loop
+from hpcchain.sector.segments import new_segment
 
 DATA = Path(__file__).parents[1] / "data" / "format-1"
 NAMES = ("mixed", "directors")
@@ -89,7 +90,7 @@ def test_files_of_this_format_lead_to_the_same_bits_for_good(tmp_path, name):
 
 
 def test_bounds_are_those_of_the_kernels():
-    assert (MOST_DEPTH, WHOLE_CONTACT, LONGEST_TICKS) == (loop.MOST_DEPTH, CONTACT, renew.LONGEST)
+    assert (MOST_DEPTH, WHOLE_CONTACT, LONGEST_TICKS) == (loop.MOST_DEPTH, CONTACT, new_segment.LONGEST)
     assert [column.name for column in BEAD_STATE] == list(State.__dataclass_fields__)
 
 
@@ -102,7 +103,7 @@ def spoil(source, path, change):
         file["checksum"].visititems(lambda name, node: sums.append(name) if isinstance(node, h5py.Dataset) else None)
         for name in sums:
             if name in file and file[name].ndim and len(file[name]):
-                found = rows.block_sums(file[name][()])
+                found = slabs.block_sums(file[name][()])
                 del file[f"checksum/{name}"]
                 file[f"checksum/{name}"] = found
     seal.seal(path)

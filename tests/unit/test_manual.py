@@ -6,9 +6,9 @@ import pytest
 
 from hpcchain.cli.main import build_parser
 from hpcchain.config import load_config
-from hpcchain.model.start import build_system
+from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single
-from hpcchain.simulation import build, run
+from hpcchain.api import build, run
 from tests.unit.manual import PAGES, ROOT, anchors, blocks, command_lines, links, name_of, named_files, read
 
 UNTIL = 0.02

@@ -59,7 +59,7 @@ def walk(name, options, step, chains, contacts):
     The error is infinite for a chain whose energy has doubled, which is not followed further.
     """
     from hpcchain.papers.engine import chain_system, thermal_chain
-    from hpcchain.sector.engine import Engine
+    from hpcchain.sector.serial import Engine
 
     errors, lacking, number = [], 0, 0
     for seed in range(chains):

@@ -39,7 +39,7 @@ def run(quick):
 def accurate(chain):
     """Return times and positions of the motion by Taylor series."""
     from hpcchain.papers.engine import chain_system
-    from hpcchain.sector.engine import Engine
+    from hpcchain.sector.serial import Engine
 
     engine = Engine(chain_system(chain.position, chain.velocity, chain.mass))
     time = np.linspace(0.0, END, 481)

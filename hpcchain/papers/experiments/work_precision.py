@@ -78,7 +78,7 @@ def measured(position, velocity, collide, end, propagator, quick):
 
 def measure(position, velocity, collide, end, propagator, quick):
     """Return positions at the end time, the relative energy error later, and CPU µs per bead and unit time."""
-    from hpcchain.sector.engine import Engine
+    from hpcchain.sector.serial import Engine
 
     engine = Engine(start(position, velocity, collide, propagator))
     engine.advance(end)
@@ -101,7 +101,7 @@ def measure(position, velocity, collide, end, propagator, quick):
 def start(position, velocity, collide, propagator):
     """Return the System of one chain in open space."""
     from hpcchain.config import load_config
-    from hpcchain.model.start import build_system
+    from hpcchain.model.starts.start import build_system
 
     n = len(position)
     tables = {

@@ -1,0 +1,355 @@
+"""What the commands do: run, resume, build and warm up."""
+
+import logging
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from hpcchain.config import load_config
+from hpcchain.config.cautions import cautions
+from hpcchain.config.enlarge import enlarged
+from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
+from hpcchain.io.checkpoint.store import newest_valid
+from hpcchain.io.hdf5.collective import agree, from_root, rank_of, root_does
+from hpcchain.io.output.parts import COUNTED
+from hpcchain.io.output.recoverable_output import advice, is_finished, standing, survey
+from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
+from hpcchain.model.starts.start import build_system
+from hpcchain.parallel.comm import Single
+from hpcchain.run import folder as folders
+from hpcchain.run.compiling import CompilingNotice
+from hpcchain.run.controller import Run
+from hpcchain.run.start_from_file import system_from_file
+from hpcchain.run.growth import grown_system
+from hpcchain.run.wall_limit import WallLimit
+from hpcchain.run.lock import FolderLock
+from hpcchain.run.memory import require_memory_for, require_memory_to_resume
+from hpcchain.run.own_input import require_own_input
+from hpcchain.run.replicate import write_copies
+from hpcchain.run.signals import Signals
+from hpcchain.run.watchdog import Watchdog
+
+LOG = logging.getLogger("hpcchain.api")
+PHYSICS = ("box", "molecules", "initial", "propagator", "contact")
+
+WARMUP = """
+[box]
+size = [12.0, 12.0, 12.0]
+boundary = ["periodic", "periodic", "wall"]
+[[molecule]]
+kind = "chain"
+beads = 4
+count = 12
+[[molecule]]
+kind = "chain"
+beads = 2
+count = 8
+[[molecule]]
+kind = "ring"
+beads = 4
+count = 4
+[[molecule]]
+kind = "monomer"
+count = 40
+[run]
+end_time = 0.2
+[output]
+events = true
+"""
+WARMUP_PROPAGATORS = ("", '[propagator]\nname = "collocation"\nstep = 0.05\n')  # kernels differ: `jit.struct`
+WARMUP_ON_RANKS = 0.4
+
+
+def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wall_limit=None, silence=0.0):
+    """Run an input file; return the exit code.
+
+    Parameters
+    ----------
+    path : path
+        The input file.
+    output : path, optional
+        Instead of output.directory.
+    until : float, optional
+        Instead of run.end_time [time].
+    overrides : sequence of str
+        "key.sub=value".
+    resume : str, optional
+        "auto": go on from the newest whole checkpoint of the output directory, if there is one.
+    comm : Single or World, optional
+        One rank without it.
+    wall_limit : float, optional
+        Stop with a checkpoint before this is used up [wall seconds].
+    silence : float
+        After so long without a step each rank writes what it is doing; 0: never [wall seconds].
+    """
+    limit, comm = WallLimit(wall_limit), comm or Single()
+    mpi = mpi_of(comm)
+    config = with_end(read_input(path, overrides, mpi), until)
+    warn(config, mpi)
+    folder = Path(output if output is not None else config.output.directory)
+    with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
+        if resume == "auto":
+            earlier = survey(folder, mpi)
+            found = newest(folder, earlier, mpi)
+            if found is not None:
+                require_memory_to_resume(found, comm, mpi)
+                checkpoint = timed_read(found, mpi, limit)
+                require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
+                return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
+        folders.refuse_occupied(folder, mpi)
+        require_memory_for(config, comm, mpi)
+        system = start_system(config, signals, comm, limit)
+        folders.open_folder(folder, config, mpi, keep=True)
+        folders.cut_back(folder, 0.0, 0, 0, mpi)
+        own = Run(comm, config, system, folder, signals, limit=limit)
+        del system  # each rank has now what is its own of it
+        return own.go()
+
+
+def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=0.0):
+    """Continue a run from its directory or one of its checkpoints; return the exit code.
+
+    Parameters
+    ----------
+    source : path
+        A run's directory, or a checkpoint.
+    until : float, optional
+        New end time [time].
+    output : path, optional
+        Another directory to write to; the output that the checkpoint counts is brought along.
+    comm : Single or World, optional
+        One rank without it.
+    wall_limit : float, optional
+        Stop with a checkpoint before this is used up [wall seconds].
+    silence : float
+        After so long without a step each rank writes what it is doing; 0: never [wall seconds].
+    """
+    limit, comm = WallLimit(wall_limit), comm or Single()
+    source, mpi = Path(source), mpi_of(comm)
+    require_exists(source, mpi)
+    is_run = root_does(mpi, source, "looking at it", source.is_dir)
+    home = source if is_run else folders.home_of(source)
+    if home is None and output is None:
+        raise UsageError(f"{source}: stands in no run's folder checkpoints; say with --output where to write")
+    folder = Path(output) if output is not None else home
+    copying = home is None or folder.resolve() != home.resolve()
+    with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
+        earlier = survey(home, mpi)
+        path = newest(source, earlier, mpi, required=True) if is_run else source
+        require_memory_to_resume(path, comm, mpi)
+        checkpoint = timed_read(path, mpi, limit)
+        config = with_end(require_own_input(checkpoint, path, mpi), until)
+        require_time_left(config, checkpoint, path)
+        warn(config, mpi, checkpoint.time)
+        if copying:
+            folders.refuse_occupied(folder, mpi)
+            path = folders.bring_along(home, path, checkpoint.counters.get("part", 0), folder, mpi)
+        return continued(checkpoint, path, config, folder, earlier, signals, comm, limit)
+
+
+def build(path, out, overrides=(), comm=None):
+    """Write the initial configuration of an input file; return the exit code."""
+    mpi = mpi_of(comm)
+    config = read_input(path, overrides, mpi)
+    require_free(out, config, mpi)
+    require_memory_for(config, comm or Single(), mpi)
+    with Signals() as signals, CompilingNotice():
+        system = start_system(config, signals, comm)
+        ids = None if system.held is None else system.topology.beads_of(system.held)
+        write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
+    return EXIT_DONE
+
+
+def require_free(out, config, mpi):
+    """Raise UsageError, on every rank, when a start file would take the place of something else, or of its source."""
+    if config.initial.file is not None:
+        root_does(mpi, out, "looking at what is there", lambda: require_other(out, config.initial.file))
+    require_replaceable(out, "start", mpi)
+
+
+def replicate(path, out, numbers, overrides=(), comm=None):
+    """Write a start made of copies of an input's; return the Config that it is the start of, all that it says resolved.
+
+    Parameters
+    ----------
+    path : path
+        The input file of one copy.
+    out : path
+        The start file.
+    numbers : (int, int, int)
+        Copies along each axis.
+    overrides : sequence of str
+        "key.sub=value".
+    comm : Single or World, optional
+        One rank without it.
+    """
+    comm = comm or Single()
+    config = read_input(path, overrides, mpi_of(comm))
+    large = enlarged(config, numbers, out)
+    require_free(out, config, mpi_of(comm))
+    require_memory_for(config, comm, mpi_of(comm))
+    with Signals() as signals, CompilingNotice():
+        system = start_system(config, signals, comm)
+        write_copies(Path(out), large, system, numbers, comm, lambda: signals.stop)
+    return large
+
+
+def warmup():
+    """Compile every kernel by runs that use them all, each also on two ranks in this process."""
+    for propagator in WARMUP_PROPAGATORS:
+        warm_up(WARMUP + propagator)
+
+
+def warm_up(text):
+    """Compile what the run of an input needs, on one rank and on several."""
+    from hpcchain.parallel.thread_ranks import on_ranks
+    from hpcchain.parallel.windows import WindowedEngine
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "warmup.toml"
+        path.write_text(text, encoding="utf-8")
+        run(path, output=Path(folder) / "out", comm=Single())
+        system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
+
+    def on_rank(exchange):
+        engine = WindowedEngine(system, exchange)
+        engine.advance(WARMUP_ON_RANKS)
+        engine.groups.rehome(engine.now, engine.now, engine.window)
+        engine.frame(WARMUP_ON_RANKS)
+
+    on_ranks(2, on_rank)
+
+
+def read_input(path, overrides, mpi):
+    """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective."""
+    config, failure = None, None
+    if rank_of(mpi) == 0:
+        try:
+            config = load_config(path, overrides)
+        except HpcchainError as error:
+            failure = error
+    agree(mpi, failure)
+    return from_root(mpi, config)
+
+
+def warn(config, mpi, begin=0.0):
+    """Say once what an input asks for that hardly anyone means, of a run that goes on from a time [time]."""
+    for line in cautions(config, begin) if rank_of(mpi) == 0 else ():
+        LOG.warning("%s: %s", config.source, line)
+
+
+def mpi_of(comm):
+    """Return the communicator for parallel files, or None for one rank."""
+    return comm.mpi if comm is not None and comm.size > 1 else None
+
+
+def with_end(config, until):
+    """Return the input with another end time, if one is given."""
+    return config if until is None else replace(config, run=replace(config.run, end_time=float(until)))
+
+
+def start_system(config, signals, comm=None, limit=None):
+    """Return the System that an input starts from, of a start in a file this rank's part; collective."""
+    method = config.initial.method
+    if method == "explicit":
+        return build_system(config)
+    if method == "file":
+        return system_from_file(config, comm)
+    LOG.info("growing the initial configuration")
+    return grown_system(config, lambda part: LOG.debug("grown to %.3f of full size", part),
+                        lambda: signals.stop or (limit is not None and limit.near()), comm)
+
+
+def newest(folder, output, mpi, required=False):
+    """Return the path of a run's newest checkpoint that is whole, as is the output that it counts on.
+
+    Later ones are named in the log. Returns None where there are no checkpoints, unless one is required.
+
+    Raises
+    ------
+    DataError
+        When none of them can be used, or a required one is missing.
+    """
+    path, refused = newest_valid(Path(folder) / folders.CHECKPOINTS, mpi, lambda counters: standing(output, counters))
+    if path is None and refused:
+        raise DataError(f"{folder}: none of its {len(refused)} checkpoints can be gone on from, the newest because of "
+                        f"{refused[0][1]}; {advice(folder)}")
+    if path is None and required:
+        raise DataError(f"{folder}: no checkpoint to go on from in its folder {folders.CHECKPOINTS}: there is none; "
+                        "start anew with 'hpcchain run' and another --output")
+    for _, why in refused:
+        LOG.warning("passed over: %s", why)
+    return path
+
+
+def require_exists(source, mpi):
+    """Raise DataError when what to resume does not exist."""
+    if not root_does(mpi, source, "looking for it", source.exists):
+        raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
+
+
+def require_same_physics(config, earlier, path):
+    """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
+    for name in PHYSICS:
+        ours, theirs = getattr(config, name), getattr(earlier, name)
+        if name == "initial":
+            ours, theirs = replace(ours, file=None), replace(theirs, file=None)
+        if ours != theirs:
+            raise ConfigError(f"{config.source}: [{name.rstrip('s')}] is not that of the run in {path}; a run goes on "
+                              "with the physics it began with: undo the change, or choose another --output")
+
+
+def require_time_left(config, checkpoint, path):
+    """Raise UsageError when the end time lies before what has been reached."""
+    if config.run.end_time < checkpoint.time:
+        raise UsageError(f"{path}: is at time {checkpoint.time}, past the end time {config.run.end_time}; give a later "
+                         "--until, or resume an older checkpoint")
+
+
+def watchdog(comm, folder, silence):
+    """Return the watchdog of a run in a folder."""
+    return Watchdog(comm.activity, folder, comm.rank, comm.size, silence)
+
+
+def timed_read(path, mpi, limit):
+    """Return this rank's part of a checkpoint; how long reading takes is a first guess for writing one."""
+    begin = time.monotonic()
+    checkpoint = read_part(path, mpi)
+    limit.saved(time.monotonic() - begin)
+    return checkpoint
+
+
+def continued(checkpoint, path, config, folder, output, signals, comm, limit):
+    """Continue a run from a checkpoint in its directory, which has this output; return the exit code."""
+    mpi = mpi_of(comm)
+    require_time_left(config, checkpoint, path)
+    counters = checkpoint.counters | counted_on(output, checkpoint, path, folder)
+    if checkpoint.time == config.run.end_time and is_finished(output, config.run.end_time, mpi):
+        LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
+        return EXIT_DONE
+    LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
+    folders.open_folder(folder, config, mpi)
+    folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
+    try:
+        run = Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit)
+    except ConfigError as error:  # what no input of its own allows
+        raise DataError(f"{path}: {error}; the file was not made by this program or is damaged") from error
+    checkpoint.system = None  # each rank has now what is its own of it
+    run.require_possible(path)
+    return run.go()
+
+
+def counted_on(output, checkpoint, path, folder):
+    """Return what the run counts from (`recoverable_output`); what it goes on without is named in the log."""
+    try:
+        found = standing(output, checkpoint.counters)
+    except DataError as error:
+        raise DataError(f"{path}: cannot be gone on from: {error}; go on from another checkpoint, or "
+                        f"{advice(folder)}") from error
+    if any(checkpoint.counters.get(name, 0) > found[name] for name in COUNTED):
+        LOG.warning("%s: nothing is there of the output before t %.6g; going on without it", folder, checkpoint.time)
+    for problem in output.problems():
+        LOG.warning("not needed, and replaced or removed: %s", problem)
+    return found

@@ -1,0 +1,78 @@
+"""Contacts that last: the TC model of Luding and McNamara (paper 004, (35), which needs "and" for "or").
+
+A contact takes energy only when neither of its beads has had another within the contact time before it; else e_n is 1.
+Without this, beads that are pressed together while they lose energy meet infinitely often in a finite time.
+
+What is left of a bead's last contact is a whole number, of CONTACT when it begins, and shrinks with the segments.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.layout.segment_bits import in_contact, set_in_contact
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import span as time_span
+
+CONTACT = 1 << 24
+
+
+def contact_rate(contact_time):
+    """Return how fast what is left of a contact shrinks [1 / time]; 0 where contacts take no time."""
+    return CONTACT / contact_time if contact_time > 0.0 else 0.0
+
+
+@kernel
+def left_after(par, seg, i, dt):
+    """Return what is left of bead i's last contact a time dt after its segment began."""
+    left = in_contact(seg, i)
+    if left == 0 or dt <= 0.0:
+        return left
+    gone = dt * par[L.CONTACT_RATE]
+    return left - np.int64(math.ceil(gone)) if gone < left else np.int64(0)
+
+
+@inlined
+def pass_time(par, seg, first, beads, dt):
+    """Take a time dt, the length of their segment, off what is left of the contacts of beads first, first + 1, ..."""
+    if par[L.CONTACT_RATE] != 0.0:
+        for i in range(first, first + beads):
+            set_in_contact(seg, i, left_after(par, seg, i, dt))
+
+
+@inlined
+def begin_contact(par, seg, i):
+    """Note that a contact of bead i begins with its segment."""
+    if par[L.CONTACT_RATE] != 0.0:
+        set_in_contact(seg, i, CONTACT)
+
+
+@inlined
+def restitution_now(par, seg, i, other):
+    """Return e_n for bead i and another, or a wall (below 0), whose segments begin now (`pass_time`)."""
+    if par[L.CONTACT_RATE] != 0.0 and (in_contact(seg, i) != 0 or (other >= 0 and in_contact(seg, other) != 0)):
+        return 1.0
+    return par[L.RESTITUTION]
+
+
+@kernel
+def restitution_at(par, line, seg, pairs, count, ticks, rest):
+    """Return e_n for the first `count` pairs of beads, or of a bead and a wall (below 0), that meet at one time.
+
+    One that is to keep its energy has all do so: with unequal coefficients contacts together may gain energy. The
+    beads' segments are those that last until that time.
+    """
+    if par[L.CONTACT_RATE] != 0.0:
+        for k in range(count):
+            for side in range(2):
+                j = pairs[k, side]
+                if (
+                    j >= 0
+                    and left_after(
+                        par, seg, j, time_span(ticks, rest, line[j, L.START_TICKS], line[j, L.START_REM], par[L.TICK])
+                    )
+                    != 0
+                ):
+                    return 1.0
+    return par[L.RESTITUTION]

@@ -1,0 +1,133 @@
+"""Paper 000's contact law: the discrete energy of the steps before a contact is that of the steps after it.
+
+(14), with the multipliers of several contacts in the ratio of the exact impulses: v' = v + kappa (v+ - v), where v and
+v+ are the velocities on the bonds before and after the exact impulses. Any kappa conserves momentum, angular momentum
+and bonds; kappa is the root near 1 of
+
+    sum_molecules |V(v + kappa (v+ - v))|_M^2 / 2 = energy that the steps before had, less what restitution takes,
+
+V being the discrete velocity of each molecule's next step, over tau to its own grid. Where molecules of several
+propagators collide, the law is that of the contact as soon as one of them takes it: V is then v itself for those that
+do not, so that the energy kept is the discrete one of the former and the kinetic one of the latter.
+
+Newton starts at kappa = 1, the reflected velocity (from kappa = 0 it would find the root that goes through the
+contact), on the branch where the energy rises with kappa. Below LEAST the beads would not part. Where there is no such
+root, as near grazing with a step after the contact that is longer than the one before (NUMERICS 1), the exact impulse
+is taken.
+"""
+
+from hpcchain.jit.decorators import apart, kernel
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.steps.step_molecule import steps_energy, steps_excess, to_grid
+from hpcchain.layout import arrays as L
+
+LEAST = 0.5 + 2.0**-10
+LONGEST_CHANGE = 0.5
+MOST_NEWTON = 40
+ROUND_OFF = 32 * 2.0**-52
+
+
+@kernel
+def keep_velocities(work, o, nt):
+    """Keep the velocities before a contact, in KEPT."""
+    for t in range(nt):
+        w = o + t * W.TILE
+        for k in range(W.ROW):
+            work[w + W.KEPT + k] = work[w + W.COEF + W.ROW + k]
+
+
+@kernel
+def takes_law(table, mol, m):
+    """Whether molecule m's contacts follow paper 000's law."""
+    return table[mol[m, L.MOL_TABLE] + L.LAW_AT] != 0.0
+
+
+@kernel
+def any_takes_law(table, mol, group, members):
+    """Whether one of the molecules that take part does (below 0: takes no part)."""
+    for g in range(members):
+        if group[g] >= 0 and takes_law(table, mol, group[g]):
+            return True
+    return False
+
+
+@kernel
+def _straight_energy(work, o, nt, kappa):
+    """Return energy, and its derivative by kappa, of beads that move on straight with v + kappa (v+ - v)."""
+    energy = 0.0
+    slope = 0.0
+    for t in range(nt):
+        w = o + t * W.TILE
+        for k in range(W.ROW):
+            im = work[w + W.INVM + k % W.LANES]
+            if im > 0.0:
+                before = work[w + W.KEPT + k]
+                change = work[w + W.COEF + W.ROW + k] - before
+                v = before + kappa * change
+                energy += 0.5 * v * v / im
+                slope += v * change / im
+    return energy, slope
+
+
+@apart
+def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest, tick):
+    """Turn the velocities after exact impulses into those of paper 000's law; return kappa, 0 where it has no root.
+
+    Parameters
+    ----------
+    group, offset : int64 arrays
+        Molecules that take part (below 0: none) and where each is in the workspace, velocities before in KEPT.
+    members : int
+    ticks, rest, tick : float
+        Time of the contact, and the clock's unit: each molecule steps on to the next point of its own grid.
+    """
+    wanted = 0.0
+    for g in range(members):
+        m = group[g]
+        if m >= 0:
+            energy, slope = _straight_energy(work, offset[g], mol[m, L.MOL_TILES], 1.0)
+            wanted += energy
+            if takes_law(table, mol, m):
+                wanted += work[steps_excess(work, offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])]
+    kappa = 1.0
+    last = 1.0
+    for iteration in range(MOST_NEWTON):
+        excess = -wanted
+        slope = 0.0
+        for g in range(members):
+            m = group[g]
+            if m >= 0 and takes_law(table, mol, m):
+                tau = to_grid(ticks, rest, tick, table[mol[m, L.MOL_TABLE] + L.STEP_AT])
+                status, e, s = steps_energy(
+                    work, offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], tau, kappa
+                )
+                if status != 0:
+                    return 0.0
+                excess += e
+                slope += s
+            elif m >= 0:
+                e, s = _straight_energy(work, offset[g], mol[m, L.MOL_TILES], kappa)
+                excess += e
+                slope += s
+        if not slope > 0.0:
+            return 0.0
+        change = excess / slope
+        if abs(excess) <= ROUND_OFF * wanted or (iteration > 3 and abs(change) < 1e-12 and abs(change) >= last):
+            break
+        last = abs(change)
+        kappa -= min(max(change, -LONGEST_CHANGE), LONGEST_CHANGE)
+        if kappa < LEAST or iteration == MOST_NEWTON - 1:
+            return 0.0
+    for g in range(members):
+        if group[g] >= 0:
+            _share(work, offset[g], mol[group[g], L.MOL_TILES], kappa)
+    return kappa
+
+
+@kernel
+def _share(work, o, nt, kappa):
+    for t in range(nt):
+        w = o + t * W.TILE
+        for k in range(W.ROW):
+            before = work[w + W.KEPT + k]
+            work[w + W.COEF + W.ROW + k] = before + kappa * (work[w + W.COEF + W.ROW + k] - before)

@@ -1,0 +1,1 @@
+"""Checkpoints: layout, writing, reading, keeping the last ones."""

@@ -1,0 +1,407 @@
+"""Checkpoints and start files: everything that a run needs to go on to the same bits on any rank count.
+
+A checkpoint is sealed (every byte), and carries per-block checksums of its arrays taken from memory as they were
+written: the seal finds damage to the file, the checksums a write that went wrong before it was sealed.
+"""
+
+import math
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from hpcchain.config.values import LARGEST
+from hpcchain.errors import DataError, HpcchainError
+from hpcchain.io.checkpoint import orientations
+from hpcchain.io.hdf5 import files, slabs as slabs_module
+from hpcchain.io.checkpoint.layout import (
+    OPTIONAL,
+    STATE,
+    TOPOLOGY,
+    check_system,
+    check_table,
+    part_problem,
+    stored_type,
+    wrong_contents,
+)
+from hpcchain.io.hdf5.collective import FAILURES, agree, gathered, is_parallel, together, translated
+from hpcchain.io.checkpoint.counters import counters_problem
+from hpcchain.io.provenance import collect
+from hpcchain.io.hdf5.checksummed import get_slab, get_stretches, put_tables
+from hpcchain.model.composition import composition_from
+from hpcchain.model.system import Box, Physics, State, System, Topology
+
+BOX = {"size": (np.float64, 3), "origin": (np.float64, 3), "boundary": (np.int8, 3)}
+"""Name -> type and length of what a file says of the box."""
+
+OUTLINED = 64
+"""Blocks of rows that `read_outline` looks at together."""
+
+
+@dataclass
+class Checkpoint:
+    """What a checkpoint holds.
+
+    Attributes
+    ----------
+    system : System
+        Its state has the rows that were asked for; a table of directors has this rank's slab of the beads.
+    time : float
+        Simulated time that the run has reached [time].
+    counters : dict
+        Running totals (events, frames, reports, ...).
+    config_toml : str
+        The resolved input.
+    provenance : dict
+        See `provenance.collect`.
+    """
+
+    system: System
+    time: float
+    counters: dict
+    config_toml: str
+    provenance: dict
+
+
+def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None, ids=None, provenance=None):
+    """Write a checkpoint, atomically and durably; collective.
+
+    Parameters
+    ----------
+    path : path
+    comm : communicator or None
+    system : System
+        Box, topology (or its Composition) and physics are the same on all ranks; the state has this rank's rows, and a
+        table of directors at least this rank's slab of the beads.
+    time : float
+        [time]
+    counters : dict of str -> what JSON holds
+    config_toml : str
+    perf : dict of phase -> (min, avg, max), optional
+        Wall seconds over ranks.
+    ids : (n,) int64 array, optional
+        Global bead ids of the state's rows, in any order; None: all beads are held, in order, on every rank.
+    provenance : dict, optional
+        Default: `provenance.collect(comm)`.
+
+    Raises
+    ------
+    DataError
+        On every rank, when the file cannot be written; an earlier file of this name is then untouched.
+    """
+    _refuse_impossible_time(path, time, comm)
+    beads = system.topology.beads
+    tables = _state_tables(system.physics)
+    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in tables.items()}
+    arrays = slabs_module.in_order(comm, beads, ids, arrays)
+    first = slabs_module.slab(beads, comm)[0]
+
+    def held(low, high):
+        return {name: array[low - first : high - first] for name, array in arrays.items()}
+
+    values = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
+    _write(path, comm, system, held, time, config_toml, values)
+
+
+def write_start(path, comm, system, state_of, config_toml, blocks):
+    """Write the file of a start at time 0 of which no rank has more beads at a time than it is asked for; collective.
+
+    Parameters
+    ----------
+    path : path
+    comm : communicator or None
+    system : System
+        Without a state; its topology is a Composition.
+    state_of : function of (int, int)
+        Returns the State of beads low ... high - 1, of `blocks` blocks of 4096 at most, maybe of none; all ranks ask
+        equally often, so that it may be collective.
+    config_toml : str
+    blocks : int
+
+    Raises
+    ------
+    DataError
+        On every rank, when the file cannot be written; an earlier file of this name is then untouched.
+    """
+    def made(low, high):
+        state = state_of(low, high)
+        return {name: getattr(state, name) for name in _state_tables(system.physics)}
+
+    values = {"counters": {}, "perf": {}, "provenance": collect(comm)}
+    _write(path, comm, system, made, 0.0, config_toml, values, blocks)
+
+
+def _write(path, comm, system, state_of, time, config_toml, values, blocks=None):
+    """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
+    topology = system.topology
+    with files.writing(path, "checkpoint", comm) as file:
+        put_tables(file, "state", _state_tables(system.physics), topology.beads, state_of, comm, blocks)
+        if system.directors is not None:
+            orientations.put(file, system.directors, topology.beads, comm, blocks)
+        for name, rule in TOPOLOGY.items():
+            if name not in OPTIONAL or _in_use(topology, name):
+                put_tables(file, "topology", {name: rule}, topology.count(name),
+                           lambda low, high, name=name: {name: topology.rows(name, low, high)}, comm, blocks)
+        for name, (kind, _) in BOX.items():
+            slabs_module.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
+        slabs_module.put(file, "time", np.float64(time), comm)
+        files.put_text(file, "config_toml", config_toml, comm)
+        for name, value in ({"names": list(topology.names), "physics": _constants(system.physics)} | values).items():
+            files.put_json(file, name, value, comm)
+
+
+def read_checkpoint(path, comm=None, ids=None):
+    """Read a checkpoint or start file; collective.
+
+    Parameters
+    ----------
+    path : path
+    comm : communicator or None
+    ids : (n,) int64 array, optional
+        Global ids of the beads wanted on this rank, in the order wanted; None: all beads.
+
+    Returns
+    -------
+    Checkpoint
+
+    Raises
+    ------
+    DataError
+        On every rank, when the file is missing, foreign, truncated or damaged anywhere.
+    """
+    with files.reading(path, "checkpoint", comm) as file:
+        topology = _read_topology(file, comm)
+        state = State(**_wanted(comm, topology.beads, ids, _state_slabs(file, topology.beads, comm)))
+        found = _read_rest(file, topology, state, None, comm)
+        with together(comm, path, "checking"):
+            check_system(path, found.system, found.time, None if ids is None else np.asarray(ids, np.int64))
+    return found
+
+
+def read_part(path, comm):
+    """Read this rank's part of a checkpoint or start file, an even one of all molecules; collective.
+
+    On several ranks the system's topology is a Composition, and nothing on any rank grows with the number of molecules
+    of the whole; one rank gets what `read_checkpoint` returns.
+
+    Raises
+    ------
+    DataError
+        On every rank, as `read_checkpoint`, or when molecules of one kind are not alike.
+    """
+    if not is_parallel(comm):
+        return read_checkpoint(path, comm)
+    with files.reading(path, "checkpoint", comm) as file:
+        composition = _read_composition(file, comm)
+        low, high = slabs_module.slab(composition.beads, comm)
+        names = composition.beginning_in(low, high)
+        slabs = _state_slabs(file, composition.beads, comm)
+        state = State(**slabs_module.pick(comm, composition.beads, composition.beads_of(names), slabs))
+        found = _read_rest(file, composition, state, names, comm)
+        with together(comm, path, "checking"):
+            problem = part_problem(found.system, found.time, names)
+            if problem:
+                raise wrong_contents(path, problem)
+    return found
+
+
+def read_outline(path):
+    """Read a checkpoint or start file but for the states of its beads, in memory that does not follow their number.
+
+    Returns
+    -------
+    Checkpoint
+        Its system has a Composition, and the state of no bead; a table of directors has no row.
+
+    Raises
+    ------
+    DataError
+        As `read_checkpoint`, or when molecules of one kind are not alike; the states and directors are checked, too.
+    """
+    with files.reading(path, "checkpoint") as file:
+        composition = _read_composition(file, None, OUTLINED)
+        none = State.at_rest_clock(np.empty((0, 3)), np.empty((0, 3)))
+        found = _read_rest(file, composition, none, None, None, OUTLINED)
+        for names, state in _molecules_in(file, composition):
+            problem = part_problem(replace(found.system, state=state), found.time, names)
+            if problem:
+                raise wrong_contents(path, problem)
+    return found
+
+
+def _molecules_in(file, composition):
+    """Yield molecules, in order, and the State of their beads, so many blocks of these at a time."""
+    tables = [(name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))
+              for name, rule in _tables_in(file, "state", STATE)]  # fmt: skip
+    first, over = 0, None
+    for parts in zip(*(stretches for _, stretches in tables), strict=True):
+        rows_now = {name: part for (name, _), (_, part) in zip(tables, parts, strict=True)}
+        if over is not None:
+            rows_now = {name: np.concatenate([over[name], part]) for name, part in rows_now.items()}
+        high = parts[0][0] + len(parts[0][1])
+        end = composition.molecules if high >= composition.beads else int(composition.molecule_of(np.int64(high)))
+        names = np.arange(first, end)
+        beads = int(composition.size_of(names).sum())
+        yield names, State(**_with_contacts({name: part[:beads] for name, part in rows_now.items()}))
+        first, over = end, {name: part[beads:] for name, part in rows_now.items()}
+
+
+def _state_slabs(file, beads, comm):
+    tables = _tables_in(file, "state", STATE)
+    found = {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in tables}
+    return _with_contacts(found)
+
+
+def _with_contacts(tables):
+    """Return the tables of states, with that of contacts where contacts take no time and a file has none."""
+    return {"in_contact": np.zeros(len(tables["depth"]), np.int32)} | tables
+
+
+def _read_rest(file, topology, state, held, comm, blocks=None):
+    """Return the Checkpoint of a file whose topology and state have been read; `blocks` as for `orientations.get`."""
+    found = {name: files.dataset_of(file, name) for name in (*(f"box/{name}" for name in BOX), "time")}
+    for name, rule in ({f"box/{name}": rule for name, rule in BOX.items()} | {"time": (np.float64, 1)}).items():
+        check_table(found[name], rule[0], 0, rule[1])
+    box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
+    with translated(f"{file.filename}: physics", "reading"):
+        physics = Physics(**files.get_json(file, "physics", comm))
+        if physics.contact_time > 0.0 and "state/in_contact" not in file:
+            raise DataError(f"{file.filename}: state/in_contact is missing, and contacts take time")
+    with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
+        turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
+    time, counters = _progress(file, topology.beads, comm)
+    provenance = files.get_json(file, "provenance", comm)
+    if not isinstance(provenance, dict):
+        raise wrong_contents(file.filename, "provenance: is no table")
+    return Checkpoint(
+        system=System(box, topology, state, physics, held, turning),
+        time=time,
+        counters=counters,
+        config_toml=files.get_text(file, "config_toml", comm),
+        provenance=provenance,
+    )
+
+
+def _progress(file, beads, comm):
+    """Return the time [time] and the counters in an open checkpoint of so many beads."""
+    check_table(files.dataset_of(file, "time"), np.float64, 0, 1)
+    time = float(files.get(file, "time", comm)[0])
+    counters = files.get_json(file, "counters", comm)
+    problem = None if 0.0 <= time <= LARGEST else f"the time, {time!r}, is not a finite positive number"
+    problem = problem or counters_problem(counters, time, beads)
+    if problem:
+        raise wrong_contents(file.filename, problem)
+    return time, counters
+
+
+def read_system(path, comm=None, ids=None):
+    """Return the System of a checkpoint or of a start file that `build` made; see `read_checkpoint`."""
+    return read_checkpoint(path, comm, ids).system
+
+
+def read_perf(path):
+    """Return where a run's time went until a checkpoint: dict of phase -> (min, avg, max) wall seconds over ranks."""
+    with files.reading(path, "checkpoint") as file:
+        found = files.get_json(file, "perf")
+        slabs_module = found.values() if isinstance(found, dict) else [None]
+        numbers = [x for row in slabs_module for x in (row if isinstance(row, list) and len(row) == 3 else [None])]
+        if not all(type(x) in (int, float) for x in numbers):
+            raise wrong_contents(path, "perf: is no table of three numbers each")
+        return {phase: tuple(row) for phase, row in found.items()}
+
+
+def read_time(path, comm=None):
+    """Return the simulated time of a checkpoint whose seal, kind and version are right [time]; collective."""
+    return read_progress(path, comm)[0]
+
+
+def read_extent(path):
+    """Return (beads, time) of a checkpoint or start file as it says without proof; (0, 0.0) where it does not say.
+
+    Nothing of what follows the number of beads is read, not even the seal: whoever reads the file will check it.
+    """
+    try:
+        with files.reading(path, "checkpoint", checked=False) as file:
+            return len(files.dataset_of(file, "topology/mass")), float(files.get(file, "time")[0])
+    except (*FAILURES, HpcchainError):
+        return 0, 0.0
+
+
+def read_progress(path, comm=None):
+    """Return the simulated time [time] and the counters of a checkpoint, as `read_time` does; collective."""
+    with files.reading(path, "checkpoint", comm) as file:
+        return _progress(file, files.dataset_of(file, "state/depth").size, comm)
+
+
+def _constants(physics):
+    """Return the constants as a dict, without those kinds and contact times that an earlier program does not know."""
+    return {name: value for name, value in asdict(physics).items() if name not in ("kinds", "contact_time") or value}
+
+
+def _state_tables(physics):
+    """Return names and types of the state's tables that a run with these constants needs."""
+    return {name: rule for name, rule in STATE.items() if name not in OPTIONAL or physics.contact_time > 0.0}
+
+
+def _in_use(topology, name):
+    """Return whether a flag is set for any molecule."""
+    return bool(np.any(getattr(topology.examples, name)))
+
+
+def _refuse_impossible_time(path, time, comm):
+    wrong = not (math.isfinite(time) and time >= 0.0)
+    agree(comm, DataError(f"{path}: a checkpoint at time {time} cannot be written") if wrong else None)
+
+
+def _read_topology(file, comm):
+    tables = {}
+    for name, rule in _tables_in(file, "topology", TOPOLOGY):
+        tables |= slabs_module.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})
+    return Topology(names=_names(file, comm), **tables)
+
+
+def _names(file, comm):
+    """Return the names of the kinds in a file."""
+    names = files.get_json(file, "names", comm)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise wrong_contents(file.filename, "names: are not texts")
+    return tuple(names)
+
+
+def _read_composition(file, comm, blocks=None):
+    """Return the Composition of a file's molecules; each rank compares its slabs of the tables with it.
+
+    Raises
+    ------
+    DataError
+        On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
+    """
+    tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file, "topology", TOPOLOGY)}
+    runs = []
+    for low, kind in get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
+        starts = np.flatnonzero(np.diff(kind, prepend=-1))
+        runs.append((low + starts, kind[starts]))
+    runs = [np.concatenate([pair[k] for part in gathered(comm, runs) for pair in part]) for k in (0, 1)]
+
+    def rows_of(name, first, count):
+        table = tables[name]
+        return slabs_module.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
+
+    names, unlike = _names(file, comm), ""
+    found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
+    for name, rule in _tables_in(file, "topology", TOPOLOGY):
+        for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
+            fits = found is not None and len(tables[name]) == found.count(name)
+            if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
+                found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective
+    problem = f"topology{unlike}: molecules of one kind are not alike, or their beads or bonds do not add up"
+    agree(comm, None if found is not None else wrong_contents(file.filename, problem))
+    return found
+
+
+def _tables_in(file, group, tables):
+    """Return the names and types of those of a group's tables that a file has."""
+    return [(name, rule) for name, rule in tables.items() if name not in OPTIONAL or f"{group}/{name}" in file]
+
+
+def _wanted(comm, count, ids, slabs):
+    return slabs_module.everywhere(comm, slabs) if ids is None else slabs_module.pick(comm, count, np.asarray(ids, np.int64), slabs)

@@ -1,0 +1,100 @@
+"""Orientation and spin in checkpoints: the constants, and the start of every bead where that is not random."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from hpcchain.config.values import LARGEST
+from hpcchain.io.hdf5 import files
+from hpcchain.io.checkpoint.layout import wrong_contents
+from hpcchain.io.hdf5.collective import agree
+from hpcchain.io.hdf5.checksummed import get_stretches, put_tables
+from hpcchain.model.directors import Directors, Table
+
+GROUP = "directors"
+TABLE = {"orientation": 4, "angular_velocity": 3}
+"""Name -> columns of the tables with one row per bead."""
+
+UNIT = 1e-12
+"""How far the norm of a stored orientation may be from 1: round-off, of a run from a run from a run."""
+
+
+def put(file, directors, beads, comm, blocks=None):
+    """Write the Directors of a system of so many beads, so many blocks of them at a time; collective.
+
+    Their table must have this rank's slab of the beads.
+    """
+    constants = {"moment": directors.moment, "step": directors.step, "seed": directors.seed,
+                 "temperature": directors.temperature, "random": directors.table is None}  # fmt: skip
+    files.put_json(file, f"{GROUP}/constants", constants, comm)
+    if directors.table is None:
+        return
+    columns = {name: getattr(directors.table, name) for name in TABLE}
+    rules = {name: (column.dtype, column.shape[1]) for name, column in columns.items()}
+
+    def rows_of(low, high):
+        table = directors.table.rows(low, high)
+        return {name: getattr(table, name) for name in TABLE}
+
+    put_tables(file, GROUP, rules, beads, rows_of, comm, blocks)
+
+
+def get(file, beads, kinds, comm, blocks=None):
+    """Return the Directors in a checkpoint, their table with this rank's slab, or None where it has none; collective.
+
+    Parameters
+    ----------
+    file : h5py.File
+    beads, kinds : int
+        How many the system has.
+    comm : communicator or None
+    blocks : int, optional
+        Check the table so many blocks of rows at a time, and return one without rows.
+
+    Raises
+    ------
+    DataError
+        On every rank, when they are damaged or make no sense.
+    """
+    if GROUP not in file:
+        return None
+    constants = files.get_json(file, f"{GROUP}/constants", comm)
+    random, moment, step = (constants.pop(name) for name in ("random", "moment", "step"))
+    found = Directors(np.array(moment, dtype=np.float64), np.array(step, dtype=np.float64), **constants)
+    problem = _problem(found, kinds)
+    if not random:
+        for table in _tables(file, beads, comm, blocks):
+            problem = problem or table_problem(table)
+        found = replace(found, table=table.rows(table.low, table.low) if blocks else table)
+    agree(comm, wrong_contents(file.filename, f"{GROUP}: {problem}") if problem else None)
+    return found
+
+
+def _tables(file, beads, comm, blocks):
+    """Yield the Table of each of the stretches of this rank's slab; see `get_stretches`."""
+    parts = [get_stretches(file, f"{GROUP}/{name}", np.float64, columns, beads, comm, blocks)
+             for name, columns in TABLE.items()]  # fmt: skip
+    for (low, orientation), (_, velocity) in zip(*parts, strict=True):
+        yield Table(low, orientation, velocity)
+
+
+def _problem(directors, kinds):
+    """Return what is wrong with the constants, or None."""
+    columns = (directors.moment, directors.step)
+    if any(column.shape != (kinds,) or not np.all((column >= 0.0) & (column <= LARGEST)) for column in columns):
+        return "moment, step: the moments of inertia or null-space steps are not one positive number for each kind"
+    seed, temperature = directors.seed, directors.temperature
+    if type(seed) is not int or not 0 <= seed < 2**63 or type(temperature) not in (int, float) or not (
+        0.0 < temperature <= LARGEST
+    ):
+        return "seed, temperature: the seed or the temperature of random orientations is impossible"
+    return None
+
+
+def table_problem(table):
+    """Return what is wrong with orientations and angular velocities, or None."""
+    norm = np.sqrt(np.sum(table.orientation**2, axis=1))
+    if not np.all(np.abs(norm - 1.0) <= UNIT):
+        return f"orientation: an orientation is no unit quaternion, to {UNIT:g}"
+    finite = np.all(np.abs(table.angular_velocity) <= LARGEST)
+    return None if finite else "angular_velocity: an angular velocity is not finite"

@@ -1,0 +1,99 @@
+"""The folder of checkpoints: names, the newest that can be trusted, and how many are kept."""
+
+import re
+from pathlib import Path
+
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5 import atomic
+from hpcchain.io.checkpoint.checkpoint import read_progress
+from hpcchain.io.hdf5.collective import root_does
+
+PATTERN = re.compile(r"ckpt-(\d{9,}\.\d{12})\.h5")
+
+
+def checkpoint_name(time):
+    """Return the file name of a checkpoint.
+
+    The name has 12 decimals, so that names sort by time (below 1e9) and differ for times further apart than an event
+    takes to resolve; the exact time is inside.
+
+    Parameters
+    ----------
+    time : float
+        [time], not negative.
+    """
+    return f"ckpt-{time:022.12f}.h5"
+
+
+def list_checkpoints(folder):
+    """Return (time in the name, path) of the checkpoints in a folder, the latest first; files only, none opened."""
+    return [(time, path) for time, path, is_file in _named(folder) if is_file]
+
+
+def _named(folder):
+    """Return (time in the name, path, whether it is a file) of all that has a checkpoint's name, the latest first."""
+    folder = Path(folder)
+    names = [(PATTERN.fullmatch(path.name), path) for path in folder.iterdir()] if folder.is_dir() else []
+    return sorted(((float(match.group(1)), path, path.is_file()) for match, path in names if match), reverse=True)
+
+
+def newest_valid(folder, comm=None, require=None):
+    """Find the latest checkpoint that is whole; collective.
+
+    Parameters
+    ----------
+    folder : path
+    comm : communicator or None
+    require : function, optional
+        Of a checkpoint's counters; raises DataError, on every rank, when it cannot be used for another reason.
+
+    Returns
+    -------
+    path : Path or None
+        None when there is none.
+    refused : list of (Path, str)
+        Later checkpoints that were passed over, and why.
+    """
+    candidates = root_does(comm, folder, "listing checkpoints", lambda: _named(folder))
+    refused = []
+    for _, path, is_file in candidates:
+        problem = _problem(path, comm, require) if is_file else f"{path}: not a file, or a link to none"
+        if problem is None:
+            return path, refused
+        refused.append((path, problem))
+    return None, refused
+
+
+def prune(folder, keep, comm=None):
+    """Remove all but the latest checkpoints, and the leftovers of killed runs; collective.
+
+    Parameters
+    ----------
+    folder : path
+    keep : int
+        How many stay; at least one always does.
+
+    Returns
+    -------
+    list of Path
+        What was removed.
+    """
+    candidates = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder))
+    old = [path for _, path in candidates[max(keep, 1):]]
+    atomic.remove(old[::-1], comm)
+    atomic.remove_leftovers(folder, comm)
+    return old
+
+
+def _problem(path, comm, require):
+    """Return why a checkpoint cannot be used, or None."""
+    try:
+        time, counters = read_progress(path, comm)
+    except DataError as error:
+        return str(error)
+    try:
+        if require is not None:
+            require(counters)
+    except DataError as error:
+        return f"{path}: {error}"
+    return None if checkpoint_name(time) == path.name else f"{path}: holds time {time!r}; it was renamed"

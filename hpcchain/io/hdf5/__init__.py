@@ -1,0 +1,1 @@
+"""What all files rest on: parallel HDF5, slabs, checksums, seals, atomic replacement."""

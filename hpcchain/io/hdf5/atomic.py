@@ -1,0 +1,153 @@
+"""Files that appear complete or not at all: temporary name, fsync, rename, fsync of the folder."""
+
+import ctypes
+import errno
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+from hpcchain.io.hdf5.collective import barrier, is_parallel, rank_of, root_does, together
+
+SUFFIX = ".partial"
+"""What the name of a file that is still being written ends in."""
+
+
+def temporary(path):
+    """Return the name, in the same folder, under which a file is written."""
+    path = Path(path)
+    return path.with_name(path.name + SUFFIX)
+
+
+def prepare(path, comm=None):
+    """Return the temporary name of a file, under which there is an empty file of this run's after that; collective.
+
+    What a killed run left under that name is removed. A link that others have put there is not written through: the
+    file is made anew.
+    """
+    temp = temporary(path)
+    root_does(comm, path, "preparing to write", lambda: _begin(temp))
+    return temp
+
+
+def publish(path, comm=None):
+    """Give a written and closed file its final name, durably; collective.
+
+    Raises
+    ------
+    DataError
+        On every rank, when one of them cannot reach the file or the disk fails.
+    """
+    temp = temporary(path)
+    barrier(comm)
+    with together(comm, path, "writing to disk"):
+        _sync(temp)  # on every rank: each node may hold data of its own
+    root_does(comm, path, "renaming", lambda: _rename(temp, path))
+
+
+def reserve(path, more):
+    """Make a file some bytes longer, all of them set aside by the file system where it can do that; not collective.
+
+    Unlike os.posix_fallocate, which writes into every block where the file system cannot: other ranks write there.
+
+    Raises
+    ------
+    OSError
+        When the disk is full, the quota is used up, or the file may not become so long.
+    """
+    fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
+    handle = os.open(path, os.O_RDWR)
+    try:
+        size = os.fstat(handle).st_size + more
+        reason = errno.EINTR if fallocate else 0
+        while reason == errno.EINTR:
+            done = fallocate(handle, 0, ctypes.c_int64(0), ctypes.c_int64(size)) == 0
+            reason = 0 if done else ctypes.get_errno()
+    finally:
+        os.close(handle)
+    if reason in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+        raise OSError(reason, os.strerror(reason))
+
+
+def discard(path, comm=None):
+    """Remove the temporary file of a write that failed; never raises."""
+    if rank_of(comm) == 0:
+        try:
+            temporary(path).unlink(missing_ok=True)
+        except OSError:
+            return
+
+
+@contextmanager
+def replacing(path, comm=None):
+    """Yield the temporary name to write and close; publish it on success, remove it on failure."""
+    temp = prepare(path, comm)
+    try:
+        yield temp
+        publish(path, comm)
+    except BaseException:
+        discard(path, comm)
+        raise
+
+
+def remove_leftovers(folder, comm=None):
+    """Remove the temporary files of killed runs in a folder; return their names.
+
+    Parameters
+    ----------
+    folder : path
+        Nothing is done when it does not exist.
+
+    Returns
+    -------
+    list of str
+    """
+    return root_does(comm, folder, "removing leftovers", lambda: _remove_leftovers(Path(folder)))
+
+
+def remove(paths, comm=None):
+    """Remove files in the order given, durably; those already gone are fine."""
+    paths = [Path(path) for path in paths]
+    if paths:
+        root_does(comm, paths[0], "removing", lambda: _remove(paths))
+
+
+def make_folder(folder, comm=None):
+    """Create a folder on rank 0; all ranks see it afterwards."""
+    root_does(comm, folder, "creating the folder", lambda: Path(folder).mkdir(parents=True, exist_ok=True))
+    if is_parallel(comm):
+        with together(comm, folder, "finding the folder on every rank"):
+            if not Path(folder).is_dir():
+                raise FileNotFoundError("not visible on this rank; use a folder on a shared file system")
+
+
+def _begin(temp):
+    temp.unlink(missing_ok=True)
+    os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+
+
+def _remove_leftovers(folder):
+    found = sorted(folder.glob("*" + SUFFIX)) if folder.is_dir() else []
+    for path in found:
+        path.unlink(missing_ok=True)
+    return [path.name for path in found]
+
+
+def _remove(paths):
+    for path in paths:
+        path.unlink(missing_ok=True)
+    for folder in {path.parent for path in paths}:
+        _sync(folder)
+
+
+def _rename(temp, path):
+    os.replace(temp, path)
+    _sync(Path(path).parent)
+
+
+def _sync(path):
+    """Flush a file or a folder to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,72 @@
+"""Tables with a checksum for each block of rows, taken from memory as they were written; collective."""
+
+import numpy as np
+
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5 import files, slabs
+from hpcchain.io.checkpoint.layout import check_table, stored_type
+from hpcchain.io.hdf5.collective import agree
+
+
+def put_tables(file, group, tables, count, rows_of, comm, blocks=None):
+    """Create tables of a group, and in "checksum" those of the sums of their blocks, and write this rank's slabs.
+
+    Parameters
+    ----------
+    file : h5py.File
+    group : str
+    tables : dict of name -> (type, columns)
+        0 columns: one number per row.
+    count : int
+        Rows of each table.
+    rows_of : function of (int, int)
+        Returns what the tables have in rows low ... high - 1, by name; called on all ranks equally often.
+    comm : communicator or None
+    blocks : int, optional
+        How many blocks of rows are asked for at once; default: all of this rank's.
+    """
+    types = {name: stored_type(kind) for name, (kind, _) in tables.items()}
+    made = {name: slabs.create(file, f"{group}/{name}", (count, columns) if columns else (count,), types[name])
+            for name, (_, columns) in tables.items()}  # fmt: skip
+    sums = {name: slabs.create(file, f"checksum/{group}/{name}", (-(-count // slabs.BLOCK),), np.uint32)
+            for name in tables}  # fmt: skip
+    for low, high in slabs.stretches(count, comm, blocks):
+        for name, part in rows_of(low, high).items():
+            stored = np.asarray(part, types[name])
+            slabs.write_at(made[name], (low, *[0] * (stored.ndim - 1)), stored, comm)
+            slabs.write_at(sums[name], (low // slabs.BLOCK,), slabs.block_sums(stored), comm)
+
+
+def get_slab(file, name, kind, columns, count, comm):
+    """Return this rank's slab of a table after checking its type, shape and block checksums.
+
+    Parameters
+    ----------
+    file : h5py.File
+    name : str
+    kind, columns, count :
+        See `check_table`.
+    comm : communicator or None
+
+    Raises
+    ------
+    DataError
+        On every rank.
+    """
+    ((_, part),) = get_stretches(file, name, kind, columns, count, comm)
+    return part
+
+
+def get_stretches(file, name, kind, columns, count, comm, blocks=None):
+    """Yield the first row and the rows of each of the stretches of this rank's slab of a table; see `get_slab`."""
+    dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
+    check_table(dataset, kind, columns, count)
+    for low, high in slabs.stretches(len(dataset), comm, blocks):
+        part = slabs.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
+        found = slabs.block_sums(part)
+        same = np.array_equal(found, slabs.read_at(sums, (low // slabs.BLOCK,), found.shape, comm))
+        agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
+        flags = kind is not np.bool_ or not np.any(part > 1)
+        agree(comm, None if flags else DataError(f"{file.filename}: {name} has flags that are neither 0 nor 1; the "
+                                                 "file was not made by this program or is damaged"))
+        yield low, part.astype(bool) if kind is np.bool_ else part

@@ -1,0 +1,199 @@
+"""Opening and creating the program's HDF5 files: kind and format version, seal, errors that name the file."""
+
+import json
+import os
+from contextlib import contextmanager
+
+import h5py
+import numpy as np
+
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5 import atomic, seal
+from hpcchain.io.hdf5.collective import FAILURES, is_parallel, root_does, together, translated
+from hpcchain.io.hdf5.slabs import put, read_at
+
+FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2}
+READABLE = {kind: (1, version) for kind, version in FORMAT.items()}
+"""Of each kind the oldest and the newest format; the first had no lineage, and no seal but on checkpoints and parts."""
+ALWAYS_SEALED = ("checkpoint", "part")
+MAGIC = "hpcchain"
+UNWRITTEN = 1 << 20
+"""Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""
+
+
+def create(temp, kind, comm):
+    """Create a file of a kind under its temporary name; collective.
+
+    Returns
+    -------
+    h5py.File
+        Open on all ranks, with room for a seal. Output files are such as older programs open, too.
+    """
+    version = "v110" if kind in ALWAYS_SEALED else "v108"
+    options = {"userblock_size": seal.USER_BLOCK, "libver": (version, version)}
+    if is_parallel(comm):
+        options |= {"driver": "mpio", "comm": comm}
+    file = None
+    with together(comm, temp, "creating"):
+        file = h5py.File(temp, "w", **options)
+        set_text(file, "program", MAGIC)
+        set_text(file, "kind", kind)
+        file.attrs["format"] = np.int64(FORMAT[kind])
+    return file
+
+
+@contextmanager
+def writing(path, kind, comm):
+    """Yield a new file that appears under its name, sealed, when the body succeeds; collective.
+
+    When the body fails on several ranks the file is left open: see `close`.
+    """
+    with atomic.replacing(path, comm) as temp:
+        file = create(temp, kind, comm)
+        try:
+            with translated(path, "writing"):
+                yield file
+        except BaseException:
+            if not is_parallel(comm):
+                close(file, path, comm)
+            raise
+        close(file, path, comm)
+        seal.seal(temp, comm)
+
+
+def close(file, path, comm):
+    """Close a file; collective.
+
+    When one of several ranks cannot write in there, the others wait for it for ever, inside the library. So the root
+    first makes sure of the room for all that is still to be written, which closing gives back; without it the file
+    stays open.
+
+    Raises
+    ------
+    DataError
+        On every rank, when buffered data cannot be written.
+    """
+    if is_parallel(comm):
+        root_does(comm, path, "writing", lambda: atomic.reserve(file.filename, UNWRITTEN))
+    with together(comm, path, "closing"):
+        file.close()
+
+
+@contextmanager
+def reading(path, kind, comm=None, checked=True):
+    """Yield a file opened for reading, after checks of seal, kind and format version; collective.
+
+    Parameters
+    ----------
+    path : path
+    kind : str or None
+        What it must be; None: any kind of ours.
+    comm : communicator or None
+    checked : bool
+        False skips the seal, for a file whose seal has just been checked.
+
+    Raises
+    ------
+    DataError
+        When the file is missing, foreign, damaged, or something in it cannot be read.
+    """
+    if checked:
+        seal.check(path, comm, kind in ALWAYS_SEALED)
+    file = None
+    with together(comm, path, "opening"):
+        file = _open(path, comm)
+    try:
+        with translated(path, "reading"):
+            _check_kind(file, path, kind)
+            yield file
+    finally:
+        file.close()
+
+
+def kind_of(path):
+    """Return the kind of one of our files; its seal, if it has one, is checked."""
+    with reading(path, None) as file:
+        return text_of(file, "kind")
+
+
+def _open(path, comm):
+    if not os.path.isfile(path):
+        raise DataError(f"{path}: no such file")
+    options = {"driver": "mpio", "comm": comm} if is_parallel(comm) else {"locking": "best-effort"}
+    try:
+        return h5py.File(path, "r", **options)
+    except FAILURES as reason:
+        raise DataError(f"{path}: not an HDF5 file, or damaged or truncated ({reason})") from reason
+
+
+def _check_kind(file, path, kind):
+    if text_of(file, "program") != MAGIC:
+        raise DataError(f"{path}: an HDF5 file, but not one that hpcchain wrote")
+    found = text_of(file, "kind")
+    if found not in FORMAT or (kind is not None and found != kind):
+        raise DataError(f"{path}: is of kind {found!r} where {kind or 'a file of hpcchain'!r} is needed")
+    version = file.attrs["format"]
+    oldest, newest = READABLE[found]
+    if version not in range(oldest, newest + 1):
+        raise DataError(f"{path}: has format version {version}; this program reads {oldest} to {newest}")
+
+
+def set_text(node, name, text):
+    """Set a fixed-length string attribute, the same on all ranks."""
+    node.attrs[name] = np.bytes_(text.encode())
+
+
+def text_of(node, name):
+    """Return a string attribute, or an empty string when there is none."""
+    value = node.attrs.get(name, b"")
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def put_text(parent, name, text, comm):
+    """Store a text of any length as a dataset of bytes."""
+    return put(parent, name, np.frombuffer(text.encode(), dtype=np.uint8), comm)
+
+
+def put_json(parent, name, value, comm):
+    """Store a value made of dicts, lists, numbers and strings; floats come back to the bit."""
+    return put_text(parent, name, json.dumps(value, sort_keys=True, default=_as_plain), comm)
+
+
+def get(parent, name, comm=None):
+    """Return a whole dataset on every rank.
+
+    Raises
+    ------
+    DataError
+        When it is absent, or claims to be larger than the file.
+    """
+    dataset = dataset_of(parent, name)
+    return read_at(dataset, (0,) * dataset.ndim, dataset.shape, comm)
+
+
+def get_text(parent, name, comm=None):
+    """Return a stored text."""
+    return get(parent, name, comm).tobytes().decode()
+
+
+def get_json(parent, name, comm=None):
+    """Return a stored value."""
+    return json.loads(get_text(parent, name, comm))
+
+
+def dataset_of(parent, name):
+    """Return a dataset that exists and is no larger than its file; else raise DataError."""
+    path = parent.file.filename
+    node = parent.get(name)
+    if not isinstance(node, h5py.Dataset):
+        raise DataError(f"{path}: {parent.name.rstrip('/')}/{name} is missing")
+    if node.dtype.kind not in "iufbS" or node.shape is None or node.nbytes > os.path.getsize(path):
+        raise DataError(f"{path}: {node.name} has an impossible type or size")
+    return node
+
+
+def _as_plain(value):
+    """Return a NumPy scalar or array, or a tuple, as JSON knows it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be stored: {value!r}")

@@ -1,0 +1,89 @@
+"""A seal over every byte of a file, checked before any library looks inside.
+
+A sealed HDF5 file has a user block of 512 bytes that states the file's length and a digest of all that follows.
+A flipped bit or a missing tail is thus found before the HDF5 library can stumble, hang or allocate without limit.
+The digest is SHA-256 of the SHA-256 digests of 1 MiB blocks, so ranks share the work and any rank count gets the same.
+"""
+
+import hashlib
+import os
+import re
+
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5.collective import from_root, gathered, rank_of, root_does, size_of, together
+
+USER_BLOCK = 512
+HASH_BLOCK = 1 << 20
+MAGIC = b"hpcchain sealed file 1\n"
+HDF5 = b"\x89HDF\r\n\x1a\n"
+"""What a file without a seal begins with; in a sealed one it stands behind the user block."""
+
+
+def seal(path, comm=None):
+    """Write the seal into the user block of a closed file; collective."""
+    text = _seal_of(path, comm)
+    root_does(comm, path, "sealing", lambda: _write_head(path, text))
+
+
+def check(path, comm=None, needed=True):
+    """Raise DataError on every rank unless the file is whole and unchanged since it was sealed; collective.
+
+    Parameters
+    ----------
+    path : path
+    comm : communicator or None
+    needed : bool
+        False lets an HDF5 file without a seal pass, as earlier versions of the program wrote output files.
+    """
+    head = root_does(comm, path, "reading", lambda: _read_head(path))
+    if not head.startswith(MAGIC):
+        if head.startswith(HDF5) and not needed:
+            return
+        kind = "file that hpcchain sealed" if needed else "HDF5 file"
+        raise DataError(f"{path}: not a{'' if needed else 'n'} {kind}, or its first bytes are damaged")
+    if head != _seal_of(path, comm):
+        raise DataError(f"{path}: damaged, truncated or changed since it was written (its checksum does not match)")
+
+
+def digest_in(path):
+    """Return the digest that a sealed file states of itself, as text; not collective, the file is not checked."""
+    found = re.search(rb"sha256 of blocks ([0-9a-f]{64})\n", _read_head(path))
+    if not found:
+        raise DataError(f"{path}: not a file that hpcchain sealed, or its first bytes are damaged")
+    return found.group(1).decode()
+
+
+def _seal_of(path, comm):
+    """Return the user block that belongs to the file as it is now."""
+    size = 0
+    with together(comm, path, "reading"):
+        size = os.stat(path).st_size
+    size = from_root(comm, size)
+    mine = []
+    with together(comm, path, "reading"):
+        mine = list(_digests(path, size, rank_of(comm), size_of(comm)))
+    digests = [digest for _, digest in sorted(pair for pairs in gathered(comm, mine) for pair in pairs)]
+    whole = hashlib.sha256(b"".join(digests)).hexdigest()
+    text = MAGIC + f"bytes {size}\nsha256 of blocks {whole}\n".encode()
+    return text.ljust(USER_BLOCK, b"\0")
+
+
+def _digests(path, size, first, stride):
+    """Yield (block number, SHA-256) of every stride-th block behind the user block."""
+    with open(path, "rb") as file:
+        blocks = -(-max(size - USER_BLOCK, 0) // HASH_BLOCK)
+        for number in range(first, blocks, stride):
+            file.seek(USER_BLOCK + number * HASH_BLOCK)
+            yield number, hashlib.sha256(file.read(HASH_BLOCK)).digest()
+
+
+def _read_head(path):
+    if not os.path.isfile(path):  # a pipe would be waited for
+        raise DataError(f"{path}: no such file, or not a plain one")
+    with open(path, "rb") as file:
+        return file.read(USER_BLOCK)
+
+
+def _write_head(path, text):
+    with open(path, "r+b") as file:
+        file.write(text)

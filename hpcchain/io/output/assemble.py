@@ -1,0 +1,221 @@
+"""Make trajectory.h5, observables.h5 and events.h5 of a run directory from the earlier files and the closed parts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5 import atomic, files, slabs as slabs_module
+from hpcchain.io.output import events, lineage, observables, trajectory
+from hpcchain.io.hdf5.collective import barrier, root_does, together
+from hpcchain.io.output.inventory import way_on
+from hpcchain.io.output.lineage import FILES, file_head, require_chain
+from hpcchain.io.output.parts import COUNTED, list_parts, read_head, sorted_events
+from hpcchain.io.provenance import collect
+
+
+def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None, spin=None):
+    """Bring a run directory's output files up to a checkpoint, then remove the parts; collective.
+
+    Each file becomes the first rows of the earlier complete one, as many as there were before the first part, and
+    the parts' rows. Killed at any moment and called again, it ends in the same files.
+
+    Parameters
+    ----------
+    run_dir : path
+    comm : communicator or None
+    topology : Topology or Composition
+    box : Box
+    counters : dict
+        Totals "frames", "events", "reports" that the files shall hold, and "part_seal": see `lineage`.
+    parts : list of paths, optional
+        Closed parts, in order; default: all in run_dir/parts.
+    provenance : dict, optional
+        Default: `provenance.collect(comm)`.
+    spin : dict of name -> array, optional
+        Of spheres with directors, see `trajectory.create_layout`.
+
+    Raises
+    ------
+    DataError
+        On every rank, when a part or an earlier file is missing, damaged or of another run; nothing is changed then.
+    """
+    run_dir = Path(run_dir)
+    if parts is None:
+        parts = root_does(comm, run_dir, "listing parts", lambda: [path for _, path in list_parts(run_dir / "parts")])
+    try:
+        heads = [read_head(path, comm) for path in parts]
+        plans = _plans(run_dir, heads, counters, comm)
+    except DataError as error:
+        raise DataError(f"{error}; not all rows that the run has written can be joined: {way_on(run_dir)}") from error
+    provenance = provenance or collect(comm)
+    for plan in plans:
+        if plan is not None:
+            _assemble_one(plan, heads, (topology, box, spin), provenance, comm)
+    barrier(comm)
+    atomic.remove([head.path for head in heads], comm)
+
+
+def _plans(run_dir, heads, counters, comm):
+    """Return the Plan of each output file, or None for it, once all rows are found that the counters count.
+
+    Raises
+    ------
+    DataError
+        Unless each part begins where the one before it ends, the last ends at the counters, and the earlier files have
+        all rows from before the first.
+    """
+    base = {name: (heads[0].start if heads else counters).get(name, 0) for name in COUNTED}
+    require_chain(heads)
+    reached, asked = heads[-1].end if heads else base, {name: int(counters.get(name, 0)) for name in COUNTED}
+    if reached != asked:
+        raise DataError(f"{run_dir / 'parts'}: the last part ends at {_counts(reached)} where {_counts(asked)} have "
+                        "been written: a part is missing")
+    if heads and counters.get("part_seal") not in (None, heads[-1].seal):
+        raise DataError(f"{heads[-1].path}: is whole, but not the part that the run has written")
+    link = heads[0].after if heads else counters.get("part_seal")
+    first = heads[0].path.name if heads else "the next part"
+    return [_plan(run_dir / f"{kind}.h5", kind, base[slabs_module], link, heads, first, comm)
+            for kind, slabs_module in FILES.items()]  # fmt: skip
+
+
+def _counts(counters):
+    return ", ".join(f"{counters[name]} {name}" for name in COUNTED)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An output file to be made: of which kind, and of how many rows of an earlier one with which lineage."""
+
+    path: Path
+    kind: str
+    kept: int
+    lineage: list | None
+
+    @property
+    def earlier(self):
+        """Return the file that rows are taken from, or None."""
+        return self.path if self.kept else None
+
+
+def _plan(path, kind, kept, link, heads, first, comm):
+    """Return the Plan of one output file, None if it needs no change or was never asked for; collective.
+
+    The `kept` rows from before part `first` must be in the file as it is now.
+    """
+    exists = root_does(comm, path, "looking for it", path.exists)
+    if not exists and kept:
+        raise DataError(f"{path.parent}: parts are missing, or {path.name}: the first {kept} {FILES[kind]}, before "
+                        f"{first}, are nowhere")
+    if not exists:
+        wanted = kind != "events" or any(head.log_events for head in heads)
+        return Plan(path, kind, 0, []) if wanted else None
+    earlier = file_head(path, kind, comm) if kept else None
+    history = earlier.until(link, kept) if kept else []
+    if earlier and not heads and earlier.rows == kept:
+        return None
+    return Plan(path, kind, kept, history)
+
+
+def _assemble_one(plan, heads, lasting, provenance, comm):
+    """Make one output file; lasting: (topology, box, spin), what does not change with time."""
+    make = {"trajectory": _trajectory, "observables": _observables, "events": _events}[plan.kind]
+    with files.writing(plan.path, plan.kind, comm) as file:
+        files.put_json(file, "provenance", provenance, comm)
+        lineage.put(file, plan.lineage, heads, FILES[plan.kind], comm)
+        make(file, plan.earlier, plan.kept, heads, lasting, comm)
+
+
+def _trajectory(file, earlier, kept, heads, lasting, comm):
+    topology, box, spin = lasting
+    steps, times = _clocks(earlier, kept, heads, comm)
+    trajectory.create_layout(file, len(times), topology, box, comm, spin)
+    trajectory.write_clock(file, steps, times, comm)
+    tables = [*trajectory.VECTORS, *([] if spin is None else [trajectory.ORIENTATION])]
+    number = 0
+    if earlier is not None:
+        with files.reading(earlier, "trajectory", checked=False) as source:
+            names = {name: source[f"{trajectory.GROUP}/{name}/value"] for name in tables}
+            for row in range(kept):
+                _copy_frame(file, number, {name: (data, row) for name, data in names.items()}, comm)
+                number += 1
+    for head in heads:
+        with files.reading(head.path, "part", checked=False) as source:
+            for row in range(head.count("frames")):
+                group = source[f"frames/{row:08d}"]
+                _copy_frame(file, number, {name: (group[name], ()) for name in tables}, comm)
+                number += 1
+
+
+def _copy_frame(file, number, tables, comm):
+    """Copy this rank's slab of a frame; tables: name -> (dataset, row), row () where the dataset is the frame."""
+    slabs = {}
+    with together(comm, file.filename, "copying a frame"):
+        for name, (data, row) in tables.items():
+            low, high = slabs_module.slab(data.shape[-2], comm)
+            slabs[name] = data[low:high] if row == () else data[row, low:high]
+    trajectory.write_frame(file, number, slabs, comm)
+
+
+def _clocks(earlier, kept, heads, comm):
+    """Return the steps and times of all frames."""
+    pairs = [(np.empty(0, np.int64), np.empty(0))]
+    with together(comm, earlier or "parts", "reading times"):
+        if earlier is not None:
+            with files.reading(earlier, "trajectory", checked=False) as source:
+                clock = [files.get(source, f"{trajectory.GROUP}/position/{name}") for name in ("step", "time")]
+                pairs.append(tuple(values[:kept] for values in clock))
+        for head in heads:
+            with files.reading(head.path, "part", checked=False) as source:
+                pairs.append((files.get(source, "frame_step"), files.get(source, "frame_time")))
+                if {len(column) for column in pairs[-1]} != {head.count("frames")}:
+                    raise DataError(f"{head.path}: does not hold the {head.count('frames')} frames that it counts")
+    return tuple(np.concatenate(columns) for columns in zip(*pairs, strict=True))
+
+
+def _events(file, earlier, kept, heads, lasting, comm):
+    events.create_tables(file, kept + sum(head.count("events") for head in heads))
+    group, done = file["events"], 0
+    if earlier is not None:
+        with files.reading(earlier, "events", checked=False) as source:
+            for low in range(0, kept, events.COPY_ROWS):
+                table = None
+                with together(comm, earlier, "reading events"):
+                    table = _share(source["events"], low, min(low + events.COPY_ROWS, kept), comm)
+                done += events.write_table(group, done, table, comm)
+    for head in heads:
+        done += events.write_table(group, done, sorted_events(head, comm), comm)
+
+
+def _share(group, low, high, comm):
+    first, last = slabs_module.slab(high - low, comm)
+    return events.read_table(group, low + first, low + last)
+
+
+def _observables(file, earlier, kept, heads, lasting, comm):
+    """Join the reports by name; an observable's first report is remembered, for those that came later."""
+    series, first = {}, {}
+    with together(comm, file.filename, "collecting reports"):
+        if earlier is not None:
+            with files.reading(earlier, "observables", checked=False) as source:
+                for name, columns in observables.read_groups(source, observables.names_in(source)).items():
+                    first[name] = int(source[name].attrs["first_report"])
+                    series[name] = [[column[: max(kept - first[name], 0)]] for column in columns]
+        reached = kept
+        for head in heads:
+            with files.reading(head.path, "part", checked=False) as source:
+                names = observables.names_in(source["reports"]) if "reports" in source else []
+                for name, columns in (observables.read_groups(source["reports"], names) if names else {}).items():
+                    first.setdefault(name, reached)
+                    for column, values in zip(series.setdefault(name, [[], [], []]), columns, strict=True):
+                        column.append(values)
+                        if len(values) != head.count("reports"):
+                            raise DataError(f"{head.path}: does not hold the {head.count('reports')} reports of {name} "
+                                            "that it counts")
+            reached += head.count("reports")
+    file.attrs["reports"] = np.int64(reached)
+    for name in sorted(series):
+        for column, pieces in zip(observables.COLUMNS, series[name], strict=True):
+            slabs_module.put(file, f"{name}/{column}", np.concatenate(pieces), comm)
+        file[name].attrs["first_report"] = np.int64(first[name])

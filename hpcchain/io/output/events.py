@@ -1,0 +1,86 @@
+"""The event log: its row type, its global order, reading and assembling it."""
+
+import numpy as np
+
+from hpcchain.io.hdf5 import files, slabs
+from hpcchain.io.hdf5.collective import gathered, is_parallel, rank_of, size_of
+from hpcchain.parallel.redistribute import exchange
+
+EVENT = np.dtype([("time", np.float64), ("kind", np.uint8), ("bead", np.int64, (2,)), ("impulse", np.float64)])
+"""One contact: time, kind (0 bead-bead, 1 wall), beads (lower first; a wall is negative), normal impulse."""
+
+COPY_ROWS = 1 << 18
+SAMPLES = 64
+
+
+def event_rows(time, kind, bead, impulse):
+    """Return (n,) rows of type EVENT from columns.
+
+    Parameters
+    ----------
+    time, impulse : (n,) float64 arrays
+        [time], [mass length / time]
+    kind : (n,) uint8 array
+    bead : (n, 2) int64 array
+    """
+    table = np.empty(len(time), dtype=EVENT)
+    table["time"], table["kind"], table["bead"], table["impulse"] = time, kind, bead, impulse
+    return table
+
+
+def order(table):
+    """Return the permutation that sorts events by (time, lower bead, higher bead, kind, impulse)."""
+    bead = table["bead"]
+    return np.lexsort((table["impulse"], table["kind"], bead.max(axis=1), bead.min(axis=1), table["time"]))
+
+
+def sort_globally(comm, table):
+    """Return this rank's share of all ranks' events in global order; collective.
+
+    Rank r's share comes before rank r + 1's. Shares are cut at sampled times, so none is much larger than the mean
+    unless many events have one time.
+    """
+    if is_parallel(comm):
+        sample = np.sort(table["time"])[np.linspace(0, len(table) - 1, min(SAMPLES, len(table))).astype(np.int64)]
+        samples = np.sort(np.concatenate(gathered(comm, sample)))
+        cuts = samples[np.arange(1, size_of(comm)) * len(samples) // size_of(comm)] if len(samples) else samples
+        table, _ = exchange(comm, np.searchsorted(cuts, table["time"], side="right"), table)
+    return table[order(table)]
+
+
+def create_tables(file, count):
+    """Create the four datasets of an event log of `count` rows."""
+    for name in EVENT.names:
+        field = EVENT[name]
+        slabs.create(file, f"events/{name}", (count, *field.shape), field.base)
+
+
+def write_table(group, first, table, comm):
+    """Write this rank's events behind those of lower ranks, the first of all at row `first`; return the total."""
+    counts = gathered(comm, len(table))
+    start = first + sum(counts[: rank_of(comm)])
+    for name in EVENT.names:
+        dataset = group[name]
+        slabs.write_at(dataset, (start, *[0] * (dataset.ndim - 1)), table[name], comm)
+    return sum(counts)
+
+
+def read_table(group, low, high):
+    """Return the events low:high of an open log; not collective."""
+    return event_rows(*(group[name][low:high] for name in EVENT.names))
+
+
+def read_events(path):
+    """Return all events of an event log as one table.
+
+    Parameters
+    ----------
+    path : path
+        events.h5
+
+    Returns
+    -------
+    (n,) structured array of type EVENT
+    """
+    with files.reading(path, "events") as file:
+        return event_rows(*(files.get(file, f"events/{name}") for name in EVENT.names))

@@ -1,0 +1,80 @@
+"""Which parts an output file was made of: how the output of one run is told from another's.
+
+A part names the seal of the part before it, a checkpoint that of the last part that it counts, and an output file all
+those of which it was made, with the rows that it had after each. So files that are whole, but belong to another run or
+another stretch of it, are not joined. Files of format 1 say nothing of this; then it is not asked for.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5 import files, seal
+from hpcchain.io.hdf5.collective import root_does
+
+FILES = {"trajectory": "frames", "observables": "reports", "events": "events"}
+"""Output files, and what of a run's counters counts their rows."""
+
+NAME = "lineage"
+ROWS = {"trajectory": "particles/trajectory/position/time", "events": "events/time"}
+
+
+@dataclass(frozen=True)
+class FileHead:
+    """How many frames, events or reports an output file has, and its lineage.
+
+    `lineage` is a list of [seal, rows after it], in order, or None where the file has none (format 1).
+    """
+
+    path: Path
+    rows: int
+    lineage: list | None
+
+    def until(self, link, rows):
+        """Return the lineage of the first rows, which end with the part whose seal is `link`; None where not known.
+
+        Raises
+        ------
+        DataError
+            When the file has not so many rows, or they do not end with that part.
+        """
+        if self.rows < rows:
+            raise DataError(f"{self.path}: has {self.rows} rows where the checkpoint counts {rows}")
+        if self.lineage is None or not link:
+            return None
+        for number, entry in enumerate(self.lineage):
+            if entry == [link, rows]:
+                return self.lineage[: number + 1]
+        raise DataError(f"{self.path}: is whole, but of another run, or of another stretch of this one")
+
+
+def file_head(path, kind, comm=None):
+    """Return the FileHead of an output file after checking every byte of it; collective.
+
+    Raises
+    ------
+    DataError
+        On every rank, when the file is missing, foreign or damaged.
+    """
+    seal.check(path, comm, needed=False)
+
+    def read():
+        with files.reading(path, kind, checked=False) as file:
+            rows = len(files.dataset_of(file, ROWS[kind])) if kind in ROWS else int(file.attrs["reports"])
+            return FileHead(Path(path), rows, files.get_json(file, NAME) if NAME in file else None)
+
+    return root_does(comm, path, "reading", read)
+
+
+def require_chain(heads):
+    """Raise DataError unless each part begins where the one before it ends."""
+    for earlier, later in zip(heads, heads[1:], strict=False):
+        if later.start != earlier.end or later.index != earlier.index + 1 or later.after not in (None, earlier.seal):
+            raise DataError(f"{later.path}: does not begin where {earlier.path.name} ends: a part is missing, or of "
+                            "another run")
+
+
+def put(file, earlier, heads, counted, comm):
+    """Store the lineage of a new file: of the earlier rows and of the parts, which count `counted`; collective."""
+    entries = [*(earlier or []), *([head.seal, head.end[counted]] for head in heads)]
+    files.put_json(file, NAME, entries, comm)

@@ -1,0 +1,219 @@
+"""Parts: what a run puts out between two checkpoints, complete and durable before the checkpoint that counts it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hpcchain.errors import DataError, EngineError
+from hpcchain.io.hdf5 import atomic, files, slabs as slabs_module, seal
+from hpcchain.io.output import events
+from hpcchain.io.hdf5.collective import gathered, root_does
+
+COUNTED = ("frames", "events", "reports")
+VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
+
+
+def part_path(folder, index):
+    """Return the path of a part."""
+    return Path(folder) / f"part-{index:06d}.h5"
+
+
+def list_parts(folder):
+    """Return (index, path) of the closed parts in a folder, in order."""
+    found = [(path.stem[5:], path) for path in Path(folder).glob("part-*.h5")]
+    listed = [(int(digits), path) for digits, path in found if digits.isascii() and digits.isdigit()]
+    return sorted((index, path) for index, path in listed if path == part_path(folder, index))
+
+
+def remove_from(folder, index, comm=None):
+    """Remove the parts numbered `index` and above (no checkpoint counts them) and leftovers of killed runs."""
+    found = root_does(comm, folder, "listing parts", lambda: list_parts(folder))
+    late = [path for number, path in found if number >= index]
+    atomic.remove(late[::-1], comm)
+    atomic.remove_leftovers(folder, comm)
+
+
+class PartWriter:
+    """Collects frames, events and reports of one stretch of a run; every method is collective.
+
+    Parameters
+    ----------
+    folder : path
+        Exists.
+    index : int
+        Number of the part.
+    comm : communicator or None
+    topology : Topology
+    start : dict, optional
+        Totals "frames", "events", "reports" of the run before this part, default 0 each, and "part_seal", that of the
+        part before this one: "" where there is none, not known when left out. See `lineage`.
+    log_events : bool
+        Whether the run logs events: events.h5 is then made even if there are none.
+
+    Attributes
+    ----------
+    counters : dict
+        Totals including what this part holds so far, after `close` with its own seal, for a checkpoint to store.
+    """
+
+    def __init__(self, folder, index, comm, topology, start=None, log_events=False):
+        self.path = part_path(folder, index)
+        self.counters = {name: int((start or {}).get(name, 0)) for name in COUNTED}
+        self._comm, self._beads = comm, topology.beads
+        self._head = {"index": index, "start": dict(self.counters), "log_events": bool(log_events),
+                      "after": "" if start is None else start.get("part_seal")}
+        self._times, self._reports, self._batches = [], [], 0
+        temp = atomic.prepare(self.path, comm)
+        self._file = files.create(temp, "part", comm)
+
+    def frame(self, step, time, position, velocity, image, ids=None, orientation=None):
+        """Append a frame.
+
+        Parameters
+        ----------
+        step : int
+            Number of the frame or any other count that grows.
+        time : float
+            [time]
+        position, velocity : (n, 3) float64 arrays
+            Of the beads held here [length], [length / time].
+        image : (n, 3) int64 array
+        ids : (n,) int64 array, optional
+            Their global ids, in any order; None: every rank has all beads, in order.
+        orientation : (m, 4) float64 array, optional
+            Unit quaternions of this rank's slab of the beads, whoever holds these.
+        """
+        given = {"position": position, "velocity": velocity, "image": image}
+        arrays = {name: np.asarray(array, dtype=VECTORS[name]) for name, array in given.items()}
+        slabs = slabs_module.in_order(self._comm, self._beads, ids, arrays)
+        if orientation is not None:
+            slabs["orientation"] = orientation
+        for name, part in slabs.items():
+            slabs_module.put_slab(self._file, f"frames/{len(self._times):08d}/{name}", self._beads, part, self._comm)
+        self._times.append((int(step), float(time)))
+        self.counters["frames"] += 1
+
+    def events(self, table):
+        """Append events, (n,) rows of type `events.EVENT`; every rank passes its own, each event once over all."""
+        table = np.asarray(table, dtype=events.EVENT)
+        total = sum(gathered(self._comm, len(table)))
+        if total == 0:
+            return
+        group = self._file.create_group(f"events/{self._batches:08d}")
+        for name in events.EVENT.names:
+            field = events.EVENT[name]
+            slabs_module.create(group, name, (total, *field.shape), field.base)
+        events.write_table(group, 0, table, self._comm)
+        self._batches += 1
+        self.counters["events"] += total
+
+    def report(self, values, step, time):
+        """Append one row of observables, the same on all ranks.
+
+        Parameters
+        ----------
+        values : dict of str -> float or small array
+            The same names and shapes at each report of a part.
+        step : int
+        time : float
+            [time]
+        """
+        row = {name: np.asarray(value) for name, value in values.items()}
+        shapes = {name: value.shape for name, value in row.items()}
+        if self._reports and shapes != {name: value.shape for name, value in self._reports[0][2].items()}:
+            raise EngineError(f"the report at time {time} has other observables or shapes than the one before")
+        self._reports.append((int(step), float(time), row))
+        self.counters["reports"] += 1
+
+    def close(self):
+        """Finish the part: it is complete and on the disk when this returns."""
+        if self._file is None:
+            return
+        self._write_lists()
+        self._head["end"] = {name: self.counters[name] for name in COUNTED}
+        files.put_json(self._file, "head", self._head, self._comm)
+        file, self._file = self._file, None
+        files.close(file, self.path, self._comm)
+        seal.seal(atomic.temporary(self.path), self._comm)
+        atomic.publish(self.path, self._comm)
+        digest = root_does(self._comm, self.path, "reading", lambda: seal.digest_in(self.path))
+        self.counters["part_seal"] = digest
+
+    def abort(self):
+        """Give the part up and remove its temporary file."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            files.close(file, self.path, self._comm)
+        atomic.discard(self.path, self._comm)
+
+    def _write_lists(self):
+        steps, times = zip(*self._times, strict=True) if self._times else ((), ())
+        slabs_module.put(self._file, "frame_step", np.array(steps, dtype=np.int64), self._comm)
+        slabs_module.put(self._file, "frame_time", np.array(times, dtype=np.float64), self._comm)
+        steps = np.array([step for step, _, _ in self._reports], dtype=np.int64)
+        times = np.array([time for _, time, _ in self._reports], dtype=np.float64)
+        for name in self._reports[0][2] if self._reports else ():
+            values = np.stack([row[name] for _, _, row in self._reports])
+            for column, array in (("step", steps), ("time", times), ("value", values)):
+                slabs_module.put(self._file, f"reports/{name}/{column}", array, self._comm)
+
+
+@dataclass(frozen=True)
+class PartHead:
+    """What a closed part covers: path, index, totals before (`start`) and after (`end`), whether events are logged.
+
+    `seal` is its own, and `after` that of the part before it: "" where there was none, None where that is not known.
+    """
+
+    path: Path
+    index: int
+    start: dict
+    end: dict
+    log_events: bool
+    seal: str
+    after: str | None = None
+
+    def count(self, name):
+        """Return how many "frames", "events" or "reports" the part holds."""
+        return self.end[name] - self.start[name]
+
+
+def read_head(path, comm=None):
+    """Return the PartHead of a closed part after checking every byte of it; collective.
+
+    Raises
+    ------
+    DataError
+        On every rank, when it is missing, damaged, no part, or has another part's name.
+    """
+    seal.check(path, comm)
+
+    def read():
+        with files.reading(path, "part", checked=False) as file:
+            return PartHead(path=Path(path), seal=seal.digest_in(path), **files.get_json(file, "head"))
+
+    head = root_does(comm, path, "reading", read)
+    if head.path.name != part_path("", head.index).name:
+        raise DataError(f"{path}: is part {head.index}; it was renamed")
+    return head
+
+
+def sorted_events(head, comm=None):
+    """Return this rank's share of a part's events in global order; collective.
+
+    Raises
+    ------
+    DataError
+        When the part does not hold as many as it says.
+    """
+    with files.reading(head.path, "part", checked=False) as file:
+        batches = [file["events"][name] for name in sorted(file["events"])] if "events" in file else []
+        pieces = [np.empty(0, dtype=events.EVENT)]
+        for batch in batches:
+            low, high = slabs_module.slab(len(batch["time"]), comm)
+            pieces.append(events.read_table(batch, low, high))
+    table = np.concatenate(pieces)
+    if sum(gathered(comm, len(table))) != head.count("events"):
+        raise DataError(f"{head.path}: does not hold the {head.count('events')} events that it counts")
+    return events.sort_globally(comm, table)

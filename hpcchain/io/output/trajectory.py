@@ -1,0 +1,213 @@
+"""The trajectory file: H5MD 1.1 in the profile that MDAnalysis and VMD read; its layout, and a reader."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import h5py
+import numpy as np
+
+import hpcchain
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5 import files, slabs as slabs_module
+from hpcchain.io.tools.species import bead_types
+from hpcchain.model.system import PERIODIC
+
+GROUP = "particles/trajectory"
+VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
+ORIENTATION = "orientation"
+SPIN = ("angular_velocity", "moment_of_inertia")
+"""Where spheres have directors: a table more for each frame, and what does not change with time."""
+
+
+def create_layout(file, frames, topology, box, comm, spin=None):
+    """Write all that does not change with time, and create the tables of `frames` frames; collective.
+
+    Parameters
+    ----------
+    file : h5py.File
+    frames : int
+    topology : Topology or Composition
+    box : Box
+    comm : communicator or None
+    spin : dict of name -> array, optional
+        This rank's slabs of `SPIN`: there are orientations, then.
+    """
+    _write_h5md(file)
+    group = file.create_group(GROUP)
+    _create_series(group, frames, topology.beads, spin is not None)
+    for name, part in (spin or {}).items():
+        slabs_module.put_slab(group, name, topology.beads, part, comm)
+    _write_box(group, frames, box, comm)
+    _write_beads(file, group, topology, comm)
+    _write_bonds(file, group, topology, comm)
+    slabs_module.put(file, "parameters/box_origin", np.asarray(box.origin, dtype=np.float64), comm)
+    slabs_module.put(file, "parameters/boundary", np.asarray(box.boundary, dtype=np.int8), comm)
+
+
+def write_clock(file, steps, times, comm):
+    """Write the step and time of every frame, which all tables share."""
+    for name, values in (("step", steps), ("time", times)):
+        dataset = file[f"{GROUP}/position/{name}"]
+        low, high = slabs_module.slab(len(values), comm)
+        slabs_module.write_at(dataset, (low,), values[low:high], comm)
+
+
+def write_frame(file, number, slabs, comm):
+    """Write this rank's slab of one frame: dict of name -> (n, 3), or (n, 4) of orientations."""
+    for name, part in slabs.items():
+        dataset = file[f"{GROUP}/{name}/value"]
+        slabs_module.write_at(dataset, (number, slabs_module.slab(dataset.shape[1], comm)[0], 0), part[None], comm)
+
+
+def _write_h5md(file):
+    group = file.create_group("h5md")
+    group.attrs["version"] = np.array([1, 1], dtype=np.int32)
+    files.set_text(group.create_group("author"), "name", "hpcchain")
+    creator = group.create_group("creator")
+    files.set_text(creator, "name", "hpcchain")
+    files.set_text(creator, "version", hpcchain.__version__)
+
+
+def _create_series(group, frames, beads, turning):
+    """Create the time-dependent tables; all share one step and one time dataset."""
+    for name, kind in VECTORS.items():
+        slabs_module.create(group, f"{name}/value", (frames, beads, 3), kind)
+    if turning:
+        slabs_module.create(group, f"{ORIENTATION}/value", (frames, beads, 4), np.float64)
+    slabs_module.create(group, "position/step", (frames,), np.int64)
+    slabs_module.create(group, "position/time", (frames,), np.float64)
+    for name in ("velocity", "image", "box/edges", *([ORIENTATION] if turning else [])):
+        for column in ("step", "time"):
+            group.require_group(name)[column] = group[f"position/{column}"]
+
+
+def _write_box(group, frames, box, comm):
+    group["box"].attrs["dimension"] = np.int32(3)
+    boundary = ["periodic" if kind == PERIODIC else "none" for kind in box.boundary]
+    group["box"].attrs["boundary"] = np.array(boundary, dtype="S8")
+    edges = slabs_module.create(group, "box/edges/value", (frames, 3), np.float64)
+    low, high = slabs_module.slab(frames, comm)
+    slabs_module.write_at(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)), comm)
+
+
+def _write_beads(file, group, topology, comm):
+    species, names = bead_types(topology.examples)
+    ids = np.arange(*slabs_module.slab(topology.beads, comm), dtype=np.int64)
+    like = topology.example_of(ids)
+    own = {
+        "id": ids, "species": species[like], "mass": topology.examples.mass[like],
+        "diameter": topology.examples.diameter[like], "molecule": topology.molecule_of(ids).astype(np.int64),
+    }  # fmt: skip
+    for name, part in own.items():
+        slabs_module.put_slab(group, name, topology.beads, part, comm)
+    files.put_json(file, "parameters/species_names", names, comm)
+
+
+def _write_bonds(file, group, topology, comm):
+    count = topology.count("bonds")
+    bonds = np.asarray(topology.rows("bonds", *slabs_module.slab(count, comm)), dtype=np.int64).reshape(-1, 2)
+    dataset = slabs_module.put_slab(file, "connectivity/bonds", count, bonds, comm)
+    dataset.attrs["particles_group"] = group.ref
+    for column, name in enumerate(("bond_from", "bond_to")):
+        ends = (bonds[:, column] + 1).astype(np.int32)
+        slabs_module.put_slab(file, f"parameters/vmd_structure/{name}", count, ends, comm)
+
+
+@dataclass
+class Trajectory:
+    """An open trajectory; see `open_trajectory`.
+
+    Attributes
+    ----------
+    step : (F,) int64 array
+    time : (F,) float64 array
+        [time]
+    species, molecule : (N,) integer arrays
+    names : list of str
+        Names of the bead types that `species` counts.
+    mass, diameter : (N,) float64 arrays
+        [mass], [length]
+    bonds : (B, 2) int64 array
+    edges, origin : (3,) float64 arrays
+        The box [length].
+    periodic : (3,) bool array
+    angular_velocity : (N, 3) float64 array or None
+        Where spheres have directors, else None; 0 of other beads [1 / time].
+    moment_of_inertia : (N,) float64 array or None
+        The same [mass length^2].
+    """
+
+    step: np.ndarray
+    time: np.ndarray
+    species: np.ndarray
+    molecule: np.ndarray
+    names: list
+    mass: np.ndarray
+    diameter: np.ndarray
+    bonds: np.ndarray
+    edges: np.ndarray
+    origin: np.ndarray
+    periodic: np.ndarray
+    angular_velocity: np.ndarray | None
+    moment_of_inertia: np.ndarray | None
+    _file: h5py.File
+
+    def __len__(self):
+        """Return the number of frames."""
+        return len(self.time)
+
+    def frame(self, number):
+        """Return (position, velocity, image) of a frame, (N, 3) each [length], [length / time], box lengths."""
+        with files.translated(self._file.filename, f"reading frame {number}"):
+            return tuple(self._file[f"{GROUP}/{name}/value"][number] for name in VECTORS)
+
+    def orientation(self, number):
+        """Return the (N, 4) unit quaternions (w first) of a frame, None where no sphere has directors."""
+        if self.angular_velocity is None:
+            return None
+        with files.translated(self._file.filename, f"reading frame {number}"):
+            return self._file[f"{GROUP}/{ORIENTATION}/value"][number]
+
+
+@contextmanager
+def open_trajectory(path, checked=True):
+    """Yield the Trajectory in a trajectory.h5; frames are read one by one.
+
+    Parameters
+    ----------
+    path : path
+    checked : bool
+        False skips the seal, for a file whose seal has just been checked.
+
+    Raises
+    ------
+    DataError
+        When the file is missing, foreign or damaged.
+    """
+    with files.reading(path, "trajectory", checked=checked) as file:
+        static = {name: files.get(file, f"{GROUP}/{name}") for name in ("species", "molecule", "mass", "diameter")}
+        spin = {name: files.get(file, f"{GROUP}/{name}") if f"{GROUP}/{name}" in file else None for name in SPIN}
+        _check_spin(file, spin, len(static["mass"]))
+        edges = files.get(file, f"{GROUP}/box/edges/value")
+        yield Trajectory(
+            step=files.get(file, f"{GROUP}/position/step"),
+            time=files.get(file, f"{GROUP}/position/time"),
+            names=files.get_json(file, "parameters/species_names"),
+            bonds=files.get(file, "connectivity/bonds"),
+            edges=edges[0] if len(edges) else np.zeros(3),
+            origin=files.get(file, "parameters/box_origin"),
+            periodic=files.get(file, "parameters/boundary") == PERIODIC,
+            _file=file,
+            **static,
+            **spin,
+        )
+
+
+def _check_spin(file, spin, beads):
+    """Raise DataError unless orientation and spin are of the shapes of the beads, or are not there at all."""
+    series = f"{GROUP}/{ORIENTATION}/value"
+    found = [None if value is None else value.shape for value in spin.values()]
+    found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
+    if found != [None] * 3 and found != [(beads, 3), (beads,), (beads, 4)]:
+        raise DataError(f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; the file was "
+                        "not made by this program or is damaged")

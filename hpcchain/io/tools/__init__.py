@@ -1,0 +1,1 @@
+"""What the command line does with files: compare, inspect, verify, export."""

@@ -1,0 +1,147 @@
+"""Compare two files of one kind bit for bit, and name the first difference."""
+
+import h5py
+import numpy as np
+
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5 import files
+from hpcchain.io.hdf5.collective import translated
+
+NOT_COMPARED = {"provenance", "perf", "config_toml", "counters", "checksum", "lineage"}
+"""Who, when, how fast, and how often was written: not results."""
+
+CHUNK = 1 << 22
+
+
+def compare(a, b, common=False):
+    """Return the first difference between the data of two files, or None when every bit is the same.
+
+    Values are compared as bits: 0.0 and -0.0 differ, and equal NaN patterns do not. Where a file comes from, its
+    input text, its counters and its timings are not compared.
+
+    Parameters
+    ----------
+    a, b : path
+        Two checkpoints, trajectories, observables or event logs.
+    common : bool
+        For trajectories and observables: compare only the rows at times that are in both.
+
+    Returns
+    -------
+    str or None
+        Names the dataset, the index, and both values.
+
+    Raises
+    ------
+    DataError
+        When a file cannot be read, or they are of different kinds.
+    """
+    kind, other = files.kind_of(a), files.kind_of(b)
+    if kind != other:
+        raise DataError(f"{a} is of kind {kind!r} and {b} of kind {other!r}: they cannot be compared")
+    with files.reading(a, kind, checked=False) as first, files.reading(b, kind, checked=False) as second:
+        with translated(f"{a} and {b}", "comparing"):
+            return _compare_files(first, second, common and kind in ("trajectory", "observables"))
+
+
+def _compare_files(first, second, common):
+    names = _datasets(first)
+    missing = sorted(set(names) ^ set(_datasets(second)))
+    if missing:
+        where = second if missing[0] in names else first
+        return f"{missing[0]} is not in {where.filename}"
+    series = {name.rpartition("/")[0] for name in names if name.endswith("/time")} if common else set()
+    for name in sorted(names, key=_importance):
+        group, _, column = name.rpartition("/")
+        if group in series:
+            found = _compare_common(first[group], second[group]) if column == "value" else None
+        else:
+            found = _compare_rows(first[name], second[name])
+        if found:
+            return found
+    return None
+
+
+def _importance(name):
+    """Put what explains a difference first: times, then the rest by name."""
+    return (not name.endswith("time"), name)
+
+
+def _datasets(file):
+    """Return the names of all datasets compared; one with two names counts twice."""
+    found, groups = [], [("", file)]
+    while groups:
+        prefix, group = groups.pop()
+        for key in group:
+            node = group[key]
+            if not prefix and key in NOT_COMPARED:
+                continue
+            if isinstance(node, h5py.Group):
+                groups.append((f"{prefix}{key}/", node))
+            else:
+                found.append(prefix + key)
+    return found
+
+
+def _compare_common(first, second):
+    """Compare the values of two time series at the times in both."""
+    times = first["time"][()], second["time"][()]
+    _, here, there = np.intersect1d(*times, return_indices=True)
+    name = first.name
+    if not len(here) and (len(times[0]) or len(times[1])):
+        return f"{name}: no time is in both files"
+    if first["value"].shape[1:] != second["value"].shape[1:] or first["value"].dtype != second["value"].dtype:
+        return _layouts(first["value"], second["value"])
+    for row, other in zip(here, there, strict=True):
+        found = _first_bits(first["value"][row], second["value"][other])
+        if found:
+            index, left, right = found
+            return f"{name}/value at time {float(times[0][row])!r}, index {index}: {left} and {right}"
+    return None
+
+
+def _compare_rows(first, second):
+    """Compare two datasets by chunks of rows."""
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return _layouts(first, second)
+    if first.size == 0:
+        return None
+    step = max(1, CHUNK * len(first) // first.nbytes)
+    for low in range(0, len(first), step):
+        found = _first_bits(first[low : low + step], second[low : low + step])
+        if found:
+            (row, *rest), left, right = found
+            index = (row + low, *rest)
+            return f"{first.name} at index {index}{_time_of(first, index)}: {left} and {right}"
+    return None
+
+
+def _layouts(first, second):
+    hint = "; --common compares at the times that are in both" if first.name.endswith("/time") else ""
+    return f"{first.name}: {first.dtype} {first.shape} and {second.dtype} {second.shape}{hint}"
+
+
+def _time_of(dataset, index):
+    """Return the time of a row of a time series, for the message."""
+    group = dataset.parent
+    known = dataset.name.endswith("/value") and "time" in group
+    return f" (time {float(group['time'][index[0]])!r})" if known else ""
+
+
+def _first_bits(left, right):
+    """Return (index, left value, right value) of the first element whose bits differ, or None."""
+    left, right = np.atleast_1d(left), np.atleast_1d(right)
+    width = left.dtype.itemsize
+    bits = [np.ascontiguousarray(side).view(np.uint8).reshape(-1, width) for side in (left, right)]
+    differ = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
+    if not len(differ):
+        return None
+    index = tuple(int(place) for place in np.unravel_index(differ[0], left.shape))
+    return index, _value(left[index]), _value(right[index])
+
+
+def _value(value):
+    """Return a value with every digit; NaN with its bits."""
+    if isinstance(value, np.floating) and np.isnan(value):
+        return f"nan (0x{value.tobytes()[::-1].hex()})"
+    return repr(value.item())

@@ -1,0 +1,165 @@
+"""Trajectories and checkpoints in the formats of viewers: GSD (OVITO, with bonds) and extended XYZ."""
+
+import importlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from hpcchain.errors import DataError, UsageError
+from hpcchain.io.hdf5 import atomic, files
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.hdf5.collective import translated
+from hpcchain.io.tools.species import bead_types
+from hpcchain.io.tools.overwrite_guard import require_replaceable
+from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.model.rotation import times
+from hpcchain.model.system import PERIODIC
+
+
+@dataclass
+class Scene:
+    """What every frame shares, and the frames: an iterable of (step, time, position, velocity, image, orientation).
+
+    Orientations, angular velocities and moments of inertia are None where no sphere has directors.
+    """
+
+    species: np.ndarray
+    names: list
+    mass: np.ndarray
+    diameter: np.ndarray
+    bonds: np.ndarray
+    size: np.ndarray
+    origin: np.ndarray
+    periodic: np.ndarray
+    angular_velocity: np.ndarray | None
+    moment: np.ndarray | None
+    frames: object
+
+
+def export(path, fmt, out):
+    """Write a trajectory or a checkpoint for a viewer.
+
+    Positions of a checkpoint are those at the starts of the beads' segments, orientations those at its time.
+
+    Parameters
+    ----------
+    path : path
+        trajectory.h5 or a checkpoint.
+    fmt : str
+        "gsd" or "extxyz".
+    out : path
+
+    Raises
+    ------
+    UsageError
+        When the format is unknown or its package is not installed, or something else is at `out`.
+    DataError
+        When the file cannot be read, or the output cannot be written.
+    """
+    writers = {"gsd": _write_gsd, "extxyz": _write_extxyz}
+    if fmt not in writers:
+        raise UsageError(f"unknown format {fmt!r}: choose one of {', '.join(sorted(writers))}")
+    require_replaceable(out, fmt)
+    with _scene(path) as scene, atomic.replacing(out) as temp, translated(out, "writing"):
+        writers[fmt](scene, temp)
+
+
+@contextmanager
+def _scene(path):
+    kind = files.kind_of(path)
+    if kind == "checkpoint":
+        yield _scene_of_checkpoint(path)
+    elif kind == "trajectory":
+        with open_trajectory(path) as found:
+            frames = ((found.step[i], found.time[i], *found.frame(i), found.orientation(i)) for i in range(len(found)))
+            yield Scene(found.species, found.names, found.mass, found.diameter, found.bonds, found.edges, found.origin,
+                        found.periodic, found.angular_velocity, found.moment_of_inertia, frames)
+    else:
+        raise DataError(f"{path}: is of kind {kind!r}; only a trajectory or a checkpoint can be exported")
+
+
+def _scene_of_checkpoint(path):
+    found = read_checkpoint(path)
+    box, topology, state = found.system.box, found.system.topology, found.system.state
+    velocity = moment = orientation = None
+    if found.system.directors is not None:
+        turning = found.system.directors.turning(topology, 0, topology.beads)
+        velocity, moment, orientation = turning.velocity, turning.moment, turning.orientation(found.time)
+    frame = (0, found.time, state.position, state.velocity, state.image, orientation)
+    return Scene(*bead_types(topology), topology.mass, topology.diameter, topology.bonds, box.size, box.origin,
+                 box.boundary == PERIODIC, velocity, moment, [frame])
+
+
+def _write_gsd(scene, out):
+    """Write GSD in HOOMD's schema; positions are wrapped into the box about its centre, in single precision."""
+    try:
+        hoomd = importlib.import_module("gsd.hoomd")
+    except ImportError as reason:
+        raise UsageError("export to GSD needs the package gsd: pip install gsd, or use --to extxyz") from reason
+    with hoomd.open(str(out), "w") as file:
+        for step, time, position, velocity, image, orientation in scene.frames:
+            wrapped, moved = _wrapped(scene, position)
+            frame = hoomd.Frame()
+            frame.configuration.step = int(step)
+            frame.configuration.box = [*scene.size, 0.0, 0.0, 0.0]
+            frame.log["time"] = np.array([time])
+            _fill_particles(frame.particles, scene)
+            frame.particles.position, frame.particles.velocity = wrapped, velocity
+            frame.particles.image = image + moved
+            if orientation is not None:
+                _fill_spins(frame.particles, scene, orientation)
+            frame.bonds.N, frame.bonds.types = len(scene.bonds), ["bond"]
+            frame.bonds.group, frame.bonds.typeid = scene.bonds, np.zeros(len(scene.bonds), dtype=np.uint32)
+            file.append(frame)
+
+
+def _fill_particles(particles, scene):
+    particles.N = len(scene.species)
+    particles.types, particles.typeid = scene.names, scene.species
+    particles.mass, particles.diameter = scene.mass, scene.diameter
+
+
+def _fill_spins(particles, scene, orientation):
+    """Set orientation and spin as HOOMD has them: angmom is the quaternion 2 q S, S the spin in the sphere's own axes.
+
+    With the spin L in the box's axes that is 2 L q.
+    """
+    spin = np.column_stack([np.zeros(len(scene.moment)), scene.moment[:, None] * scene.angular_velocity])
+    particles.orientation, particles.angmom = orientation, 2.0 * times(spin, orientation)
+    particles.moment_inertia = np.repeat(scene.moment[:, None], 3, axis=1)
+
+
+def _wrapped(scene, position):
+    """Return positions in the box centred on 0, and the box lengths that were taken off, per periodic axis."""
+    moved = np.where(scene.periodic, np.floor((position - scene.origin) / scene.size), 0.0)
+    return position - scene.origin - (moved + 0.5) * scene.size, moved.astype(np.int64)
+
+
+def _write_extxyz(scene, out):
+    """Write extended XYZ with every digit; positions as stored, unwrapped about each molecule.
+
+    Orientations have their scalar part last, which is how OVITO, for which the columns are named, takes them.
+    """
+    size = scene.size
+    lattice = " ".join(_digits(value) for value in np.diag(size).ravel())
+    periodic = " ".join("T" if flag else "F" for flag in scene.periodic)
+    origin = " ".join(_digits(value) for value in scene.origin)
+    labels = [str(name).replace(" ", "_") for name in scene.names]
+    more = "" if scene.moment is None else ":orientation:R:4:angular_velocity:R:3"
+    with open(out, "w", encoding="utf-8") as file:
+        for step, time, position, velocity, _, orientation in scene.frames:
+            file.write(f"{len(position)}\n")
+            file.write(f'Lattice="{lattice}" Origin="{origin}" pbc="{periodic}" '
+                       f"Properties=species:S:1:pos:R:3:velo:R:3:mass:R:1:radius:R:1{more} "
+                       f"Time={_digits(time)} Step={int(step)}\n")
+            columns = [position, velocity, scene.mass, scene.diameter / 2.0]
+            if orientation is not None:
+                columns += [np.roll(orientation, -1, axis=1), scene.angular_velocity]
+            table = np.column_stack(columns)
+            for kind, row in zip(scene.species, table, strict=True):
+                file.write(f"{labels[kind]} {' '.join(map(_digits, row))}\n")
+
+
+def _digits(value):
+    return repr(float(value))

@@ -1,0 +1,129 @@
+"""What is in one of our files, and where it comes from."""
+
+import os
+import re
+
+from hpcchain.io.hdf5 import files
+from hpcchain.io.checkpoint.checkpoint import read_outline
+from hpcchain.io.output.observables import names_in
+from hpcchain.io.output.parts import read_head
+from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.model.system import OPEN, PERIODIC, WALL
+
+BOUNDARIES = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
+CALLED = {"events": "events logged", "no_roots": "contacts_without_root"}
+BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # what a run goes on with and nobody reads
+
+
+def info(path):
+    """Return a description of a checkpoint, trajectory, observables, event log or part, one fact per line.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    DataError
+        When the file is missing, foreign or damaged.
+    """
+    kind = files.kind_of(path)
+    describe = {"checkpoint": _checkpoint, "trajectory": _trajectory, "observables": _observables,
+                "events": _events, "part": _part}[kind]
+    facts = {"file": str(path), "kind": f"{kind}, format {files.FORMAT[kind]}", "bytes": os.path.getsize(path)}
+    return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items() if value != "")
+
+
+def _checkpoint(path):
+    found = read_outline(path)
+    composition, box = found.system.topology, found.system.box
+    boundary = " ".join(BOUNDARIES[int(kind)] for kind in box.boundary)
+    facts = {
+        "time": repr(found.time),
+        "box": f"{_numbers(box.size)} from {_numbers(box.origin)}, {boundary}",
+        "beads": composition.beads,
+        "bonds": composition.count("bonds"),
+        "molecules": f"{composition.molecules} ({_kinds(composition)})",
+        "propagator": _propagators(composition, found.system.physics),
+    }
+    if found.system.directors is not None:
+        facts["directors"] = _directors(composition, found.system.directors)
+    facts |= {f"total {CALLED.get(name, name)}": value for name, value in sorted(found.counters.items())
+              if not BOOKKEEPING.fullmatch(name)}
+    return facts | found.provenance
+
+
+def _kinds(composition):
+    counts = dict(zip(composition.examples.kind.tolist(), composition.copies.tolist(), strict=True))
+    return ", ".join(f"{counts.get(kind, 0)} {name}" for kind, name in enumerate(composition.names))
+
+
+def _propagators(topology, physics):
+    """Return the propagator, or, where kinds have their own, that of each kind."""
+    if not physics.kinds:
+        return physics.propagator
+    return ", ".join(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names))
+
+
+def _directors(composition, directors):
+    """Return which kinds carry an orientation, with their moment of inertia and how they turn."""
+    each = zip(composition.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
+    told = [f"{name} (moment {moment!r}, {f'null-space steps of {step!r}' if step else 'exact'})"
+            for name, moment, step in each if moment > 0.0]  # fmt: skip
+    return ", ".join(told)
+
+
+def _trajectory(path):
+    with open_trajectory(path) as found:
+        facts = {
+            "frames": len(found),
+            "times": _span(found.time),
+            "box": _numbers(found.edges),
+            "beads": len(found.species),
+            "bonds": len(found.bonds),
+            "bead types": ", ".join(found.names),
+        }
+        if found.moment_of_inertia is not None:
+            facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
+    return facts | _provenance(path)
+
+
+def _observables(path):
+    with files.reading(path, "observables") as file:
+        facts = {name: f"{_shape(file[name])} {_span(files.get(file, f'{name}/time'))}" for name in names_in(file)}
+    return facts | _provenance(path)
+
+
+def _shape(group):
+    count, *columns = group["value"].shape
+    return f"{count} reports" + (f" of {columns}" if columns else "") + ","
+
+
+def _events(path):
+    with files.reading(path, "events") as file:
+        time, kind = files.get(file, "events/time"), files.get(file, "events/kind")
+    facts = {"events": len(time), "bead-bead": int((kind == 0).sum()), "wall": int((kind == 1).sum()),
+             "times": _span(time)}
+    return facts | _provenance(path)
+
+
+def _part(path):
+    head = read_head(path)
+    return {"part": head.index} | {name: f"{head.count(name)} after {head.start[name]}" for name in sorted(head.start)}
+
+
+def _provenance(path):
+    with files.reading(path, None) as file:
+        return files.get_json(file, "provenance")
+
+
+def _span(times):
+    return f"time {float(times[0])!r} to {float(times[-1])!r}" if len(times) else "none"
+
+
+def _numbers(values):
+    return " x ".join(f"{value:.17g}" for value in values)

@@ -1,0 +1,70 @@
+"""Whether a file that a user names may be written: what is there must be of the same sort, and not what is read."""
+
+import os
+import stat
+import struct
+from pathlib import Path
+
+from hpcchain.errors import DataError, UsageError
+from hpcchain.io.hdf5 import files
+from hpcchain.io.checkpoint.store import PATTERN
+from hpcchain.io.hdf5.collective import root_does
+
+GSD_MAGIC = struct.pack("<Q", 0x65DF65DF65DF65DF)
+
+
+def require_replaceable(path, sort, comm=None):
+    """Raise UsageError unless nothing is at a path, or a plain file that the same command may have written; collective.
+
+    Parameters
+    ----------
+    path : path
+    sort : str
+        "start", "gsd" or "extxyz".
+    comm : communicator or None
+    """
+    problem = root_does(comm, path, "looking at what is there", lambda: _problem(Path(path), sort))
+    if problem:
+        raise UsageError(f"{path}: {problem}; choose another -o")
+
+
+def require_other(path, source):
+    """Raise UsageError when a path is that of the file that is read."""
+    if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+        raise UsageError(f"{path}: is what would be read; choose another -o")
+
+
+def _problem(path, sort):
+    if not path.name:
+        return "names no file"
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return "is there already and no plain file"
+    if found.st_size == 0 or _SORTS[sort](path):
+        return None
+    return f"is there already, and not as {_NAMES[sort]} that could be made anew"
+
+
+def _is_start(path):
+    """Whether a file is one of ours with a state, and none that a run goes on from."""
+    try:
+        return PATTERN.fullmatch(path.name) is None and files.kind_of(path) == "checkpoint"
+    except DataError:
+        return False
+
+
+def _is_gsd(path):
+    with path.open("rb") as file:
+        return file.read(len(GSD_MAGIC)) == GSD_MAGIC
+
+
+def _is_extxyz(path):
+    with path.open("rb") as file:
+        return file.readline(32).strip().isdigit()
+
+
+_SORTS = {"start": _is_start, "gsd": _is_gsd, "extxyz": _is_extxyz}
+_NAMES = {"start": "a start file", "gsd": "a GSD file", "extxyz": "an extended XYZ file"}

@@ -1,0 +1,85 @@
+"""Whether every file of a run directory is whole, and from which checkpoint the run would go on."""
+
+from pathlib import Path
+
+from hpcchain.errors import DataError
+from hpcchain.io.checkpoint.checkpoint import read_progress
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
+from hpcchain.io.hdf5.files import kind_of
+from hpcchain.io.tools.inspect import info
+from hpcchain.io.output.lineage import FileHead
+from hpcchain.io.output.recoverable_output import standing, survey
+
+
+def verify(path, read):
+    """Check every byte of a run directory's files, or of one file; return a line for each file.
+
+    Parameters
+    ----------
+    path : path
+        A directory in which no run is going on, or one of our files.
+    read : function of a path
+        Reads all of a checkpoint; raises DataError when it is not one of a possible system.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    DataError
+        When something is missing, foreign or damaged: the message names the first such file, says how many there are,
+        and from which checkpoint the run can go on all the same.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        found = info(path).splitlines()
+        if kind_of(path) == "checkpoint":
+            read(path)
+        return found
+    output = survey(path)
+    checkpoints = list_checkpoints(path / "checkpoints")
+    newest, refused = newest_valid(path / "checkpoints", None, lambda counters: standing(output, counters))
+    seen = {newest, *(path for path, _ in refused)}
+    older = [path for _, path in checkpoints if path not in seen]
+    problems = [str(problem) for problem in output.problems()] + [why for _, why in refused]
+    problems += _damaged([newest, *older] if newest else older, read)
+    problems += _forgotten(path, newest, output)
+    if problems:
+        usable = newest and not any(problem.startswith(f"{newest}:") for problem in problems)
+        way = f"the run can go on from {newest}" if usable else "no checkpoint can be gone on from"
+        more = f", the first of {len(problems)} problems" if len(problems) > 1 else ""
+        raise DataError(f"{problems[0]}{more}; {way}")
+    if not checkpoints and not any(output.files.values()):
+        raise DataError(f"{path}: no run's directory: it has neither checkpoints nor output files")
+    lines = [_line(f"{kind}.h5", head) for kind, head in output.files.items() if head is not None]
+    lines += [_line(f"parts/{head.path.name}", head) for _, head in output.parts]
+    if newest:
+        lines.append(f"checkpoints/{newest.name}: whole, the newest of {len(checkpoints)}")
+    return lines + [f"checkpoints/{path.name}: whole" for path in older]
+
+
+def _forgotten(path, newest, output):
+    """Return that a checkpoint leads on without the rows that it counts, where all of them are gone."""
+    counters = {} if newest is None else read_progress(newest)[1]
+    if newest is None or standing(output, counters)["reports"] == counters.get("reports", 0):
+        return []
+    return [f"{path}: nothing is there of the {counters['frames']} frames, {counters['reports']} reports and "
+            f"{counters['events']} events that {newest.name} counts, neither parts nor output files; they would be "
+            "missing from the output"]
+
+
+def _damaged(checkpoints, read):
+    """Return what is wrong with checkpoints, for those that are not whole."""
+    problems = []
+    for path in checkpoints:
+        try:
+            read(path)
+        except DataError as error:
+            problems.append(str(error))
+    return problems
+
+
+def _line(name, head):
+    rows = f"{head.rows} rows" if isinstance(head, FileHead) else f"{head.count('frames')} frames"
+    return f"{name}: whole, {rows}"

@@ -1,0 +1,44 @@
+"""How kernels are compiled: one decision for all of them.
+
+Kernels are cached, never use fastmath, and work on arrays that their callers own. They neither make nor keep arrays,
+so numba's reference counting is switched off: its atomic operations, a pair for each view of an array, cost more than
+the arithmetic on small molecules. The few that make arrays are `owning`. Division is as the processor does it: what
+has no value becomes infinite or not a number, which the engine looks for where it matters.
+"""
+
+import numba
+
+from hpcchain.jit import cache
+
+# Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
+numba.config.SLP_VECTORIZE = True
+# Where numba keeps and finds compiled code, and nowhere else: what other places it knows, others may have filled.
+numba.config.CACHE_DIR = str(cache.prepared())
+numba.config.CACHE_LOCATOR_CLASSES = "UserProvidedCacheLocator"
+
+OPTIONS = {"error_model": "numpy", "_nrt": False}
+TRIED = ("0.68.",)  # versions of numba with whose inner parts `hpcchain.jit.outlined` has been tried
+if numba.__version__.startswith(TRIED):
+    from hpcchain.jit.outlined import Kernel
+else:
+    Kernel = None  # compiling takes longer, and nothing else changes
+
+
+def kernel(function):
+    """Compile a function, whose code goes into that of the kernels that call it."""
+    return _compiled(function, False)
+
+
+def apart(function):
+    """Compile a large function once, whoever calls it (`hpcchain.jit.outlined`): nothing of it is inlined."""
+    return _compiled(function, True)
+
+
+def _compiled(function, apart):
+    if numba.config.DISABLE_JIT or Kernel is None:
+        return numba.njit(cache=True, **OPTIONS)(function)
+    return Kernel(function, {"nopython": True, **OPTIONS}, apart)
+
+
+inlined = numba.njit(cache=True, inline="always", **OPTIONS)
+owning = numba.njit(cache=True)

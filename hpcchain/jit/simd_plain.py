@@ -1,0 +1,85 @@
+"""What `simd` has, with NumPy: for kernels run as plain Python (NUMBA_DISABLE_JIT=1), to debug them.
+
+Products and sums are rounded one by one there, so the last bits differ from compiled kernels'.
+"""
+
+import numpy as np
+
+from hpcchain.layout import workspace as W
+
+
+def load(work, at):
+    return work[at : at + W.LANES].copy()
+
+
+def load_four(work, at):
+    return work[at : at + W.LANES // 2].copy()
+
+
+def store(work, at, value):
+    work[at : at + len(value)] = value
+
+
+def add(a, b):
+    return a + b
+
+
+def sub(a, b):
+    return a - b
+
+
+def mul(a, b):
+    return a * b
+
+
+def div(a, b):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return a / b
+
+
+def fma(a, b, c):
+    return a * b + c
+
+
+def size(a):
+    return np.abs(a)
+
+
+def larger(a, b):
+    return np.where(a > b, a, b)
+
+
+def splat(x):
+    return np.full(W.LANES, x)
+
+
+def splat_four(x):
+    return np.full(W.LANES // 2, x)
+
+
+def one_hot(lane):
+    return (np.arange(W.LANES) == lane).astype(np.float64)
+
+
+def pack(*values):
+    return np.array(values)
+
+
+def largest(a):
+    return a.max()
+
+
+def first_everywhere(a):
+    return np.full(W.LANES, a[0])
+
+
+def last_everywhere(a):
+    return np.full(W.LANES, a[-1])
+
+
+def _join(start):
+    return lambda a, b: np.concatenate([a, b])[start : start + W.LANES]
+
+
+after_1, after_2, after_4 = (_join(W.LANES - step) for step in (1, 2, 4))
+ahead_1, ahead_2, ahead_4 = (_join(step) for step in (1, 2, 4))

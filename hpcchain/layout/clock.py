@@ -1,0 +1,31 @@
+"""Clock arithmetic inside kernels: a time is (ticks, remainder), ticks whole, 0 <= remainder < tick."""
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined
+
+
+@inlined
+def after(ticks, remainder, dt, tick):
+    """Return the time `dt` later, in normal form."""
+    rest = remainder + dt
+    whole = np.floor(rest / tick)
+    rest -= whole * tick
+    if rest >= tick:
+        rest -= tick
+        whole += 1.0
+    elif rest < 0.0:
+        rest = 0.0
+    return ticks + whole, rest
+
+
+@inlined
+def span(ticks, remainder, ticks0, remainder0, tick):
+    """Return the time from (ticks0, remainder0) to (ticks, remainder)."""
+    return (ticks - ticks0) * tick + (remainder - remainder0)
+
+
+@inlined
+def earlier(ticks, remainder, ticks1, remainder1):
+    """Return whether the first time is before the second."""
+    return ticks < ticks1 or (ticks == ticks1 and remainder < remainder1)

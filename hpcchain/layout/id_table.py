@@ -1,0 +1,45 @@
+"""Which local row a molecule is in, by its global number: a table that is as large as what is here."""
+
+import numpy as np
+
+from hpcchain.jit.decorators import kernel
+
+NOT_HERE = -1
+
+
+def name_table(most):
+    """Return an empty (n, 2) int64 table of numbers and rows, for up to `most` molecules."""
+    return np.full((1 << max(int(2 * most - 1).bit_length(), 3), 2), NOT_HERE, dtype=np.int64)
+
+ID, ROW = range(2)  # columns of a table
+
+
+@kernel
+def enter(table, names, rows):
+    """Note that the molecules `names` are in these rows; each number is entered once."""
+    mask = len(table) - 1
+    for k in range(len(names)):
+        at = names[k] & mask
+        while table[at, ID] >= 0:
+            at = (at + 1) & mask
+        table[at, ID] = names[k]
+        table[at, ROW] = rows[k]
+
+
+@kernel
+def row_in(table, name):
+    """Return the row of a molecule, NOT_HERE if it is not here."""
+    mask = len(table) - 1
+    at = name & mask
+    while table[at, ID] >= 0:
+        if table[at, ID] == name:
+            return table[at, ROW]
+        at = (at + 1) & mask
+    return np.int64(NOT_HERE)
+
+
+@kernel
+def rows_in(table, names, rows):
+    """Write the rows of the molecules `names`."""
+    for k in range(len(names)):
+        rows[k] = row_in(table, names[k])

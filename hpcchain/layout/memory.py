@@ -1,0 +1,85 @@
+"""Where a sector's arrays lie: on pairs of cache lines, and together on large pages.
+
+The loop reads a few words here and there in tens of megabytes. On pages of 4 KiB a processor then spends a tenth of its
+time on finding out where pages are; on the large ones of Linux, which have to be asked for, next to none.
+"""
+
+import mmap
+from contextlib import suppress
+
+import numpy as np
+
+from hpcchain.layout import arrays as L
+
+RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
+SPAN_AT = L.LINE_COLUMNS  # of a record; `line` is in front
+SEG_AT = SPAN_AT + L.SPAN_COLUMNS
+LINE = 8 * CACHE_LINES  # bytes
+PAGE = 1 << 21  # bytes of a large page
+LARGE = PAGE // 4  # bytes from which a large page is worth its room
+
+
+def stretch(size):
+    """Return (size,) uint8 zeros that begin on a pair of cache lines, on large pages if they are many."""
+    if size < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        room = np.zeros(size + LINE, dtype=np.uint8)
+        start = -room.ctypes.data % LINE
+    else:
+        block = mmap.mmap(-1, (size // PAGE + 2) * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with suppress(OSError):  # a system that has none has pages of the usual size
+            block.madvise(mmap.MADV_HUGEPAGE)
+        room = np.frombuffer(block, dtype=np.uint8)
+        start = -room.ctypes.data % PAGE
+    return room[start : start + size]
+
+
+def aligned_zeros(shape, dtype=np.float64):
+    """Return zeros that begin on a pair of cache lines, so that rows of sixteen floats lie on one."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return stretch(size).view(dtype).reshape(shape)
+
+
+def records(beads):
+    """Return `line`, `span` and `seg` of that many beads: columns of one table, as what is read together lies together.
+    """
+    return columns_of(aligned_zeros((beads, RECORD)))
+
+
+def columns_of(table):
+    """Return the columns of a table of records that are `line`, `span` and `seg`."""
+    whole = table.view(np.int64)
+    return table[:, :SPAN_AT], table[:, SPAN_AT:SEG_AT], whole[:, SEG_AT : SEG_AT + L.SEG_COLUMNS]
+
+
+def gathered(arrays):
+    """Return arrays with the same contents, all in one stretch of memory; each is let go of when it has been copied.
+
+    What holds nothing but zeros so far is not copied: its memory takes no room before something is written there.
+
+    Parameters
+    ----------
+    arrays : dict
+        A sector's fields by name, those that are no arrays among them; it is empty afterwards.
+
+    Returns
+    -------
+    dict
+    """
+    moved = {name: arrays.pop(name) for name in [*arrays] if not isinstance(arrays[name], np.ndarray)}
+    record = [arrays.pop(name) for name in ("line", "span", "seg")]
+    sizes = {name: -(-array.nbytes // LINE) * LINE for name, array in arrays.items()}
+    beads = len(record[0])
+    at = beads * LINE
+    room = stretch(at + sum(sizes.values()))
+    columns = columns_of(room[:at].view(np.float64).reshape(beads, RECORD))
+    for name, column, former in zip(("line", "span", "seg"), columns, record, strict=True):
+        column[:] = former
+        moved[name] = column
+    del record, former
+    for name in [*arrays]:
+        array = arrays.pop(name)
+        moved[name] = room[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
+        if array.any():
+            moved[name][...] = array
+        at += sizes[name]
+    return moved

@@ -1,0 +1,1 @@
+"""Arithmetic that gives the same bits everywhere: exact sums, double-double numbers, portable functions."""

@@ -1,0 +1,1 @@
+"""Initial configurations: placement, bonds, velocities, overlaps, copies of a start."""

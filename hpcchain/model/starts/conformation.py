@@ -1,0 +1,142 @@
+"""Conformations of molecules whose bonds close on themselves: rings and graphs with cycles."""
+
+import numpy as np
+
+from hpcchain.model.starts.constraints import EPS, NotConverged, bond_vectors, constraint_rank, project_group
+from hpcchain.model.starts.embedding import embed
+from hpcchain.model.starts.overlap import near_pairs
+from hpcchain.model.random import Stream, normal
+from hpcchain.model.system import OPEN, Box
+
+# Separations asked for while relaxing, relative to contact; and what is accepted at the end.
+ROOM, ACCEPTED = 1.02, 1.0 - 1e-10
+# A relaxation that has not come nearer after this many sweeps is given up.
+STALE = 150
+
+
+def conformation(group, diameter, self_contact, seed, index, attempts=8, sweeps=3000):
+    """Return a random closed conformation without overlaps, or None when none was found.
+
+    Starts from a Gaussian network (normal modes of the bond graph), pulls bonds to their lengths and overlapping beads
+    apart until both are nearly met, then projects to the bonds.
+
+    Parameters
+    ----------
+    group : Group
+        The molecule's kind.
+    diameter : (n,) float64 array
+        Bead diameters [length].
+    self_contact : bool
+        Whether non-bonded beads may not overlap.
+    seed : int
+        The run's seed.
+    index : int
+        Which conformation; each has random numbers of its own.
+    attempts, sweeps : int
+        Most starts, and most relaxation sweeps of each.
+
+    Returns
+    -------
+    (n, 3) float64 array or None
+        Positions about their mean [length].
+    """
+    first = group.molecules[0]
+    modes = normal_modes(group)
+    for attempt in range(attempts):
+        draws = normal(seed, Stream.TEMPLATE, first + np.arange(len(group.mass)), index * attempts + attempt)[:, :3]
+        found = relax(group, diameter, self_contact, modes @ draws, sweeps)
+        if found is not None:
+            return found - found.mean(axis=0)
+    return None
+
+
+def stiff_conformation(group, diameter, self_contact, seed, index):
+    """Return what `conformation` does, found by least squares, and how far off the bonds are at least if it is None."""
+    found = embed(group, diameter, self_contact, seed, index)
+    if found.position is None:
+        return None, found.error
+    return settled(group, diameter, self_contact, found.position - found.position.mean(axis=0)), found.error
+
+
+def normal_modes(group):
+    """Return the (n, n) matrix that turns independent normal numbers into a Gaussian network of the group's bonds."""
+    n = len(group.mass)
+    stiffness = np.zeros((n, n))
+    first, second = group.bonds.T
+    spring = 3.0 / group.length**2
+    np.add.at(stiffness, (first, first), spring)
+    np.add.at(stiffness, (second, second), spring)
+    np.subtract.at(stiffness, (first, second), spring)
+    np.subtract.at(stiffness, (second, first), spring)
+    values, vectors = np.linalg.eigh(stiffness)
+    values[0] = np.inf
+    return vectors / np.sqrt(values)
+
+
+def relax(group, diameter, self_contact, position, sweeps):
+    """Return the relaxed and projected positions, or None where bonds and contacts do not settle."""
+    before = np.inf
+    for sweep in range(sweeps):
+        move, worst = bond_moves(group, position)
+        if self_contact:
+            apart, overlap = contact_moves(group, diameter, position, ROOM)
+            move, worst = move + apart, max(worst, overlap)
+        if worst < 5e-3:
+            break
+        position = position + move
+        if sweep % STALE == STALE - 1:
+            if not worst < 0.95 * before:
+                return None
+            before = worst
+    return settled(group, diameter, self_contact, position)
+
+
+def settled(group, diameter, self_contact, position):
+    """Return positions put onto the bonds, or None where that fails or beads overlap then."""
+    try:
+        projected = project_group(group, position[None])[0]
+    except (NotConverged, np.linalg.LinAlgError):
+        return None
+    if self_contact and contact_moves(group, diameter, projected, ACCEPTED)[1] > 0.0:
+        return None
+    return projected
+
+
+def bond_moves(group, position):
+    """Return moves that halve the error of every bond, averaged over a bead's bonds, and the largest relative error."""
+    bond = bond_vectors(position, group.bonds)
+    length = np.sqrt(np.einsum("bk,bk->b", bond, bond)) + EPS
+    pull = (0.5 * (1.0 - group.length / length))[:, None] * bond
+    move = np.zeros_like(position)
+    np.add.at(move, group.bonds[:, 0], pull)
+    np.subtract.at(move, group.bonds[:, 1], pull)
+    bonds_of = np.bincount(group.bonds.ravel(), minlength=len(position))
+    return move * (1.6 / np.maximum(bonds_of, 2))[:, None], float(np.abs(length / group.length - 1.0).max())
+
+
+def contact_moves(group, diameter, position, room):
+    """Return moves that part overlapping beads that are not bonded, and the largest relative overlap."""
+    low = position.min(axis=0)
+    box = Box(size=position.max(axis=0) - low + 1.0, origin=low, boundary=np.full(3, OPEN, dtype=np.int8))
+    n = len(position)
+    bonded = np.sort(group.bonds, axis=1) @ np.array([n, 1])
+    move, worst = np.zeros_like(position), 0.0
+    for i, j in near_pairs(box, position, room * float(diameter.max())):
+        other = ~np.isin(np.minimum(i, j) * n + np.maximum(i, j), bonded)
+        i, j = i[other], j[other]
+        apart = position[j] - position[i]
+        distance = np.sqrt(np.einsum("ik,ik->i", apart, apart)) + EPS
+        contact = 0.5 * room * (diameter[i] + diameter[j])
+        near = distance < contact
+        i, j = i[near], j[near]
+        push = (0.25 * (contact / distance - 1.0))[near, None] * apart[near]
+        np.subtract.at(move, i, push)
+        np.add.at(move, j, push)
+        if len(i):
+            worst = max(worst, float((1.0 - distance[near] / contact[near]).max()))
+    return move, worst
+
+
+def is_rigid(group, position):
+    """Return whether the bonds leave a molecule no motion but that of a rigid body."""
+    return len(group.mass) > 2 and constraint_rank(group, position) >= 3 * len(group.mass) - 6

@@ -1,0 +1,183 @@
+"""Put positions and velocities onto the bonds, and count the degrees of freedom that the bonds leave."""
+
+import numpy as np
+
+from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.rods import rod_positions, rod_velocities
+from hpcchain.model.starts.tension import DENSE, SINGULAR, along, matrix, solve, spread
+
+EPS = np.finfo(np.float64).eps
+
+
+class NotConverged(Exception):
+    """Newton's method found no configuration that satisfies the bonds; `molecule` says which molecule."""
+
+    def __init__(self, molecule):
+        super().__init__(f"the bonds of molecule {molecule} cannot be satisfied from where its beads are")
+        self.molecule = molecule
+
+
+def bond_vectors(position, bonds):
+    """Return second bead minus first of every bond [length].
+
+    Parameters
+    ----------
+    position : (..., n, 3) float64 array
+        Unwrapped positions [length].
+    bonds : (b, 2) int array
+        Pairs of beads.
+    """
+    return position[..., bonds[:, 1], :] - position[..., bonds[:, 0], :]
+
+
+def project_positions(topology, position, sweeps=30):
+    """Return positions on the bonds to round-off, moved as little as possible in the mass-weighted sense.
+
+    Molecules that satisfy their bonds to the last bit already keep every bit.
+
+    Parameters
+    ----------
+    topology : Topology
+        Bonds and masses.
+    position : (N, 3) float64 array
+        Unwrapped positions near the bonds [length].
+    sweeps : int
+        Most Newton steps.
+
+    Raises
+    ------
+    NotConverged
+        When Newton's method does not reach the bonds.
+    """
+    out = np.array(position, dtype=np.float64)
+    for group in groups_of(topology):
+        if len(group.bonds):
+            out[group.beads] = project_group(group, out[group.beads], sweeps)
+    return out
+
+
+def project_group(group, position, sweeps=30):
+    """Project the positions of a group, (C, n, 3); see `project_positions`."""
+    if group.rod:
+        return rod_positions(group, position)
+    position = position.copy()
+    error = bond_error(group, position)
+    todo = np.arange(len(position))
+    for _ in range(sweeps):
+        todo = todo[error[todo].max(axis=1) > 0.0]
+        if len(todo) == 0:
+            return position
+        trial = newton_step(group, position[todo])
+        after = bond_error(group, trial)
+        better = after.max(axis=1) < error[todo].max(axis=1)
+        # away from round-off a step may overshoot once; at round-off only steps that help are taken
+        take = better | (error[todo].max(axis=1) > 1e-8)
+        position[todo[take]], error[todo[take]] = trial[take], after[take]
+        todo = todo[take]
+    bad = np.flatnonzero(~(error.max(axis=1) <= 1e-12))
+    if len(bad):
+        raise NotConverged(int(group.molecules[bad[0]]))
+    return position
+
+
+def bond_error(group, position):
+    """Return how far |b| is from the bond length, relative; 0 where within the rounding of the coordinates."""
+    bond = bond_vectors(position, group.bonds)
+    error = np.abs(np.sqrt(np.einsum("cbk,cbk->cb", bond, bond)) / group.length - 1.0)
+    return np.where(error <= 2.0 * EPS * (1.0 + reach(group, position) / group.length), 0.0, error)
+
+
+def reach(group, position):
+    """Return, per bond, the largest coordinate of its beads, whose last bit limits what can be asked of the bond."""
+    size = np.abs(position).max(axis=2)
+    return np.maximum(size[:, group.bonds[:, 0]], size[:, group.bonds[:, 1]])
+
+
+def newton_step(group, position):
+    """Return positions after one Newton step on |b|^2 = a^2, corrections along the bonds weighted by 1 / mass."""
+    bond = bond_vectors(position, group.bonds)
+    gap = np.einsum("cbk,cbk->cb", bond, bond) - group.length**2
+    shift = spread(group, bond, solve(group, bond, 0.5 * gap))
+    return position - shift / group.mass[None, :, None]
+
+
+def project_velocities(topology, position, velocity, sweeps=4):
+    """Return velocities without a component along any bond, to round-off; each molecule's momentum is kept.
+
+    Molecules whose velocities fit to the last bit already keep every bit.
+
+    Parameters
+    ----------
+    topology : Topology
+        Bonds and masses.
+    position, velocity : (N, 3) float64 arrays
+        [length], [length / time].
+    sweeps : int
+        Most repetitions; each removes the round-off of the one before.
+    """
+    out = np.array(velocity, dtype=np.float64)
+    for group in groups_of(topology):
+        if len(group.bonds):
+            out[group.beads] = project_group_velocities(group, position[group.beads], out[group.beads], sweeps)
+    return out
+
+
+def project_group_velocities(group, position, velocity, sweeps=4):
+    """Project the velocities of a group, (C, n, 3); see `project_velocities`."""
+    if group.rod:
+        return rod_velocities(group, position, velocity)
+    velocity = velocity.copy()
+    bond = bond_vectors(position, group.bonds)
+    length = group.length + reach(group, position)
+    speed = np.sqrt(np.einsum("cnk,cnk->cn", velocity, velocity)).max(axis=1)
+    limit = 2.0 * EPS * speed[:, None] * length
+    todo = np.arange(len(velocity))
+    for _ in range(sweeps):
+        rate = along(group, bond[todo], velocity[todo])
+        rough = (np.abs(rate) > limit[todo]).any(axis=1)
+        todo, rate = todo[rough], rate[rough]
+        if len(todo) == 0:
+            break
+        shift = spread(group, bond[todo], solve(group, bond[todo], rate))
+        velocity[todo] -= shift / group.mass[None, :, None]
+    return velocity
+
+
+def constraint_rank(group, position):
+    """Return the number of independent conditions that bonds, or a rod, put on one molecule.
+
+    Parameters
+    ----------
+    group : Group
+        Molecules of one kind.
+    position : (n, 3) float64 array
+        The beads of one of them, bonds satisfied [length].
+    """
+    bonds = len(group.bonds)
+    if group.rod:
+        return 3 * len(group.mass) - 5
+    if not group.has_cycles or bonds == 0:
+        return bonds
+    if np.array_equal(group.bonds[:-1], np.arange(bonds - 1)[:, None] + np.arange(2)) and bonds > DENSE:
+        return bonds  # a long ring
+    values = np.linalg.eigvalsh(matrix(group, bond_vectors(position, group.bonds)[None])[0])
+    return int(np.count_nonzero(values > SINGULAR * values[-1]))
+
+
+def degrees_of_freedom(topology, position, copies=None):
+    """Return 3 N minus the independent bonds (a rod is left 5 ways to move) minus 3 for the total momentum, as an int.
+
+    Parameters
+    ----------
+    topology : Topology
+        All molecules, or examples of them.
+    position : (N, 3) float64 array
+        Bonds satisfied; the independent bonds are counted on the first molecule of every kind [length].
+    copies : (M,) int64 array, optional
+        How many molecules each stands for; default: itself.
+    """
+    free = 0
+    for group in groups_of(topology):
+        one = 3 * len(group.mass) - constraint_rank(group, position[group.beads[0]])
+        free += one * (len(group.molecules) if copies is None else int(copies[group.molecules].sum()))
+    return free - 3

@@ -1,0 +1,142 @@
+"""Arrangements of molecules that their bonds make stiff: distances put into space, then least squares.
+
+Distances along the bonds are embedded by classical scaling (Torgerson 1952), stirred by random numbers, and the bonds'
+and contacts' errors are brought down together by the method of Levenberg and Marquardt.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hpcchain.model.starts.constraints import EPS
+from hpcchain.model.random import Stream, normal
+
+MOST_BEADS = 100  # a step solves for all coordinates of a molecule at once
+STARTS, STEPS = 24, 120
+WORK = 24 * 40.0**2  # starts times beads squared, at most; two starts in any case
+FIRST_DRAW = 1 << 20  # counters of its random numbers; those before are `conformation`'s
+SPREAD = 1.02  # of the contact distance that is asked for, at first
+REACHED = 1e-9  # relative error up to which projecting puts bonds right
+CLOSE = 1e-3  # relative error of bonds from which more tries are worth it: they can all but be met
+
+
+@dataclass
+class Embedding:
+    """What was found: positions (n, 3) near the bonds, or None, and the smallest of the tries' largest bond errors."""
+
+    position: np.ndarray
+    error: float
+
+
+def embed(group, diameter, self_contact, seed, index=0):
+    """Return the Embedding of a molecule with the beads' full diameters.
+
+    Parameters
+    ----------
+    group : Group
+        The molecule's kind.
+    diameter : (n,) float64 array
+        Bead diameters [length].
+    self_contact : bool
+        Whether non-bonded beads may not overlap.
+    seed : int
+        The run's seed.
+    index : int
+        Which arrangement; each has random numbers of its own.
+    """
+    n, best = len(group.mass), np.inf
+    if n > MOST_BEADS:
+        return Embedding(None, np.nan)
+    scaled, ids = classical(group), group.molecules[0] + np.arange(n)
+    contacts = loose_pairs(group, diameter) if self_contact else (np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+    for start in range(max(2, min(STARTS, int(WORK / n**2)))):
+        draws = normal(seed, Stream.TEMPLATE, ids, FIRST_DRAW + index * STARTS + start)[:, :3]
+        stir = (0.05, 0.2, 0.5, 1.0)[start % 4] * float(group.length.mean())
+        position, error, overlap = least_squares(group, contacts, scaled + stir * draws)
+        if error < REACHED and overlap < REACHED:
+            return Embedding(position, error)
+        best = min(best, error)
+    return Embedding(None, best)
+
+
+def classical(group):
+    """Return the (n, 3) positions of which the distances are nearest to those along the bonds [length]."""
+    n = len(group.mass)
+    distance = np.full((n, n), np.inf)
+    distance[np.arange(n), np.arange(n)] = 0.0
+    first, second = group.bonds.T
+    distance[first, second] = distance[second, first] = group.length
+    for k in range(n):
+        np.minimum(distance, distance[:, k, None] + distance[None, k, :], out=distance)
+    squared = distance**2
+    inner = -0.5 * (squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean())
+    values, vectors = np.linalg.eigh(inner)
+    return vectors[:, -3:] * np.sqrt(np.maximum(values[-3:], 0.0))
+
+
+def loose_pairs(group, diameter):
+    """Return (first, second, contact distance) of all pairs of beads that no bond joins."""
+    n = len(diameter)
+    first, second = np.triu_indices(n, 1)
+    loose = np.ones((n, n), dtype=bool)
+    loose[group.bonds[:, 0], group.bonds[:, 1]] = loose[group.bonds[:, 1], group.bonds[:, 0]] = False
+    kept = loose[first, second]
+    first, second = first[kept], second[kept]
+    return first, second, 0.5 * (diameter[first] + diameter[second])
+
+
+def least_squares(group, contacts, position):
+    """Return positions after Levenberg and Marquardt's steps, and the largest relative errors of bonds and contacts.
+
+    Contacts are asked to be a little open as long as bonds allow it, so that none is left just closed by rounding.
+    """
+    damping, spread = 1e-2, SPREAD
+    cost, rows = errors(group, contacts, position, spread)
+    for step in range(STEPS):
+        matrix, right = normal_equations(rows, len(position))
+        move = np.linalg.solve(matrix + damping * np.eye(len(right)), -right).reshape(-1, 3)
+        new_cost, new_rows = errors(group, contacts, position + move, spread)
+        if new_cost < cost:
+            position, cost, rows, damping = position + move, new_cost, new_rows, max(0.2 * damping, 1e-14)
+        else:
+            damping = min(5.0 * damping, 1e6)
+        if cost < 0.01 * REACHED**2:
+            break
+        if step == STEPS // 2 or (spread > 1.0 and damping > 1e3):
+            damping, spread = 1e-2, 1.0
+            cost, rows = errors(group, contacts, position, spread)
+    return position, largest(rows, 0), max(largest(rows, 1), 0.0) if spread == 1.0 else 0.0
+
+
+def errors(group, contacts, position, spread):
+    """Return half the sum of squared relative errors, and (first, second, error, gradient, sort) of each that counts.
+
+    Sort 0 is a bond, 1 a contact that is closer than `spread` times its distance.
+    """
+    first, second = np.concatenate([group.bonds[:, 0], contacts[0]]), np.concatenate([group.bonds[:, 1], contacts[1]])
+    wanted = np.concatenate([group.length, spread * contacts[2]])
+    apart = position[second] - position[first]
+    distance = np.sqrt(np.einsum("ik,ik->i", apart, apart)) + EPS
+    bonds = len(group.bonds)
+    counts = (np.arange(len(first)) < bonds) | (distance < wanted)
+    error, gradient = distance / wanted - 1.0, apart / (distance * wanted)[:, None]
+    sort = (np.arange(len(first)) >= bonds).astype(int)
+    rows = tuple(each[counts] for each in (first, second, error, gradient, sort))
+    return 0.5 * float(np.sum(rows[2] ** 2)), rows
+
+
+def normal_equations(rows, n):
+    """Return the (3n, 3n) matrix and (3n,) right-hand side of a Gauss-Newton step."""
+    first, second, error, gradient, _ = rows
+    jacobian = np.zeros((len(first), n, 3))
+    every = np.arange(len(first))
+    jacobian[every, second] = gradient
+    jacobian[every, first] = -gradient
+    jacobian = jacobian.reshape(len(first), 3 * n)
+    return jacobian.T @ jacobian, jacobian.T @ error
+
+
+def largest(rows, sort):
+    """Return the largest error of bonds (sort 0) or contacts (1)."""
+    chosen = np.abs(rows[2][rows[4] == sort])
+    return float(chosen.max()) if len(chosen) else 0.0

@@ -1,0 +1,208 @@
+"""Random placement of all molecules with shrunk beads, from which the diameters then grow."""
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.model.starts import placement_kernel as kernel
+from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation
+from hpcchain.model.starts.constraints import project_positions
+from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, embed
+from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.independence import require_independent_shapes
+from hpcchain.model.random import Stream
+from hpcchain.model.rods import sites
+from hpcchain.model.system import PERIODIC, WALL
+
+# Draws that one molecule may use before it counts as having no room.
+DRAWS, DRAWS_PER_BEAD = 200_000, 2_000
+# Conformations of a kind with closed bonds; its molecules take them in turn.
+CONFORMATIONS = 16
+MOST_CELLS = 2**26
+
+
+class NoArrangement(ConfigError):
+    """No arrangement of a kind's beads is found, whatever size they begin with."""
+
+
+def place(config, box, topology, scale, parallel=False, known=None):
+    """Return random positions without overlaps of beads shrunk by a factor, bonds at full length.
+
+    Trees of bonds grow bead by bead as self-avoiding walks; rods and molecules with closed bonds are placed as rigid
+    bodies, in conformations that have room for the full beads where possible. Every bead stays its full radius away
+    from walls, and open axes are filled up to the box's size.
+
+    Parameters
+    ----------
+    config : Config
+        For the seed and for messages.
+    box, topology :
+        `build_box` and `build_topology` of it.
+    scale : float
+        Factor of the diameters, 0 < scale <= 1.
+    parallel : bool
+        Whether all rods lie along one axis of the box.
+    known : dict, optional
+        Conformations that were found for another scale; new ones are added.
+
+    Returns
+    -------
+    (N, 3) float64 array
+        Unwrapped positions, each molecule's first placed bead in the box [length].
+
+    Raises
+    ------
+    ConfigError
+        When a molecule finds no room; a NoArrangement where its bonds cannot be satisfied at all.
+    """
+    grid, known = make_grid(box, topology, scale), {} if known is None else known
+    record = (topology.first_bead[topology.molecule_of_bead], scale * topology.diameter, margins(box, topology))
+    seed, stream = np.uint64(config.initial.seed), np.uint64(Stream.PLACEMENT)
+    for group in sorted(groups_of(topology), key=difficulty):
+        firsts, ids = group.beads[:, 0].copy(), group.molecules.astype(np.uint64)
+        budget = DRAWS + DRAWS_PER_BEAD * len(group.mass)
+        if group.has_cycles or group.rod:
+            shapes = straight(group) if group.rod else conformations(config, topology, group, scale, known)
+            turned = not (group.rod and parallel)
+            if not turned:
+                shapes = straight(group, longest_axis(box))
+            failed = kernel.place_rigids(grid, record, firsts, ids, shapes, turned, seed, stream, DRAWS)
+        else:
+            through = not topology.self_contact[group.molecules[0]]
+            tree = spanning_tree(group)
+            failed = kernel.place_trees(grid, record, firsts, ids, tree, through, seed, stream, budget)
+        if failed >= 0:
+            raise ConfigError(no_room(config, topology, group, failed, scale))
+    return project_positions(topology, grid[6])
+
+
+def no_room(config, topology, group, failed, scale):
+    """Return the message for a molecule that could not be placed."""
+    kind, count = topology.kind[group.molecules[0]], len(group.molecules)
+    return (
+        f"{config.source}: molecule[{kind}].count: no room was found for molecule {failed} of {count} of kind "
+        f"{topology.names[kind]!r} with beads at {scale:g} of their diameter; enlarge box.size or lower the count"
+    )
+
+
+def difficulty(group):
+    """Sort key: rigid bodies (closed bonds, rods) first, then large molecules before small ones."""
+    return (not (group.has_cycles or group.rod), -len(group.mass), int(group.molecules[0]))
+
+
+def make_grid(box, topology, scale):
+    """Return the kernel's empty grid, with cells at least one shrunk contact distance wide."""
+    width = max(scale * float(topology.diameter.max()), (box.volume / max(topology.beads, 1)) ** (1.0 / 3.0))
+    shape = np.clip(np.floor(box.size / (width * (1.0 + 1e-9))), 1.0, 2.0**20).astype(np.int64)
+    while np.prod(shape.astype(np.float64)) > MOST_CELLS:
+        shape = np.maximum(shape // 2, 1)
+    head = np.full(int(np.prod(shape)), -1, dtype=np.int64)
+    after = np.full(topology.beads, -1, dtype=np.int64)
+    periodic = box.boundary == PERIODIC
+    return box.origin, box.size, periodic, shape, head, after, np.zeros((topology.beads, 3))
+
+
+def margins(box, topology):
+    """Return how far each bead's centre stays from the sides of the box: its full radius at walls, (N, 3) [length]."""
+    return 0.5 * topology.diameter[:, None] * (box.boundary == WALL)
+
+
+def spanning_tree(group):
+    """Return (order, parent, length) of the beads of a molecule, breadth first from bead 0 along its bonds.
+
+    Parameters
+    ----------
+    group : Group
+        A connected kind.
+
+    Returns
+    -------
+    tuple of (n,) int64, int64 and float64 arrays
+        Beads in the order of placing; each one's parent; the bond between them (0 for the root) [length].
+    """
+    n = len(group.mass)
+    neighbours = [[] for _ in range(n)]
+    for (i, j), length in zip(group.bonds.tolist(), group.length.tolist(), strict=True):
+        neighbours[i].append((j, length))
+        neighbours[j].append((i, length))
+    order, parent, lengths, seen = [0], [0], [0.0], [True] + [False] * (n - 1)
+    for bead in order:
+        for other, length in neighbours[bead]:
+            if not seen[other]:
+                seen[other] = True
+                order.append(other)
+                parent.append(bead)
+                lengths.append(length)
+    return np.array(order), np.array(parent), np.array(lengths)
+
+
+def straight(group, axis=0):
+    """Return (1, n, 3) positions of a rod's beads about its centre of mass, along an axis."""
+    return sites(group.length, group.mass)[None, :, None] * np.eye(3)[axis]
+
+
+def longest_axis(box):
+    """Return the axis along which rods have most room: one without walls where there is one, else the longest."""
+    return int(np.lexsort((-box.size, box.boundary == WALL))[0])
+
+
+def conformations(config, topology, group, scale, known):
+    """Return (k, n, 3) random conformations of a kind with closed bonds, for full beads or else for shrunk ones.
+
+    `known` keeps those for full beads, by the kind's first molecule, from one scale to the next.
+    """
+    one = group.molecules[0]
+    diameter = topology.diameter[group.beads[0]]
+    contact = bool(topology.self_contact[one])
+    kind = topology.kind[one]
+    named = config.source, f"molecule[{kind}]", topology.names[kind], group
+    if one not in known:
+        known[one] = full_conformations(config, topology, group, diameter, contact)
+        require_independent_shapes(*named, known[one])
+    if len(known[one]):
+        return known[one]
+    seed, shrunk = config.initial.seed, scale * diameter
+    found = conformation(group, shrunk, contact, seed, 0) if scale < 1.0 else None
+    if found is None or is_rigid(group, found):  # beads of a rigid one would never get their room
+        final = len(group.mass) <= MOST_BEADS  # least squares have been tried, too
+        raise (NoArrangement if final else ConfigError)(no_arrangement(config, topology, group, "without overlaps"))
+    shapes = several(group, found, lambda k: conformation(group, shrunk, contact, seed, k))
+    require_independent_shapes(*named, shapes)
+    return shapes
+
+
+def full_conformations(config, topology, group, diameter, contact):
+    """Return conformations for full beads, none where only shrunk ones might have any.
+
+    Random networks of springs come first; stiff molecules on which these fail are found by least squares.
+
+    Raises
+    ------
+    NoArrangement
+        When the bonds alone cannot be satisfied.
+    """
+    seed = config.initial.seed
+    found = conformation(group, diameter, contact, seed, 0)
+    if found is not None:
+        return several(group, found, lambda k: conformation(group, diameter, contact, seed, k))
+    found, _ = stiff_conformation(group, diameter, contact, seed, 0)
+    if found is not None:
+        return several(group, found, lambda k: stiff_conformation(group, diameter, contact, seed, k)[0])
+    error = embed(group, diameter, False, seed).error
+    if error > CLOSE:
+        found = f"(in the nearest that was found a bond is off by {100.0 * error:.2g} % of its length)"
+        raise NoArrangement(no_arrangement(config, topology, group, found))
+    return np.zeros((0, len(diameter), 3))
+
+
+def several(group, first, another):
+    """Return (k, n, 3): the first conformation and others, `another(number)`, as many as are wanted and found."""
+    wanted = min(CONFORMATIONS, len(group.molecules))
+    found = [first] + [another(k) for k in range(1, wanted)]
+    return np.array([shape for shape in found if shape is not None])
+
+
+def no_arrangement(config, topology, group, how):
+    """Return the message for a kind of molecules of which the beads find no place."""
+    kind = topology.kind[group.molecules[0]]
+    return (f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the "
+            f"bonds {how}; change the bonds, their lengths or the diameters, or set self_contact = false")

@@ -1,0 +1,270 @@
+"""Random placement of molecules, bead by bead or as rigid bodies, with a grid of cells.
+
+The grid is a tuple (origin, size, periodic, shape, head, after, position): `head[cell]` is the last bead put into a
+cell, `after[bead]` the one before it, -1 none; positions are unwrapped. A record is a tuple of arrays over all beads:
+the first bead of the bead's molecule, its shrunk diameter, and the distance that it keeps from the sides of the box.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.jit.decorators import owning
+from hpcchain.model.random_kernel import fraction, philox
+
+PLACED, FULL = 0, 1
+DIRECTIONS = 40
+
+
+@owning
+def axis_cell(grid, axis, x):
+    """Return the cell index of a coordinate along one axis; beyond a side that is not periodic, the outermost."""
+    origin, size, periodic, shape = grid[0], grid[1], grid[2], grid[3]
+    scaled = (x - origin[axis]) / size[axis]
+    if periodic[axis]:
+        scaled -= math.floor(scaled)
+    return max(0, min(int(scaled * shape[axis]), shape[axis] - 1))
+
+
+@owning
+def cell_of(grid, x, y, z):
+    """Return the number of the cell that holds a point."""
+    shape = grid[3]
+    return (axis_cell(grid, 0, x) * shape[1] + axis_cell(grid, 1, y)) * shape[2] + axis_cell(grid, 2, z)
+
+
+@owning
+def insert(grid, bead):
+    """Put a bead into the cell of its position."""
+    head, after, position = grid[4], grid[5], grid[6]
+    cell = cell_of(grid, position[bead, 0], position[bead, 1], position[bead, 2])
+    after[bead] = head[cell]
+    head[cell] = bead
+
+
+@owning
+def remove(grid, bead):
+    """Take out the bead that was put into its cell last."""
+    head, after, position = grid[4], grid[5], grid[6]
+    cell = cell_of(grid, position[bead, 0], position[bead, 1], position[bead, 2])
+    head[cell] = after[bead]
+
+
+@owning
+def meets(grid, record, bead, other, direct):
+    """Return whether two beads overlap in their nearest images; the unwrapped pair does not count when `direct`."""
+    size, periodic, position = grid[1], grid[2], grid[6]
+    diameter = record[1]
+    squared, wrapped = 0.0, False
+    for k in range(3):
+        d = position[bead, k] - position[other, k]
+        if periodic[k]:
+            turns = np.rint(d / size[k])
+            wrapped = wrapped or turns != 0.0
+            d -= turns * size[k]
+        squared += d * d
+    contact = 0.5 * (diameter[bead] + diameter[other])
+    return squared < contact * contact and (wrapped or not direct)
+
+
+@owning
+def free(grid, record, bead, parent, through):
+    """Return whether a bead at its position is inside the box and overlaps none in the grid.
+
+    Its bond to `parent` (-1 none), and with `through` all of its own molecule, are no overlap in their direct image.
+    """
+    origin, size, periodic, shape, head, after, position = grid
+    owner, margin = record[0], record[2]
+    for k in range(3):
+        x = position[bead, k] - origin[k]
+        if not periodic[k] and (x < margin[bead, k] or x > size[k] - margin[bead, k]):
+            return False
+    low, high = np.empty(3, np.int64), np.empty(3, np.int64)
+    for k in range(3):
+        centre = axis_cell(grid, k, position[bead, k])
+        low[k], high[k] = centre - 1, centre + 1
+        if periodic[k] and shape[k] < 3:
+            low[k], high[k] = 0, shape[k] - 1
+        elif not periodic[k]:
+            low[k], high[k] = max(low[k], 0), min(high[k], shape[k] - 1)
+    for a in range(low[0], high[0] + 1):
+        for b in range(low[1], high[1] + 1):
+            for c in range(low[2], high[2] + 1):
+                cell = ((a % shape[0]) * shape[1] + b % shape[1]) * shape[2] + c % shape[2]
+                other = head[cell]
+                while other >= 0:
+                    direct = other == parent or (through and owner[other] == owner[bead])
+                    if meets(grid, record, bead, other, direct):
+                        return False
+                    other = after[other]
+    return True
+
+
+@owning
+def scatter(grid, record, bead, words):
+    """Put a bead at a random point of the box, as far from its sides as the bead's margin asks."""
+    origin, size, position = grid[0], grid[1], grid[6]
+    margin = record[2]
+    for k in range(3):
+        room = size[k] - 2.0 * margin[bead, k]
+        position[bead, k] = origin[k] + margin[bead, k] + fraction(words[k]) * room
+
+
+@owning
+def direct_from(grid, bead, parent, length, words):
+    """Put a bead at a distance from its parent in a random direction; returns False when the words give none."""
+    position = grid[6]
+    x, y, z = 2.0 * fraction(words[0]) - 1.0, 2.0 * fraction(words[1]) - 1.0, 2.0 * fraction(words[2]) - 1.0
+    squared = x * x + y * y + z * z
+    if squared > 1.0 or squared < 1e-4:
+        return False
+    factor = length / math.sqrt(squared)
+    position[bead, 0] = position[parent, 0] + factor * x
+    position[bead, 1] = position[parent, 1] + factor * y
+    position[bead, 2] = position[parent, 2] + factor * z
+    return True
+
+
+@owning
+def place_tree(grid, record, first, tree, through, seed, stream, molecule, budget):
+    """Place one molecule bead by bead along a spanning tree, stepping back where it gets stuck.
+
+    Parameters
+    ----------
+    grid, record : tuples
+        See the module.
+    first : int
+        The molecule's first bead.
+    tree : tuple of (n,) arrays
+        Beads in the order of placing, each one's parent, and the bond between them; the root comes first.
+    through : bool
+        Whether the molecule's own beads may overlap.
+    seed, stream, molecule : uint64
+        Key and first counter of its random numbers; the second counts the draws.
+    budget : int
+        Most draws.
+
+    Returns
+    -------
+    int
+        PLACED or FULL.
+    """
+    order, parents, lengths = tree
+    done, furthest, back, draw, tries = 0, 0, 1, 0, 0
+    while done < len(order):
+        if draw >= budget:
+            while done > 0:
+                done -= 1
+                remove(grid, first + order[done])
+            return FULL
+        bead, parent = first + order[done], -1
+        words = philox(molecule, np.uint64(draw), seed, stream)
+        draw += 1
+        tries += 1
+        there = True
+        if done == 0:
+            scatter(grid, record, bead, words)
+        else:
+            parent = first + parents[done]
+            there = direct_from(grid, bead, parent, lengths[done], words)
+        if there and free(grid, record, bead, parent, through):
+            insert(grid, bead)
+            done += 1
+            tries = 0
+            if done > furthest:
+                furthest, back = done, 1
+        elif done > 0 and tries >= DIRECTIONS:
+            for _ in range(min(back, done)):
+                done -= 1
+                remove(grid, first + order[done])
+            back, tries = 2 * back, 0
+            if done == 0:
+                furthest, back = 0, 1
+    return PLACED
+
+
+@owning
+def turn(shape, grid, first, centre, words):
+    """Put a rigid shape around a centre in a random orientation; returns False when the words give none."""
+    position = grid[6]
+    q0, q1 = 2.0 * fraction(words[0]) - 1.0, 2.0 * fraction(words[1]) - 1.0
+    q2, q3 = 2.0 * fraction(words[2]) - 1.0, 2.0 * fraction(words[3]) - 1.0
+    squared = q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3
+    if squared > 1.0 or squared < 1e-4:
+        return False
+    scale = 2.0 / squared
+    for i in range(len(shape)):
+        x, y, z = shape[i]
+        a, b, c = q2 * z - q3 * y, q3 * x - q1 * z, q1 * y - q2 * x
+        position[first + i, 0] = centre[0] + x + scale * (q0 * a + q2 * c - q3 * b)
+        position[first + i, 1] = centre[1] + y + scale * (q0 * b + q3 * a - q1 * c)
+        position[first + i, 2] = centre[2] + z + scale * (q0 * c + q1 * b - q2 * a)
+    return True
+
+
+@owning
+def shift(shape, grid, first, centre):
+    """Put a rigid shape around a centre as it lies."""
+    position = grid[6]
+    for i in range(len(shape)):
+        for k in range(3):
+            position[first + i, k] = centre[k] + shape[i, k]
+
+
+@owning
+def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budget):
+    """Place one molecule as a rigid body at a random point, in a random orientation or as it lies.
+
+    Parameters
+    ----------
+    shape : (n, 3) float64 array
+        Its beads about the origin [length].
+    turned : bool
+        Whether it is turned at random.
+    grid, record, first, seed, stream, molecule, budget :
+        As in `place_tree`.
+
+    Returns
+    -------
+    int
+        PLACED or FULL.
+    """
+    origin, size = grid[0], grid[1]
+    centre = np.empty(3)
+    for draw in range(0, budget, 2):
+        words = philox(molecule, np.uint64(draw), seed, stream)
+        for k in range(3):
+            centre[k] = origin[k] + fraction(words[k]) * size[k]
+        if not turned:
+            shift(shape, grid, first, centre)
+        elif not turn(shape, grid, first, centre, philox(molecule, np.uint64(draw + 1), seed, stream)):
+            continue
+        done = 0
+        while done < len(shape) and free(grid, record, first + done, -1, True):
+            insert(grid, first + done)
+            done += 1
+        if done == len(shape):
+            return PLACED
+        while done > 0:
+            done -= 1
+            remove(grid, first + done)
+    return FULL
+
+
+@owning
+def place_trees(grid, record, firsts, molecules, tree, through, seed, stream, budget):
+    """Place molecules of one kind by `place_tree`; returns the index of the first that found no room, or -1."""
+    for i in range(len(firsts)):
+        if place_tree(grid, record, firsts[i], tree, through, seed, stream, molecules[i], budget) != PLACED:
+            return i
+    return -1
+
+
+@owning
+def place_rigids(grid, record, firsts, molecules, shapes, turned, seed, stream, budget):
+    """Place molecules of one kind by `place_rigid`, taking the shapes in turn; returns as `place_trees` does."""
+    for i in range(len(firsts)):
+        shape = shapes[i % len(shapes)]
+        if place_rigid(grid, record, firsts[i], shape, turned, seed, stream, molecules[i], budget) != PLACED:
+            return i
+    return -1

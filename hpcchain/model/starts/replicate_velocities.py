@@ -1,0 +1,119 @@
+"""Maxwellian velocities of all copies of a start, made some molecules at a time as their positions are.
+
+What `maxwell` does with all beads at once: each bead draws by its global id, the draw is put onto the bonds, the centre
+of mass is brought to rest, and all is scaled to the temperature. What that takes of all beads are a few sums. They are
+exact, so no bit depends on who adds what.
+"""
+
+import math
+from dataclasses import astuple, dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hpcchain.model.starts.constraints import project_group_velocities
+from hpcchain.model.numerics.exact_sum import exact_sum
+from hpcchain.model.system import State
+from hpcchain.model.starts.velocities import drawn, require_freedom
+
+ZERO = Fraction(0)
+
+
+@dataclass
+class Sums:
+    """What some beads' drawn velocities add up to, exactly, and how far their places were projected, at most [length].
+
+    The sums are those of mass, momentum along each axis, twice the kinetic energy, and squared speed.
+    """
+
+    mass: Fraction = ZERO
+    x: Fraction = ZERO
+    y: Fraction = ZERO
+    z: Fraction = ZERO
+    energy: Fraction = ZERO
+    squared: Fraction = ZERO
+    projected: float = 0.0
+
+    def __add__(self, other):
+        """Return what two parts add up to."""
+        *sums, furthest = zip(astuple(self), astuple(other), strict=True)
+        return Sums(*map(sum, sums), max(furthest))
+
+
+class Thermal:
+    """The state of copies, with velocities of a temperature.
+
+    Parameters
+    ----------
+    copies : Copies
+    temperature : float
+        [mass length^2 / time^2].
+    seed : int
+        The run's seed.
+
+    Attributes
+    ----------
+    speed : float
+        Root mean square speed, but for what bringing them to rest changes; known after `settle` [length / time].
+
+    Raises
+    ------
+    ConfigError
+        When nothing but the centre of mass can move, so that there is no temperature.
+    """
+
+    def __init__(self, copies, temperature, seed):
+        self._freedom = copies.freedom
+        require_freedom(self._freedom)
+        self._copies, self._temperature, self._seed = copies, temperature, seed
+        self._drift, self._scale, self.speed = np.zeros(3), 1.0, 0.0
+
+    def sums(self, low, high):
+        """Return the Sums of beads low ... high - 1."""
+        return sum((self._sums_of(unit, low, high) for unit in self._copies.units(low, high)), Sums())
+
+    def settle(self, total):
+        """Take the Sums of all beads: from now on velocities are at rest as a whole and have the temperature."""
+        momentum = (total.x, total.y, total.z)
+        self._drift = np.array([float(one / total.mass) for one in momentum])
+        left = float(total.energy - sum(one * one for one in momentum) / total.mass)
+        self._scale = math.sqrt(self._freedom * self._temperature / left)
+        self.speed = self._scale * math.sqrt(float(total.squared) / self._copies.composition.beads)
+
+    def state(self, low, high):
+        """Return the State of beads low ... high - 1, all clocks at zero."""
+        pieces = [(np.empty((0, 3)), np.empty((0, 3)))]
+        for unit in self._copies.units(low, high):
+            position = self._copies.positions(unit)
+            velocity = self._scale * (self._drawn(unit, position) - self._drift)
+            velocity = self._on_bonds(unit, position, velocity)  # the round-off that resting and scaling brought back
+            pieces.append(tuple(within(unit, rows, low, high) for rows in (position, velocity)))
+        return State.at_rest_clock(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+
+    def _sums_of(self, unit, low, high):
+        position = self._copies.positions(unit)
+        velocity = within(unit, self._drawn(unit, position), low, high)
+        mass = within(unit, self._masses(unit), low, high)
+        squared = np.einsum("ik,ik->i", velocity, velocity)
+        columns = (mass, *(mass * velocity.T), mass * squared, squared)
+        return Sums(*map(exact_sum, columns), self._copies.projected(unit, position))
+
+    def _drawn(self, unit, position):
+        """Return velocities (C, n, 3) of a unit that satisfy the bonds, of the temperature in the mean."""
+        ids = unit.bead + np.arange(position.shape[0] * position.shape[1])
+        velocity = drawn(ids, self._masses(unit).ravel(), self._temperature, self._seed)
+        return self._on_bonds(unit, position, velocity.reshape(position.shape))
+
+    def _on_bonds(self, unit, position, velocity):
+        group = self._copies.group(unit)
+        return project_group_velocities(group, position, velocity) if len(group.bonds) else velocity
+
+    def _masses(self, unit):
+        mass = self._copies.group(unit).mass
+        return np.broadcast_to(mass, (unit.last - unit.first, len(mass)))
+
+
+def within(unit, rows, low, high):
+    """Return the rows (m, ...) of beads low ... high - 1 of a unit's (C, n, ...)."""
+    rows = rows.reshape(-1, *rows.shape[2:])
+    return rows[max(low - unit.bead, 0) : high - unit.bead]

@@ -1,0 +1,261 @@
+"""Start configurations: check and project an explicit start, and the constants that go with a start."""
+
+import numpy as np
+
+from hpcchain.config.check import untried_speed
+from hpcchain.config.values import LENGTHS, MASSES, PLACES
+from hpcchain.errors import ConfigError
+from hpcchain.model.clock import tick_for
+from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.directors import build_directors
+from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.independence import require_independent
+from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
+from hpcchain.model.rods import rod_positions, rod_velocities
+from hpcchain.model.system import Physics, State, System
+from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.starts.velocities import maxwell
+
+TOLERANCE = 1e-9
+
+
+def build_system(config):
+    """Return the System of an input with an explicit start, positions and velocities on the bonds to round-off.
+
+    Velocities that are not given are Maxwellian, at initial.temperature, the centre of mass at rest.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input with initial.method "explicit".
+
+    Raises
+    ------
+    ConfigError
+        When bonds or velocities are off by more than 1e-9 relative, or beads overlap; the message names global beads.
+    """
+    if config.initial.method != "explicit":
+        raise ConfigError(f'{config.source}: initial.method: "{config.initial.method}" is not an explicit start')
+    box, topology = build_box(config), build_topology(config)
+    position = np.concatenate([kind.positions for kind in config.molecules])
+    given = config.molecules[0].velocities is not None
+    velocity = np.zeros_like(position)
+    if given:
+        velocity = np.concatenate([kind.velocities for kind in config.molecules])
+    check_start(config.source, box, topology, position, velocity)
+    try:
+        position = project_positions(topology, position)
+    except NotConverged as error:
+        raise ConfigError(f"{config.source}: molecule.positions: {error}") from None
+    if given:
+        velocity = project_velocities(topology, position, velocity)
+    else:
+        velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
+    state, physics = State.at_rest_clock(position, velocity), build_physics(config, topology, velocity)
+    return System(box, topology, state, physics, directors=build_directors(config))
+
+
+def check_start(source, box, topology, position, velocity):
+    """Raise ConfigError unless a start satisfies its bonds and nothing overlaps, to 1e-9 relative.
+
+    Parameters
+    ----------
+    source : str
+        The input's name for messages.
+    box, topology :
+        The system.
+    position, velocity : (N, 3) float64 arrays
+        [length], [length / time].
+    """
+    squared = float(np.einsum("ik,ik->i", velocity, velocity).mean()) if len(velocity) else 0.0
+    check_molecules(source, box, topology, position, velocity, np.arange(topology.beads), squared)
+    require_apart(source, topology, bead_overlap(box, topology, position, TOLERANCE))
+
+
+def check_molecules(source, box, topology, position, velocity, ids, squared):
+    """Raise ConfigError unless each of some molecules satisfies its bonds and is inside the walls, to 1e-9 relative.
+
+    Its bonds must also be independent (`hpcchain.model.independence`).
+
+    Parameters
+    ----------
+    source, box, position, velocity :
+        See `check_start`; of these molecules' beads.
+    topology : Topology
+        Of these molecules alone.
+    ids : (n,) int64 array
+        Global ids of their beads, for messages.
+    squared : float
+        Mean square speed of all beads of the system [length^2 / time^2].
+    """
+    require_tried(source, topology, position, squared)
+    _check_bonds(source, topology, position, ids)
+    _check_rates(source, topology, position, velocity, ids, squared)
+    _check_rods(source, topology, position, velocity, ids, squared)
+    require_independent(source, topology, position, ids)
+    wall = wall_overlap(box, topology, position, TOLERANCE) if len(position) else None
+    if wall is not None:
+        bead, axis, depth = wall
+        raise ConfigError(
+            f"{source}: molecule.positions: bead {ids[bead]} reaches {depth:.3g} into a wall of axis {axis}; "
+            "move it inside the box"
+        )
+
+
+def require_tried(source, topology, position, squared):
+    """Raise ConfigError for masses, lengths and speeds that have not been tried (`hpcchain.config.values`).
+
+    Parameters
+    ----------
+    source : str
+        The input's or file's name for messages.
+    topology : Topology
+        Of some molecules.
+    position : (n, 3) float64 array
+        Of their beads [length].
+    squared : float
+        Mean square speed of all beads of the system [length^2 / time^2].
+    """
+    if not len(position):
+        return
+    for key, tried, values in (("diameter", LENGTHS, topology.diameter), ("bond_length", LENGTHS, topology.bond_length),
+                               ("mass", MASSES, topology.mass), ("positions", PLACES, np.abs(position))):
+        wrong = [why for why in map(tried.wrong, (np.min(values, initial=1.0), np.max(values, initial=1.0))) if why]
+        if wrong:
+            raise ConfigError(f"{source}: molecule.{key}: {wrong[0]}")
+    why = untried_speed(float(topology.diameter.min()), squared)
+    if why is not None:
+        raise ConfigError(f"{source}: molecule.velocities: they are too far from the diameters: {why}")
+
+
+def require_apart(source, topology, pair):
+    """Raise ConfigError where there is a pair of overlapping beads, (bead, bead, distance)."""
+    if pair is not None:
+        i, j, distance = pair
+        first, other = topology.examples.diameter[topology.example_of(np.array([i, j]))]
+        raise ConfigError(
+            f"{source}: molecule.positions: beads {i} and {j} overlap: their distance {distance:.12g} is below the "
+            f"contact distance {0.5 * (first + other):.12g}; move them apart"
+        )
+
+
+def _check_bonds(source, topology, position, ids):
+    bond = bond_vectors(position, topology.bonds)
+    length = np.sqrt(np.einsum("bk,bk->b", bond, bond))
+    error = np.abs(length / topology.bond_length - 1.0)
+    bad = np.flatnonzero(error > TOLERANCE)
+    if len(bad):
+        at = bad[np.argmax(error[bad])]
+        i, j = ids[topology.bonds[at]]
+        raise ConfigError(
+            f"{source}: molecule.positions: beads {i} and {j} are {length[at]:.12g} apart, their bond_length is "
+            f"{topology.bond_length[at]:.12g}; they must agree to {TOLERANCE:g} relative"
+        )
+
+
+def _check_rates(source, topology, position, velocity, ids, typical):
+    bond = bond_vectors(position, topology.bonds)
+    rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(velocity, topology.bonds))) / topology.bond_length
+    squared = np.einsum("ik,ik->i", velocity, velocity)
+    speed = np.sqrt(np.maximum(squared[topology.bonds].max(axis=1), typical))
+    excess = rate - TOLERANCE * speed
+    bad = np.flatnonzero(excess > 0.0)
+    if len(bad):
+        at = bad[np.argmax(excess[bad])]
+        i, j = ids[topology.bonds[at]]
+        raise ConfigError(
+            f"{source}: molecule.velocities: the bond of beads {i} and {j} would stretch at {rate[at]:.6g}; velocities "
+            f"must not change a bond's length, to {TOLERANCE:g} of their speed"
+        )
+
+
+def _check_rods(source, topology, position, velocity, ids, typical):
+    for group in (group for group in groups_of(topology) if group.rod):
+        x, v = position[group.beads], velocity[group.beads]
+        length = group.length.sum()
+        off = np.sqrt(np.sum((x - rod_positions(group, x)) ** 2, axis=2))
+        bead = _worst(group, off / length)
+        if bead is not None:
+            raise ConfigError(
+                f"{source}: molecule.positions: bead {ids[bead]} is {_of(group, off, bead):.6g} off where the straight "
+                f"line of its rod has it; beads of a rod must lie there to {TOLERANCE:g} of its length {length:.12g}"
+            )
+        off = np.sqrt(np.sum((v - rod_velocities(group, x, v)) ** 2, axis=2))
+        speed = np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", v, v).max(axis=1), typical))[:, None]
+        bead = _worst(group, np.divide(off, speed, out=np.zeros_like(off), where=speed > 0.0))
+        if bead is not None:
+            raise ConfigError(
+                f"{source}: molecule.velocities: bead {ids[bead]} is {_of(group, off, bead):.6g} off the velocity that "
+                f"a rigid rod would give it; velocities must keep a rod straight, to {TOLERANCE:g} of their speed"
+            )
+
+
+def _worst(group, error):
+    """Return the bead with the largest relative error, or None where all are within TOLERANCE; NaN is not."""
+    if np.all(error <= TOLERANCE):
+        return None
+    return int(group.beads.ravel()[np.argmax(np.where(np.isnan(error), np.inf, error))])
+
+
+def _of(group, values, bead):
+    return float(values[group.beads == bead][0])
+
+
+def build_physics(config, topology, velocity):
+    """Return the constants of a run; the clock's tick follows from the contact distance and the root mean square speed.
+
+    Parameters
+    ----------
+    config : Config
+        The input.
+    topology : Topology
+        For the diameters.
+    velocity : (N, 3) float64 array
+        At the start [length / time].
+    """
+    speed = float(np.sqrt(np.mean(np.einsum("ik,ik->i", velocity, velocity)))) if len(velocity) else 0.0
+    contact = float(topology.diameter.min())
+    return physics_with(config, tick_for(contact / speed if speed > 0.0 else 0.0))
+
+
+def physics_with(config, tick):
+    """Return the constants of a run whose clock has this tick [time].
+
+    Single beads have no propagator of their own here: one can only say how their directors turn.
+    """
+    own = [kind.propagator if kind.beads > 1 else None for kind in config.molecules]
+    return Physics(
+        tick=tick,
+        restitution=config.contact.restitution,
+        contact_time=config.contact.contact_time,
+        kinds=[settings(each) if each else {} for each in own] if any(own) else [],
+        **settings(config.propagator),
+    )
+
+
+def settings(propagator):
+    """Return what Physics has from a PropagatorSection."""
+    return {
+        "propagator": propagator.name,
+        "stages": propagator.stages,
+        "step": propagator.step or 0.0,
+        "tolerance": propagator.tolerance,
+        "options": {
+            "solver": propagator.solver,
+            "collision": propagator.collision,
+            "contact_search": propagator.contact_search,
+            "stages": stage_options(propagator),
+            **({"rods": "steps"} if propagator.name == "rattle" else {}),
+        },
+    }
+
+
+def stage_options(propagator):
+    """Return what collocation takes further: variant, solver of the stages, nested intervals (width 0: none)."""
+    nested = propagator.contact_search == "nested"
+    return {
+        "variant": propagator.variant,
+        "solver": propagator.stage_solver,
+        "width": propagator.contact_interval if nested else 0.0,
+        "falling": nested and propagator.contact_stages == "falling",
+    }

@@ -1,0 +1,86 @@
+"""Random velocities of a given temperature that satisfy the bonds."""
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.model.starts.constraints import degrees_of_freedom, project_velocities
+from hpcchain.model.random import Stream, normal
+
+
+def kinetic_energy(topology, velocity):
+    """Return the kinetic energy [mass length^2 / time^2].
+
+    Parameters
+    ----------
+    topology : Topology
+        For the masses.
+    velocity : (N, 3) float64 array
+        [length / time].
+    """
+    return 0.5 * float(np.sum(topology.mass * np.einsum("ik,ik->i", velocity, velocity)))
+
+
+def maxwell(topology, position, temperature, seed):
+    """Return Maxwellian velocities that satisfy the bonds, at rest as a whole, with the temperature exactly as asked.
+
+    Each bead draws by its global id; the draw is then projected to the bonds of its molecule (mass-weighted), the
+    centre of mass is brought to rest, and all is scaled to a kinetic energy of f T / 2 with f degrees of freedom
+    (`degrees_of_freedom`, the momentum's three not counted).
+
+    Parameters
+    ----------
+    topology : Topology
+        Masses and bonds.
+    position : (N, 3) float64 array
+        Bonds satisfied [length].
+    temperature : float
+        [mass length^2 / time^2].
+    seed : int
+        The run's seed.
+
+    Returns
+    -------
+    (N, 3) float64 array
+        Velocities [length / time].
+
+    Raises
+    ------
+    ConfigError
+        When nothing but the centre of mass can move, so that there is no temperature.
+    """
+    freedom = degrees_of_freedom(topology, position)
+    require_freedom(freedom)
+    velocity = drawn(np.arange(topology.beads), topology.mass, temperature, seed)
+    # resting and scaling bring back some round-off along the bonds; the second round leaves none
+    for _ in range(2):
+        velocity = rest(topology, project_velocities(topology, position, velocity))
+        velocity *= np.sqrt(freedom * temperature / (2.0 * kinetic_energy(topology, velocity)))
+    return velocity
+
+
+def require_freedom(freedom):
+    """Raise ConfigError where beads have no degrees of freedom beside their momentum."""
+    if freedom <= 0:
+        raise ConfigError(
+            "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
+            'initial.method = "explicit" with molecule.velocities'
+        )
+
+
+def drawn(ids, mass, temperature, seed):
+    """Return (n, 3) independent Maxwellian velocities of beads, by their global ids alone [length / time].
+
+    Parameters
+    ----------
+    ids : (n,) int64 array
+    mass : (n,) float64 array
+        [mass].
+    temperature, seed :
+        As `maxwell`.
+    """
+    return normal(seed, Stream.VELOCITY, ids)[:, :3] * np.sqrt(temperature / mass)[:, None]
+
+
+def rest(topology, velocity):
+    """Return velocities less that of the centre of mass."""
+    return velocity - (topology.mass @ velocity) / topology.mass.sum()

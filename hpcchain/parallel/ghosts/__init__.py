@@ -1,0 +1,1 @@
+"""Who needs copies of which molecules: reach, skins, migration."""

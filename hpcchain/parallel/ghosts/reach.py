@@ -1,0 +1,394 @@
+"""Which parts of the box a rank's molecules may come to: cells of a grid, kept for the part of it where they are."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.model.system import PERIODIC
+
+FINEST = 0.5
+WORD = 32  # cells whose bits are kept together
+MOST_ALONG = 2**17  # cells along an axis, so that a cell's number is exact as a float64
+
+
+class Cells:
+    """The grid of the whole box, of which nobody keeps all cells.
+
+    Parameters
+    ----------
+    box : Box
+    width : float
+        Least width of a cell [length].
+
+    Attributes
+    ----------
+    counts : (3,) int64 array
+        Cells along each axis.
+    place : tuple
+        What kernels need to find a point's cell: counts, origin [length], cells per length, and along which axes cells
+        wrap; along others what lies outside counts as being in the outermost cells.
+    """
+
+    def __init__(self, box, width):
+        self.counts = np.clip(np.floor(box.size / width), 1, MOST_ALONG).astype(np.int64)
+        self.place = (self.counts, box.origin, self.counts / box.size, box.boundary == PERIODIC)
+
+    def extent(self, position, radius, margin):
+        """Return the Extent of the cells that boxes of half width radius[i] about position[i] reach, and of more.
+
+        Parameters
+        ----------
+        position : (n, 3), radius : (n,) float64 arrays
+            [length]
+        margin : int
+            Cells to add on all sides.
+        """
+        layers = np.zeros((3, int(self.counts.max())), dtype=np.uint8)
+        spread(layers, *self.place, position, radius)
+        axes = zip(layers, self.counts, self.place[3], strict=True)
+        spans = [shortest(np.flatnonzero(layer), int(count), bool(wraps), margin) for layer, count, wraps in axes]
+        low, length = zip(*spans, strict=True)
+        return Extent(np.array(low, dtype=np.int64), np.array(length, dtype=np.int64))
+
+    def common(self, one, other):
+        """Return an Extent with all cells that two have in common; the same, whichever of the two is on this rank.
+
+        Where they meet on both sides of the box it is the first's whole length along that axis.
+        """
+        low, length = one.low.copy(), one.length.copy()
+        for c, count in enumerate(self.counts):
+            lag = int((other.low[c] - one.low[c]) % count)  # the other begins so far into the first
+            head = max(int(other.length[c]) - (int(count) - lag), 0)  # what it has of the first's beginning
+            if lag < one.length[c] and head == 0:
+                low[c], length[c] = (one.low[c] + lag) % count, min(one.length[c] - lag, other.length[c])
+            elif lag >= one.length[c]:
+                length[c] = min(head, one.length[c])
+        return Extent(low, length) if length.min() > 0 else Extent(low, np.zeros(3, dtype=np.int64))
+
+    def shared(self, extent, other, bits):
+        """Return the bits of an extent's cells as those of another extent, 0 where that has more."""
+        if extent.size == 0:
+            return other.nothing()
+        inside = [(low + np.arange(n) - start) % count for low, n, start, count in
+                  zip(other.low, other.length, extent.low, self.counts, strict=True)]
+        here = np.ix_(*(np.minimum(at, n - 1) for at, n in zip(inside, extent.length, strict=True)))
+        x, y, z = (at < n for at, n in zip(inside, extent.length, strict=True))
+        return other.bits(extent.flags(bits)[here] & (x[:, None, None] & y[:, None] & z))
+
+    def within(self, extent, cells):
+        """Return the places that cells, by number in the whole box, have in an extent; those outside are left out."""
+        xyz = np.stack(np.unravel_index(cells, tuple(self.counts)))
+        at = (xyz - extent.low[:, None]) % self.counts[:, None]
+        at = at[:, np.all(at < extent.length[:, None], axis=0)]
+        return (at[0] * extent.length[1] + at[1]) * extent.length[2] + at[2]
+
+
+@dataclass
+class Extent:
+    """A box of cells, which may go through the boundary: along each axis the first cell and how many.
+
+    Sets of its cells are kept as bits, rows along the third axis, WORD of them in an unsigned integer.
+    """
+
+    low: np.ndarray
+    length: np.ndarray
+
+    @property
+    def size(self):
+        """Number of cells."""
+        return math.prod(int(n) for n in self.length)
+
+    @property
+    def shape(self):
+        """Of the bits: cells along two axes, and the unsigned integers that a row along the third takes."""
+        return int(self.length[0]), int(self.length[1]), -(-int(self.length[2]) // WORD)
+
+    def nothing(self):
+        """Return the bits of no cells, (n,) uint32."""
+        return np.zeros(math.prod(self.shape), dtype=np.uint32)
+
+    def bits(self, flags):
+        """Return the bits of those cells for which flags (nx, ny, nz) are true."""
+        padded = np.zeros((*self.shape[:2], self.shape[2] * WORD), dtype=np.uint8)
+        padded[:, :, : self.length[2]] = flags
+        return np.packbits(padded, axis=2, bitorder="little").view(np.uint32).ravel()
+
+    def flags(self, bits):
+        """Return for which cells bits are set, (nx, ny, nz) bool."""
+        octets = bits.view(np.uint8).reshape(*self.shape[:2], 4 * self.shape[2])
+        return np.unpackbits(octets, axis=2, bitorder="little", count=int(self.length[2])).astype(bool)
+
+
+def shortest(layers, count, wraps, margin):
+    """Return (first, number) of the shortest run of layers that has all of these, and a margin on both sides.
+
+    Parameters
+    ----------
+    layers : (n,) int64 array
+        Sorted.
+    count : int
+        Layers along the axis.
+    wraps : bool
+        Whether the first follows the last.
+    margin : int
+    """
+    if not len(layers):
+        return 0, 0
+    if not wraps:
+        low, high = max(int(layers[0]) - margin, 0), min(int(layers[-1]) + margin, count - 1)
+        return low, high - low + 1
+    gaps = np.diff(np.append(layers, layers[0] + count))
+    at = int(np.argmax(gaps))
+    length = count - int(gaps[at]) + 1 + 2 * margin
+    if length >= count:
+        return 0, count
+    return int(layers[(at + 1) % len(layers)] - margin) % count, length
+
+
+@kernel
+def spread(layers, cells, origin, inverse, periodic, position, radius):
+    """Set the layers of cells (3, most) uint8, along each axis, that boxes reach; see `mark`."""
+    for i in range(len(position)):
+        for c in range(3):
+            first, last = _range(cells, origin, inverse, periodic, position, radius[i], i, c)
+            for x in range(first, last + 1):
+                layers[c, x % cells[c]] = 1
+
+
+@kernel
+def mark(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, fresh):
+    """Set the cells of an extent that molecules may come to.
+
+    Parameters
+    ----------
+    bits : (n,) uint32 array
+        The extent's cells.
+    low, length : (3,) int64 arrays
+        The extent.
+    cells : (3,) int64 array
+    origin, inverse : (3,) float64 arrays
+        Lower corner [length] and cells per length.
+    periodic : (3,) bool array
+        Axes along which cells wrap; along others what lies outside counts as being in the outermost cells.
+    position : (N, 3), radius : (N,) float64 arrays
+        Of beads [length].
+    first, count : (k,) int64 arrays
+        The molecules' beads.
+    room : (k,) float64 array
+        How far molecules may go [length]: a bead may come to what the box of half width radius + room about it reaches.
+    fresh : (n,) int64 array
+        Receives the numbers, in the whole box, of cells that were not set before, as many as fit.
+
+    Returns
+    -------
+    int
+        How many were not set before; -1 if a cell lies outside the extent.
+    """
+    new = 0
+    words = (length[2] + WORD - 1) // WORD
+    for k in range(len(first)):
+        for i in range(first[k], first[k] + count[k]):
+            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 0)
+            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 1)
+            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 2)
+            start = (z0 - low[2]) % cells[2]
+            ahead = min(z1 - z0 + 1, cells[2] - start)
+            again = z1 - z0 + 1 - ahead  # cells beyond the boundary, from where the box begins once more
+            if start + ahead > length[2] or again > length[2]:
+                return -1
+            dx = (x0 - low[0]) % cells[0]  # a division each here, none for each row of cells
+            from_y = (y0 - low[1]) % cells[1]
+            for _ in range(x0, x1 + 1):
+                dy = from_y
+                for _ in range(y0, y1 + 1):
+                    if dx >= length[0] or dy >= length[1]:
+                        return -1
+                    row = dx * length[1] + dy
+                    new = _set_run(bits, row * words, start, ahead, low, length, cells, row, fresh, new)
+                    new = _set_run(bits, row * words, np.int64(0), again, low, length, cells, row, fresh, new)
+                    dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
+                dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
+    return new
+
+
+@inlined
+def _set_run(bits, line, start, number, low, length, cells, row, fresh, new):
+    at = start
+    left = number
+    while left > 0:
+        bit = at % WORD
+        some = min(left, WORD - bit)
+        run = ((np.int64(1) << some) - 1) << bit
+        before = np.int64(bits[line + at // WORD])
+        if run & ~before != 0:
+            bits[line + at // WORD] = np.uint32(before | run)
+            for b in range(bit, bit + some):
+                if (before >> b) & 1 == 0:
+                    if new < len(fresh):
+                        x = (row // length[1] + low[0]) % cells[0]
+                        y = (row % length[1] + low[1]) % cells[1]
+                        fresh[new] = (x * cells[1] + y) * cells[2] + (at - bit + b + low[2]) % cells[2]
+                    new += 1
+        at += some
+        left -= some
+    return new
+
+
+@inlined
+def _any_in_run(bits, line, start, number):
+    found = np.int64(0)
+    at = start
+    left = number
+    while left > 0:
+        bit = at % WORD
+        some = min(left, WORD - bit)
+        found |= np.int64(bits[line + at // WORD]) & (((np.int64(1) << some) - 1) << bit)
+        at += some
+        left -= some
+    return found
+
+
+@kernel
+def reaches(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, hit):
+    """Set hit[k] where molecule k may come to a set cell of an extent; see `mark`."""
+    words = (length[2] + WORD - 1) // WORD
+    for k in range(len(first)):
+        for i in range(first[k], first[k] + count[k]):
+            if hit[k] != 0:
+                break
+            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 0)
+            if not _meets(x0, x1, low[0], length[0], cells[0]):
+                continue
+            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 1)
+            if not _meets(y0, y1, low[1], length[1], cells[1]):
+                continue
+            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 2)
+            start = (z0 - low[2]) % cells[2]
+            ahead = min(z1 - z0 + 1, cells[2] - start)
+            again = min(z1 - z0 + 1 - ahead, length[2])
+            ahead = min(ahead, length[2] - start)
+            found = np.int64(0)
+            dx = (x0 - low[0]) % cells[0]
+            from_y = (y0 - low[1]) % cells[1]
+            for _ in range(x0, x1 + 1):
+                dy = from_y
+                for _ in range(y0, y1 + 1):
+                    if found == 0 and dx < length[0] and dy < length[1]:
+                        line = (dx * length[1] + dy) * words
+                        found |= _any_in_run(bits, line, start, ahead)
+                        found |= _any_in_run(bits, line, np.int64(0), again)
+                    dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
+                dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
+            if found != 0:
+                hit[k] = 1
+
+
+@kernel
+def put(bits, wide, low, length, cells, periodic, places, span):
+    """Set cells of an extent in `bits`, and in `wide` also those up to `span` cells from them; see `mark`.
+
+    Parameters
+    ----------
+    bits, wide : (n,) uint32 arrays
+    places : (k,) int64 array
+        The cells' numbers in the extent.
+    span : int
+    """
+    for p in range(len(places)):
+        z = places[p] % length[2]
+        y = places[p] // length[2] % length[1]
+        x = places[p] // (length[2] * length[1])
+        _set_bit(bits, length, x, y, z)
+        for ox in range(-span, span + 1):
+            nx = _beside(x + ox, length[0], cells[0], periodic[0])
+            for oy in range(-span if nx >= 0 else span + 1, span + 1):
+                ny = _beside(y + oy, length[1], cells[1], periodic[1])
+                if ny >= 0:
+                    line = (nx * length[1] + ny) * ((length[2] + WORD - 1) // WORD)
+                    _fill(wide, line, z - span, z + span, length[2])
+                    if periodic[2] and z - span < 0:
+                        _fill(wide, line, cells[2] + z - span, cells[2] - 1, length[2])
+                    if periodic[2] and z + span >= cells[2]:
+                        _fill(wide, line, np.int64(0), z + span - cells[2], length[2])
+
+
+@inlined
+def _fill(bits, line, first, last, length):
+    """Set the bits from the first to the last one of a row, as far as there are that many."""
+    at = max(first, 0)
+    left = min(last, length - 1) - at + 1
+    while left > 0:
+        bit = at % WORD
+        some = min(left, WORD - bit)
+        bits[line + at // WORD] = np.uint32(np.int64(bits[line + at // WORD]) | (((np.int64(1) << some) - 1) << bit))
+        at += some
+        left -= some
+
+
+@inlined
+def _set_bit(bits, length, x, y, z):
+    word = (x * length[1] + y) * ((length[2] + WORD - 1) // WORD) + z // WORD
+    bits[word] = np.uint32(np.int64(bits[word]) | (np.int64(1) << (z % WORD)))
+
+
+@inlined
+def _beside(x, length, n, periodic):
+    """Return the place of a layer of cells in an extent, -1 if it is outside."""
+    if periodic:
+        x %= n
+    return x if 0 <= x < length else np.int64(-1)
+
+
+@kernel
+def may_reach(wide, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, span, hit):
+    """Set hit[k] where molecule k may come to the cells that `put` made `wide` of, and for some that cannot."""
+    for k in range(len(first)):
+        for i in range(first[k], first[k] + count[k]):
+            far = radius[i] + room[k]
+            if far * max(inverse[0], inverse[1], inverse[2]) > span:
+                hit[k] = 1
+                break
+            x = _range(cells, origin, inverse, periodic, position, 0.0, i, 0)[0]
+            y = _range(cells, origin, inverse, periodic, position, 0.0, i, 1)[0]
+            z = _range(cells, origin, inverse, periodic, position, 0.0, i, 2)[0]
+            x = (x - low[0]) % cells[0]
+            y = (y - low[1]) % cells[1]
+            z = (z - low[2]) % cells[2]
+            if x >= length[0] or y >= length[1] or z >= length[2]:
+                near = _beyond(x, length[0], cells[0]) <= span and _beyond(y, length[1], cells[1]) <= span
+                if near and _beyond(z, length[2], cells[2]) <= span:
+                    hit[k] = 1
+                    break
+                continue
+            word = (x * length[1] + y) * ((length[2] + WORD - 1) // WORD) + z // WORD
+            if (np.int64(wide[word]) >> (z % WORD)) & 1 != 0:
+                hit[k] = 1
+                break
+
+
+@inlined
+def _beyond(x, length, n):
+    """Return how many layers beyond an extent one is, on the nearer side."""
+    return np.int64(0) if x < length else min(x - length + 1, n - x)
+
+
+@kernel
+def _meets(first, last, low, length, n):
+    """Whether the cells first ... last and low ... low + length - 1 of n that wrap have one in common."""
+    if length == 0:
+        return False
+    lag = (first - low) % n
+    return lag < length or lag + last - first >= n
+
+
+@kernel
+def _range(cells, origin, inverse, periodic, position, radius, i, c):
+    """Return the first and last cell that a box reaches along an axis, at most a whole turn."""
+    n = cells[c]
+    low = np.int64(np.floor((position[i, c] - radius - origin[c]) * inverse[c]))
+    high = np.int64(np.floor((position[i, c] + radius - origin[c]) * inverse[c]))
+    if periodic[c]:
+        return low, min(high, low + n - 1)
+    return min(max(low, 0), n - 1), min(max(high, 0), n - 1)

@@ -1,0 +1,84 @@
+"""How far each molecule may go from its home before somebody has to look again who needs ghosts of it (`groups`)."""
+
+import numpy as np
+
+LEAST = 0.25  # least room, in contact distances
+WIDER = 0.9, 0.5  # rooms, in contact distances, that molecules get where no neighbour's come near
+FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
+WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
+
+
+class Rooms:
+    """Chooses the room of each molecule.
+
+    Parameters
+    ----------
+    composition : Composition
+    contact : float
+        Largest contact distance [length].
+    window : float
+        Length of the windows to come [time].
+    """
+
+    def __init__(self, composition, contact, window):
+        self.composition, self.contact, self.window = composition, contact, window
+        self.typical = 0.0
+        self.wide = {}
+
+    def look_at(self, velocity):
+        """Take the typical speed from beads' velocities, (n, 3) float64."""
+        self.typical = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1)))) if len(velocity) else 0.0
+
+    def of(self, molecules, velocity):
+        """Return the rooms of molecules: more for fast ones, and for long windows.
+
+        Parameters
+        ----------
+        molecules : (k,) int64 array
+            Global numbers.
+        velocity : (n, 3) float64 array
+            Of their beads, one molecule's after the other's.
+        """
+        if not len(molecules):
+            return np.zeros(0)
+        size = self.composition.size_of(molecules)
+        fastest = np.sqrt(np.maximum.reduceat(np.sum(velocity**2, axis=1), np.cumsum(size) - size))
+        life = LEAST * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
+        return np.maximum(self._least(molecules), fastest * max(life, WINDOWS * self.window))
+
+    def widened(self, balls, near):
+        """Return the rooms of owned molecules, wider where no neighbour's molecules come near.
+
+        As much is left free besides as those may be widened by: so wider rooms never make ghosts necessary.
+
+        Parameters
+        ----------
+        balls : tuple
+            See `reach.mark`: positions, radii, molecules' beads and their rooms so far.
+        near : callable
+            Takes such a tuple and returns a mask of the molecules that may come to where a neighbour's may.
+        """
+        position, radius, first, count, room = balls
+        room, left = room.copy(), np.arange(len(room))
+        for wider in WIDER:
+            wide = np.maximum(room[left], wider * self.contact)
+            taken = near((position, radius, first[left], count[left], 2.0 * wide - room[left]))
+            room[left[~taken]] = wide[~taken]
+            left = left[taken]
+        return room
+
+    def give_more(self, molecules, least):
+        """Give molecules, (k,) int64 global numbers, at least so much room from now on, (k,) float64 [length]."""
+        self.wide.update(zip(molecules.tolist(), least.tolist(), strict=True))
+
+    def forget_others(self, molecules):
+        """Keep what `give_more` was asked for of these molecules alone."""
+        self.wide = {m: self.wide[m] for m in np.intersect1d(molecules, list(self.wide)).astype(np.int64).tolist()}
+
+    def _least(self, molecules):
+        least = np.full(len(molecules), LEAST * self.contact)
+        if self.wide:
+            names, rooms = np.array(sorted(self.wide.items())).T
+            at = np.minimum(np.searchsorted(names, molecules), len(names) - 1)
+            least = np.where(names[at] == molecules, rooms[at], least)
+        return least

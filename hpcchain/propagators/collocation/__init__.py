@@ -1,0 +1,1 @@
+"""Gauss collocation: stages, their solvers and coefficients."""

@@ -1,0 +1,317 @@
+"""One interface to all propagators: a molecule is loaded from its segment, kicked, and given a new segment.
+
+The state in the workspace is COEF rows 0 and 1 (positions, velocities). `prepare` makes bond vectors and factors and
+puts the state on the bonds; `kick` and `expand` need them.
+
+`stepper` is None in a sector in which no molecule is moved by a method that solves for its steps (collocation): then
+the code of these is not compiled at all.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_kick, chain_prepare
+from hpcchain.propagators.taylor.chain_series import chain_series, chain_series_of_two
+from hpcchain.propagators.bead_polynomials import everywhere, four_states, point, put, turned
+from hpcchain.propagators.rigid.rod import rod_kick, rod_prepare, rod_series
+from hpcchain.propagators.rigid.rod_steps import rod_step, rod_steps_error, rod_steps_series
+from hpcchain.propagators.rigid.rotor import rotor_series
+from hpcchain.propagators.collocation.collocation_molecule import (
+    stages_interval,
+    stages_iterations,
+    stages_load,
+    stages_move,
+    stages_project,
+    stages_series,
+)
+from hpcchain.propagators.steps.step_molecule import steps_iterations, steps_load, steps_move, steps_series
+from hpcchain.propagators.taylor.graph_molecule import web_kick, web_load, web_prepare, web_refresh, web_series
+from hpcchain.layout import arrays as L
+
+# `chain_series` judges what a series leaves out, the other two its last terms, which must be smaller for the same.
+LAST_TERM = 1e-1
+LAST_TURN = 1e-2
+
+
+@inlined
+def _by_graph(solver):
+    """Whether a code finds impulses and its bonds' state through the sparse solver."""
+    return solver == L.GRAPH or solver == L.COLLOCATION or solver == L.STEPPER
+
+
+@inlined
+def _on_a_line(solver):
+    """Whether a code moves rods."""
+    return solver == L.ROD or solver == L.ROD_STEPPER
+
+
+@apart
+def load(work, o, mol, m, table, graph, series, line, dt, stepper):
+    """Bring molecule m to the workspace at offset o, a time dt after its segment's start."""
+    nt = mol[m, L.MOL_TILES]
+    _load_table(work, o, mol, m, table, graph, stepper)
+    if mol[m, L.MOL_SOLVER] == L.BALLISTIC:
+        _load_straight(work, o, line, mol[m, L.MOL_FIRST], dt)
+        return
+    if stepper is not None:
+        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+            _load_line(work, o, mol, m, line)
+            if stages_move(work, o, nt, graph, mol[m, L.MOL_GRAPH], dt) == 0:
+                return
+        if mol[m, L.MOL_SOLVER] == L.STEPPER:
+            _load_line(work, o, mol, m, line)
+            if steps_move(work, o, nt, graph, mol[m, L.MOL_GRAPH], dt) == 0:
+                return
+        if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
+            _load_line(work, o, mol, m, line)
+            rod_step(work, o, mol[m, L.MOL_BEADS], dt)
+            return
+    _load_curves(work, o, mol, m, series, dt)
+
+
+@kernel
+def _load_curves(work, o, mol, m, series, dt):
+    """Evaluate the beads' polynomials at dt, to the position and velocity rows; 0 in lanes without a bead."""
+    place = mol[m, L.MOL_SERIES]
+    n = mol[m, L.MOL_BEADS]
+    order = mol[m, L.MOL_ORDER]
+    for b in range(0, W.LANES * mol[m, L.MOL_TILES], 4):
+        pa = place + min(b, n - 1) * W.CURVE
+        pb = place + min(b + 1, n - 1) * W.CURVE
+        pc = place + min(b + 2, n - 1) * W.CURVE
+        pd = place + min(b + 3, n - 1) * W.CURVE
+        at = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        if b < n:
+            four_states(series, pa, pb, pc, pd, order, dt, n - b, work, at, W.ROW)
+        else:
+            for c in range(0, 2 * W.ROW, W.LANES):
+                put(work, at + c, everywhere(0.0))
+
+
+@kernel
+def _load_table(work, o, mol, m, table, graph, stepper):
+    nt = mol[m, L.MOL_TILES]
+    at = mol[m, L.MOL_TABLE]
+    for t in range(nt):
+        w = o + t * W.TILE
+        for k in range(W.TABLE_MASK):
+            work[w + W.INVM + k] = table[at + k]
+        for k in range(W.LANES):
+            work[w + W.MASK + k] = table[at + W.TABLE_MASK + k]
+            work[w + W.LEN2 + k] = table[at + W.TABLE_LEN2 + k]
+        at += W.TABLE
+    if _by_graph(mol[m, L.MOL_SOLVER]):
+        web_load(work, o, nt, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
+    if stepper is not None:
+        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+            stages_load(work, o, nt, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
+        if mol[m, L.MOL_SOLVER] == L.STEPPER:
+            steps_load(work, o, nt, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
+
+
+@kernel
+def load_start(work, o, mol, m, table, graph, line, stepper):
+    """Bring molecule m's start state, bit for bit, to the workspace at offset o."""
+    _load_table(work, o, mol, m, table, graph, stepper)
+    _load_line(work, o, mol, m, line)
+
+
+@kernel
+def _load_line(work, o, mol, m, line):
+    _clear(work, o, mol[m, L.MOL_TILES])
+    first = mol[m, L.MOL_FIRST]
+    for b in range(mol[m, L.MOL_BEADS]):
+        p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        for c in range(3):
+            work[p + W.LANES * c] = line[first + b, c]
+            work[p + W.ROW + W.LANES * c] = line[first + b, L.VX + c]
+
+
+@kernel
+def _load_straight(work, o, line, i, dt):
+    for k in range(2 * W.ROW):
+        work[o + W.COEF + k] = 0.0
+    for c in range(3):
+        work[o + W.COEF + W.LANES * c] = line[i, c] + line[i, L.VX + c] * dt
+        work[o + W.COEF + W.ROW + W.LANES * c] = line[i, L.VX + c]
+
+
+@inlined
+def _clear(work, o, nt):
+    """Set the state in the workspace to 0, as it is to be in lanes without a bead."""
+    for t in range(nt):
+        for k in range(2 * W.ROW):
+            work[o + t * W.TILE + W.COEF + k] = 0.0
+
+
+@kernel
+def prepare(work, o, mol, m, graph, stepper):
+    """Make bond vectors and the factors of T, then put positions and velocities on the bonds.
+
+    A molecule moved by collocation flies on as it is (see `stages`); it is put on its bonds by `project`.
+    """
+    if mol[m, L.MOL_SOLVER] != L.COLLOCATION:
+        project(work, o, mol, m, graph, stepper)
+
+
+@apart
+def project(work, o, mol, m, graph, stepper):
+    """Make bond vectors and the factors of T, then put positions and velocities on the bonds, for a contact.
+
+    Returns the kinetic energy that this took [mass length^2 / time^2]; not round-off for collocation alone, else 0.
+    """
+    solver = mol[m, L.MOL_SOLVER]
+    if solver == L.BALLISTIC:
+        return 0.0
+    if stepper is not None:
+        if solver == L.COLLOCATION:
+            return stages_project(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+    if solver == L.GRAPH or solver == L.STEPPER:
+        web_prepare(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+        return 0.0
+    if _on_a_line(solver):
+        rod_prepare(work, o, mol[m, L.MOL_BEADS])
+        return 0.0
+    chain_prepare(work, o, mol[m, L.MOL_TILES])
+    return 0.0
+
+
+@apart
+def refresh(work, o, mol, m, graph):
+    """Make bond vectors and factors of T, leaving the state as it is."""
+    if mol[m, L.MOL_SOLVER] == L.BALLISTIC or _on_a_line(mol[m, L.MOL_SOLVER]):
+        return
+    if _by_graph(mol[m, L.MOL_SOLVER]):
+        web_refresh(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+        return
+    chain_bonds(work, o, mol[m, L.MOL_TILES], W.COEF, W.HIST)
+    chain_factor(work, o, mol[m, L.MOL_TILES])
+
+
+@apart
+def kick(work, o, mol, m, graph, bead, nx, ny, nz):
+    """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
+    if _by_graph(mol[m, L.MOL_SOLVER]):
+        return web_kick(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], bead, nx, ny, nz)
+    if _on_a_line(mol[m, L.MOL_SOLVER]):
+        return rod_kick(work, o, mol[m, L.MOL_BEADS], bead, nx, ny, nz)
+    return chain_kick(work, o, mol[m, L.MOL_TILES], mol[m, L.MOL_BONDS], bead, nx, ny, nz)
+
+
+@kernel
+def push(work, o, nt, p):
+    """Add p times the KICK rows to the velocities."""
+    for t in range(nt):
+        w = o + t * W.TILE
+        for k in range(W.ROW):
+            work[w + W.COEF + W.ROW + k] += p * work[w + W.KICK + k]
+
+
+@apart
+def expand(work, o, mol, m, graph, h, tolerance, stepper):
+    """Expand the free motion of the state in the workspace; return order and length of the segment (0: ballistic)."""
+    solver = mol[m, L.MOL_SOLVER]
+    if solver == L.BALLISTIC:
+        return 1, h
+    if solver == L.ROTOR:
+        return rotor_series(work, o, h, LAST_TURN * tolerance)
+    if solver == L.ROD:
+        return rod_series(work, o, mol[m, L.MOL_BEADS], h, LAST_TURN * tolerance)
+    if stepper is not None:
+        if solver == L.COLLOCATION:
+            return stages_series(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
+        if solver == L.STEPPER:
+            return steps_series(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
+        if solver == L.ROD_STEPPER:
+            return rod_steps_series(work, o, mol[m, L.MOL_BEADS], h, tolerance)
+    if solver == L.GRAPH:
+        return web_series(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h, LAST_TERM * tolerance)
+    return chain_series(work, o, mol[m, L.MOL_TILES], h, tolerance)
+
+
+@inlined
+def expand_two(work, o, mol, m, h, tolerance, p, k, g, accuracy):
+    """Expand the free motions of two linear chains in the workspace; return order and length of both segments."""
+    return chain_series_of_two(work, o, mol[m, L.MOL_TILES], h, tolerance, p, mol[k, L.MOL_TILES], g, accuracy)
+
+
+@kernel
+def iterations(work, o, mol, m, graph, stepper):
+    """Return how many iterations the last solve in molecule m's workspace took, -1 where its motion needs none."""
+    if stepper is not None:
+        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+            return stages_iterations(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+        if mol[m, L.MOL_SOLVER] == L.STEPPER:
+            return steps_iterations(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+    return np.int64(-1)
+
+
+@kernel
+def note_iterations(count, first, taken):
+    """Count a solve of so many iterations, if not below 0: number, sum and most stand in `count` from `first` on."""
+    if taken >= 0:
+        count[first] += 1
+        count[first + L.OF_SUM] += taken
+        count[first + L.OF_MOST] = max(count[first + L.OF_MOST], taken)
+
+
+@kernel
+def store(work, o, mol, m, series, order):
+    """Copy the coefficients from the workspace to the molecule's beads."""
+    mol[m, L.MOL_ORDER] = order
+    n = mol[m, L.MOL_BEADS]
+    for b in range(0, n, 4):
+        source = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        place = mol[m, L.MOL_SERIES] + b * W.CURVE
+        for k in range(0, 3 * (order + 1), 4):
+            at = source + W.LANES * k
+            p, q, r, s = turned(
+                point(work, at), point(work, at + W.LANES), point(work, at + 2 * W.LANES), point(work, at + 3 * W.LANES)
+            )
+            put(series, place + k, p)
+            if b + 1 < n:
+                put(series, place + W.CURVE + k, q)
+            if b + 2 < n:
+                put(series, place + 2 * W.CURVE + k, r)
+            if b + 3 < n:
+                put(series, place + 3 * W.CURVE + k, s)
+
+
+@kernel
+def acceleration_bound(work, o, b):
+    """Return the bound of bead b's acceleration over the segment in the workspace [length / time^2]."""
+    p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.BOUND
+    return math.sqrt(work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
+
+
+@kernel
+def series_error(work, o, mol, m, graph, order, h, stepper):
+    """Return a bound of how far the series of stages or of a rod's steps is from its states within h [length], else 0.
+
+    The part of the velocity that goes as the Legendre polynomial of degree s makes collocation's series start with the
+    molecule's velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were
+    solved over is several times the error found.
+    """
+    if stepper is not None:
+        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+            return _amplitude(work, o, mol, m, graph, order, h)
+        if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
+            return rod_steps_error(work, o, mol[m, L.MOL_BEADS], order, h)
+    return 0.0
+
+
+@kernel
+def _amplitude(work, o, mol, m, graph, order, h):
+    largest = 0.0
+    interval = stages_interval(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
+    for b in range(mol[m, L.MOL_BEADS]):
+        p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.ROW * order
+        largest = max(largest, work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
+    bound = order * math.sqrt(largest) * interval**order
+    s = order - 1
+    for k in range(1, s + 1):
+        bound *= k / (s + k)
+    return bound

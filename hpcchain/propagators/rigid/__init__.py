@@ -1,0 +1,1 @@
+"""Rigid bodies on a line: the exact rotor of dimers, rods, and rods in steps."""

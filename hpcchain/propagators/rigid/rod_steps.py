@@ -1,0 +1,117 @@
+"""A rigid rod that moves in paper 002's velocity-Verlet steps, without forces and so in closed form.
+
+The fit to the unconstrained step (`hpcchain.papers.line_verlet`, NUMERICS 5) weighs bead j by 2 m_j / dt^2, so that its
+centre is that of mass and its slope across the axis is dt u'. For a step tau from the axis u and its rate u',
+w = |u'|,
+
+    C1 = C + tau C',   u1 = cos(a) u + tau u',   u1' = cos(a) u' - w^2 tau u,   sin(a) = w tau:
+
+the axis turns by arcsin(w tau) at an unchanged rate. So energy, momentum and angular momentum are kept to round-off and
+a step backwards leads back, whatever tau is: only the phase of the turning is of order 2. A segment is one step, to the
+next point of the grid k * step, as for chains under rattle (`step_molecule`), and a state inside it is the step truncated
+there. Here that is a curve in closed form, its series the even one of (1 - (w t)^2)^1/2.
+
+There is no step beyond w tau = 1, and the curve has no bounded curvature up to there. From WIDEST on a step is halved
+until it is shorter; the node is then off the grid, and the next step goes to the grid again.
+"""
+
+import math
+
+from hpcchain.jit.decorators import kernel
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.rigid.rod import SITE, bead_at, rod_line
+
+WIDEST = 0.8  # sine of the widest turn in a step
+MOST_HALVINGS = 1100  # down to the smallest number
+
+
+@kernel
+def _turning(work, o, n):
+    """Return the axis u and its rate u' (six components) of the rod in the tiles, and w^2."""
+    _, _, _, _, _, ux, uy, uz = rod_line(work, o, n, W.COEF)
+    _, _, _, _, _, wx, wy, wz = rod_line(work, o, n, W.COEF + W.ROW)
+    omega2 = (wx * wx + wy * wy + wz * wz) / (ux * ux + uy * uy + uz * uz)
+    return ux, uy, uz, wx, wy, wz, omega2
+
+
+@kernel
+def rod_step(work, o, n, tau):
+    """Move the rod in the tiles by one step of length tau [time]; by none, not a bit changes."""
+    ux, uy, uz, wx, wy, wz, omega2 = _turning(work, o, n)
+    back = omega2 * tau
+    cosine = math.sqrt(1.0 - back * tau)
+    short = -back * tau / (1.0 + cosine)  # cosine - 1, without a difference
+    for b in range(n):
+        p = bead_at(o, b)
+        q = p + W.ROW
+        s = work[p + SITE]
+        work[p + W.COEF] += tau * work[q + W.COEF] + s * short * ux
+        work[p + W.COEF + W.LANES] += tau * work[q + W.COEF + W.LANES] + s * short * uy
+        work[p + W.COEF + 2 * W.LANES] += tau * work[q + W.COEF + 2 * W.LANES] + s * short * uz
+        work[q + W.COEF] += s * (short * wx - back * ux)
+        work[q + W.COEF + W.LANES] += s * (short * wy - back * uy)
+        work[q + W.COEF + 2 * W.LANES] += s * (short * wz - back * uz)
+
+
+@kernel
+def _left_out(order, term, omega2, h):
+    """Return a bound of what the series of (1 - (w t)^2)^1/2 leaves out within h behind `term` t^order."""
+    sine2 = omega2 * h * h
+    return abs(term) * h**order * sine2 * (order - 1) / (order + 2) / (1.0 - sine2)
+
+
+@kernel
+def rod_steps_series(work, o, n, h, tolerance):
+    """Fill the position coefficients with those of the truncated steps within h; return order and length.
+
+    Until what is left out is below `tolerance` of a bead's distance from the centre of mass, or no coefficient is left.
+
+    Returns
+    -------
+    order : int
+        Highest coefficient.
+    h : float
+        Length of the segment [time]: what was asked, halved until the rod turns less than WIDEST.
+    """
+    ux, uy, uz, _, _, _, omega2 = _turning(work, o, n)
+    for _ in range(MOST_HALVINGS):
+        if not h * h * omega2 >= WIDEST * WIDEST:
+            break
+        h *= 0.5
+    term = 1.0
+    order = 0
+    for k in range(2, W.KMAX, 2):
+        term *= omega2 * (k - 3) / k
+        for b in range(n):
+            p = bead_at(o, b)
+            s = work[p + SITE] * term
+            row = p + W.COEF + W.ROW * k
+            work[row] = s * ux
+            work[row + W.LANES] = s * uy
+            work[row + 2 * W.LANES] = s * uz
+            if k > 2:
+                work[row - W.ROW] = 0.0
+                work[row - W.ROW + W.LANES] = 0.0
+                work[row - W.ROW + 2 * W.LANES] = 0.0
+        order = k
+        if _left_out(k, term, omega2, h) <= tolerance:
+            break
+    cosine2 = 1.0 - omega2 * h * h
+    bend = omega2 / (cosine2 * math.sqrt(cosine2))
+    for b in range(n):
+        p = bead_at(o, b)
+        work[p + W.BOUND] = bend * abs(work[p + SITE])
+        work[p + W.BOUND + W.LANES] = 0.0
+        work[p + W.BOUND + 2 * W.LANES] = 0.0
+    return order, h
+
+
+@kernel
+def rod_steps_error(work, o, n, order, h):
+    """Return how far the series in the tiles may be from the truncated steps within h [length]."""
+    _, _, _, _, _, _, omega2 = _turning(work, o, n)
+    term = 1.0
+    for k in range(2, order + 1, 2):
+        term *= omega2 * (k - 3) / k
+    farthest = max(abs(work[o + SITE]), abs(work[bead_at(o, n - 1) + SITE]))
+    return farthest * _left_out(order, term, omega2, h)

@@ -1,0 +1,1 @@
+"""Stepping propagators: RATTLE and the variational midpoint rule, with their Newton solvers."""

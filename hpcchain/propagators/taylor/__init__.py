@@ -1,0 +1,1 @@
+"""Taylor series of chains and of other bond graphs, to round-off."""

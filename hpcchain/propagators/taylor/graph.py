@@ -1,0 +1,343 @@
+"""Linear algebra and Taylor series of a molecule with any bond graph.
+
+Bonds are b_l = q_high - q_low; row l of G is the gradient of |b_l|^2 / 2; T = G M^-1 G^T is factored as L D L^T over
+the sparsity that `bond_graph.build_structure` found. Arrays are flat with integer offsets and component-major:
+component c of bead i is x[xo + c * npad + i], of bond l it is b[bo + c * stride + l] with stride = gs[go + STRIDE];
+inverse masses are im[io + i] [1 / mass].
+
+A factorisation takes `factor_size` floats at fac[fo]: inverse pivots and original diagonal (one stride each), then L.
+The series' workspace takes `series_size` floats at ws[wo]: the sizes |c_k| and |c_(k-1)| of the last two coefficients
+(SERIES_LAST, SERIES_PREVIOUS), then the series of the bonds (at SERIES_HEADER, kmax + 1 orders) and, at
+`series_tension`, of the tensions lambda (kmax - 1 orders).
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.jit.decorators import kernel
+from hpcchain.propagators.taylor.bond_graph import (
+    BEADS,
+    BONDS,
+    COLUMN,
+    COUPLING,
+    COUPLINGS,
+    FILL,
+    HIGH,
+    LOW,
+    ORDER,
+    PAIR_BEAD,
+    PAIR_BOND,
+    PAIR_ENTRY,
+    PAIR_OTHER,
+    PAIR_SIGN,
+    RECORD_WORDS,
+    ROW,
+    STRIDE,
+    UPDATE,
+)
+
+DROPPED_PIVOT = 1e-12
+SERIES_LAST, SERIES_PREVIOUS, SERIES_HEADER = 0, 1, 4
+
+
+@kernel
+def factor_size(gs, go):
+    """Return the floats that a factorisation of this structure takes."""
+    return 2 * gs[go + STRIDE] + gs[go + FILL]
+
+
+@kernel
+def series_tension(gs, go, kmax):
+    """Return where, from the start of the series' workspace, the tensions' coefficients begin."""
+    return SERIES_HEADER + 3 * (kmax + 1) * gs[go + STRIDE]
+
+
+@kernel
+def series_size(gs, go, kmax):
+    """Return the floats that the workspace of `graph_series` takes up to order kmax."""
+    return series_tension(gs, go, kmax) + (kmax - 1 + 3) * gs[go + STRIDE]
+
+
+@kernel
+def graph_bonds(gs, go, x, xo, npad, b, bo, nbpad):
+    """Write the differences x_high - x_low of a per-bead vector array, one per bond, to b; padding becomes 0."""
+    nb = gs[go + BONDS]
+    low = gs[go + gs[go + LOW] :]
+    high = gs[go + gs[go + HIGH] :]
+    for c in range(3):
+        bead = x[xo + c * npad : xo + (c + 1) * npad]
+        bond = b[bo + c * nbpad : bo + (c + 1) * nbpad]
+        for k in range(nb):
+            bond[k] = bead[high[k]] - bead[low[k]]
+        bond[nb:] = 0.0
+
+
+@kernel
+def graph_gv(gs, go, b, bo, nbpad, v, vo, npad, out, oo):
+    """Write G v, that is b_l . (v_high - v_low), to out[oo + l]."""
+    low = go + gs[go + LOW]
+    high = go + gs[go + HIGH]
+    for k in range(gs[go + BONDS]):
+        i = vo + gs[low + k]
+        j = vo + gs[high + k]
+        p = bo + k
+        out[oo + k] = (
+            b[p] * (v[j] - v[i])
+            + b[p + nbpad] * (v[j + npad] - v[i + npad])
+            + b[p + 2 * nbpad] * (v[j + 2 * npad] - v[i + 2 * npad])
+        )
+
+
+@kernel
+def graph_gt(gs, go, b, bo, nbpad, mu, mo, im, io, v, vo, npad):
+    """Add M^-1 G^T mu to the per-bead vector array v."""
+    low = go + gs[go + LOW]
+    high = go + gs[go + HIGH]
+    for k in range(gs[go + BONDS]):
+        i = gs[low + k]
+        j = gs[high + k]
+        for c in range(3):
+            force = mu[mo + k] * b[bo + c * nbpad + k]
+            v[vo + c * npad + i] -= im[io + i] * force
+            v[vo + c * npad + j] += im[io + j] * force
+
+
+@kernel
+def _dot(b, i, j, nbpad):
+    return b[i] * b[j] + b[i + nbpad] * b[j + nbpad] + b[i + 2 * nbpad] * b[j + 2 * nbpad]
+
+
+@kernel
+def _assemble(gs, go, b, bo, nbpad, im, io, fac, fo):
+    """Write the diagonal of T (twice: the pivots change) and its couplings into the factorisation's places."""
+    stride = gs[go + STRIDE]
+    low = go + gs[go + LOW]
+    high = go + gs[go + HIGH]
+    for k in range(gs[go + BONDS]):
+        diagonal = (im[io + gs[low + k]] + im[io + gs[high + k]]) * _dot(b, bo + k, bo + k, nbpad)
+        fac[fo + k] = diagonal
+        fac[fo + stride + k] = diagonal
+    entry = fo + 2 * stride
+    for p in range(gs[go + FILL]):
+        fac[entry + p] = 0.0
+    record = go + gs[go + COUPLING]
+    for _ in range(gs[go + COUPLINGS]):
+        product = _dot(b, bo + gs[record + PAIR_BOND], bo + gs[record + PAIR_OTHER], nbpad)
+        fac[entry + gs[record + PAIR_ENTRY]] += gs[record + PAIR_SIGN] * im[io + gs[record + PAIR_BEAD]] * product
+        record += RECORD_WORDS
+
+
+@kernel
+def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
+    """Factor T = G M^-1 G^T of the bonds b into L D L^T; return how many pivots were dropped.
+
+    A pivot below DROPPED_PIVOT of its original diagonal belongs to a redundant bond: its multiplier becomes 0, so a
+    consistent right-hand side is still solved.
+    """
+    _assemble(gs, go, b, bo, nbpad, im, io, fac, fo)
+    stride = gs[go + STRIDE]
+    entry = fo + 2 * stride
+    column = go + gs[go + COLUMN]
+    row = go + gs[go + ROW]
+    order = go + gs[go + ORDER]
+    update = go + gs[go + UPDATE]
+    dropped = 0
+    for k in range(gs[go + BONDS]):
+        pivot = fo + gs[order + k]
+        inverse = 0.0
+        if fac[pivot] > DROPPED_PIVOT * fac[pivot + stride]:
+            inverse = 1.0 / fac[pivot]
+        else:
+            dropped += 1
+        fac[pivot] = inverse
+        end = gs[column + k + 1]
+        for p in range(gs[column + k], end):
+            multiple = fac[entry + p] * inverse
+            fac[fo + gs[row + p]] -= multiple * fac[entry + p]
+            for q in range(p + 1, end):
+                fac[entry + gs[update]] -= multiple * fac[entry + q]
+                update += 1
+            fac[entry + p] = multiple
+    return dropped
+
+
+@kernel
+def eliminate(gs, go, fac, lower, rhs, ro):
+    """Replace rhs by L^-1 rhs, for the couplings of L that begin at `lower` in a factorisation."""
+    column = go + gs[go + COLUMN]
+    row = go + gs[go + ROW]
+    order = go + gs[go + ORDER]
+    for k in range(gs[go + BONDS]):
+        value = rhs[ro + gs[order + k]]
+        for p in range(gs[column + k], gs[column + k + 1]):
+            rhs[ro + gs[row + p]] -= fac[lower + p] * value
+
+
+@kernel
+def graph_solve(gs, go, fac, fo, rhs, ro):
+    """Solve T mu = rhs in place with the factorisation of `graph_factor`; dropped multipliers are 0."""
+    entry = fo + 2 * gs[go + STRIDE]
+    column = go + gs[go + COLUMN]
+    row = go + gs[go + ROW]
+    order = go + gs[go + ORDER]
+    eliminate(gs, go, fac, entry, rhs, ro)
+    for k in range(gs[go + BONDS] - 1, -1, -1):
+        bond = gs[order + k]
+        value = rhs[ro + bond] * fac[fo + bond]
+        for p in range(gs[column + k], gs[column + k + 1]):
+            value -= fac[entry + p] * rhs[ro + gs[row + p]]
+        rhs[ro + bond] = value
+
+
+@kernel
+def _known_forces(ws, bond, tension, force, stride, k):
+    """Write the known part of the bond forces of order k, sum_(m<k) lambda^m b^(k-m)."""
+    size = 3 * stride
+    f = ws[force : force + size]
+    f[:] = 0.0
+    for m in range(k):
+        t = ws[tension + m * stride : tension + (m + 1) * stride]
+        b = ws[bond + (k - m) * size : bond + (k - m + 1) * size]
+        for i in range(stride):
+            value = t[i]
+            f[i] += value * b[i]
+            f[i + stride] += value * b[i + stride]
+            f[i + 2 * stride] += value * b[i + 2 * stride]
+
+
+@kernel
+def _known_rates(ws, bond, tension, stride, k):
+    """Write -b0 . b'' of order k, that is (k + 1)(k + 2)/2 sum_(m=1..k+1) b^m . b^(k+2-m), to the tension's place."""
+    size = 3 * stride
+    factor = (k + 1.0) * (k + 2.0)
+    rate = ws[tension + k * stride : tension + (k + 1) * stride]
+    rate[:] = 0.0
+    for m in range(1, k // 2 + 2):
+        weight = 0.5 * factor if 2 * m == k + 2 else factor  # the middle term stands once
+        p = ws[bond + m * size : bond + (m + 1) * size]
+        q = ws[bond + (k + 2 - m) * size : bond + (k + 3 - m) * size]
+        for i in range(stride):
+            product = p[i] * q[i] + p[i + stride] * q[i + stride] + p[i + 2 * stride] * q[i + 2 * stride]
+            rate[i] += weight * product
+
+
+@kernel
+def _accelerate(gs, go, ws, force, im, io, ser, target, npad, factor):
+    """Write factor * im * (sum of the bond forces on each bead) to the block at target."""
+    nb = gs[go + BONDS]
+    stride = gs[go + STRIDE]
+    low = gs[go + gs[go + LOW] :]
+    high = gs[go + gs[go + HIGH] :]
+    n = gs[go + BEADS]
+    mass = im[io:]
+    for c in range(3):
+        total = ser[target + c * npad : target + (c + 1) * npad]
+        f = ws[force + c * stride : force + (c + 1) * stride]
+        for i in range(npad):
+            total[i] = 0.0
+        for b in range(nb):
+            total[low[b]] += f[b]
+            total[high[b]] -= f[b]
+        for i in range(n):
+            total[i] *= factor * mass[i]
+
+
+@kernel
+def _add_tension(nb, ws, bond, tension, force, stride):
+    """Add this order's tension times the start bonds to the forces."""
+    for c in range(3):
+        for b in range(nb):
+            ws[force + c * stride + b] += ws[tension + b] * ws[bond + c * stride + b]
+
+
+@kernel
+def _project_known(gs, go, ws, bond, tension, ser, target, npad):
+    """Add b0 . (a_high - a_low) of the known accelerations to the right-hand side of the tensions."""
+    stride = gs[go + STRIDE]
+    low = go + gs[go + LOW]
+    high = go + gs[go + HIGH]
+    for b in range(gs[go + BONDS]):
+        i = target + gs[low + b]
+        j = target + gs[high + b]
+        p = bond + b
+        ws[tension + b] += (
+            ws[p] * (ser[j] - ser[i])
+            + ws[p + stride] * (ser[j + npad] - ser[i + npad])
+            + ws[p + 2 * stride] * (ser[j + 2 * npad] - ser[i + 2 * npad])
+        )
+
+
+@kernel
+def _largest(x, xo, npad, n):
+    """Return the largest length of the vectors of n beads."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, _dot(x, xo + i, xo + i, npad))
+    return math.sqrt(largest)
+
+
+@kernel
+def graph_series(gs, go, ser, so, npad, im, io, h, tol, kmin, kmax, ws, wo, fac, fo):
+    """Extend positions and velocities (orders 0 and 1 of the block) to the Taylor series of free motion.
+
+    The velocities must satisfy G v = 0 and fac must hold T at the start. Orders are added until the two last
+    coefficients are both below tol over the duration h, max_i |c_k| h^k < tol, from order kmin (at least 3) on.
+
+    Parameters
+    ----------
+    ser, so, npad : the molecule's block, (kmax + 1) * 3 * npad floats; coefficient k is in [length / time^k]
+    h, tol : duration [time] and the size of a last term that may be left out [length]
+    ws, wo : workspace of `series_size`; holds |c_k|, |c_(k-1)| and the bonds' and tensions' series on return
+    fac, fo : the factorisation of T at the start
+
+    Returns
+    -------
+    int
+        The order reached. At kmax the tolerance may not be met: then shorten h by `series_duration`.
+    """
+    nb = gs[go + BONDS]
+    stride = gs[go + STRIDE]
+    bond = wo + SERIES_HEADER
+    tensions = wo + series_tension(gs, go, kmax)
+    force = tensions + (kmax - 1) * stride
+    for k in range(2):
+        graph_bonds(gs, go, ser, so + 3 * k * npad, npad, ws, bond + 3 * k * stride, stride)
+    last = np.inf
+    power = h
+    order = 1
+    while order < kmax:
+        k = order - 1
+        order += 1
+        target = so + 3 * order * npad
+        tension = tensions + k * stride
+        _known_forces(ws, bond, tensions, force, stride, k)
+        _known_rates(ws, bond, tensions, stride, k)
+        if k > 0:
+            _accelerate(gs, go, ws, force, im, io, ser, target, npad, 1.0)
+            _project_known(gs, go, ws, bond, tension, ser, target, npad)
+        graph_solve(gs, go, fac, fo, ws, tension)
+        _add_tension(nb, ws, bond, tension, force, stride)
+        _accelerate(gs, go, ws, force, im, io, ser, target, npad, 1.0 / (order * (order - 1.0)))
+        graph_bonds(gs, go, ser, target, npad, ws, bond + 3 * order * stride, stride)
+        previous = last
+        last = _largest(ser, target, npad, gs[go + BEADS])
+        power *= h
+        ws[wo + SERIES_LAST] = last
+        ws[wo + SERIES_PREVIOUS] = previous
+        if order >= kmin and last * power < tol and previous * power < tol * h:
+            break
+    return order
+
+
+@kernel
+def series_duration(ws, wo, order, tol):
+    """Return the longest duration over which the last two terms of a series of this order stay below tol."""
+    last = ws[wo + SERIES_LAST]
+    previous = ws[wo + SERIES_PREVIOUS]
+    h = np.inf
+    if last > 0.0:
+        h = (tol / last) ** (1.0 / order)
+    if previous > 0.0:
+        h = min(h, (tol / previous) ** (1.0 / (order - 1)))
+    return h

@@ -1,0 +1,195 @@
+"""Molecules with any bond graph in the tiled workspace: the same steps as `chain`, through the sparse solver `graph`.
+
+The scratch of such a molecule follows its tiles. It is component-major as `graph` wants it: the block of position
+coefficients, inverse masses, squared bond lengths, bond vectors, right-hand side, one per-bead vector, the
+factorisation, and the series' workspace.
+"""
+
+import math
+
+from hpcchain.jit.decorators import apart, kernel
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.taylor.graph import (
+    factor_size,
+    graph_bonds,
+    graph_factor,
+    graph_gt,
+    graph_gv,
+    graph_series,
+    graph_solve,
+    series_duration,
+    series_size,
+)
+from hpcchain.propagators.taylor.bond_graph import BONDS, HIGH, LOW, STRIDE
+
+BOND_ERROR = 5e-15
+LEAST_ORDER = 3
+
+
+@kernel
+def web_places(gs, go, nt, o):
+    """Return offsets of block, inverse masses, lengths, bonds, rhs, vector, factors and series, and of the end."""
+    npad = W.LANES * nt
+    stride = gs[go + STRIDE]
+    block = o + nt * W.TILE
+    im = block + (W.KMAX + 1) * 3 * npad
+    lengths = im + npad
+    bonds = lengths + stride
+    rhs = bonds + 3 * stride
+    vector = rhs + stride
+    factors = vector + 3 * npad
+    series = factors + factor_size(gs, go)
+    return block, im, lengths, bonds, rhs, vector, factors, series, series + series_size(gs, go, W.KMAX)
+
+
+@kernel
+def web_room(gs, go, nt):
+    """Return how many floats of workspace the molecule takes, tiles included."""
+    return web_places(gs, go, nt, 0)[8]
+
+
+@kernel
+def web_gather(work, o, nt, row, to):
+    """Copy three rows of every tile (bead vectors at `row`) to a component-major array."""
+    npad = W.LANES * nt
+    for t in range(nt):
+        for c in range(3):
+            for i in range(W.LANES):
+                work[to + c * npad + W.LANES * t + i] = work[o + t * W.TILE + row + W.LANES * c + i]
+
+
+@kernel
+def web_scatter(work, o, nt, row, source):
+    """Copy a component-major array to three rows of every tile."""
+    npad = W.LANES * nt
+    for t in range(nt):
+        for c in range(3):
+            for i in range(W.LANES):
+                work[o + t * W.TILE + row + W.LANES * c + i] = work[source + c * npad + W.LANES * t + i]
+
+
+@kernel
+def web_load(work, o, nt, gs, go, table, at):
+    """Fill masses and bond lengths of the scratch from the molecule's static table."""
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
+    for t in range(nt):
+        for i in range(W.LANES):
+            work[im + W.LANES * t + i] = work[o + t * W.TILE + W.INVM + i]
+    for k in range(gs[go + STRIDE]):
+        work[lengths + k] = table[at + nt * W.TABLE + k]
+
+
+@apart
+def web_refresh(work, o, nt, gs, go):
+    """Make bond vectors and factors of T from the positions in the workspace."""
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
+    web_gather(work, o, nt, W.COEF, block)
+    graph_bonds(gs, go, work, block, W.LANES * nt, work, bonds, gs[go + STRIDE])
+    graph_factor(gs, go, work, bonds, gs[go + STRIDE], work, im, work, factors)
+
+
+@apart
+def web_prepare(work, o, nt, gs, go):
+    """Make bond vectors and factors, and move positions and velocities onto the bonds (see `chain_prepare`)."""
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
+    stride = gs[go + STRIDE]
+    npad = W.LANES * nt
+    web_refresh(work, o, nt, gs, go)
+    worst = 0.0
+    for k in range(gs[go + BONDS]):
+        square = work[bonds + k] ** 2 + work[bonds + stride + k] ** 2 + work[bonds + 2 * stride + k] ** 2
+        off = 0.5 * (work[lengths + k] - square)
+        work[rhs + k] = off
+        worst = max(worst, abs(off) / work[lengths + k])
+    if worst > BOND_ERROR:
+        graph_solve(gs, go, work, factors, work, rhs)
+        graph_gt(gs, go, work, bonds, stride, work, rhs, work, im, work, block, npad)
+        web_scatter(work, o, nt, W.COEF, block)
+        web_refresh(work, o, nt, gs, go)
+    web_gather(work, o, nt, W.COEF + W.ROW, vector)
+    web_still(work, o, nt, gs, go)
+    web_scatter(work, o, nt, W.COEF + W.ROW, vector)
+
+
+@kernel
+def web_still(work, o, nt, gs, go):
+    """Remove from the scratch vector the part that would stretch bonds."""
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
+    stride = gs[go + STRIDE]
+    npad = W.LANES * nt
+    graph_gv(gs, go, work, bonds, stride, work, vector, npad, work, rhs)
+    for k in range(gs[go + BONDS]):
+        work[rhs + k] = -work[rhs + k]
+    graph_solve(gs, go, work, factors, work, rhs)
+    graph_gt(gs, go, work, bonds, stride, work, rhs, work, im, work, vector, npad)
+
+
+@kernel
+def web_kick(work, o, nt, gs, go, bead, nx, ny, nz):
+    """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
+    npad = W.LANES * nt
+    for k in range(3 * npad):
+        work[vector + k] = 0.0
+    work[vector + bead] = work[im + bead] * nx
+    work[vector + npad + bead] = work[im + bead] * ny
+    work[vector + 2 * npad + bead] = work[im + bead] * nz
+    web_still(work, o, nt, gs, go)
+    web_scatter(work, o, nt, W.KICK, vector)
+    return nx * work[vector + bead] + ny * work[vector + npad + bead] + nz * work[vector + 2 * npad + bead]
+
+
+@apart
+def web_series(work, o, nt, gs, go, h, tolerance):
+    """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
+    npad = W.LANES * nt
+    web_gather(work, o, nt, W.COEF, block)
+    web_gather(work, o, nt, W.COEF + W.ROW, block + 3 * npad)
+    small = tolerance * bond_rate(work, gs, go, bonds, rhs, block + 3 * npad, npad) * h / W.KMAX
+    order = LEAST_ORDER
+    if small > 0.0:
+        order = graph_series(
+            gs, go, work, block, npad, work, im, h, small, LEAST_ORDER, W.KMAX, work, series, work, factors
+        )
+        if order == W.KMAX:
+            h = min(h, series_duration(work, series, W.KMAX, small))
+    else:
+        for k in range(2, LEAST_ORDER + 1):
+            for i in range(3 * npad):
+                work[block + 3 * k * npad + i] = 0.0
+    for k in range(2, order + 1):
+        web_scatter(work, o, nt, W.COEF + W.ROW * k, block + 3 * k * npad)
+    bound_acceleration(work, o, nt, order, h)
+    return order, h
+
+
+@kernel
+def bond_rate(work, gs, go, bonds, rhs, velocity, npad):
+    """Return the largest speed of one bead of a bond against the other [length / time]."""
+    low = go + gs[go + LOW]
+    high = go + gs[go + HIGH]
+    largest = 0.0
+    for k in range(gs[go + BONDS]):
+        i = velocity + gs[low + k]
+        j = velocity + gs[high + k]
+        square = 0.0
+        for c in range(3):
+            square += (work[j + c * npad] - work[i + c * npad]) ** 2
+        largest = max(largest, square)
+    return math.sqrt(largest)
+
+
+@kernel
+def bound_acceleration(work, o, nt, order, h):
+    """Fill BOUND with sum_k k (k - 1) |c_k| h^(k-2) of every component."""
+    for t in range(nt):
+        w = o + t * W.TILE
+        for i in range(W.ROW):
+            work[w + W.BOUND + i] = 0.0
+        power = 1.0
+        for k in range(2, order + 1):
+            for i in range(W.ROW):
+                work[w + W.BOUND + i] += k * (k - 1) * power * abs(work[w + W.COEF + W.ROW * k + i])
+            power *= h
+

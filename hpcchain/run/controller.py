@@ -1,0 +1,290 @@
+"""The run's main loop: the engine from one due time to the next, and what is written at each."""
+
+import logging
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
+from hpcchain.io.hdf5.atomic import make_folder
+from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.checkpoint.store import checkpoint_name, prune
+from hpcchain.io.hdf5.collective import gathered, together
+from hpcchain.io.provenance import collect
+from hpcchain.io.hdf5.slabs import BLOCK
+from hpcchain.observe.observables import Observables
+from hpcchain.observe.runlog import RunLog
+from hpcchain.observe.timers import Timers, lines
+from hpcchain.run.collapse import CollapseWatch
+from hpcchain.run.energy import EnergyWatch
+from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events, warn_of_sectors
+from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
+from hpcchain.run.wall_limit import WallLimit
+from hpcchain.run.recorder import Recorder
+from hpcchain.run.schedule import Schedule
+from hpcchain.run.orientations import spinning_of
+from hpcchain.run.totals import Tally, solving
+
+LOG = logging.getLogger("hpcchain.run")
+DEEP = 1e-3
+"""Overlap, relative to the contact distance, that no propagator leaves: with it a state is none that a run has had."""
+
+
+class Run:
+    """One run in one output directory, which is open, locked and cut back to where the run goes on from; collective.
+
+    Every rank has the same due times and takes every turn with the others; what only one knows, a signal or its own
+    clock, is asked of all before anything is done about it.
+
+    Parameters
+    ----------
+    comm : hpcchain.parallel.comm.Single or World
+    config : Config
+        The resolved input.
+    system : System
+        Its state is where the run goes on from; who calls should let go of it.
+    folder : path
+        Output directory.
+    signals : Signals
+    time : float
+        Simulated time reached so far [time].
+    counters : dict, optional
+        Those of the checkpoint that the run goes on from.
+    limit : WallLimit, optional
+    """
+
+    def __init__(self, comm, config, system, folder, signals, time=0.0, counters=None, limit=None):
+        counters = counters or {}
+        self.comm = comm
+        self.mpi = comm.mpi if comm.size > 1 else None
+        self.config = config
+        self.folder = Path(folder)
+        self.signals = signals
+        self.limit = limit or WallLimit(environment={})
+        self.time = time
+        self.end = config.run.end_time
+        self.timers = Timers()
+        self.provenance = collect(self.mpi)
+        warn_of_sectors(config.run.sectors, comm)
+        with self.timers.phase("setting up"):
+            self.engine = engine_for(system, config, comm)
+            freedom = counters.get("freedom")
+            self.observables = Observables(system, freedom_of(system, comm) if freedom is None else freedom)
+            self.spinning = spinning_of(system, self.observables.composition, self.mpi)
+        directors = None if self.spinning is None else self.spinning.directors
+        self.system = system = replace(system, topology=self.observables.composition, state=None, held=None,
+                                       directors=directors)
+        output = config.output
+        self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
+        self.reports = Schedule(output.report_every, time, counters.get("report_time"))
+        self.checkpoints = Schedule(output.checkpoint_every, time, counters.get("checkpoint_time"))
+        self.wall_of_checkpoint = self.timers.wall
+        self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
+        self.collapse = CollapseWatch(system.physics, system.topology.beads / comm.size, self.end)
+        self.energy = EnergyWatch(system, self.observables.freedom)
+        self.tally = Tally(self.engine, counters, comm)
+        self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.end, time,
+                          self.tally.contacts + self.tally.wall_contacts, counters.get("energy"))
+
+    def go(self):
+        """Run to the end time, or until asked to stop; return the exit code.
+
+        1. Write the frame, report or checkpoint that is due now; at the end time, finish.
+        2. Heed signals that came to any rank, and the wall limit: a checkpoint in passing, or a checkpoint and out.
+        3. Carry the engine to the next due time, or until a signal comes.
+        """
+        try:
+            self.recorder.open()
+            while True:
+                self._serve()
+                if self.time >= self.end:
+                    return self._finish()
+                stop, save, wall, limit = self._asked()
+                if stop or limit:
+                    return self._stop("asked to by a signal" if stop else "the wall limit is near")
+                if save or wall:
+                    self._checkpoint_in_passing(save)
+                self._advance(min(self.end, self.frames.next, self.reports.next, self.checkpoints.next))
+        except BaseException:
+            self.recorder.abort()
+            raise
+
+    def require_possible(self, path):
+        """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another."""
+        pair = overlap_in(self.system, self.comm, self.engine.ids, self.engine.frame(self.time)[0], DEEP)
+        if pair is not None:
+            i, j, distance = pair
+            raise DataError(f"{path}: its state is impossible: at t {self.time:.6g} beads {i} and {j} are "
+                            f"{distance:.6g} apart, deep in one another; go on from another checkpoint")
+
+    def _serve(self):
+        """Write what is due now; a checkpoint at the end time is left to `_finish`."""
+        frame, report = self.frames.due(self.time), self.reports.due(self.time)
+        if frame or report:
+            self._output(frame, report)
+        if frame:
+            self.frames.serve()
+        if report:
+            self.reports.serve()
+            self.tally.begin_interval()
+        if self.checkpoints.due(self.time):
+            self.checkpoints.serve()
+            if self.time < self.end:
+                self._checkpoint()
+                self.recorder.open()
+
+    def _advance(self, target):
+        """Run events up to a time; a signal or the wall clock may stop it earlier.
+
+        Then all events before the engine's time are done and none after it, and the target is still to be reached:
+        what is due there comes after all events up to it.
+        """
+        self.limit.resume()
+        with self.timers.phase("events"):
+            reached = self.engine.advance(target, self._interrupted)
+        if reached:
+            self.time = target
+        else:
+            self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
+
+    def _asked(self):
+        """Return whether any rank has been asked to stop, or to save, or finds a checkpoint due or the limit near."""
+        own = self.signals.stop, self.signals.save, self._wall_due(), self.limit.near()
+        return map(any, zip(*self.comm.allgather(own), strict=True))
+
+    def _interrupted(self):
+        self.comm.activity.step()
+        warning = self.collapse.warning(self.engine)
+        if warning:
+            LOG.warning("t %.6g: %s", self.engine.time, warning)
+        return self.signals.stop or self.signals.save or self._wall_due() or self.limit.near()
+
+    def _wall_due(self):
+        minutes = self.config.output.checkpoint_wall_minutes
+        return minutes is not None and self.timers.wall - self.wall_of_checkpoint > 60.0 * minutes
+
+    def _output(self, frame, report):
+        """Write a frame, a report or both at the present time."""
+        with self.timers.phase("frames and reports"):
+            state, ids = self.engine.frame(self.time), self.engine.ids
+            self._drain_events()
+            if frame:
+                self.recorder.frame(self.time, state, ids)
+            if report:
+                self._report(self._sums(ids, state))
+
+    def _sums(self, ids, state):
+        """Return all ranks' sums over blocks of beads, of this rank's beads and their frame; collective."""
+        low, slab = in_slabs(self.comm, self.system.topology.beads, ids, state)
+        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK))
+
+    def _report(self, sums):
+        """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
+        self.tally.gather()
+        windows = self.engine.window_report()
+        if any(physics.propagator == "variational" for physics in self.system.physics.every()):
+            windows = windows | {"contacts_without_root": self.tally.no_roots}
+        if any(physics.propagator != "taylor" for physics in self.system.physics.every()):
+            windows = windows | solving(self.tally.solved)
+        row = self.comm.bcast(self._measure(np.concatenate(sums)))
+        self.recorder.report(self.time, row)
+        with together(self.mpi, self.folder / LOG_NAME, "writing"):
+            self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts, windows)
+        self._heed(row["kinetic_energy"])
+
+    def _heed(self, energy):
+        """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
+        warning = self.energy.heed(self.time, energy, self.log.energy, self.tally.contacts)
+        if warning and self.comm.rank == 0:
+            LOG.warning("t %.6g: %s", self.time, warning)
+
+    def _heed_unreported(self):
+        """Look at the energy where no report has, so that no checkpoint of a bad state takes a good one's place."""
+        if self.reports.served != self.time:
+            sums = self._sums(self.engine.ids, self.engine.frame(self.time))
+            self._heed(self.comm.bcast(math.fsum(np.concatenate(sums)[:, 0])))
+
+    def _measure(self, sums):
+        interval = self.time - (self.reports.served or 0.0)
+        tally = self.tally
+        row = self.observables.measure(sums, interval, tally.interval_virial, tally.interval_contacts,
+                                       tally.interval_pushes)
+        return row if self.spinning is None else row | self.spinning.observables
+
+    def _drain_events(self):
+        if self.config.output.events:
+            self.recorder.events(self.engine.drain_events())
+
+    def _checkpoint(self):
+        """Close the part, then write a checkpoint that counts it."""
+        begin = self.timers.wall
+        with self.timers.phase("checkpoints"):
+            self._drain_events()
+            self.tally.gather()
+            self._heed_unreported()
+            self.recorder.close()
+            state = replace(self.system, state=self.engine.state())
+            path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
+            make_folder(path.parent, self.mpi)  # someone may have tidied up
+            write_checkpoint(path, self.mpi, state, self.time, self._counters(), self.config.to_toml(),
+                             self._perf(), self.engine.ids, self.provenance)
+            prune(self.folder / CHECKPOINTS, self.config.output.keep_checkpoints, self.mpi)
+            self.wall_of_checkpoint = self.timers.wall
+        self.limit.saved(self.wall_of_checkpoint - begin)
+
+    def _perf(self):
+        """Return where the time went, over all ranks; collective."""
+        return self.timers.table(self.comm, parts_of_events(self.engine))
+
+    def _counters(self):
+        """Return what a run that goes on from here needs to know besides the state."""
+        return {
+            **self.recorder.counters,
+            **self.tally.saved(),
+            "frame_time": self.frames.served,
+            "report_time": self.reports.served,
+            "checkpoint_time": self.checkpoints.served,
+            "energy": self.log.energy,
+            "freedom": self.observables.freedom,
+        }
+
+    def _checkpoint_in_passing(self, asked):
+        """Write a checkpoint and go on; `asked`: a signal to some rank asked for it."""
+        mine, self.signals.save = self.signals.save, False
+        self._checkpoint()
+        self.recorder.open()
+        if asked:
+            LOG.info("checkpoint written at t %.6g", self.time)
+            self.signals.save = self.signals.save and mine  # else it is the same signal, passed on to this rank late
+
+    def _stop(self, reason):
+        """Leave a checkpoint and whole output files."""
+        self._checkpoint()
+        self._assemble()
+        LOG.info("stopped at t %.6g with a checkpoint, %s; go on with: hpcchain resume %s", self.time, reason,
+                 self.folder)
+        return EXIT_RESUBMIT
+
+    def _finish(self):
+        """End the run: a frame and a report are due at the end time in any case.
+
+        Where the schedules do not have them they go into a part that the checkpoint does not count: a run that is
+        extended leaves no trace of where it had ended before.
+        """
+        self._checkpoint()
+        frame, report = self.frames.served != self.time, self.reports.served != self.time
+        if frame or report:
+            self.recorder.open()
+            self._output(frame, report)
+            self.recorder.close()
+        self._assemble()
+        LOG.info("done at t %.6g: %d contacts in this run", self.time, self.tally.contacts + self.tally.wall_contacts)
+        for line in lines(self._perf()):
+            LOG.info(line)
+        return EXIT_DONE
+
+    def _assemble(self):
+        with self.timers.phase("output files"):
+            self.recorder.assemble(self.provenance)

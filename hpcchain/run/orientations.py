@@ -1,0 +1,98 @@
+"""Orientation and spin of a run's spheres with directors: each rank has those of its slab of the beads.
+
+They are a function of the start and the time alone, so they are made where they are written, whoever owns the spheres.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.errors import ConfigError, HpcchainError
+from hpcchain.io.hdf5 import slabs as slabs_module
+from hpcchain.io.hdf5.collective import agree, gathered
+
+
+class Spinning:
+    """What a run writes of its spheres with directors; collective.
+
+    Parameters
+    ----------
+    directors : Directors
+        A table in it must have this rank's slab.
+    topology : Composition
+    comm : communicator or None
+
+    Attributes
+    ----------
+    directors : Directors
+        Of this rank's slab alone, for checkpoints.
+    observables : dict
+        "rotational_energy" [mass length^2 / time^2] and "spin", (3,) angular momentum about the spheres' own centres
+        [mass length^2 / time]: the same at all times.
+
+    Raises
+    ------
+    ConfigError
+        On every rank, when a sphere is too fast for its null-space step.
+    """
+
+    def __init__(self, directors, topology, comm):
+        low, high = slabs_module.slab(topology.beads, comm)
+        failure = None
+        try:
+            self.directors = directors.part(low, high)
+            self._turning = self.directors.turning(topology, low, high)
+        except HpcchainError as error:
+            failure = error
+        agree(comm, failure)
+        sums = np.concatenate(gathered(comm, self._turning.sums(slabs_module.BLOCK)))
+        energy, *spin = (math.fsum(column) for column in sums.T)
+        self.observables = {"rotational_energy": energy, "spin": np.array(spin)}
+
+    def orientation(self, time):
+        """Return the (n, 4) unit quaternions of this rank's slab of the beads at a time [time]."""
+        return self._turning.orientation(time)
+
+    def slabs(self):
+        """Return this rank's slabs of what does not change with time, by name, for the trajectory."""
+        return {"angular_velocity": self._turning.velocity, "moment_of_inertia": self._turning.moment}
+
+
+def checked(directors, topology, comm, source, blocks=None, pause=None):
+    """Return Directors that can turn, None where there are none; collective.
+
+    Parameters
+    ----------
+    directors : Directors or None
+        A table in it must have this rank's slab.
+    topology : Topology or Composition
+    comm : communicator or None
+    source : str
+        The input.
+    blocks : int, optional
+        How many blocks of beads to look at together; default: all of this rank's.
+    pause : callable, optional
+        Called before each look, on all ranks equally often.
+
+    Raises
+    ------
+    ConfigError
+        On every rank, naming the input `source`, when a sphere is too fast for its null-space step.
+    """
+    if directors is None or not directors.step.any():
+        return directors
+    failure = None
+    for low, high in slabs_module.stretches(topology.beads, comm, blocks):
+        if pause is not None:
+            pause()
+        try:
+            directors.turning(topology, low, high)
+        except ConfigError as error:
+            failure = failure or ConfigError(f"{source}: {error}")
+    agree(comm, failure)
+    return directors
+
+
+def spinning_of(system, topology, comm):
+    """Return the Spinning of a system, or None where no sphere has directors; collective."""
+    return None if system.directors is None else Spinning(system.directors, topology, comm)

@@ -1,0 +1,313 @@
+"""Carry out a contact: bring its molecules together in time, apply the impulse, start their new segments."""
+
+import numpy as np
+
+from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
+from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_at, restitution_now
+from hpcchain.contact.impulse import lane, separation, single_impulse, tied_impulses
+from hpcchain.layout.segment_bits import set_struck
+from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.layout import workspace as W
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import span as time_span
+from hpcchain.sector.speculation.rollback import remember, withdraw
+from hpcchain.sector.segments.new_segment import new_segment, two_segments
+from hpcchain.sector.events.simultaneous import bring, gather_ties, join, rewind_touching
+
+PACE_MEMORY = 0.2
+PACE_RATIO = 2.0
+
+
+@kernel
+def learn_pace(pace, m, realised):
+    """Move a molecule's running segment length towards PACE_RATIO times the length that came true."""
+    old = pace[m, L.RUNNING_LENGTH] if pace[m, L.RUNNING_LENGTH] > 0.0 else pace[m, L.SEGMENT_LENGTH]
+    pace[m, L.RUNNING_LENGTH] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
+
+
+@kernel
+def _close(s, m, ticks, rest):
+    """End molecule m's present segment at a time: learn from its length, forget who was struck at its start."""
+    remember(s, m)
+    first = s.mol[m, L.MOL_FIRST]
+    length = time_span(ticks, rest, s.line[first, L.START_TICKS], s.line[first, L.START_REM], s.par[L.TICK])
+    learn_pace(s.pace, m, length)
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        set_struck(s.seg, i, 0)
+    pass_time(s.par, s.seg, first, s.mol[m, L.MOL_BEADS], length)
+
+
+@kernel
+def others_due(par, when, first, n, ticks, rest, a, b):
+    """Whether another bead of the range than a and b has an event at this instant."""
+    for i in range(first, first + n):
+        if (
+            i != a
+            and i != b
+            and abs((when[i, L.EVENT_TICKS] - ticks) * par[L.TICK] + (when[i, L.EVENT_REM] - rest)) < par[L.TIE_TIME]
+        ):
+            return True
+    return False
+
+
+@kernel
+def record(s, log_rows, time, gid_a, gid_b, size, moment):
+    """Count a contact and its virial `moment`, and log it: time, kind, ids (lower first; wall: bead, code), impulse.
+
+    Of walls the impulse is counted, for each axis. In a window contacts are counted when it is final.
+    """
+    quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(size / s.par[L.IMPULSE_QUANTUM])
+    if s.book[L.BOOK_WINDOWED] == 0:
+        s.count[L.N_CONTACTS if gid_b >= 0 else L.N_WALL_CONTACTS] += 1
+        s.book[L.BOOK_VIRIAL if gid_b >= 0 else L.BOOK_PUSH + (-1 - gid_b) % 3] += np.int64(quanta)
+    if log_rows == 0:
+        return
+    row = s.log[s.count[L.N_LOGGED]]
+    row[L.LOG_TIME] = time
+    row[L.LOG_KIND] = 0.0 if gid_b >= 0 else 1.0
+    row[L.LOG_LOWER] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
+    row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
+    row[L.LOG_IMPULSE] = size
+    row[L.LOG_QUANTA] = quanta
+    row[L.LOG_STATUS] = L.STANDS
+    s.count[L.N_LOGGED] += 1
+
+
+@kernel
+def centre_of_mass(work, o, nt, c):
+    """Return component c of the centre of mass of the molecule in the workspace at o."""
+    total = 0.0
+    moment = 0.0
+    for t in range(nt):
+        for i in range(W.LANES):
+            im = work[o + t * W.TILE + W.INVM + i]
+            if im > 0.0:
+                total += 1.0 / im
+                moment += work[o + t * W.TILE + W.COEF + W.LANES * c + i] / im
+    return moment / total
+
+
+@kernel
+def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
+    """Return the contact's part of the molecular virial: impulse times the vector between the centres of mass.
+
+    The vector is that between the images that touch; inside one molecule only a contact with an image counts.
+    """
+    w = 0.0
+    for c in range(3):
+        shift = r * n[c] - (work[p + W.COEF + W.LANES * c] - work[q + W.COEF + W.LANES * c])
+        apart = shift
+        if ma != mb:
+            apart += centre_of_mass(work, oa, mol[ma, L.MOL_TILES], c) - centre_of_mass(
+                work, ob, mol[mb, L.MOL_TILES], c
+            )
+        elif abs(shift) < 0.5 * par[L.SIZE + c] or par[L.SIZE + c] == 0.0:
+            apart = 0.0
+        w += size * n[c] * apart
+    return w
+
+
+@kernel
+def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
+    """Mark a contact's beads, count and log it."""
+    set_struck(s.seg, i, 1)
+    begin_contact(s.par, s.seg, i)
+    moment = 0.0
+    if other >= 0:
+        n = s.normals[L.MOST_TIES]
+        r = separation(s.par, s.work, p, q, n)
+        set_struck(s.seg, other, 1)
+        begin_contact(s.par, s.seg, other)
+        moment = virial(s.par, s.work, oa, ob, s.mol, s.seg[i, L.MOLECULE], s.seg[other, L.MOLECULE], p, q, n, r, size)
+    gid = s.what[other, L.BEAD_ID] if other >= 0 else other
+    record(s, log_rows, time, s.what[i, L.BEAD_ID], gid, size, moment)
+
+
+@inlined
+def _leave(s, i, other):
+    """Mark the beads of a contact that others at the same instant part without an impulse of its own: a graze."""
+    set_struck(s.seg, i, 1)
+    if other >= 0:
+        set_struck(s.seg, other, 1)
+    s.count[L.N_GRAZES] += 1
+
+
+@apart
+def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group, offset, contacts, beads, normals,
+            growths, matrix, sizes):  # fmt: skip
+    """Bring the molecules of a contact to its time, apply the contact law and start their new segments.
+
+    Parameters
+    ----------
+    s : Sector
+    log_rows : int
+        Rows of the contact log, 0 for none.
+    i, partner : int
+        Bead, and other bead or wall code.
+    crowded : bool
+        Other events are due at this instant: look for contacts to be resolved together.
+    passed : bool
+        In a window: others may have been carried on past this event.
+    ticks, rest, depth : float, float, int
+        Key of the event.
+    group, offset, contacts, beads, normals, growths, matrix, sizes : arrays
+        Scratch; `group` holds the molecules that took part on return, -1 for one that in the end did not.
+
+    Returns
+    -------
+    int
+        How many molecules took part; 0 when nothing was done, because it is a contact of single beads that nothing else
+        has part in: one code must do these (`monomer`).
+    """
+    par, mol = s.par, s.mol
+    if partner >= 0 and s.what[partner, L.BEAD_ID] < s.what[i, L.BEAD_ID]:
+        i, partner = partner, i
+    ma = s.seg[i, L.MOLECULE]
+    mb = s.seg[partner, L.MOLECULE] if partner >= 0 else -1
+    _, members, lost = join(s, group, offset, np.int64(0), ma, ticks, rest)
+    if mb >= 0:
+        _, members, more = join(s, group, offset, members, mb, ticks, rest)
+        lost += more
+    time = ticks * par[L.TICK] + rest
+    found = 0
+    others = False
+    if crowded:
+        if passed:
+            higher = s.what[partner, L.BEAD_ID] if partner >= 0 else partner
+            rewind_touching(s, group, offset, members, ticks, rest, depth, s.what[i, L.BEAD_ID], higher)
+            withdraw(s)
+        found, members, others = gather_ties(
+            s, i, partner, group, offset, members, ticks, rest, contacts, beads, normals, growths, sizes
+        )
+    if par[L.LAW] != 0.0:
+        for k in range(members):
+            keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
+    if found > 1 and others and tied_impulses(
+        s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found,
+        restitution_at(par, s.line, s.seg, beads, found, ticks, rest), s.kicks,
+        matrix, sizes, _lost_in_ties(s, group, offset, contacts, found, ticks, rest),
+    ) == 0:  # fmt: skip
+        s.count[L.N_TIES] += 1
+        _keep_used(group, members, contacts, found)
+        for k in range(members):
+            if group[k] >= 0:
+                _close(s, group[k], ticks, rest)
+        kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
+        for k in range(found):
+            if sizes[k] == 0.0:
+                _leave(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
+                continue
+            sizes[k] *= kappa if kappa > 0.0 else 1.0
+            oa = offset[contacts[k, L.MEMBER]]
+            ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
+            p = lane(oa, contacts[k, L.MEMBER_BEAD])
+            q = lane(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
+            _book(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], log_rows)
+            if kappa == 0.0:
+                _note_rootless(s, log_rows)
+    elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
+        return 0
+    else:
+        members = 1 if mb < 0 or mb == ma else 2
+        for k in range(members):
+            _close(s, group[k], ticks, rest)
+        _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, normals[0], lost)
+    _new_segments(s, group, offset, members, ticks, rest, depth)
+    return members
+
+
+@inlined
+def _new_segments(s, group, offset, members, ticks, rest, depth):
+    """Start new segments of all of a group; those of two chains are made together."""
+    if members == 2 and min(group[0], group[1]) >= 0 and s.mol[group[0], L.MOL_SOLVER] == L.CHAIN:
+        if s.mol[group[1], L.MOL_SOLVER] == L.CHAIN:
+            two_segments(s, offset[0], group[0], offset[1], group[1], ticks, rest, depth)
+            return
+    for k in range(members):
+        if group[k] >= 0:
+            s.book[L.BOOK_SERIAL] += 1
+            new_segment(s, offset[k], group[k], ticks, rest, s.book[L.BOOK_SERIAL], depth)
+
+
+@kernel
+def _lost_in_ties(s, group, offset, contacts, found, ticks, rest):
+    """Return the energy that putting the molecules of tied contacts on their bonds took, summed in the contacts' order.
+
+    Members without a contact do not count, nor does the order in which lists name them. Those moved by collocation, the
+    only ones that lose any, are brought once more: ties are rare.
+    """
+    lost = 0.0
+    if s.stepper is not None:
+        for k in range(2 * found):
+            g = contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]
+            seen = g < 0 or s.mol[group[g], L.MOL_SOLVER] != L.COLLOCATION
+            for e in range(k):
+                seen = seen or contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
+            if not seen:
+                lost += bring(s, offset[g], group[g], ticks, rest)
+    return lost
+
+
+@kernel
+def _keep_used(group, members, contacts, found):
+    """Set to -1 those members of a group, past the event's own two, that no contact involves."""
+    for g in range(members):
+        used = False
+        for k in range(found):
+            used = used or contacts[k, L.MEMBER] == g or contacts[k, L.OTHER_MEMBER] == g
+        if not used:
+            group[g] = -1
+
+
+@kernel
+def _law(s, group, offset, members, ticks, rest, stepper):
+    """Return how many times the exact impulse the molecules' law takes; 0: it has no root (`contact.variational_law`)."""
+    if stepper is not None:
+        if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, group, members):
+            return discrete_share(
+                s.work, s.mol, s.table, s.graph, group, offset, members, ticks, rest, s.par[L.TICK]
+            )
+    return 1.0
+
+
+@kernel
+def _note_rootless(s, log_rows):
+    """Count the contact just booked as one without a root; in a window, mark it for when that is final."""
+    if s.book[L.BOOK_WINDOWED] == 0:
+        s.count[L.N_NO_ROOTS] += 1
+    if log_rows > 0:
+        s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.ROOTLESS
+
+
+@apart
+def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, n, lost):
+    """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
+    oa = offset[0]
+    ob = offset[members - 1]
+    a = i - s.mol[ma, L.MOL_FIRST]
+    p = lane(oa, a)
+    q = -1
+    b = 0
+    if partner >= 0:
+        b = partner - s.mol[mb, L.MOL_FIRST]
+        q = lane(ob, b)
+        separation(s.par, s.work, p, q, n)
+        growth = (s.span[i, L.RADIUS] + s.span[partner, L.RADIUS]) * s.par[L.GROWTH_RATE]
+        set_struck(s.seg, partner, 1)
+    else:
+        code = -1 - partner
+        n[:] = 0.0
+        n[code % 3] = 1.0 if code < 3 else -1.0
+        growth = s.span[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+    set_struck(s.seg, i, 1)
+    e = restitution_now(s.par, s.seg, i, partner)
+    size = single_impulse(s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.kicks, lost)
+    if size == 0.0:
+        s.count[L.N_GRAZES] += 1
+    else:
+        kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
+        _book(
+            s, ticks * s.par[L.TICK] + rest, i, partner, p, q, oa, ob, size * kappa if kappa > 0.0 else size, log_rows
+        )
+        if kappa == 0.0:
+            _note_rootless(s, log_rows)

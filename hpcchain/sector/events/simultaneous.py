@@ -1,0 +1,335 @@
+"""What is due at one instant with a contact: who joins it, all contacts of its molecules then, and in which order."""
+
+import numpy as np
+
+from hpcchain.contact.variational_law import takes_law
+from hpcchain.contact.impulse import approach, lane, separation
+from hpcchain.contact.pair import NOISE, curve
+from hpcchain.layout.segment_bits import struck
+from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.interface import iterations, load, note_iterations, project
+from hpcchain.propagators.steps.step_molecule import steps_excess
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import span as time_span
+from hpcchain.sector.speculation.rollback import aim_back
+from hpcchain.sector.segments.new_segment import complete_one
+from hpcchain.sector.search.earliest_event import joined
+from hpcchain.sector.queue.event_order import begins_later
+from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
+
+ANY_MOLECULE = 2**62
+
+
+@apart
+def bring(s, o, m, ticks, rest):
+    """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
+    first = s.mol[m, L.MOL_FIRST]
+    complete_one(s, m)
+    dt = time_span(ticks, rest, s.line[first, L.START_TICKS], s.line[first, L.START_REM], s.par[L.TICK])
+    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)
+    if dt != 0.0:
+        note_iterations(s.count, L.N_NODES, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
+    if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.seg, first, s.mol[m, L.MOL_BEADS]):
+        excess = steps_excess(s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
+        s.work[excess] = s.pace[m, L.STEP_ENERGY] - kinetic_energy(s.work, o, s.mol[m, L.MOL_TILES])
+    return project(s.work, o, s.mol, m, s.graph, s.stepper)
+
+
+@kernel
+def _struck(seg, first, n):
+    """Whether a contact began the segment of these beads: then the energy of its step is what that contact's law kept.
+    """
+    for i in range(first, first + n):
+        if struck(seg, i) != 0:
+            return True
+    return False
+
+
+@kernel
+def kinetic_energy(work, o, nt):
+    """Return the kinetic energy of the molecule in the workspace at o [mass length^2 / time^2]."""
+    energy = 0.0
+    for t in range(nt):
+        w = o + t * W.TILE
+        for k in range(W.ROW):
+            if work[w + W.INVM + k % W.LANES] > 0.0:
+                energy += 0.5 * work[w + W.COEF + W.ROW + k] ** 2 / work[w + W.INVM + k % W.LANES]
+    return energy
+
+
+@kernel
+def join(s, group, offset, members, m, ticks, rest):
+    """Bring molecule m into the group of an event; return its member number, the number of members and `bring`'s."""
+    for g in range(members):
+        if group[g] == m:
+            return g, members, 0.0
+    if members == L.MOST_MEMBERS:
+        return -1, members, 0.0
+    if members:
+        offset[members] = offset[members - 1] + s.mol[group[members - 1], L.MOL_ROOM]
+    else:
+        offset[0] = 0
+    group[members] = m
+    return members, members + 1, bring(s, offset[members], m, ticks, rest)
+
+
+@apart
+def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts, beads, normals, growths, closing):
+    """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
+
+    Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
+    further contacts do not. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of the lowest ids are
+    taken, and the others' events come after. Returns the numbers of contacts and of members, and whether any contact
+    but the event's own (i_main, j_main) closes within half of TIE_TIME: that depends on the molecules alone, and such a
+    contact is due for everyone who looks, so it, and not who happened to look, decides whether contacts are resolved
+    together.
+    """
+    core = members
+    highest = ANY_MOLECULE
+    count = -1
+    while count < 0:
+        count, members, highest = _touching(
+            s, group, offset, core, highest, ticks, rest, contacts, beads, normals, growths, closing
+        )
+    others = False
+    for k in range(count):
+        main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
+            beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
+        )
+        others = others or (closing[k] != 0.0 and not main)
+    _sort_members(s.mol, group, offset, core, members, contacts, count)
+    _sort_ties(s.what, contacts, beads, normals, growths, closing, count)
+    return count, members, others
+
+
+@kernel
+def _touching(s, group, offset, core, highest, ticks, rest, contacts, beads, normals, growths, closing):
+    """List the contacts of the first `core` members with each other, walls and molecules up to number `highest`.
+
+    Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
+    try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
+    """
+    par, span, mol = s.par, s.span, s.mol
+    scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + rest)
+    members = core
+    count = 0
+    close = s.stepper is None
+    for g in range(core):
+        m = group[g]
+        start = mol[m, L.MOL_FIRST]
+        for b in range(mol[m, L.MOL_BEADS]):
+            i = start + b
+            p = lane(offset[g], b)
+            for e in range(within_reach(s, i, 0.0) if close else all_listed(s, i)):
+                j = s.found[e]
+                sigma = s.span[i, L.RADIUS] + s.span[j, L.RADIUS]
+                mj = s.seg[j, L.MOLECULE]
+                inner = mj == group[0] or (core > 1 and mj == group[1])
+                if inner and s.what[j, L.BEAD_ID] < s.what[i, L.BEAD_ID]:
+                    continue
+                if not inner and (
+                    mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, rest)
+                ):
+                    continue
+                h, members, _ = join(s, group, offset, members, mj, ticks, rest)
+                if h < 0:
+                    return -1, core, _last_number(mol, group, core, members, mj) - 1
+                q = lane(offset[h], j - mol[mj, L.MOL_FIRST])
+                if _direct_bond(s, p, q, i, j):
+                    continue
+                count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, contacts, beads,
+                                  normals, growths, closing, count)  # fmt: skip
+            if par[L.WALLS] != 0.0:
+                count = _wall_ties(
+                    s.what, par, s.work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count
+                )
+    return count, members, highest
+
+
+@kernel
+def _last_number(mol, group, core, members, m):
+    """Return the highest global number of the members that are not the event's own, and of molecule m."""
+    number = mol[m, L.MOL_ID]
+    for g in range(core, members):
+        number = max(number, mol[group[g], L.MOL_ID])
+    return number
+
+
+@kernel
+def _sort_members(mol, group, offset, core, members, contacts, count):
+    """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
+    for k in range(core + 1, members):
+        at = k
+        while at > core and mol[group[at], L.MOL_ID] < mol[group[at - 1], L.MOL_ID]:
+            group[at], group[at - 1] = group[at - 1], group[at]
+            offset[at], offset[at - 1] = offset[at - 1], offset[at]
+            for c in range(count):
+                for side in range(0, 4, 2):
+                    if contacts[c, side] == at:
+                        contacts[c, side] = at - 1
+                    elif contacts[c, side] == at - 1:
+                        contacts[c, side] = at
+            at -= 1
+
+
+@kernel
+def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher):
+    """Ask for those to be set back (`aim_back`) that touch the event's molecules now but have been carried on since.
+
+    The event's key is (ticks, rest, depth, lower, higher): of one instant, too, what comes later may have been done.
+    """
+    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + rest)
+    close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
+    back = looking_back(s)
+    for g in range(members):
+        start = s.mol[group[g], L.MOL_FIRST]
+        for b in range(s.mol[group[g], L.MOL_BEADS]):
+            i = start + b
+            for e in range(within_reach(s, i, back) if close else all_listed(s, i)):
+                j = s.found[e]
+                m = s.seg[j, L.MOLECULE]
+                h = m
+                while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, rest, depth, lower, higher):
+                    h = s.mol[h, L.MOL_PREVIOUS]
+                if h == m or h < 0:
+                    continue
+                r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
+                far = (s.span[i, L.RADIUS] + s.span[j, L.RADIUS]) * scale
+                if _near(s, s.work, lane(offset[g], b), r, far, ticks, rest):
+                    aim_back(s, m, s.mol[h, L.MOL_NUMBER])
+
+
+@apart
+def _near(s, work, p, j, distance, ticks, rest):
+    """Whether a bead, read off its segment in row j, touches the bead at place p."""
+    dt = time_span(ticks, rest, s.line[j, L.START_TICKS], s.line[j, L.START_REM], s.par[L.TICK])
+    if dt < 0.0:
+        return False
+    far = distance * (1.0 + s.par[L.TIE_GAP])
+    bend = 0.5 * s.span[j, L.ACCELERATION] * dt * dt
+    x = s.line[j, L.X] + s.line[j, L.VX] * dt
+    y = s.line[j, L.Y] + s.line[j, L.VY] * dt
+    z = s.line[j, L.Z] + s.line[j, L.VZ] * dt
+    if not _within(s.par, work, p, far + bend, x, y, z):
+        return False
+    complete_one(s, s.seg[j, L.MOLECULE])
+    x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
+    return _within(s.par, work, p, far, x, y, z)
+
+
+@kernel
+def _within(par, work, p, far, x, y, z):
+    """Whether a point is within a distance of the bead at place p."""
+    dx = work[p + W.COEF] - x
+    dy = work[p + W.COEF + W.LANES] - y
+    dz = work[p + W.COEF + 2 * W.LANES] - z
+    dx -= par[L.SIZE] * np.rint(dx * par[L.INVERSE])
+    dy -= par[L.SIZE + L.Y] * np.rint(dy * par[L.INVERSE + L.Y])
+    dz -= par[L.SIZE + L.Z] * np.rint(dz * par[L.INVERSE + L.Z])
+    return dx * dx + dy * dy + dz * dz < far * far
+
+
+@inlined
+def _closing(par, gap, rate, speed):
+    """Return 1 where a gap closes within half of TIE_TIME, else 0: at rest on one another is no contact that is due.
+
+    `speed` bounds the rate; below NOISE of it the search, too, finds none with what has just been hit.
+    """
+    return 1.0 if gap < -0.5 * par[L.TIE_TIME] * rate and rate < -NOISE * speed else 0.0
+
+
+@kernel
+def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, closing, count):
+    n = normals[count]
+    if s.what[j, L.BEAD_ID] < s.what[i, L.BEAD_ID]:
+        g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
+    r = separation(s.par, s.work, p, q, n)
+    growths[count] = sigma * s.par[L.GROWTH_RATE]
+    gap = r - sigma * scale
+    rate = approach(s.work, p, q, n) - growths[count]
+    if gap > s.par[L.TIE_GAP] * sigma or rate >= 0.0:
+        return count
+    closing[count] = _closing(s.par, gap, rate, s.span[i, L.SPEED] + s.span[j, L.SPEED])
+    contacts[count, L.MEMBER] = g
+    contacts[count, L.MEMBER_BEAD] = b
+    contacts[count, L.OTHER_MEMBER] = h
+    contacts[count, L.OTHER_BEAD] = bj
+    beads[count, L.FIRST_BEAD] = i
+    beads[count, L.SECOND_BEAD] = j
+    return _one_more(s.what, contacts, beads, normals, growths, closing, count)
+
+
+@kernel
+def _one_more(what, contacts, beads, normals, growths, closing, count):
+    """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
+    if count == L.MOST_TIES:
+        _sort_ties(what, contacts, beads, normals, growths, closing, count + 1)
+        return count
+    return count + 1
+
+
+@kernel
+def _wall_ties(what, par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
+    for axis in range(3):
+        for wall in range(2):
+            place = par[L.LOWER_WALL + axis] if wall == 0 else par[L.UPPER_WALL + axis]
+            if place == np.inf or place == -np.inf:
+                continue
+            sign = 1.0 if wall == 0 else -1.0
+            growth = span[i, L.RADIUS] * par[L.GROWTH_RATE]
+            gap = sign * (work[p + W.COEF + W.LANES * axis] - place) - span[i, L.RADIUS] * scale
+            rate = sign * work[p + W.COEF + W.ROW + W.LANES * axis] - growth
+            if gap > par[L.TIE_GAP] * span[i, L.RADIUS] or rate >= 0.0:
+                continue
+            closing[count] = _closing(par, gap, rate, span[i, L.SPEED])
+            normals[count, :] = 0.0
+            normals[count, axis] = sign
+            growths[count] = growth
+            contacts[count, L.MEMBER] = g
+            contacts[count, L.MEMBER_BEAD] = b
+            contacts[count, L.OTHER_MEMBER] = -1
+            contacts[count, L.OTHER_BEAD] = 0
+            beads[count, L.FIRST_BEAD] = i
+            beads[count, L.SECOND_BEAD] = -1 - axis - 3 * wall
+            count = _one_more(what, contacts, beads, normals, growths, closing, count)
+    return count
+
+
+@kernel
+def _sort_ties(what, contacts, beads, normals, growths, closing, count):
+    """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
+    for k in range(1, count):
+        at = k
+        while at > 0 and _before(what, beads, at, at - 1):
+            for c in range(4):
+                contacts[at, c], contacts[at - 1, c] = contacts[at - 1, c], contacts[at, c]
+            for c in range(3):
+                normals[at, c], normals[at - 1, c] = normals[at - 1, c], normals[at, c]
+            for c in range(2):
+                beads[at, c], beads[at - 1, c] = beads[at - 1, c], beads[at, c]
+            growths[at], growths[at - 1] = growths[at - 1], growths[at]
+            closing[at], closing[at - 1] = closing[at - 1], closing[at]
+            at -= 1
+
+
+@kernel
+def _before(what, beads, a, b):
+    first = what[beads[a, L.FIRST_BEAD], L.BEAD_ID] - what[beads[b, L.FIRST_BEAD], L.BEAD_ID]
+    if first != 0:
+        return first < 0
+    x = what[beads[a, L.SECOND_BEAD], L.BEAD_ID] if beads[a, L.SECOND_BEAD] >= 0 else beads[a, L.SECOND_BEAD]
+    y = what[beads[b, L.SECOND_BEAD], L.BEAD_ID] if beads[b, L.SECOND_BEAD] >= 0 else beads[b, L.SECOND_BEAD]
+    return x < y
+
+
+@kernel
+def _direct_bond(s, p, q, i, j):
+    """Whether two beads, at places p and q, never collide with each other, and are no images."""
+    if not joined(s, i, j):
+        return False
+    for c in range(3):
+        size = s.par[L.SIZE + c]
+        if size != 0.0 and np.rint((s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c]) / size) != 0.0:
+            return False
+    return True

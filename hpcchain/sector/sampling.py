@@ -1,0 +1,56 @@
+"""Where the beads are at a time: for frames, checkpoints and the homes of a new window."""
+
+from hpcchain.contact.pair import curve
+from hpcchain.jit.decorators import kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import span as time_span
+from hpcchain.sector.search.solved_contact_time import bead_exactly, bring
+from hpcchain.sector.segments.new_segment import complete_one
+from hpcchain.sector.speculation.window import move_home
+
+
+@kernel
+def locate(s, rows, ticks, rest, home):
+    """Write where the beads of these molecule rows are at a time to their rows of `home`, and give them new rooms."""
+    for k in range(len(rows)):
+        m = rows[k]
+        complete_one(s, m)
+        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+            dt = time_span(ticks, rest, s.line[i, L.START_TICKS], s.line[i, L.START_REM], s.par[L.TICK])
+            x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+            home[i, 0] = x
+            home[i, 1] = y
+            home[i, 2] = z
+        move_home(s, m, ticks, rest)
+
+
+@kernel
+def frame(s, ticks, rest, position, velocity, image):
+    """Write owned beads' positions, velocities and image counts at one time, in local order."""
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        if s.mol[m, L.MOL_GHOST] == L.OWNED:
+            _read_off(s, m, ticks, rest, position, velocity, image, s.stepper)
+
+
+@kernel
+def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
+    complete_one(s, m)  # nobody may have needed its series since a withdrawal opened the segment again
+    first = s.mol[m, L.MOL_FIRST]
+    dt = time_span(ticks, rest, s.line[first, L.START_TICKS], s.line[first, L.START_REM], s.par[L.TICK])
+    o = s.mol[m, L.MOL_ROOM]
+    if stepper is not None:
+        solve = (s.mol, s.table, s.graph, s.work, s.pace)
+        bring(solve, s.line, s.seg, s.series, first, dt, o)
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        if stepper is not None:
+            x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, o)
+        else:
+            x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+        position[i, 0] = x
+        position[i, 1] = y
+        position[i, 2] = z
+        velocity[i, 0] = u
+        velocity[i, 1] = v
+        velocity[i, 2] = w
+        for c in range(3):
+            image[i, c] = s.mol[m, L.MOL_IMAGE + c]

@@ -1,0 +1,1 @@
+"""Who meets whom, and when: neighbour lists, the broad phase, contact times."""

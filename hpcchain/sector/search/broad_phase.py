@@ -1,0 +1,174 @@
+"""A first look at a bead's neighbours: sixteen bytes tell where each may be during its segment (NUMERICS 9, item 3).
+
+They are the place that straight flight would have brought it to in half its segment, in 32-bit fractions of the box,
+whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there.
+Whoever is too far by this is too far; all others are looked at exactly, so this leaves no trace.
+
+Single beads fly far and straight: of these, thirty-two bytes tell the way, in single precision.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import earlier
+from hpcchain.layout.clock import span as time_span
+from hpcchain.sector.search.broad_phase_simd import met_rows
+
+TURN = 4294967296.0
+HALF_TURN = 2147483648
+
+
+@inlined
+def fraction(par, k, x):
+    """Return the place of a coordinate in its period, in [0, 1)."""
+    u = (x - par[L.ORIGIN + k]) * par[L.INVERSE_PERIOD + k]
+    u -= np.floor(u)
+    return u if u < 1.0 else 0.0
+
+
+@kernel
+def sweep(s, m):
+    """Write down where the beads of molecule m may be during its segment, or the way of a single one.
+
+    From the place after half the segment's length h it is at most |v| h / 2 on straight flight, and the greatest
+    acceleration over the segment adds h^2 / 2 times itself: half of h times the greatest speed that `span` has.
+    """
+    first = s.mol[m, L.MOL_FIRST]
+    if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
+        take_course(s, first)
+        return
+    end = s.line[first, L.START_TICKS] * s.par[L.TICK] + s.line[first, L.START_REM] + s.span[first, L.LENGTH]
+    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        if s.row[i, L.OWNERSHIP] == L.IDLE:
+            continue
+        half = 0.5 * s.span[i, L.LENGTH]
+        for c in range(3):
+            s.swept[i, c] = np.int64(fraction(s.par, c, s.line[i, c] + s.line[i, L.VX + c] * half) * TURN) - HALF_TURN
+        reach = (s.span[i, L.RADIUS] * scale + s.span[i, L.SPEED] * half + s.pace[m, L.SERIES_ERROR]) / s.par[
+            L.REACH_UNIT
+        ]
+        reach = math.ceil(reach + s.par[L.REACH_MARGIN]) if reach < L.UNBOUNDED else L.UNBOUNDED
+        s.swept[i, L.REACH] = np.int64(min(reach, L.UNBOUNDED))
+
+
+@kernel
+def take_course(s, i):
+    """Write down from where, when and how fast single bead i flies, time as the sum of two numbers."""
+    for c in range(3):
+        s.flight[i, c] = s.line[i, c] - s.par[L.ORIGIN + c]
+        s.flight[i, L.VX + c] = s.line[i, L.VX + c]
+    time = s.line[i, L.START_TICKS] * s.par[L.TICK] + s.line[i, L.START_REM]
+    whole = np.float64(np.float32(time))
+    s.flight[i, L.FLIGHT_HIGH] = whole
+    s.flight[i, L.FLIGHT_LOW] = time - whole
+
+
+@inlined
+def on_course(s, i):
+    """Write those of single bead i's list to `found` that straight flight may bring to it; return how many.
+
+    They are left out where they part, or pass at more than the largest contact distance, by more than rounding can make
+    (ASTRAY) of it. Molecules' beads, whose place here is not a number, are not; nor, in a window, are those whose
+    flights begin when bead i's does: what began them may come after what began bead i's (`search_bead`).
+    """
+    xi = np.float64(s.flight[i, L.X])
+    yi = np.float64(s.flight[i, L.Y])
+    zi = np.float64(s.flight[i, L.Z])
+    ui = np.float64(s.flight[i, L.VX])
+    vi = np.float64(s.flight[i, L.VY])
+    wi = np.float64(s.flight[i, L.VZ])
+    high = np.float64(s.flight[i, L.FLIGHT_HIGH])
+    low = np.float64(s.flight[i, L.FLIGHT_LOW])
+    rough = 4.0 * s.par[L.ASTRAY] if s.par[L.GROWTH_RATE] == 0.0 else np.inf
+    wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough
+    together = 0.0 if s.book[L.BOOK_WINDOWED] != 0 else np.nan
+    count = 0
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+        j = np.int64(s.neighbour[e])
+        lag = (high - s.flight[j, L.FLIGHT_HIGH]) + (low - s.flight[j, L.FLIGHT_LOW])
+        own = min(lag, 0.0)
+        far = max(lag, 0.0)
+        rx = (xi - ui * own) - (s.flight[j, L.X] + s.flight[j, L.VX] * far)
+        ry = (yi - vi * own) - (s.flight[j, L.Y] + s.flight[j, L.VY] * far)
+        rz = (zi - wi * own) - (s.flight[j, L.Z] + s.flight[j, L.VZ] * far)
+        rx -= s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
+        ry -= s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
+        rz -= s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
+        ux = ui - s.flight[j, L.VX]
+        uy = vi - s.flight[j, L.VY]
+        uz = wi - s.flight[j, L.VZ]
+        rr = rx * rx + ry * ry + rz * rz
+        uu = ux * ux + uy * uy + uz * uz
+        ru = rx * ux + ry * uy + rz * uz
+        parts = (ru > 0.0) & (ru * ru > rough * rough * uu)
+        passes = rr * uu - ru * ru > (wide * wide + L.ROUGHNESS * rr) * uu
+        s.found[count] = j
+        count += 0 if (parts | passes) & (lag != together) else 1
+    return count
+
+
+@inlined
+def looking_back(s):
+    """Return how far a bead's present segment may begin from where the bead has been since NOW [length].
+
+    In a window others may have been carried on past NOW: then their segments closed since count, too.
+    """
+    if not earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM]):
+        return 0.0
+    return (
+        time_span(s.par[L.LATEST], s.par[L.LATEST_REM], s.par[L.NOW], s.par[L.NOW_REM], s.par[L.TICK])
+        * s.par[L.FASTEST]
+    )
+
+
+@inlined
+def within_reach(s, i, back):
+    """Write those of bead i's list to `found` that it may touch during their segments, and those closed since NOW.
+
+    `back` is `looking_back`'s. Returns how many.
+    """
+    px = np.int64(s.swept[i, L.FRACTION_X])
+    py = np.int64(s.swept[i, L.FRACTION_Y])
+    pz = np.int64(s.swept[i, L.FRACTION_Z])
+    own = np.int64(s.swept[i, L.REACH])
+    if own == L.UNBOUNDED:
+        return all_listed(s, i)
+    sx = s.par[L.PERIOD] / TURN
+    sy = s.par[L.PERIOD + L.Y] / TURN
+    sz = s.par[L.PERIOD + L.Z] / TURN
+    unit = s.par[L.REACH_UNIT]
+    count = 0
+    e = np.int64(s.row[i, L.LIST_FIRST])
+    left = np.int64(s.row[i, L.LIST_LENGTH])
+    while left > 0:
+        a = np.int64(s.neighbour[e])
+        b = np.int64(s.neighbour[e + min(left - 1, 1)])
+        c = np.int64(s.neighbour[e + min(left - 1, 2)])
+        d = np.int64(s.neighbour[e + min(left - 1, 3)])
+        bits = met_rows(s.swept, a, b, c, d, left, px, py, pz, own, sx, sy, sz, unit, back, L.UNBOUNDED)
+        s.found[count] = a
+        count += bits & 1
+        s.found[count] = b
+        count += (bits >> 1) & 1
+        s.found[count] = c
+        count += (bits >> 2) & 1
+        s.found[count] = d
+        count += bits >> 3
+        e += 4
+        left -= 4
+    return count
+
+
+@inlined
+def all_listed(s, i):
+    """Write bead i's whole list to `found`; return how many."""
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    count = np.int64(s.row[i, L.LIST_LENGTH])
+    for e in range(count):
+        s.found[e] = s.neighbour[first + e]
+    return count

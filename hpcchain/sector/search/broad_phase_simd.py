@@ -1,0 +1,122 @@
+"""Four neighbours at a time: which of them are near, by their places in 32-bit fractions of the box.
+
+Rows of four int32, x, y, z and one more, fill a vector register by fours. The arithmetic is that of one at a time, to
+the bit, and needs no branch whose outcome nobody can foresee.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from hpcchain.layout import arrays as L
+
+INT, LONG, REAL = ir.IntType(32), ir.IntType(64), ir.DoubleType()
+FOUR = range(4)
+
+
+def _splat(builder, values, lanes):
+    """Return a vector whose lanes are these values, over and over."""
+    vector = ir.Constant(ir.VectorType(values[0].type, lanes), ir.Undefined)
+    for lane in range(len(values)):
+        vector = builder.insert_element(vector, values[lane], INT(lane))
+    return _shuffle(builder, vector, vector, [lane % len(values) for lane in range(lanes)])
+
+
+def _shuffle(builder, a, b, lanes):
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INT, len(lanes)), lanes))
+
+
+def _place(context, builder, kind, array, row):
+    """Return the address of a row of four int32."""
+    data = make_array(kind)(context, builder, array).data
+    return builder.gep(data, [builder.mul(row, LONG(4))])
+
+
+def _squares(builder, own, rows, scale):
+    """Return the squared distances of four rows from a point; the fourth column is of no account."""
+    apart = builder.sub(own, rows)
+    halves = [_shuffle(builder, apart, apart, list(range(k, k + 8))) for k in (0, 8)]
+    halves = [builder.fmul(builder.sitofp(half, ir.VectorType(REAL, 8)), scale) for half in halves]
+    halves = [builder.fmul(half, half) for half in halves]
+    x, y, z = (_shuffle(builder, *halves, [c, c + 4, c + 8, c + 12]) for c in range(3))
+    return builder.fadd(builder.fadd(x, y), z)
+
+
+def _bits(builder, near, count):
+    """Return the first `count` of four truths as bits of an integer."""
+    lanes = ir.Constant(ir.VectorType(LONG, 4), list(FOUR))
+    near = builder.and_(near, builder.icmp_signed("<", lanes, _splat(builder, [count], 4)))
+    return builder.zext(builder.bitcast(near, ir.IntType(4)), LONG)
+
+
+def _own(builder, values):
+    """Return a point's coordinates (int64) and 0, for four rows."""
+    return _splat(builder, [*(builder.trunc(value, INT) for value in values), INT(0)], 16)
+
+
+@intrinsic
+def near_rows(typing, rows, first, count, px, py, pz, sx, sy, sz, limit):
+    """Tell which of the first `count` of four rows from `first` on are nearer than a squared distance, as bits."""
+
+    def generate(context, builder, signature, args):
+        array, first, count, px, py, pz, sx, sy, sz, limit = args
+        place = _place(context, builder, signature.args[0], array, first)
+        four = builder.load(builder.bitcast(place, ir.VectorType(INT, 16).as_pointer()))
+        four.align = 4
+        scale = _splat(builder, [sx, sy, sz, REAL(0.0)], 8)
+        square = _squares(builder, _own(builder, (px, py, pz)), four, scale)
+        return _bits(builder, builder.fcmp_ordered("<", square, _splat(builder, [limit], 4)), count)
+
+    numbers = [types.int64] * 5 + [types.float64] * 4
+    return types.int64(rows, *numbers), generate
+
+
+@intrinsic
+def met_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
+    """Tell which of the first `count` of rows a, b, c, d a bead may meet, as bits (`broad_phase.within_reach`)."""
+
+    def generate(context, builder, signature, args):
+        array, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded = args
+        row = ir.VectorType(INT, 4).as_pointer()
+        four = []
+        for j in (a, b, c, d):
+            four.append(builder.load(builder.bitcast(_place(context, builder, signature.args[0], array, j), row)))
+            four[-1].align = 4
+        eight = [_shuffle(builder, *four[k : k + 2], list(range(8))) for k in (0, 2)]
+        four = _shuffle(builder, *eight, list(range(16)))
+        scale = _splat(builder, [sx, sy, sz, REAL(0.0)], 8)
+        square = _squares(builder, _own(builder, (px, py, pz)), four, scale)
+        reach = _shuffle(builder, four, four, [3, 7, 11, 15])
+        endless = builder.icmp_signed("==", reach, _splat(builder, [builder.trunc(unbounded, INT)], 4))
+        reals = ir.VectorType(REAL, 4)
+        far = builder.fadd(builder.sitofp(reach, reals), _splat(builder, [builder.sitofp(own, REAL)], 4))
+        far = builder.fadd(builder.fmul(_splat(builder, [unit], 4), far), _splat(builder, [back], 4))
+        met = builder.or_(builder.fcmp_ordered("<=", square, builder.fmul(far, far)), endless)
+        return _bits(builder, met, count)
+
+    numbers = [types.int64] * 9 + [types.float64] * 5 + [types.int64]
+    return types.int64(rows, *numbers), generate
+
+
+if config.DISABLE_JIT:
+
+    def _square(px, py, pz, row, sx, sy, sz):
+        apart = ((int(p) - int(q) + 2**31) % 2**32 - 2**31 for p, q in zip((px, py, pz), row[:3], strict=True))
+        dx, dy, dz = map(np.int32, apart)
+        return (sx * dx) ** 2 + (sy * dy) ** 2 + (sz * dz) ** 2
+
+    def near_rows(rows, first, count, px, py, pz, sx, sy, sz, limit):
+        """Tell which rows are near, as bits."""
+        near = (_square(px, py, pz, rows[first + k], sx, sy, sz) < limit for k in range(min(count, 4)))
+        return sum(1 << k for k, is_near in enumerate(near) if is_near)
+
+    def met_rows(rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
+        """Tell which rows may be met, as bits."""
+        bits = 0
+        for k, j in enumerate((a, b, c, d)[: min(count, 4)]):
+            far = unit * (int(own) + int(rows[j, L.REACH])) + back
+            met = rows[j, L.REACH] == unbounded or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
+            bits |= int(met) << k
+        return bits

@@ -1,0 +1,248 @@
+"""Ask the processor for memory that is wanted soon: it changes nothing but when data arrive."""
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import workspace as W
+from hpcchain.layout import arrays as L
+
+BYTE = ir.IntType(8).as_pointer()
+INT32 = ir.IntType(32)
+PARTS = 8
+# In a sector's `ahead`, behind who was asked for last in each part of the queue: the molecule that is asked for now,
+# its bead that comes next, counted from 1 (0: none yet, -1: nobody is asked for), and what comes after it.
+NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
+# In a gas: the bead that was asked for last, and the two partners.
+LAST, MET, MET_BEFORE = range(2 * PARTS + 3, 2 * PARTS + 6)
+PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
+AT_ONCE = 4  # beads
+
+
+def _ask(context, builder, kind, array, row, lines, nearness):
+    """Ask for that many cache lines from where a row, or an entry, of an array begins."""
+    data = make_array(kind)(context, builder, array)
+    stride = builder.extract_value(data.strides, 0)
+    start = builder.gep(builder.bitcast(data.data, BYTE), [builder.mul(row, stride)])
+    kind_of_call = ir.FunctionType(ir.VoidType(), [BYTE, INT32, INT32, INT32])
+    call = builder.module.declare_intrinsic("llvm.prefetch", [BYTE], fnty=kind_of_call)
+    for line in range(lines):
+        builder.call(call, [builder.gep(start, [INT32(64 * line)]), INT32(0), INT32(nearness), INT32(1)])
+    return context.get_dummy_value()
+
+
+@intrinsic
+def prefetch(typing, array, row):
+    """Ask for the two cache lines that begin with a row of an array with two axes."""
+
+    def generate(context, builder, signature, args):
+        return _ask(context, builder, signature.args[0], *args, 2, 3)
+
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
+def ask(typing, array, row):
+    """Ask for the cache line in which a row, or an entry, of an array begins, to wait in the second-level cache."""
+
+    def generate(context, builder, signature, args):
+        return _ask(context, builder, signature.args[0], *args, 1, 2)
+
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
+def ask_first(typing, array, row):
+    """Ask for the cache line in which a row, or an entry, of an array begins, to wait in the first-level cache."""
+
+    def generate(context, builder, signature, args):
+        return _ask(context, builder, signature.args[0], *args, 1, 3)
+
+    return types.void(array, types.intp), generate
+
+
+@inlined
+def ask_for_listed(s, i):
+    """Ask for what a first look at those on bead i's list reads (`broad_phase`)."""
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+        ask_first(s.swept, np.int64(s.neighbour[e]))
+
+
+@kernel
+def choose_next(s):
+    """Choose whose memory to ask for next: of those that are first in a part of the queue, the earliest not asked for.
+
+    What a processor has to fetch from memory takes as long as some hundred operations. The molecules of events to come
+    are known: they are asked for a few beads at a time while others are searched, and have come when they are wanted.
+    """
+    best = np.int64(0)
+    least = np.inf
+    if len(s.key) >= 8 * PARTS:
+        for node in range(PARTS, 2 * PARTS):
+            key = s.key[node] if s.winner[node] != s.ahead[node] else np.inf
+            best = node if key < least else best
+            least = min(key, least)
+    s.ahead[BEAD] = -1
+    if best == 0:
+        return
+    m = s.winner[best]
+    s.ahead[best] = m
+    if m >= 0:
+        s.ahead[THEN] = PARTNER
+        _begin_with(s, m)
+
+
+@inlined
+def _begin_with(s, m):
+    """Ask for what tells where the memory of molecule m is; the rest follows, a step for each bead that is searched."""
+    s.ahead[NEXT] = m
+    s.ahead[BEAD] = 0
+    _ask_for_molecule(s, m)
+
+
+@inlined
+def _ask_for_molecule(s, m):
+    """Ask for a molecule's rows, and that of the list of its bead if it is a gas's."""
+    prefetch(s.mol, m)
+    ask(s.row, m)
+    ask(s.pace, m)
+    ask(s.first, m)
+    ask(s.tag, m)
+
+
+@inlined
+def ask_for_next(s):
+    """Ask for some more beads of the molecule that was chosen, or go on; called once for each bead that is searched.
+
+    Each step reads only what was asked for a step or more before. After a molecule comes the partner of its next event,
+    which lies beside it in the queue as in space, and so is seldom first in another part. In a gas of single beads
+    there are too few searches for so many steps: each asks for one, and goes on with those of the steps before.
+    """
+    b = s.ahead[BEAD]
+    m = s.ahead[NEXT]
+    if b < 0:
+        return
+    if m >= s.book[L.BOOK_MOLECULES]:  # the sector has been made anew since
+        s.ahead[BEAD] = -1
+    elif b == 0 and s.mol[m, L.MOL_BEADS] == 1 and s.mol[m, L.MOL_FIRST] == m:
+        _ask_for_single_beads(s, m)
+        choose_next(s)
+    elif b == 0:
+        ask(s.row, s.mol[m, L.MOL_FIRST])
+        s.ahead[BEAD] = 1
+    elif b <= s.mol[m, L.MOL_BEADS]:
+        _ask_for_beads(s, m, b - 1)
+        s.ahead[BEAD] = b + AT_ONCE
+    else:
+        _ask_for_partner(s, m)
+
+
+@inlined
+def _ask_for_single_beads(s, i):
+    """Ask for single bead i, then for what those before it tell: whom the last will meet, and their lists' flights."""
+    _ask_for_single(s, i)
+    ask(s.neighbour, np.int64(s.row[i, L.LIST_FIRST]))
+    partner = np.int64(-1)
+    last = _still_there(s, LAST)
+    if last >= 0:
+        _ask_for_flights(s, last)
+        partner = s.what[last, L.PARTNER]
+        if partner >= 0:
+            _ask_for_molecule(s, partner)
+            _ask_for_single(s, partner)
+    met = _still_there(s, MET)
+    if met >= 0:
+        ask(s.neighbour, np.int64(s.row[met, L.LIST_FIRST]))
+    met_before = _still_there(s, MET_BEFORE)
+    if met_before >= 0:
+        _ask_for_flights(s, met_before)
+    s.ahead[LAST] = i
+    s.ahead[MET_BEFORE] = met
+    s.ahead[MET] = partner
+
+
+@inlined
+def _still_there(s, k):
+    """Return the bead in place k of `ahead`, below 0 where there is none or the sector has been made anew since."""
+    return s.ahead[k] if s.ahead[k] < s.book[L.BOOK_BEADS] else np.int64(-1)
+
+
+@inlined
+def _ask_for_single(s, i):
+    """Ask for what a new flight of single bead i will read and write."""
+    _ask_for_state(s, i)
+    ask(s.when, i)
+    ask(s.flight, i)
+
+
+@inlined
+def _ask_for_state(s, i):
+    """Ask for what every bead's new segment reads and writes."""
+    ask(s.line, i)
+    ask(s.span, i)
+    ask(s.what, i)
+    ask(s.centre, i)
+
+
+@inlined
+def _ask_for_flights(s, i):
+    """Ask for the flights of those on bead i's list."""
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+        ask(s.flight, np.int64(s.neighbour[e]))
+
+
+@inlined
+def _ask_for_beads(s, m, b):
+    """Ask for beads of molecule m from number b on."""
+    first = s.mol[m, L.MOL_FIRST]
+    size = 3 * (s.mol[m, L.MOL_ORDER] + 1)
+    for k in range(b, min(b + AT_ONCE, s.mol[m, L.MOL_BEADS])):
+        _ask_for_bead(s, first + k, s.mol[m, L.MOL_SERIES] + k * W.CURVE, size)
+
+
+@inlined
+def _ask_for_partner(s, m):
+    """Ask where the partner of molecule m's event is; once that is known begin with it, and then with another."""
+    then = s.ahead[THEN]
+    if then == PARTNER and s.tag[m, L.NEXT_HOLDER] >= 0:
+        then = s.what[s.tag[m, L.NEXT_HOLDER], L.PARTNER]
+        if then >= 0:
+            ask(s.seg, then)
+            s.ahead[THEN] = then
+            return
+    if then < 0 or then >= s.book[L.BOOK_BEADS] or s.seg[then, L.MOLECULE] == m:
+        choose_next(s)
+    else:
+        s.ahead[THEN] = ANOTHER
+        _begin_with(s, s.seg[then, L.MOLECULE])
+
+
+@inlined
+def _ask_for_bead(s, i, at, size):
+    """Ask for what a new segment of bead i, with a series of that many floats from `at` on, will read and write."""
+    _ask_for_state(s, i)
+    for k in range(0, size, 8):
+        ask(s.series, at + k)
+    if i % 4 == 0:
+        ask(s.when, i)
+        ask(s.swept, i)
+        ask(s.place, i)
+        ask(s.row, i + 4)
+    ask(s.neighbour, np.int64(s.row[i, L.LIST_FIRST]))
+
+
+if config.DISABLE_JIT:
+
+    def prefetch(array, row):
+        """Do nothing."""
+
+    def ask(array, row):
+        """Do nothing."""
+
+    def ask_first(array, row):
+        """Do nothing."""

@@ -1,0 +1,286 @@
+"""Give a molecule a new segment from the state in the workspace, then lists, searches and its place in the queue."""
+
+import math
+
+import numpy as np
+
+from hpcchain.layout.segment_bits import series_order, set_order, set_start, start_depth, struck
+from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.interface import (
+    acceleration_bound,
+    expand,
+    expand_two,
+    iterations,
+    load_start,
+    note_iterations,
+    refresh,
+    series_error,
+    store,
+)
+from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
+from hpcchain.layout import arrays as L
+from hpcchain.layout import segment_record as R
+from hpcchain.layout.clock import after, earlier
+from hpcchain.sector.search.neighbour_lists import relist
+from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
+from hpcchain.sector.queue.tournament import queue_update
+from hpcchain.sector.search.earliest_event import list_expiry, search_bead
+from hpcchain.sector.search.broad_phase import sweep
+
+LONGEST = 2.0**20
+REBASE = 0.25
+SOON = 0.5
+
+
+@kernel
+def rebase(s, o, m):
+    """Shift a molecule by whole box lengths when its first bead has left the box by a quarter of it.
+
+    Shifting rounds the coordinates, so the bond vectors are made anew: a restart finds only the shifted ones.
+    """
+    moved = False
+    for c in range(3):
+        size = s.par[L.SIZE + c]
+        if size == 0.0:
+            continue
+        away = (s.work[o + W.COEF + W.LANES * c] - s.par[L.ORIGIN + c]) / size
+        if away < -REBASE or away >= 1.0 + REBASE:
+            whole = math.floor(away)
+            s.mol[m, L.MOL_IMAGE + c] += np.int64(whole)
+            moved = True
+            for b in range(s.mol[m, L.MOL_BEADS]):
+                s.work[o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.LANES * c] -= whole * size
+    if moved:
+        refresh(s.work, o, s.mol, m, s.graph)
+
+
+@apart
+def new_segment(s, o, m, ticks, rest, serial, depth):
+    """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
+
+    `serial` is a number that no other segment has. Struck beads must be marked in `seg` by the caller beforehand. The
+    length asked for follows the molecule's own running mean of realised lengths (NUMERICS 9), so it is a function of
+    its history alone.
+    """
+    rebase(s, o, m)
+    h = _asked_length(s, m, ticks, rest)
+    tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
+    order, length = expand(s.work, o, s.mol, m, s.graph, h, tolerance, s.stepper)
+    if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
+        s.count[L.N_HALVED] += length < h
+        note_iterations(s.count, L.N_STEPS, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
+    _write_segment(s, o, m, ticks, rest, serial, depth, order, length)
+
+
+@apart
+def two_segments(s, o, m, p, k, ticks, rest, depth):
+    """Write new segments of two linear chains, m from the workspace at o and k from that at p (`new_segment`)."""
+    rebase(s, o, m)
+    rebase(s, p, k)
+    order, h, number, g = expand_two(
+        s.work, o, s.mol, m, _asked_length(s, m, ticks, rest), s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
+        p, k, _asked_length(s, k, ticks, rest), s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
+    )  # fmt: skip
+    s.book[L.BOOK_SERIAL] += 2
+    serial = s.book[L.BOOK_SERIAL]
+    _write_segment(s, o, m, ticks, rest, serial - 1, depth, order, h)
+    _write_segment(s, p, k, ticks, rest, serial, depth, number, g)
+
+
+@inlined
+def _asked_length(s, m, ticks, rest):
+    """Return how long molecule m's new segment is to be, if its series lasts [time]."""
+    solver = s.mol[m, L.MOL_SOLVER]
+    limits = s.mol[m, L.MOL_TABLE]
+    if solver == L.BALLISTIC:
+        return LONGEST * s.par[L.TICK]
+    if solver == L.COLLOCATION:
+        return s.table[limits + L.STEP_AT]
+    if solver == L.STEPPER or solver == L.ROD_STEPPER:
+        return to_grid(ticks, rest, s.par[L.TICK], s.table[limits + L.STEP_AT])
+    h = s.pace[m, L.RUNNING_LENGTH]
+    if h <= 0.0:
+        h = s.par[L.FIRST_STEP]
+    return min(h, s.table[limits + L.STEP_AT])
+
+
+@apart
+def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
+    """Copy a segment's series from the workspace at o, write down its start, bounds and end."""
+    first = s.mol[m, L.MOL_FIRST]
+    n = s.mol[m, L.MOL_BEADS]
+    solver = s.mol[m, L.MOL_SOLVER]
+    if solver != L.BALLISTIC:
+        store(s.work, o, s.mol, m, s.series, order)
+    s.pace[m, L.SERIES_ERROR] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
+    if solver == L.STEPPER:
+        s.pace[m, L.SERIES_ERROR], s.pace[m, L.STEP_ENERGY] = steps_figures(
+            s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
+        )
+    fastest = 0.0
+    for b in range(n):
+        p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        i = first + b
+        s.line[i, L.X] = s.work[p]
+        s.line[i, L.Y] = s.work[p + W.LANES]
+        s.line[i, L.Z] = s.work[p + 2 * W.LANES]
+        u = s.work[p + W.ROW]
+        v = s.work[p + W.ROW + W.LANES]
+        w = s.work[p + W.ROW + 2 * W.LANES]
+        s.line[i, L.VX] = u
+        s.line[i, L.VY] = v
+        s.line[i, L.VZ] = w
+        s.line[i, L.START_TICKS] = ticks
+        s.line[i, L.START_REM] = rest
+        bend = acceleration_bound(s.work, o, b) if solver != L.BALLISTIC else 0.0
+        speed = math.sqrt(u * u + v * v + w * w) + bend * h
+        s.span[i, L.ACCELERATION] = bend
+        s.span[i, L.SPEED] = speed
+        fastest = max(fastest, speed)
+        s.seg[i, L.SERIAL] = serial
+        set_start(s.seg, i, depth, struck(s.seg, i))
+        set_order(s.seg, i, order)
+    s.pace[m, L.TOP_SPEED] = fastest
+    if fastest > s.par[L.FASTEST]:
+        s.par[L.FASTEST] = fastest
+    if fastest * h > s.par[L.CAP]:
+        h = s.par[L.CAP] / fastest
+    for i in range(first, first + n):
+        s.span[i, L.LENGTH] = h
+    end_ticks, end_rest = after(ticks, rest, h, s.par[L.TICK])
+    s.pace[m, L.END_TICKS] = end_ticks
+    s.pace[m, L.END_REM] = end_rest
+    s.pace[m, L.SEGMENT_LENGTH] = h
+    if first < s.book[L.BOOK_BEADS]:
+        sweep(s, m)
+    s.count[L.N_ORDERS] += order
+    s.count[L.N_SEGMENTS] += 1
+    s.count[L.N_BEAD_SEGMENTS] += n
+
+
+@kernel
+def complete(s, h):
+    """Make the series of the segment in molecule row h, which so far has only its start and bounds.
+
+    The last room of the workspace is used, which no member of an event's group has.
+    """
+    o = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
+    first = s.mol[h, L.MOL_FIRST]
+    load_start(s.work, o, s.mol, h, s.table, s.graph, s.line, s.stepper)
+    refresh(s.work, o, s.mol, h, s.graph)
+    new_segment(
+        s,
+        o,
+        h,
+        s.line[first, L.START_TICKS],
+        s.line[first, L.START_REM],
+        s.seg[first, L.SERIAL],
+        start_depth(s.seg, first),
+    )
+
+
+@inlined
+def complete_one(s, h):
+    """Make the series of the segment in molecule row h if it has none."""
+    if series_order(s.seg, s.mol[h, L.MOL_FIRST]) == L.UNMADE:
+        complete(s, h)
+
+
+@kernel
+def renew_lists(s, m):
+    """Make new lists for those beads of a new segment that would soon leave their shell; 0 or an error.
+
+    Segments last half as long as asked for (`learn_pace`): later than that a list is renewed when it comes to it.
+    """
+    first = s.mol[m, L.MOL_FIRST]
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        s.centre[i, L.CENTRE_TIME] = -1.0
+        if s.row[i, L.OWNERSHIP] == L.IDLE:
+            continue
+        if s.span[i, L.ACCELERATION] != 0.0 and list_expiry(s, i) < SOON * s.span[i, L.LENGTH]:
+            s.count[L.N_RELISTS] += 1
+            status = relist(s, i, s.line[i, L.X], s.line[i, L.Y], s.line[i, L.Z], 0.0)
+            if status:
+                return status
+    return 0
+
+
+@kernel
+def settle(s, m, base):
+    """Put the earliest of a molecule's bead events and its segment's end into the queue.
+
+    The end of a ghost that has followed its script so far is what the script has next; where it ends the ghost waits
+    for its owner, and where an owned molecule takes part (ALONE in `ghost_messages`) for what is done here. Of a contact and
+    a script with one key the contact is first (`tie_less`): it moves both molecules.
+    """
+    start = s.mol[m, L.MOL_FIRST]
+    sort = s.mol[m, L.MOL_GHOST]
+    place = np.int64(-1)
+    if sort != L.OWNED and s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_SCRIPT]:
+        place = s.script_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    if place >= 0 and s.script[place + R.ALONE] != 0.0:
+        ticks = s.script[place + R.TICKS]
+        rest = s.script[place + R.REM]
+        depth = np.int64(s.script[place + R.DEPTH])
+        lower = np.int64(s.script[place + R.LOWER])
+        higher = np.int64(s.script[place + R.HIGHER])
+        holder = L.BY_SCRIPT
+    else:
+        waits = sort == L.GHOST or sort == L.VACANT
+        ticks = np.inf if waits else s.pace[m, L.END_TICKS]
+        rest = np.inf if waits else s.pace[m, L.END_REM]
+        depth = np.int64(0)
+        lower = s.what[start, L.BEAD_ID]
+        higher = np.int64(L.SEGMENT_END)
+        holder = L.AT_END
+    for i in range(start, start + s.mol[m, L.MOL_BEADS]):
+        if earlier(ticks, rest, s.when[i, L.EVENT_TICKS], s.when[i, L.EVENT_REM]):
+            continue
+        partner = s.what[i, L.PARTNER]
+        if partner == L.NO_EVENT:
+            continue
+        a = s.what[i, L.BEAD_ID]
+        b = s.what[partner, L.BEAD_ID] if partner >= 0 else partner
+        lo = min(a, b) if partner >= 0 else a
+        hi = max(a, b) if partner >= 0 else b
+        d = s.what[i, L.DEPTH]
+        if ticks == s.when[i, L.EVENT_TICKS] and rest == s.when[i, L.EVENT_REM]:
+            same = holder != L.BY_SCRIPT and hi == higher
+            if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
+                continue
+        ticks = s.when[i, L.EVENT_TICKS]
+        rest = s.when[i, L.EVENT_REM]
+        depth = d
+        lower = lo
+        higher = hi
+        holder = i
+    s.first[m, L.EVENT_TICKS] = ticks
+    s.first[m, L.EVENT_REM] = rest
+    s.tag[m, L.NEXT_DEPTH] = depth
+    s.tag[m, L.NEXT_LOWER] = lower
+    s.tag[m, L.NEXT_HIGHER] = higher
+    s.tag[m, L.NEXT_HOLDER] = holder
+    queue_update(s.key, s.winner, s.first, s.tag, m, (ticks - base) * s.par[L.TICK] + rest)
+
+
+@kernel
+def search_range(s, first, n):
+    """Search every bead of a range for its earliest event."""
+    for i in range(first, first + n):
+        if s.row[i, L.OWNERSHIP] == L.IDLE:
+            continue
+        if i + 1 < first + n:
+            ask_for_listed(s, i + 1)
+        lacking = np.int64(0)
+        while lacking >= 0:
+            lacking = search_bead(s, i, s.stepper)
+            if lacking >= 0:
+                complete(s, lacking)
+        ask_for_next(s)
+
+
+@inlined
+def search_molecule(s, m):
+    """Search every bead of molecule m for its earliest event."""
+    search_range(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])

@@ -1,0 +1,262 @@
+"""How a sector's arrays (`arrays`) are made from a system: constants, cells, rows of molecules, and room for all."""
+
+import numpy as np
+
+from hpcchain.contact.tc_model import contact_rate
+from hpcchain.layout.segment_bits import ORDERS, packed_starts
+from hpcchain.model.composition import composition_of
+from hpcchain.model.rods import longest_rod
+from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.layout import workspace as W
+from hpcchain.layout.workspace import tiles
+from hpcchain.layout import arrays as L
+from hpcchain.sector.setup.molecule_classes import has_law
+from hpcchain.layout.memory import aligned_zeros, records
+from hpcchain.sector.queue.tournament import queue_size
+
+SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
+
+
+def parameters(system, shell, cell):
+    """Return the (PARAMETERS,) float64 constants that kernels read, and the number of cells per axis."""
+    box, physics, composition = system.box, system.physics, composition_of(system.topology)
+    topology = composition.examples
+    contact = float(topology.diameter.max())
+    par = np.zeros(L.PARAMETERS)
+    periodic = box.boundary == PERIODIC
+    wall = box.boundary == WALL
+    par[L.TICK] = physics.tick
+    par[L.SIZE : L.SIZE + L.AXES] = np.where(periodic, box.size, 0.0)
+    par[L.INVERSE : L.INVERSE + L.AXES] = np.where(periodic, 1.0 / box.size, 0.0)
+    par[L.LOWER_WALL : L.LOWER_WALL + L.AXES] = np.where(wall, box.origin, -np.inf)
+    par[L.UPPER_WALL : L.UPPER_WALL + L.AXES] = np.where(wall, box.origin + box.size, np.inf)
+    par[L.GROWTH] = 1.0
+    par[L.SHELL] = shell
+    par[L.CAP] = np.min(np.where(periodic, 0.5 * box.size - contact, np.inf)) / 2
+    if not np.isfinite(par[L.CAP]):
+        par[L.CAP] = float(np.max(box.size))
+    par[L.CAP] *= 1.0 - 1e-9
+    par[L.RESTITUTION] = physics.restitution
+    par[L.CONTACT_RATE] = contact_rate(physics.contact_time)
+    par[L.TIE_TIME] = physics.tick * 2.0**-20
+    par[L.TIE_GAP] = 1e-10
+    par[L.FIRST_STEP] = physics.tick
+    par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
+    par[L.LAW] = any(has_law(each) for each in physics.every())
+    reach = contact + 2.0 * shell
+    width = max(reach * (1.0 + 1e-6), cell)
+    most = max(1, int(round((4.0 * composition.beads) ** (1 / 3))) + 1)
+    counts = np.clip(np.floor(box.size / width), 1, most).astype(np.int64)
+    par[L.PERIOD : L.PERIOD + L.AXES] = box.size
+    par[L.INVERSE_PERIOD : L.INVERSE_PERIOD + L.AXES] = 1.0 / box.size
+    par[L.WIDEST] = contact
+    par[L.UNEQUAL] = float(topology.diameter.min() != contact)
+    par[L.NOW] = par[L.NOW_REM] = par[L.LATEST] = par[L.LATEST_REM] = -np.inf
+    par[L.REACH_UNIT] = 2.0**-20 * contact
+    par[L.REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.REACH_UNIT]
+    par[L.QUANTUM], par[L.IMPULSE_QUANTUM] = quanta(system)
+    par[L.WALLS] = float(wall.any())
+    longest = max(float(topology.bond_length.max(initial=0.0)), longest_rod(topology))
+    par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
+    par[L.ASTRAY] = L.ROUGHNESS * float(box.size.max()) if periodic.all() and not par[L.SMALL_BOX] else np.inf
+    return par, counts
+
+
+def quanta(system):
+    """Return the powers of two in which contacts' virials and walls' impulses are counted: sums are those of any order.
+
+    In units of mass length^2 / time and mass length / time; 2^-36 and 2^-42 of what a heaviest bead has that moves its
+    diameter in a tick.
+    """
+    topology = composition_of(system.topology).examples
+    length = float(topology.diameter.max())
+    impulse = float(topology.mass.max()) * length / system.physics.tick
+    return 2.0 ** (np.floor(np.log2(impulse * length)) - 36.0), 2.0 ** (np.floor(np.log2(impulse)) - 42.0)
+
+
+def list_capacity(topology, shell):
+    """Return (N,) int64 first guesses of the neighbour lists' capacities; for equal beads they are equal."""
+    contact = topology.diameter.max()
+    ratio = (0.5 * (topology.diameter + contact) + 2.0 * shell) / max(float(topology.diameter.min()), 1e-300)
+    return np.clip(8 + np.ceil(3.0 * ratio**3), 16, 4096).astype(np.int64)
+
+
+def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=None):
+    """Allocate a sector for those molecules of a system, and in that order, that `order` gives.
+
+    Parameters
+    ----------
+    blueprint : Blueprint
+        The system's.
+    system : System
+    shell : float
+        Half width of the neighbour lists' shell [length].
+    cell : float
+        Least cell width [length].
+    order : (M,) int64 array
+        Global molecule numbers in local order.
+    capacity : int64 array
+        Neighbour list capacities, one for each row of the system's state.
+    log_rows : int
+        Rows of the contact log, 0 for none.
+    at : (n,) int64 array, optional
+        The state's row of each local bead; default: its global id, where the state has all beads.
+
+    Returns
+    -------
+    Sector, (N,) int64 array
+        The arrays, and the global bead id of each local bead.
+    """
+    composition, state, part = blueprint.composition, system.state, at is not None
+    par, cells = parameters(system, shell, cell)
+    beads = composition.size_of(order)
+    ids = composition.beads_of(order)
+    at = ids if at is None else at
+    n, m = len(ids), len(order)
+    like = composition.example_of(ids)
+    offsets = blueprint.offsets
+    counts = np.diff(offsets)[like]
+    bond_row = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(counts, out=bond_row[1:])
+    spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][like] - bond_row[:-1], counts)
+    bonded = np.repeat(np.arange(n), counts) + blueprint.partners[spread]
+    mol, size = molecule_rows(blueprint, order)
+    starting = at[mol[:, L.MOL_FIRST]]
+    mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
+    line, span, seg = records(n)
+    of = np.repeat(np.arange(m), beads)
+    seg[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
+    seg[:, L.MOLECULE] = of
+    seg[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
+    what = np.full((n, L.WHAT_COLUMNS), L.NO_EVENT, dtype=np.int64)
+    what[:, L.BEAD_ID] = ids
+    if part:  # molecules of others may come from anywhere, but not before all is built anew
+        cells = folded(cells, system.box, state.position[at])
+    line[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
+    span[:, L.RADIUS] = 0.5 * composition.examples.diameter[like]
+    row = np.zeros((n, 4), dtype=np.int32)
+    starts = np.concatenate([[0], np.cumsum(capacity[at])])
+    row[:, L.LIST_FIRST], row[:, L.LIST_CAPACITY] = starts[:-1], capacity[at]
+    pace = np.zeros((m, L.PACE_COLUMNS))
+    pace[:, L.RUNNING_LENGTH] = state.step[starting]
+    longest = int(tiles(beads.max(initial=1)))
+    leaves = queue_size(m)
+    sector = L.Sector(
+        par=par, line=line, span=span, seg=seg,
+        when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
+        swept=np.full((n, 4), L.UNBOUNDED, dtype=np.int32), flight=np.full((n, 8), np.nan, dtype=np.float32),
+        neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
+        mark=np.zeros(n, dtype=np.int8), beside=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
+        place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
+        first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
+        key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
+        series=aligned_zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
+        work=aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_ROOM].max(initial=0))),
+        kicks=np.zeros(kick_size(longest)),
+        count=np.zeros(len(L.COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
+        group=np.zeros(L.MOST_MEMBERS, dtype=np.int64), offset=np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        contacts=np.zeros((L.MOST_TIES + 1, 4), dtype=np.int64), tied=np.zeros((L.MOST_TIES + 1, 2), dtype=np.int64),
+        normals=np.zeros((L.MOST_TIES + 1, 3)), growths=np.zeros(L.MOST_TIES + 1), sizes=np.zeros(L.MOST_TIES + 1),
+        matrix=np.zeros((L.PUSH_ROWS, L.MOST_TIES)),
+        stepper=True if (blueprint.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
+        **window_arrays(n, m, len(blueprint.sizes)),
+    )  # fmt: skip
+    return sector, ids
+
+
+def window_arrays(beads, molecules, sizes):
+    """Return the arrays that windows need; without windows they stay as they are."""
+    book = np.zeros(L.BOOKS, dtype=np.int64)
+    book[L.BOOK_MOLECULES], book[L.BOOK_BEADS] = molecules, beads
+    return {
+        "book": book,
+        "spare": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
+        "event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
+        "script": np.zeros(1),
+        "script_at": np.zeros((1, 1), dtype=np.int64),
+        "inside": unplaced(max(molecules, 1)),
+        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
+        "opened": np.zeros((max(molecules, 1), 2)),
+        "apart": np.zeros((4 * beads + 64, 2), dtype=np.int64),
+        "stale": np.zeros(max(beads, 1), dtype=np.int64),
+        "ahead": np.full(32, -1, dtype=np.int64),
+    }
+
+
+def unplaced(molecules):
+    """Return `inside` of molecules of which nothing is known."""
+    inside = aligned_zeros((molecules, L.IN_COLUMNS))
+    inside[:, L.IN_UNTIL], inside[:, L.IN_FAR] = -np.inf, np.inf
+    return inside
+
+
+def folded(cells, box, position):
+    """Return (7,) int64 cells as `cell_arrays` takes them, of which beads in a part of the box need only some.
+
+    Cells k, k + n, k + 2n, ... along an axis are one, where the n cells per axis divide those of the box's edge; beads
+    are told apart by their places. So memory goes with the part of the box that the beads are in.
+
+    Parameters
+    ----------
+    cells : (3,) int64 array
+        Cells per edge of the box.
+    box : Box
+    position : (N, 3) float64 array
+        [length]
+    """
+    few, edge = np.array(cells), np.array(cells)
+    for c, count in enumerate(cells):
+        layers = np.unique(np.floor(np.nan_to_num((position[:, c] - box.origin[c]) / box.size[c] % 1.0) * count))
+        gap = np.diff(np.append(layers, layers[0] + count)).max() if len(layers) else 0
+        turns = int(count // max(count - gap + 1 + 2 * SPARE_LAYERS, 3))
+        if turns > 1:
+            few[c] = count // turns
+            edge[c] = few[c] * turns
+    return np.array([*few, 0, *edge], dtype=np.int64)
+
+
+def cell_arrays(cells, beads, crowding, entries=1):
+    """Return the arrays of cells with room for `crowding` times the expected number of beads in each.
+
+    A cell's room is an odd number of cache lines. Most cells have entries in their first one alone: a power of two
+    apart, these would all have to share a part of the cache.
+
+    Parameters
+    ----------
+    cells : (3,) or (7,) int64 array
+        Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
+    beads : int
+    crowding : float
+    entries : int
+        Places that cells may hold of a bead: in a window, those that it had before too.
+    """
+    number = int(np.prod(cells[:3]))
+    capacity = int(min(entries * beads, 8 + crowding * 4 * np.ceil(beads / number)))
+    fours = -(-capacity // 4)  # entries are looked at by fours
+    capacity = 4 * (fours + 1 - fours % 2)
+    return {
+        "cells": np.array([*cells[:3], capacity, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
+        "room": np.zeros((number * capacity, 4), dtype=np.int32),
+        "fill": np.zeros(number, dtype=np.int32),
+        "found": np.zeros(entries * beads + capacity + 1, dtype=np.int64),
+    }
+
+
+def molecule_rows(blueprint, order):
+    """Return the `mol` table of molecules `order`, and the size of the series' array."""
+    mol = aligned_zeros((len(order), L.MOL_COLUMNS), np.int64)
+    mol[:] = blueprint.rows[blueprint.composition.class_of(order)]
+    beads = mol[:, L.MOL_BEADS]
+    mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
+    block = np.where(beads > 1, beads * W.CURVE, 0)
+    mol[:, L.MOL_SERIES] = np.cumsum(block) - block
+    mol[:, L.MOL_PREVIOUS] = mol[:, L.MOL_TARGET] = -1
+    mol[:, L.MOL_HIGHER] = L.SEGMENT_END
+    mol[:, L.MOL_ID] = order
+    mol[:, L.MOL_MATCH] = 1
+    return mol, int(block.sum()) or 1
+
+
+def kick_size(longest):
+    """Return the floats of scratch for the velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules."""
+    return L.MOST_TIES * L.MOST_MEMBERS * longest * 3 * W.LANES

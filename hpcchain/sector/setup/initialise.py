@@ -1,0 +1,78 @@
+"""How a sector's work begins: first segments, lists and searches of all molecules, or of a ghost that comes in."""
+
+import numpy as np
+
+from hpcchain.layout.segment_bits import start_depth
+from hpcchain.jit.decorators import kernel
+from hpcchain.propagators.interface import load_start, refresh
+from hpcchain.layout import arrays as L
+from hpcchain.sector.search.neighbour_lists import build_lists
+from hpcchain.sector.queue.tournament import queue_build
+from hpcchain.sector.segments.new_segment import new_segment, search_molecule, settle
+
+
+@kernel
+def begin(s, m):
+    """Make molecule m's segment from its start state in `line`."""
+    o = np.int64(0)  # a literal would have every kernel compiled for it once more
+    first = s.mol[m, L.MOL_FIRST]
+    load_start(s.work, o, s.mol, m, s.table, s.graph, s.line, s.stepper)
+    refresh(s.work, o, s.mol, m, s.graph)
+    s.book[L.BOOK_SERIAL] += 1
+    new_segment(
+        s,
+        o,
+        m,
+        s.line[first, L.START_TICKS],
+        s.line[first, L.START_REM],
+        s.book[L.BOOK_SERIAL],
+        start_depth(s.seg, first),
+    )
+
+
+@kernel
+def admit(s, m, base):
+    """Make the segment of a ghost whose start state has been put into a vacant row, its beads idle as yet.
+
+    Parameters
+    ----------
+    s : Sector
+    m : int
+        Its molecule row.
+    base : float
+        Ticks that queue keys are relative to.
+    """
+    begin(s, m)
+    settle(s, m, base)
+
+
+@kernel
+def start(s):
+    """Make first segments of all molecules from their start states in `line`.
+
+    A segment is a function of its start state, so a restart makes the very segments that were interrupted.
+    """
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        if s.mol[m, L.MOL_GHOST] != L.VACANT:
+            begin(s, m)
+
+
+@kernel
+def enlist(s):
+    """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
+    for i in range(s.book[L.BOOK_BEADS]):
+        for c in range(3):
+            s.centre[i, c] = s.line[i, c]
+        s.centre[i, L.CENTRE_TIME] = 0.0
+    return build_lists(s)
+
+
+@kernel
+def search_all(s, base):
+    """Search every bead and build the queue."""
+    s.par[L.NOW] = -np.inf
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        if s.mol[m, L.MOL_GHOST] != L.VACANT:
+            search_molecule(s, m)
+        settle(s, m, base)
+    queue_build(s.key, s.winner, s.first, s.tag, s.book[L.BOOK_MOLECULES], base, s.par[L.TICK])

@@ -1,0 +1,167 @@
+"""What sectors of one system share: which code moves a kind of molecule, its static tables, its bond graph."""
+
+import numpy as np
+
+from hpcchain.model.composition import composition_of
+from hpcchain.model.rods import molecule_sites
+from hpcchain.layout import workspace as W
+from hpcchain.layout.workspace import tiles
+from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
+from hpcchain.propagators.steps.step_molecule import step_table, steps_room
+from hpcchain.propagators.steps.rattle_and_variational import SOLVERS
+from hpcchain.propagators.taylor.bond_graph import LANES as STRIDE_LANES
+from hpcchain.propagators.taylor.bond_graph import build_structure
+from hpcchain.propagators.taylor.graph_molecule import web_room
+from hpcchain.layout import arrays as L
+
+
+class Blueprint:
+    """What sectors of one system share: made once, whichever molecules a sector holds.
+
+    Parameters
+    ----------
+    system : System
+        Its topology and physics are used, not its state.
+
+    Attributes
+    ----------
+    composition : Composition
+        Molecules of one of its classes share beads, bonds, masses and lengths.
+    examples : (classes,) int64 array
+        A molecule of each class.
+    rows : (classes, MOL_COLUMNS) int64 array
+        What `mol` has in common for a class.
+    table, graph : arrays
+        Static tables and bond graphs.
+    sizes : (k,) int64 array
+        The numbers of beads that molecules have.
+    offsets, partners : int64 arrays
+        The bonded beads of each bead of the examples (`bonded_pairs`), relative to it.
+    """
+
+    def __init__(self, system):
+        self.composition = composition_of(system.topology)
+        topology = self.composition.examples
+        first = np.unique(self.composition.run, return_index=True)[1]
+        self.examples = self.composition.first_molecule[:-1][first]
+        self.rows = np.zeros((topology.molecules, L.MOL_COLUMNS), dtype=np.int64)
+        tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
+        self.sizes = np.unique(np.diff(topology.first_bead))
+        for m, row in enumerate(self.rows):
+            physics = system.physics.of(topology.kind[m])
+            n = int(topology.first_bead[m + 1] - topology.first_bead[m])
+            table = static_table(topology, m)
+            row[L.MOL_BEADS], row[L.MOL_TILES], row[L.MOL_CLASS] = n, tiles(n), np.searchsorted(self.sizes, n)
+            row[L.MOL_SOLVER] = solver_of(topology, m, physics)
+            row[L.MOL_BONDS] = topology.first_bond[m + 1] - topology.first_bond[m]
+            row[L.MOL_TABLE] = sum(map(len, tables)) + L.LIMITS
+            row[L.MOL_GRAPH] = sum(map(len, graphs))
+            row[L.MOL_ROOM] = len(table) // W.TABLE * W.TILE
+            row[L.MOL_SELF] = topology.self_contact[m]
+            if row[L.MOL_SOLVER] in (L.GRAPH, L.COLLOCATION, L.STEPPER):
+                graphs.append(graph_record(topology, m))
+                row[L.MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
+            if row[L.MOL_SOLVER] == L.COLLOCATION:
+                stages = stage_table(physics.stages, 1e-3 * physics.tolerance, **physics.options.get("stages", {}))
+                table = np.concatenate([table, stages])
+                row[L.MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
+            if row[L.MOL_SOLVER] == L.STEPPER:
+                solver = physics.options.get("solver", "tridiagonal")
+                steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
+                table = np.concatenate([table, steps])
+                row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), SOLVERS[solver])
+            tables += [limits(physics, row[L.MOL_SOLVER]), table]
+        self.rows[:, L.MOL_ROOM] = -(-self.rows[:, L.MOL_ROOM] // W.LANES) * W.LANES
+        self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
+        self.offsets, partners = bonded_pairs(topology)
+        self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
+
+
+def limits(physics, solver):
+    """Return what stands in front of the static table of molecules that a code moves (STEP_AT and so on)."""
+    values = np.zeros(L.LIMITS)
+    values[L.STEP_AT] = physics.step if physics.step > 0.0 else np.inf
+    values[L.TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
+    values[L.LAW_AT] = solver == L.STEPPER and has_law(physics)
+    values[L.BISECTS_AT] = solver >= L.STEPPER and physics.options.get("contact_search") == "bisection"
+    return values
+
+
+def has_law(physics):
+    """Whether molecules with these constants collide by paper 000's law."""
+    return physics.propagator == "variational" and physics.options.get("collision") != "exact"
+
+
+def steps_rods(physics):
+    """Whether rods of a kind with these constants move in steps; runs begun before they could fly exactly for good."""
+    return physics.propagator == "rattle" and physics.options.get("rods") == "steps"
+
+
+def solver_of(topology, m, physics):
+    """Return which code moves molecule m freely; `physics` is that of its kind."""
+    n = int(topology.first_bead[m + 1] - topology.first_bead[m])
+    bonds = molecule_bonds(topology, m)
+    if n == 1:
+        return L.BALLISTIC
+    if topology.rod[m]:
+        return L.ROD_STEPPER if steps_rods(physics) else L.ROD
+    if physics.propagator in ("variational", "rattle"):
+        return L.STEPPER
+    if n == 2:
+        return L.ROTOR
+    if physics.propagator == "collocation":
+        return L.COLLOCATION
+    line = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    if bonds.shape == line.shape and np.array_equal(bonds, line):
+        return L.CHAIN
+    return L.GRAPH
+
+
+def molecule_bonds(topology, m):
+    """Return (nb, 2) int64 bonds of molecule m in its own bead numbers."""
+    lo, hi = topology.first_bond[m], topology.first_bond[m + 1]
+    return np.asarray(topology.bonds[lo:hi] - topology.first_bead[m], dtype=np.int64)
+
+
+def static_table(topology, m):
+    """Return a molecule's tiles of inverse masses, bond mask and squared bond lengths (`workspace`: INVM, MASK, LEN2).
+
+    A rod has the coordinates of its beads in place of squared bond lengths (`rod`: SITE), and no mask.
+    """
+    first, last = int(topology.first_bead[m]), int(topology.first_bead[m + 1])
+    n = last - first
+    nt = tiles(n)
+    padded = np.zeros(nt * W.LANES + 1)
+    padded[:n] = 1.0 / topology.mass[first:last]
+    table = np.zeros((nt, W.TABLE))
+    lengths = np.zeros(nt * W.LANES)
+    mask = np.zeros(nt * W.LANES)
+    bonds = molecule_bonds(topology, m)
+    if topology.rod[m]:
+        lengths[:n] = molecule_sites(topology, m)
+    elif len(bonds) == n - 1 and np.array_equal(bonds[:, 0] + 1, bonds[:, 1]):
+        mask[: n - 1] = 1.0
+        lengths[: n - 1] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
+    extra = np.zeros(-(-max(len(bonds), 1) // STRIDE_LANES) * STRIDE_LANES)
+    extra[: len(bonds)] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
+    for t in range(nt):
+        table[t, 0:9] = padded[t * W.LANES : t * W.LANES + 9]
+        table[t, 16:24] = mask[t * W.LANES : (t + 1) * W.LANES]
+        table[t, 24:32] = lengths[t * W.LANES : (t + 1) * W.LANES]
+    return np.concatenate([table.ravel(), extra])
+
+
+def bonded_pairs(topology):
+    """Return (N + 1,) int64 offsets and int64 partners: each bead's bonded beads."""
+    a = np.concatenate([topology.bonds[:, 0], topology.bonds[:, 1]])
+    b = np.concatenate([topology.bonds[:, 1], topology.bonds[:, 0]])
+    order = np.lexsort((b, a))
+    offsets = np.zeros(topology.beads + 1, dtype=np.int64)
+    np.cumsum(np.bincount(a, minlength=topology.beads), out=offsets[1:])
+    return offsets, np.ascontiguousarray(b[order], dtype=np.int64)
+
+
+def graph_record(topology, m):
+    """Return the int64 description of molecule m's bond graph (`propagators.taylor.bond_graph`)."""
+    beads = int(topology.first_bead[m + 1] - topology.first_bead[m])
+    return build_structure(beads, molecule_bonds(topology, m))

@@ -1,0 +1,1 @@
+"""Time Warp inside a window: saved segments, rollback, and what owners tell of their molecules."""

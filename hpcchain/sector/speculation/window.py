@@ -1,0 +1,164 @@
+"""The end of a window: what is final is counted and forgotten, or the whole window is taken back."""
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import after, earlier
+from hpcchain.layout.clock import span as time_span
+from hpcchain.sector.speculation.rollback import forget, known_from, reopen, way
+
+EARLY = 1.0 - 1e-9
+LONGEST = 2.0**20
+
+
+@kernel
+def finish_window(s):
+    """Forget all closed segments, scripts and events: the present segments are the next window's first."""
+    fastest = 0.0
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        if s.mol[m, L.MOL_NUMBER] > 0:
+            _note_since(s, m)
+            forget(s, m)
+        s.mol[m, L.MOL_MATCH] = 1
+        s.mol[m, L.MOL_SCRIPT] = 0
+        s.mol[m, L.MOL_REOPENED] = 0
+        s.mol[m, L.MOL_TARGET] = -1
+        fastest = max(fastest, s.pace[m, L.TOP_SPEED])
+    s.par[L.FASTEST] = fastest
+    s.book[L.BOOK_EVENT] = 0
+    s.book[L.BOOK_SCRIPT] = 0
+    s.book[L.BOOK_TOUCHED] = 0
+    s.book[L.BOOK_LOW] = 0
+    s.book[L.BOOK_BACKS] = 0
+    s.count[L.N_LOGGED] = 0
+
+
+@kernel
+def undo_window(s):
+    """Set every molecule back to the segment that it had when the window began."""
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        while s.mol[m, L.MOL_NUMBER] > 0:
+            reopen(s, m)
+    finish_window(s)
+
+
+@kernel
+def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, excess):
+    """Find how far the beads of molecules that are owned, or have idle ones, may leave their room between two times.
+
+    What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
+    the beads of the others are looked at one by one.
+
+    Parameters
+    ----------
+    s : Sector
+    home : (N, 3) float64 array
+        Where each bead was when the ghosts were chosen [length].
+    room : (M,) float64 array
+        How far each molecule's beads may go from there [length].
+    from_ticks, from_rest, until_ticks, until_rest : float
+        The times: the window's start, and up to when present segments count.
+    excess : (M,) float64 array
+        Receives how far beyond its room each molecule gets at most, not a number if a place is not; negative inside it,
+        and -inf where that is known from before [length].
+    """
+    for m in range(s.book[L.BOOK_MOLECULES]):
+        excess[m] = -np.inf
+        soon = not earlier(until_ticks, until_rest, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
+        if soon and (s.mol[m, L.MOL_GHOST] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):
+            excess[m] = _at_most(s, m, until_ticks, until_rest) - room[m]
+            if not excess[m] <= 0.0:
+                excess[m] = _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest) - room[m]
+            if excess[m] <= 0.0:  # its closed segments, too: they are no more asked about
+                _keep_inside(s, m, room[m])
+
+
+@inlined
+def _at_most(s, m, until_ticks, until_rest):
+    """Return how far molecule m may be from its home at most up to a time, by its fastest bead's speeds."""
+    s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.pace[m, L.TRAVELLED]
+    return s.inside[m, L.IN_NOW] + way(s, m, until_ticks, until_rest)
+
+
+@kernel
+def _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest):
+    """Return how far molecule m may be from its home between two times, not a number if a place is not.
+
+    What is found of its beads at the present segment's start, or at the earlier time if that is later, is kept.
+    """
+    far = 0.0
+    end_ticks = until_ticks
+    end_rest = until_rest
+    h = m
+    while h >= 0:
+        first = s.mol[h, L.MOL_FIRST]
+        ticks = s.line[first, L.START_TICKS]
+        rest = s.line[first, L.START_REM]
+        lag = max(time_span(from_ticks, from_rest, ticks, rest, s.par[L.TICK]), 0.0)
+        dt = time_span(end_ticks, end_rest, ticks, rest, s.par[L.TICK]) - lag
+        now = 0.0
+        if dt >= 0.0:
+            for b in range(s.mol[m, L.MOL_BEADS]):
+                here = _distance(s, first + b, lag, home, s.mol[m, L.MOL_FIRST] + b) + s.pace[h, L.SERIES_ERROR]
+                now = max(now, here)
+                here += s.span[first + b, L.SPEED] * dt
+                if not here <= far:  # so that what is not a number stays
+                    far = here
+            if h == m:
+                _note_now(s, m, now, lag, from_ticks, from_rest)
+            end_ticks = ticks
+            end_rest = rest
+        h = s.mol[h, L.MOL_PREVIOUS]
+    return far
+
+
+@inlined
+def _note_now(s, m, now, lag, ticks, rest):
+    """Keep how far molecule m is from its home at the start of its present segment, or at a later time.
+
+    Of a segment that has been there since before the window, this holds of the window's start, too.
+    """
+    s.inside[m, L.IN_NOW] = now
+    if s.mol[m, L.MOL_NUMBER] == 0:
+        s.inside[m, L.IN_FAR] = now
+        s.inside[m, L.IN_SINCE] = ticks if lag > 0.0 else -np.inf
+        s.inside[m, L.IN_SINCE_REM] = rest
+
+
+@inlined
+def _keep_inside(s, m, room):
+    """Note until when a molecule stays in its room if nothing begins another segment of it."""
+    ticks, rest = known_from(s, m)
+    left = room - s.inside[m, L.IN_NOW] - s.pace[m, L.SERIES_ERROR]
+    safe = EARLY * left / s.pace[m, L.TOP_SPEED] if left > 0.0 else 0.0
+    s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, rest, min(safe, LONGEST), s.par[L.TICK])
+
+
+@inlined
+def _note_since(s, m):
+    """At a window's end: what is known of a new segment's start is what is known of the next window's."""
+    s.inside[m, L.IN_FAR] = s.inside[m, L.IN_NOW]
+    s.pace[m, L.TRAVELLED] = 0.0
+    s.inside[m, L.IN_SINCE] = -np.inf
+
+
+@kernel
+def move_home(s, m, ticks, rest):
+    """Note that molecule m's home is where it is at a time between windows, and its room a new one."""
+    s.inside[m, L.IN_UNTIL] = -np.inf
+    s.inside[m, L.IN_SINCE] = ticks
+    s.inside[m, L.IN_SINCE_REM] = rest
+    s.inside[m, L.IN_FAR] = 0.0
+    s.inside[m, L.IN_NOW] = 0.0
+
+
+@kernel
+def _distance(s, r, dt, home, i):
+    """Return how far the bead in row r may at most be from its home a time dt after its segment's start."""
+    total = 0.0
+    for c in range(3):
+        d = s.line[r, c] + s.line[r, L.VX + c] * dt - home[i, c]
+        d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
+        total += d * d
+    return np.sqrt(total) + 0.5 * s.span[r, L.ACCELERATION] * dt * dt

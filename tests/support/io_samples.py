@@ -1,0 +1,94 @@
+"""Small systems and runs' output made by hand, for the tests of the files."""
+
+import numpy as np
+
+from hpcchain.io.output.events import event_rows
+from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Physics, State, System, Topology
+
+
+def chains(lengths, names=None, mass=1.0, diameter=1.0):
+    """Return the Topology of chains; those of one length are of one kind, or kinds alternate between given names."""
+    lengths = np.asarray(lengths, dtype=np.int64)
+    kind = np.arange(len(lengths)) % len(names) if names else np.unique(lengths, return_inverse=True)[1].reshape(-1)
+    names = tuple(names) if names else tuple("ABCDEFGH"[: len(np.unique(lengths))])
+    first_bead = np.concatenate([[0], np.cumsum(lengths)])
+    first_bond = np.concatenate([[0], np.cumsum(np.maximum(lengths - 1, 0))])
+    starts = [np.arange(first, first + n - 1) for first, n in zip(first_bead, lengths, strict=False)]
+    left = np.concatenate([np.zeros(0, np.int64), *starts])
+    beads = int(first_bead[-1])
+    return Topology(
+        names=names,
+        kind=kind.astype(np.int32),
+        first_bead=first_bead.astype(np.int64),
+        first_bond=first_bond.astype(np.int64),
+        bonds=np.column_stack([left, left + 1]).astype(np.int64),
+        bond_length=np.ones(len(left)),
+        mass=np.full(beads, mass),
+        diameter=np.full(beads, diameter),
+        self_contact=np.ones(len(lengths), dtype=bool),
+    )
+
+
+def state_of(topology, seed=1):
+    """Return a State in which the numbers are different, as far as they can be: straight chains that turn."""
+    rng = np.random.default_rng(seed)
+    molecules, of, beads = topology.molecules, topology.molecule_of_bead, topology.beads
+    axis, turn = rng.normal(size=(2, molecules, 3))
+    axis[:, 1] = 0.0  # along the walls
+    axis /= np.sqrt(np.sum(axis**2, axis=1))[:, None]
+    place = (np.arange(beads) - topology.first_bead[of])[:, None]
+    start = rng.uniform(2.0, 5.0, size=(molecules, 3))
+    return State(
+        position=start[of] + place * axis[of],
+        velocity=rng.normal(size=(molecules, 3))[of] + place * np.cross(turn, axis)[of],
+        image=(rng.integers(-3, 4, size=(molecules, 3)) * [1, 0, 0])[of],
+        ticks=np.floor(rng.uniform(0, 30, molecules))[of],
+        remainder=rng.uniform(0, 2.0**-7, molecules)[of],
+        depth=rng.integers(0, 3, molecules).astype(np.int32)[of],
+        struck=rng.integers(0, 2, beads).astype(bool),
+        step=rng.uniform(0, 0.1, molecules)[of],
+        in_contact=rng.integers(0, 2**24 + 1, beads).astype(np.int32),
+    )
+
+
+def system_of(lengths, seed=1):
+    """Return a System of chains with a box of all three boundaries."""
+    topology = chains(lengths)
+    box = Box(np.array([7.0, 8.0, 9.1]), np.array([-1.0, 0.0, 0.3]), np.array([PERIODIC, WALL, OPEN], dtype=np.int8))
+    physics = Physics(tick=2.0**-7, step=0.1, contact_time=0.01, options={"w": 0.1 + 0.2, "name": "x", "flag": True})
+    return System(box, topology, state_of(topology, seed), physics)
+
+
+def same_state(a, b):
+    """Return whether two states have the same bits and types."""
+    pairs = [(getattr(a, name), getattr(b, name)) for name in State.ARRAYS]
+    return all(x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in pairs)
+
+
+def same_topology(a, b):
+    """Return whether two topologies have the same bits and types."""
+    names = [name for name in a.__dataclass_fields__ if name != "names"]
+    pairs = [(getattr(a, name), getattr(b, name)) for name in names]
+    return a.names == b.names and all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in pairs)
+
+
+def same_system(a, b):
+    """Return whether two systems are the same to the bit."""
+    boxes = all(np.array_equal(getattr(a.box, n), getattr(b.box, n)) for n in ("size", "origin", "boundary"))
+    return boxes and same_topology(a.topology, b.topology) and same_state(a.state, b.state) and a.physics == b.physics
+
+
+def frame_of(beads, number):
+    """Return (position, velocity, image) of a numbered frame."""
+    rng = np.random.default_rng(1000 + number)
+    return rng.normal(size=(beads, 3)), rng.normal(size=(beads, 3)), rng.integers(-2, 3, size=(beads, 3))
+
+
+def events_between(low, high, count, seed=0, ties=True):
+    """Return unsorted events with times in [low, high), some of them tied."""
+    rng = np.random.default_rng(seed)
+    times = rng.uniform(low, high, count)
+    if ties and count > 4:
+        times[: count // 3] = times[0]
+    bead = np.sort(rng.integers(0, 40, size=(count, 2)), axis=1)
+    return event_rows(times, rng.integers(0, 2, count).astype(np.uint8), bead, rng.normal(size=count))

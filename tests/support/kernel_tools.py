@@ -1,0 +1,335 @@
+"""The one place where the kernel tests know layouts: molecules in the tiled workspace, paths, sectors, and calls."""
+
+import numpy as np
+
+from hpcchain.contact import impulse as impulse_kernels
+from hpcchain.contact.pair import curved_contact
+from hpcchain.layout.segment_bits import ORDERS, series_order, series_place
+from hpcchain.contact.wall import wall_contact
+from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
+from hpcchain.propagators.taylor import chain as chain_kernels
+from hpcchain.propagators import interface as molecule_kernels
+from hpcchain.layout.workspace import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
+from hpcchain.sector.setup import initialise
+from hpcchain.sector.search import neighbour_lists, earliest_event, broad_phase
+from hpcchain.sector.setup.molecule_classes import Blueprint
+from hpcchain.sector.setup.allocate import build_sector, cell_arrays
+from hpcchain.layout.arrays import (
+    GROWTH,
+    GROWTH_RATE,
+    MOL_BEADS,
+    MOL_BONDS,
+    MOL_ROOM,
+    MOL_SOLVER,
+    MOL_TILES,
+    MOST_MEMBERS,
+    MOST_TIES,
+    PUSH_ROWS,
+)
+from tests.support import twins
+
+TICK = 2.0**-5
+MARGIN = 5
+
+
+def chain_bonds(n):
+    """Return the (n - 1, 2) bonds of a chain."""
+    return np.column_stack([np.arange(n - 1), np.arange(1, n)])
+
+
+def random_chain(n, seed, straight=False):
+    """Return (bonds, x, v, mass) of a chain with unequal bond lengths and masses and allowed random velocities."""
+    rng = np.random.default_rng([n, seed])
+    step = rng.normal(size=(n - 1, 3))
+    if straight:
+        step[:] = step[0]
+    step *= (rng.uniform(0.7, 1.4, n - 1) / np.linalg.norm(step, axis=1))[:, None]
+    x = np.concatenate([np.zeros((1, 3)), np.cumsum(step, axis=0)]) + rng.normal(size=3)
+    mass = rng.uniform(0.3, 3.0, n)
+    return chain_bonds(n), x, twins.project(chain_bonds(n), x, rng.normal(size=(n, 3)), mass), mass
+
+
+def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None, diameter=1.0, rods=(), **physics):
+    """Return the System of molecules (bonds, x, v, mass), each its own kind, all but rods with self-contact.
+
+    Parameters
+    ----------
+    diameter : float or (N,) array
+        [length].
+    rods : molecules that are rods.
+    physics : settings of Physics.
+    """
+    beads = np.array([len(m[1]) for m in molecules])
+    count = np.array([len(m[0]) for m in molecules])
+    first = np.concatenate([[0], np.cumsum(beads)]).astype(np.int64)
+    position = np.concatenate([m[1] for m in molecules]).astype(float)
+    velocity = np.concatenate([m[2] for m in molecules]).astype(float)
+    pairs = [np.asarray(m[0], dtype=np.int64).reshape(-1, 2) + at for m, at in zip(molecules, first, strict=False)]
+    bonds = np.concatenate(pairs)
+    size = np.array(size, float)
+    topology = Topology(
+        names=tuple(f"kind{k}" for k in range(len(molecules))),
+        kind=np.arange(len(molecules), dtype=np.int32),
+        first_bead=first,
+        first_bond=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
+        bonds=bonds,
+        bond_length=np.linalg.norm(position[bonds[:, 1]] - position[bonds[:, 0]], axis=1),
+        mass=np.concatenate([m[3] for m in molecules]).astype(float),
+        diameter=np.broadcast_to(np.asarray(diameter, float), len(position)).copy(),
+        self_contact=~np.isin(np.arange(len(molecules)), rods),
+        rod=np.isin(np.arange(len(molecules)), rods),
+    )
+    box = Box(size, -0.5 * size if origin is None else np.array(origin, float), np.array(boundary, dtype=np.int8))
+    return System(box, topology, State.at_rest_clock(position, velocity), Physics(**{"tick": TICK, **physics}))
+
+
+def plain_sector(system, shell=0.2, cell=0.0, capacity=256):
+    """Return the sector of a system in global bead order, and the list capacities it was given."""
+    room = np.broadcast_to(np.int64(capacity), system.topology.beads).copy()
+    sector = build_sector(Blueprint(system), system, shell, cell, np.arange(system.topology.molecules), room, 64)[0]
+    return sector._replace(**cell_arrays(sector.cells, system.topology.beads, system.topology.beads))
+
+
+class Bench:
+    """Molecules side by side in one workspace, each loaded from its start state.
+
+    Parameters
+    ----------
+    molecules : (bonds, x, v, mass) each; without ordered chain bonds the sparse solver is used.
+    stale : int or None
+        Fill the workspace with random numbers of this seed beforehand, as a previous molecule would.
+    """
+
+    def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
+        self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
+        self.molecules = molecules
+        rooms = self.s.mol[:, MOL_ROOM]
+        self.offset = MARGIN + np.cumsum(rooms) - rooms
+        self.work = np.zeros(int(rooms.sum()) + MARGIN)
+        if stale is not None:
+            self.work[:] = np.random.default_rng(stale).normal(size=len(self.work)) * 10
+        self.load()
+
+    def args(self, m):
+        """Return what kernels of `molecule` take first."""
+        return self.work, self.offset[m], self.s.mol, m
+
+    def load(self):
+        """Bring all start states to the workspace, with bonds and factors."""
+        for m in range(len(self.molecules)):
+            molecule_kernels.load_start(*self.args(m), self.s.table, self.s.graph, self.s.line, self.s.stepper)
+            molecule_kernels.refresh(*self.args(m), self.s.graph)
+
+    def rows(self, at, m=0):
+        """Return the (n, 3) bead vectors at a row of the tiles."""
+        n, nt, o = self.s.mol[m, MOL_BEADS], self.s.mol[m, MOL_TILES], self.offset[m]
+        tiles = self.work[o : o + nt * TILE].reshape(nt, TILE)[:, at : at + ROW].reshape(nt, 3, 8)
+        return tiles.transpose(0, 2, 1).reshape(-1, 3)[:n].copy()
+
+    def put_state(self, x, v, m=0):
+        """Overwrite the (n, 3) positions and velocities."""
+        for at, value in ((COEF, x), (COEF + ROW, v)):
+            for b, vector in enumerate(value):
+                p = self.offset[m] + (b >> 3) * TILE + (b & 7) + at
+                self.work[p : p + 24 : 8] = vector
+
+    def position(self, m=0):
+        """Return (n, 3) positions."""
+        return self.rows(COEF, m)
+
+    def velocity(self, m=0):
+        """Return (n, 3) velocities."""
+        return self.rows(COEF + ROW, m)
+
+    def bonds(self, m=0):
+        """Return the (nb, 3) bond vectors of a chain."""
+        return self.rows(HIST, m)[:-1]
+
+    def solve(self, rhs, m=0):
+        """Return the solution of T x = rhs of a chain with the present factors."""
+        nb, nt, o = self.s.mol[m, MOL_BONDS], self.s.mol[m, MOL_TILES], self.offset[m]
+        place = o + np.arange(nt * 8) // 8 * TILE + np.arange(nt * 8) % 8 + RHS
+        self.work[place] = 0.0
+        self.work[place[:nb]] = rhs
+        chain_kernels.chain_solve(self.work, o, nt)
+        return self.work[place[:nb]].copy()
+
+    def solver(self, m=0):
+        """Return the number of the code that moves a molecule."""
+        return int(self.s.mol[m, MOL_SOLVER])
+
+    def prepare(self, m=0):
+        """Put the state on the bonds."""
+        molecule_kernels.prepare(*self.args(m), self.s.graph, self.s.stepper)
+
+    def kick(self, bead, n, m=0):
+        """Return the (n, 3) velocity change per unit impulse on a bead, and the inverse effective mass."""
+        mass = molecule_kernels.kick(*self.args(m), self.s.graph, bead, n[0], n[1], n[2])
+        return self.rows(KICK, m), mass
+
+    def expand(self, h, tolerance, m=0):
+        """Return (order + 1, n, 3) coefficients, segment length and (n,) acceleration bounds."""
+        order, h = molecule_kernels.expand(*self.args(m), self.s.graph, h, tolerance, self.s.stepper)
+        series = np.array([self.rows(COEF + ROW * k, m) for k in range(order + 1)])
+        bound = [molecule_kernels.acceleration_bound(self.work, self.offset[m], b) for b in range(series.shape[1])]
+        return series, h, np.array(bound)
+
+    def expand_both(self, h, tolerance):
+        """Return [(order, length)] of the first two molecules, expanded together."""
+        sides = [(self.offset[m], m, h[m], tolerance[m]) for m in range(2)]
+        (o, m, h, accuracy), other = sides
+        found = molecule_kernels.expand_two(self.work, o, self.s.mol, m, h, accuracy, *other)
+        return [found[:2], found[2:]]
+
+    def single(self, a, b, n, growth=0.0, restitution=1.0, lost=0.0):
+        """Apply the impulse of a contact between (molecule, bead) a and b (None: a wall) and return its size."""
+        ma, mb = a[0], -1 if b is None else b[0]
+        return impulse_kernels.single_impulse(
+            self.work, self.offset[ma], self.offset[max(mb, 0)], self.s.mol, ma, mb, self.s.graph, a[1],
+            0 if b is None else b[1], np.asarray(n, float), growth, restitution, self.s.kicks, lost,
+        )  # fmt: skip
+
+    def tied(self, contacts, normals, growths=None, restitution=1.0, lost=0.0):
+        """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
+        touched = sorted({side[0] for pair in contacts for side in pair if side is not None})
+        group, offset = np.zeros((2, MOST_MEMBERS), dtype=np.int64)
+        group[: len(touched)], offset[: len(touched)] = touched, self.offset[touched]
+        table = np.full((MOST_TIES, 4), -1, dtype=np.int64)
+        for k, (a, b) in enumerate(contacts):
+            table[k, :2] = touched.index(a[0]), a[1]
+            table[k, 2:] = (-1, 0) if b is None else (touched.index(b[0]), b[1])
+        n, g = np.zeros((MOST_TIES, 3)), np.zeros(MOST_TIES)
+        n[: len(normals)] = normals
+        g[: len(normals)] = 0.0 if growths is None else growths
+        sizes = np.zeros(MOST_TIES)
+        status = impulse_kernels.tied_impulses(
+            self.work, self.s.mol, self.s.graph, group, offset, len(touched), table, n, g, len(contacts), restitution,
+            self.s.kicks, np.zeros((PUSH_ROWS, MOST_TIES)), sizes, lost,
+        )  # fmt: skip
+        return status, sizes[: len(contacts)]
+
+
+class Paths:
+    """Polynomials of single beads as the contact kernels read them: coefficients (order + 1, 3), one array a bead."""
+
+    def __init__(self, *coefficients):
+        count = len(coefficients)
+        self.coefficients = [np.asarray(c, float) for c in coefficients]
+        self.line = np.zeros((count, 8))
+        self.seg = np.zeros((count, 4), dtype=np.int64)
+        self.series = np.full(count * CURVE + MARGIN, np.nan)
+        for i, c in enumerate(self.coefficients):
+            self.seg[i, 3] = ORDERS * (i * CURVE + MARGIN) + len(c)
+            self.line[i, 0:3], self.line[i, 3:6] = c[0], c[1]
+            for k, row in enumerate(c):
+                at = i * CURVE + MARGIN + 3 * k
+                self.series[at : at + 3] = row
+
+    def bend(self, i, t):
+        """Return a bound of the acceleration of bead i until a time."""
+        c = self.coefficients[i]
+        k = np.arange(2, len(c))
+        return float(np.linalg.norm(np.abs(c[2:] * (k * (k - 1) * t ** (k - 2.0))[:, None]).sum(0)))
+
+    def at(self, i, t):
+        """Return positions and velocities of bead i at times t."""
+        t, c = np.asarray(t, float), self.coefficients[i]
+        powers = t[..., None] ** np.arange(len(c))
+        return powers @ c, powers[..., :-1] @ (c[1:] * np.arange(1, len(c))[:, None])
+
+    def pair(self, i, j, d, until, ti=0.0, tj=0.0, shift=(0.0,) * 3, growth=0.0, limit=None, just_hit=False):
+        """Call `curved_contact` with the acceleration bounds of both whole spans."""
+        bend = self.bend(i, ti + until) + self.bend(j, tj + until)
+        limit = until if limit is None else limit
+        return curved_contact(
+            self.line, self.seg, self.series, i, j, ti, tj, *map(float, shift), d, growth, bend, until, limit, just_hit
+        )
+
+    def wall(self, i, axis, side, wall, radius, limit, t=0.0, growth=0.0, just_hit=False):
+        """Call `wall_contact` with the acceleration bound of the whole span."""
+        bend = self.bend(i, t + limit)
+        return wall_contact(
+            self.line, self.seg, self.series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit
+        )
+
+
+def search_one(s, i):
+    """Search bead i and return (time, partner or code)."""
+    earliest_event.search_bead(s, i, s.stepper)
+    return s.when[i, 0] * s.par[0] + s.when[i, 1], int(s.what[i, 0])
+
+
+def first_look(s, i):
+    """Return the beads of bead i's list that it is not too far from to meet."""
+    return s.found[: broad_phase.within_reach(s, i, 0.0)].tolist()
+
+
+def first_look_at_single(s, i):
+    """Return the beads of single bead i's list that straight flight may bring to it."""
+    return s.found[: broad_phase.on_course(s, i)].tolist()
+
+
+def relist_one(s, i, point):
+    """Make bead i's list about a point; return the status."""
+    return neighbour_lists.relist(s, i, *point, 0.0)
+
+
+def enlist(s):
+    """Build all lists about the segments' starts; return the status."""
+    return initialise.enlist(s)
+
+
+def set_centres(s, points):
+    """Place all list centres and build all lists about them; return the status."""
+    s.centre[:, 0:3] = points
+    return neighbour_lists.build_lists(s)
+
+
+def cell_counts(s):
+    """Return the numbers of cells per axis."""
+    return tuple(int(c) for c in s.cells[:3])
+
+
+def listed(s):
+    """Return the set of (i, j) of all lists, and whether an entry stands twice."""
+    entries = [(i, int(j)) for i, r in enumerate(s.row) for j in s.neighbour[r[0] : r[0] + r[1]]]
+    return set(entries), len(entries) != len(set(entries))
+
+
+def reverse_lists(s):
+    """Turn every neighbour list round, which must change nothing."""
+    for first, length in s.row[:, :2]:
+        s.neighbour[first : first + length] = s.neighbour[first : first + length][::-1].copy()
+
+
+def bead_curves(s):
+    """Return the coefficients of every bead's present segment, its start time and its length."""
+    paths = []
+    for i in range(len(s.line)):
+        order, place = series_order(s.seg, i), series_place(s.seg, i)
+        if order > 1:
+            paths.append(np.array([s.series[place + 3 * k : place + 3 * k + 3] for k in range(order + 1)]))
+        else:
+            paths.append(s.line[i, 0:6].reshape(2, 3).copy())
+    return paths, s.line[:, 6] * s.par[0] + s.line[:, 7], s.span[:, 3].copy()
+
+
+def set_start(s, i, x, v, time):
+    """Give bead i a new straight segment's start, time as (ticks, remainder)."""
+    s.line[i] = [*x, *v, *time]
+
+
+def set_growth(s, scale, rate):
+    """Set the contact distances' fraction at time 0 and its rate."""
+    s.par[GROWTH], s.par[GROWTH_RATE] = scale, rate
+
+
+def start(s):
+    """Make all first segments."""
+    initialise.start(s)
+
+
+def list_ends(s):
+    """Return the times until which the beads' lists are valid."""
+    stay = np.array([earliest_event.list_expiry(s, i) for i in range(len(s.line))])
+    return s.line[:, 6] * s.par[0] + s.line[:, 7] + stay

@@ -1,0 +1,166 @@
+"""Molecules to test the free-motion kernels on, and the bridge between (n, 3) arrays and the kernels' flat blocks."""
+
+import numpy as np
+
+from hpcchain.propagators.collocation.collocation import END, collocation_segment, collocation_size, collocation_state
+from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
+from hpcchain.propagators.taylor.graph import (
+    factor_size,
+    graph_bonds,
+    graph_factor,
+    graph_gt,
+    graph_gv,
+    graph_series,
+    graph_solve,
+    series_size,
+)
+from hpcchain.propagators.taylor.bond_graph import STRIDE, build_structure, join_structures, padded
+from tests.support import twins
+
+KMAX = 16
+IO, XO, FO, WO = 3, 5, 7, 2
+
+
+class Molecule:
+    """A molecule's arrays laid out for the kernels, at odd offsets and as the second of two kinds."""
+
+    def __init__(self, bonds, x, v, mass):
+        self.bonds = np.asarray(bonds, dtype=np.int64).reshape(-1, 2)
+        self.x, self.mass = np.asarray(x, float), np.asarray(mass, float)
+        self.v = twins.project(self.bonds, self.x, np.asarray(v, float), self.mass)
+        self.n = len(self.x)
+        other = build_structure(3, [[0, 1], [1, 2]])
+        self.gs, offsets = join_structures([other, build_structure(self.n, self.bonds)])
+        self.go = offsets[1]
+        self.npad = padded(self.n)
+        self.stride = int(self.gs[self.go + STRIDE])
+        self.im = np.full(IO + self.npad, np.nan)
+        self.im[IO : IO + self.n] = 1 / self.mass
+        self.ser = np.full(XO + (KMAX + 1) * 3 * self.npad, np.nan)
+        self.put(0, self.x)
+        self.put(1, self.v)
+        self.fac = np.full(FO + factor_size(self.gs, self.go), np.nan)
+        self.b = np.full(3 * self.stride, np.nan)
+
+    def flat(self, vectors):
+        """Return (n, 3) vectors component-major with zero padding."""
+        block = np.zeros((3, self.npad))
+        block[:, : self.n] = vectors.T
+        return block.ravel()
+
+    def put(self, k, vectors):
+        """Store coefficient k of the block."""
+        o = XO + 3 * k * self.npad
+        self.ser[o : o + 3 * self.npad] = self.flat(vectors)
+
+    def get(self, flat, offset=0):
+        """Return the (n, 3) vectors stored at an offset of a flat array."""
+        return flat[offset : offset + 3 * self.npad].reshape(3, self.npad)[:, : self.n].T.copy()
+
+    def series(self, order):
+        """Return the block's coefficients (order + 1, n, 3)."""
+        return np.array([self.get(self.ser, XO + 3 * k * self.npad) for k in range(order + 1)])
+
+    def factor(self):
+        """Factor T at the block's start; return how many pivots were dropped."""
+        graph_bonds(self.gs, self.go, self.ser, XO, self.npad, self.b, 0, self.stride)
+        return graph_factor(self.gs, self.go, self.b, 0, self.stride, self.im, IO, self.fac, FO)
+
+    def solve(self, rhs):
+        """Solve T mu = rhs with the present factorisation."""
+        mu = rhs.copy()
+        graph_solve(self.gs, self.go, self.fac, FO, mu, 0)
+        return mu
+
+    def gv(self, vectors):
+        """Return G v."""
+        out = np.zeros(len(self.bonds))
+        graph_gv(self.gs, self.go, self.b, 0, self.stride, self.flat(vectors), 0, self.npad, out, 0)
+        return out
+
+    def gt(self, mu):
+        """Return M^-1 G^T mu."""
+        v = np.zeros(3 * self.npad)
+        graph_gt(self.gs, self.go, self.b, 0, self.stride, mu, 0, self.im, IO, v, 0, self.npad)
+        return self.get(v)
+
+    def taylor(self, h=0.01, tol=0.0, kmin=3, kmax=KMAX):
+        """Run the series kernel; return the order and the workspace."""
+        self.factor()
+        ws = np.full(WO + series_size(self.gs, self.go, kmax), np.nan)
+        args = (self.im, IO, h, tol, kmin, kmax, ws, WO, self.fac, FO)
+        return graph_series(self.gs, self.go, self.ser, XO, self.npad, *args), ws[WO:]
+
+    def collocate(self, s, tau, tol=1e-15, dense=True, **method):
+        """Run a collocation kernel; return status, end position, projected and unprojected end velocity, workspace."""
+        tables = gauss_tables(s, **method)
+        ws = np.full(WO + collocation_size(self.gs, self.go, self.npad, s, tables.solver), np.nan)
+        kernel = collocation_segment if dense else collocation_state
+        block = (self.gs, self.go, self.ser, XO, self.npad, self.im, IO)
+        status = kernel(*block, tau, tol, tables, ws, WO, self.fac, FO)
+        end = [self.get(ws, WO + END + 3 * k * self.npad) for k in range(3)]
+        return status, *end, ws[WO:]
+
+    def steps(self, s, tau, count, projected, **method):
+        """Take steps, each from the end of the last; leave the block's start at the last end and return it."""
+        tables = gauss_tables(s, **method)
+        ws = np.zeros(collocation_size(self.gs, self.go, self.npad, s, tables.solver))
+        block = (self.gs, self.go, self.ser, XO, self.npad, self.im, IO)
+        size = 3 * self.npad
+        velocity = END + size * (1 if projected else 2)
+        for _ in range(count):
+            status = collocation_state(*block, tau, 1e-15, tables, ws, 0, self.fac, FO)
+            if status:
+                raise RuntimeError("collocation did not converge")
+            self.ser[XO : XO + size] = ws[END : END + size]
+            self.ser[XO + size : XO + 2 * size] = ws[velocity : velocity + size]
+        return self.get(self.ser, XO), self.get(self.ser, XO + size)
+
+
+def random_molecule(bonds, n, seed, equal=False):
+    """Return a molecule with random positions, velocities and (unless equal) masses."""
+    rng = np.random.default_rng(seed)
+    mass = np.ones(n) if equal else rng.uniform(0.3, 3.0, n)
+    return Molecule(bonds, rng.normal(size=(n, 3)), rng.normal(size=(n, 3)), mass)
+
+
+def chain(n):
+    """Bonds of a chain."""
+    return [(i, i + 1) for i in range(n - 1)]
+
+
+def ring(n):
+    """Bonds of a ring."""
+    return [(i, (i + 1) % n) for i in range(n)]
+
+
+def star(arms, beads):
+    """Bonds of a star with its centre at bead 0."""
+    return [(0 if k == 0 else a * beads + k, a * beads + k + 1) for a in range(arms) for k in range(beads)]
+
+
+def complete(n):
+    """Bonds between all pairs."""
+    return [(i, j) for i in range(n) for j in range(i + 1, n)]
+
+
+def tree(n, seed):
+    """Bonds of a random tree with random directions of the bonds."""
+    rng = np.random.default_rng(seed)
+    pairs = [(int(rng.integers(i)), i) for i in range(1, n)]
+    return [pair if rng.random() < 0.5 else pair[::-1] for pair in pairs]
+
+
+GRAPHS = {
+    "monomer": (1, []),
+    "dimer": (2, chain(2)),
+    **{f"chain{n}": (n, chain(n)) for n in (3, 4, 11)},
+    **{f"ring{n}": (n, ring(n)) for n in range(3, 9)},
+    "star3x2": (7, star(3, 2)),
+    "star12x1": (13, star(12, 1)),
+    "tetrahedron": (4, complete(4)),
+    "complete5": (5, complete(5)),
+    "tree9": (9, tree(9, 1)),
+    "tree20": (20, tree(20, 2)),
+    "two rings": (7, [*ring(4), (0, 4), (4, 5), (5, 6), (6, 4)]),
+}

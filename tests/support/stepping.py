@@ -1,0 +1,65 @@
+"""Single steps (`hpcchain.propagators.steps.rattle_and_variational`) of the molecules of `molecules`, and chains of steps."""
+
+import numpy as np
+
+from hpcchain.propagators.steps.null_space import tree_walk
+from hpcchain.propagators.steps.rattle_and_variational import CHORD, NULL_SPACE, SOLVED, SOLVERS, step_size, step_solve
+from tests.support import twins
+from tests.support.molecules import IO, WO, XO
+
+TOLERANCE = 1e-15
+
+
+def step(m, tau, solver="tridiagonal", tol=TOLERANCE):
+    """Return status, discrete velocity V, end position, acceleration at the start, and the workspace of one step."""
+    code = SOLVERS[solver]
+    walk = tree_walk(m.n, m.bonds) if code == NULL_SPACE else np.zeros(1)
+    ws = np.full(WO + step_size(m.gs, m.go, m.npad, code), np.nan)
+    block = (m.gs, m.go, code, m.ser, XO, m.npad, m.im, IO)
+    status = step_solve(*block, tau, tol, walk, 0, ws, WO, m.fac, 7)
+    v, x, half = (m.get(ws, WO + CHORD + 3 * k * m.npad) for k in range(3))
+    return status, v, x, 2 * half, ws[WO:]
+
+
+def march(m, tau, count, solver="tridiagonal"):
+    """Take steps, each from the end of the last with its velocities put on the bonds; return the last state.
+
+    The block of m is left at the last state.
+    """
+    for _ in range(count):
+        status, v, x, _, _ = step(m, tau, solver)
+        if status != SOLVED:
+            raise RuntimeError("the step was not solved")
+        m.put(0, x)
+        m.put(1, still(m, x, v))
+    return state(m)
+
+
+def still(m, x, v):
+    """Return the part of v on the bonds at x, by the kernels."""
+    block = m.get(m.ser, XO), m.get(m.ser, XO + 3 * m.npad)
+    m.put(0, x)
+    m.factor()
+    after = v - m.gt(m.solve(m.gv(v)))
+    m.put(0, block[0])
+    m.put(1, block[1])
+    return after
+
+
+def state(m):
+    """Return the block's positions and velocities."""
+    return m.get(m.ser, XO), m.get(m.ser, XO + 3 * m.npad)
+
+
+def dense_step(bonds, x, v, mass, tau):
+    """Return V and the end position by dense Newton on the multipliers, from the equations as they are written."""
+    g = twins.gradient(bonds, x)
+    square = np.sum(g.reshape(len(bonds), -1, 3) ** 2, axis=(1, 2)) / 2
+    mu = np.zeros(len(bonds))
+    for _ in range(30):
+        rate = v + (g.T @ mu).reshape(-1, 3) / mass[:, None]
+        end = x + tau * rate
+        after = twins.gradient(bonds, end)
+        error = (np.sum(after.reshape(len(bonds), -1, 3) ** 2, axis=(1, 2)) / 2 - square) / (2 * tau)
+        mu = mu - np.linalg.lstsq(after @ (g / np.repeat(mass, 3)).T, error, rcond=1e-11)[0]
+    return rate, end

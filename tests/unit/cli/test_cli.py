@@ -1,0 +1,248 @@
+"""The command line: help, exit codes, one clear message per failure, and what the small commands print."""
+
+import logging
+import re
+import subprocess
+import sys
+import tomllib
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.support.launching import clean_environment
+
+from hpcchain.cli import analyze, console, logs, perf, template
+from hpcchain.cli.main import COMMANDS, dispatch, main
+from hpcchain.config import load_config
+from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
+from hpcchain.machine import size
+
+
+def ended(capsys, action, debug=False):
+    """Return (exit code, stdout, stderr) of an action under the console."""
+    code = console.run(action, debug)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def raising(error):
+    """Return an action that raises an error."""
+    def action(comm):
+        raise error
+    return action
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(capsys, command):
+    assert main([command, "--help"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith(f"usage: hpcchain {command} ")
+    assert "--debug" in captured.out
+    assert captured.err == ""
+
+
+def test_help_lists_every_command(capsys):
+    assert main(["--help"]) == 0
+    listed = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
+    assert listed == list(COMMANDS)
+
+
+def test_help_and_usage_errors_load_nothing_heavy():
+    program = """
+import sys
+from hpcchain.cli.main import main
+codes = [main(["run", "--help"]), main(["run"]), main(["template"])]
+heavy = [name for name in ("numpy", "numba", "h5py", "mpi4py", "matplotlib") if name in sys.modules]
+sys.exit(f"{codes} {heavy}" if codes != [0, 2, 0] or heavy else 0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], env=clean_environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("argv", "words"), [
+    (["frob"], "invalid choice: 'frob'"),
+    ([], "required: COMMAND"),
+    (["run"], "required: INPUT.toml"),
+    (["run", "a.toml", "--unti", "3"], "unrecognized arguments: --unti"),
+    (["run", "a.toml", "--until", "nan"], "'nan' is not a simulated time"),
+    (["run", "a.toml", "--until", "-1"], "'-1' is not a simulated time"),
+    (["run", "a.toml", "--until", "soon"], "'soon' is not a simulated time"),
+    (["run", "a.toml", "--silence", "-5"], "'-5' is not a wall time: give 0.01 to 1e+08 seconds, or 0"),
+    (["run", "a.toml", "--silence", "0.0001"], "'0.0001' is not a wall time"),
+    (["resume", "a", "--silence", "1e300"], "'1e300' is not a wall time"),
+    (["run", "a.toml", "--resume", "never"], "invalid choice: 'never'"),
+    (["export", "a.h5", "--to", "pdb", "-o", "x"], "invalid choice: 'pdb'"),
+    (["template", "nope"], "no template is called 'nope'"),
+])
+def test_usage_errors_exit_2_and_say_what_is_wrong(capsys, argv, words):
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("hpcchain: ")
+    assert words in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(("error", "code"), [
+    (ConfigError("a.toml: box.size"), 78), (DataError("a.h5: truncated"), 65), (UsageError("no such format"), 2),
+    (EngineError("beads 3 and 4"), 70), (HpcchainError("something"), 70),
+])
+def test_own_errors_keep_their_code_and_their_words(capsys, error, code):
+    assert ended(capsys, raising(error)) == (code, "", f"hpcchain: {error}\n")
+
+
+def test_other_exceptions_are_one_line_and_70(capsys):
+    code, _, text = ended(capsys, raising(ValueError("first\nsecond   third")))
+    assert code == 70
+    assert text == f"hpcchain: internal error: ValueError: first second third; {console.HINT}\n"
+    code, _, text = ended(capsys, raising(OSError(28, "No space left on device", "out/x.h5")))
+    assert code == 70
+    assert "No space left on device: 'out/x.h5'" in text and text.count("\n") == 1
+    assert ended(capsys, raising(MemoryError()))[0] == 70
+
+
+def test_debug_shows_the_traceback_and_the_message_last(capsys):
+    code, _, text = ended(capsys, raising(ConfigError("a.toml: box.size")), debug=True)
+    assert code == 78
+    assert "Traceback (most recent call last)" in text
+    assert text.endswith("hpcchain: a.toml: box.size\n")
+
+
+def test_interrupt_is_130_without_traceback(capsys):
+    assert ended(capsys, raising(KeyboardInterrupt())) == (130, "", "hpcchain: interrupted\n")
+
+
+def test_missing_input_is_65_from_the_command_line(run_hpcchain):
+    done = run_hpcchain(["check", "missing.toml"])
+    assert done.returncode == 65
+    assert done.stderr.startswith("hpcchain: missing.toml: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["info"], ["perf"], ["analyze"], ["compare", "missing.h5"],
+                                   ["export", "--to", "gsd", "-o", "out.gsd"]])
+def test_missing_files_are_65_for_every_reader(capsys, words):
+    assert main([words[0], "missing.h5", *words[1:]]) == 65
+    captured = capsys.readouterr()
+    assert "missing.h5" in captured.err and captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("lines", [1, 100000])
+def test_a_closed_pipe_ends_quietly(lines):
+    program = f"""
+import sys
+from hpcchain.cli import console
+
+def action(comm):
+    sys.stdin.readline()
+    for _ in range({lines}):
+        print("line")
+    return 0
+
+sys.exit(console.run(action))
+"""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    buffered = clean_environment() | {"PYTHONUNBUFFERED": ""}
+    with subprocess.Popen([sys.executable, "-c", program], env=buffered, **pipes) as process:
+        process.stdout.close()
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+        error = process.stderr.read()
+        assert process.wait(timeout=60.0) == 141
+    assert error == b""
+
+
+@pytest.mark.parametrize(("outcomes", "spokesman"), [
+    ([(0, 0), (0, 0)], 0), ([(0, 0), (75, 0), (75, 0)], 1), ([(75, 0), (0, 0), (78, 1), (70, 1)], 2),
+    ([(0, 0), (0, 1)], 1),
+])
+def test_who_speaks_for_all(outcomes, spokesman):
+    assert console.decide(outcomes) == spokesman
+
+
+def test_log_lines(capsys):
+    logs.configure(0, 4)
+    logs.configure(0, 4)
+    logger = logging.getLogger("hpcchain.sector")
+    logger.info("window %d", 3)
+    logger.debug("unseen")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} hpcchain\.sector 0/4 INFO window 3", line)
+    logs.configure(1, 4)
+    logger.info("unseen")
+    logger.warning("seen")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("hpcchain.sector 1/4 WARNING seen")
+    logs.configure(0, 1)
+
+
+@pytest.mark.parametrize("name", sorted(template.templates()))
+def test_templates_are_valid_input(capsys, tmp_path, name):
+    assert main(["template", name]) == 0
+    text = capsys.readouterr().out
+    path = tmp_path / "input.toml"
+    path.write_text(text)
+    config = load_config(path)
+    assert config.title == tomllib.loads(text)["title"]
+    assert 0 < sum(molecule.count for molecule in config.molecules) <= 10000
+    assert main(["check", str(path)]) == 0
+    assert tomllib.loads(capsys.readouterr().out)["title"] == config.title
+
+
+def test_template_list(capsys):
+    assert main(["template", "--list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert {"chains", "monomers", "mixture", "walls"} <= set(names)
+    assert all(len(line.split()) > 4 for line in map(template.purpose, template.templates().values()))
+
+
+def test_check_takes_settings_and_counts(capsys, tmp_path):
+    path = tmp_path / "input.toml"
+    path.write_text(template.templates()["chains"])
+    assert main(["check", str(path), "--set", "run.end_time=7.5", "--set", "molecule.0.count=100"]) == 0
+    text = capsys.readouterr().out
+    assert tomllib.loads(text)["run"]["end_time"] == 7.5
+    assert "# 2000 beads, 1900 bonds, 100 molecules\n" in text
+    assert main(["check", str(path), "--set", "run.end_tim=7.5"]) == 78
+    assert "run.end_time" in capsys.readouterr().err
+
+
+def test_sizes_have_units():
+    found = [size(count) for count in (0, 999, 1000, 1.5e9, 2e15)]
+    assert found == ["0 B", "999 B", "1 kB", "1.5 GB", "2e+03 TB"]
+
+
+def test_only_the_root_rank_runs_what_is_not_parallel():
+    with pytest.raises(DataError):
+        dispatch(["info", "missing.h5"], SimpleNamespace(rank=0, size=2))
+    assert dispatch(["info", "missing.h5"], SimpleNamespace(rank=1, size=2)) == 0
+
+
+def test_perf_table():
+    lines = perf.table({"files": (0.5, 1.0, 1.5), "events": (2.0, 3.0, 3.0)}).splitlines()
+    assert lines[0].split() == ["phase", "min", "[s]", "avg", "[s]", "max", "[s]", "share", "max/avg"]
+    assert lines[1].split() == ["events", "2.000", "3.000", "3.000", "75.0", "%", "1.00"]
+    assert lines[2].split() == ["files", "0.500", "1.000", "1.500", "25.0", "%", "1.50"]
+    assert len(lines) == 3
+    assert perf.table({"idle": (0.0, 0.0, 0.0)}).splitlines()[1].split()[-2:] == ["-", "-"]
+
+
+def test_perf_table_has_the_parts_of_a_phase_below_it_and_counts_them_once():
+    table = {"events": (2.0, 2.0, 2.0), "files": (1.0, 1.0, 1.0), "events: waiting": (0.0, 0.5, 1.0),
+             "events: computing": (1.0, 1.5, 2.0), "total": (4.0, 4.0, 4.0)}
+    lines = perf.table(table).splitlines()
+    assert [line.split()[0] for line in lines] == ["phase", "events", "computing", "waiting", "files", "rest", "total"]
+    assert lines[2].startswith("  computing") and lines[3].split()[4:] == ["12.5", "%", "2.00"]
+    assert lines[5].split() == ["rest", "1.000", "25.0", "%"]
+
+
+def test_perf_table_with_the_whole_runs_time():
+    lines = perf.table({"total": (4.0, 5.0, 6.0), "events": (3.0, 4.0, 5.0)}).splitlines()
+    assert lines[1].split() == ["events", "3.000", "4.000", "5.000", "80.0", "%", "1.25"]
+    assert lines[2].split() == ["rest", "1.000", "20.0", "%"]
+    assert lines[3].split() == ["total", "4.000", "5.000", "6.000", "100.0", "%", "1.20"]
+
+
+def test_averages_table():
+    lines = analyze.averages({"energy": (np.arange(3.0), np.full(3, 2.5)), "empty": (np.empty(0), np.empty(0))})
+    assert [line.split() for line in lines.splitlines()[1:]] == [["energy", "3", "2.5", "0"], ["empty", "0", "-", "-"]]

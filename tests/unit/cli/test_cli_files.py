@@ -1,0 +1,116 @@
+"""The commands that read a run's files, on files made by hand with known contents."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from tests.support.io_samples import system_of
+
+from hpcchain.cli import analyze
+from hpcchain.cli.main import main
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.output.parts import PartWriter
+
+LENGTHS = [2, 4]
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A run directory: four frames of two straight chains along x that stretch in time, and two checkpoints."""
+    system = system_of(LENGTHS)
+    (tmp_path / "parts").mkdir()
+    writer = PartWriter(tmp_path / "parts", 0, None, system.topology, log_events=True)
+    straight = np.zeros((6, 3))
+    straight[:, 0] = [0, 1, 0, 1, 2, 3]
+    for count in range(4):
+        scale = 1.0 if count < 2 else 2.0
+        writer.frame(count, float(count), scale * straight, straight, np.zeros((6, 3), dtype=np.int64))
+        writer.report({"temperature": scale, "momentum": np.array([0.0, 1.0, scale])}, count, float(count))
+    writer.close()
+    assemble(tmp_path, None, system.topology, system.box, writer.counters)
+    (tmp_path / "checkpoints").mkdir()
+    for time, seconds in ((1.0, 1.0), (3.0, 4.0)):
+        path = tmp_path / "checkpoints" / f"ckpt-{time:022.12f}.h5"
+        write_checkpoint(path, None, system, time, {}, "", perf={"events": (seconds, seconds, seconds)})
+    return tmp_path
+
+
+def lines_of(capsys):
+    """Return the words of every line of stdout."""
+    return [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_analyze_averages_observables_and_sizes(capsys, folder):
+    assert main(["analyze", str(folder)]) == 0
+    rows = {line[0]: line[1:] for line in lines_of(capsys) if line}
+    assert rows["temperature"][:2] == ["4", "1.5"]
+    assert rows["momentum[1]"] == ["4", "1", "0"]
+    assert rows["momentum[2]"][:2] == ["4", "1.5"]
+    assert float(rows["A"][3]) == pytest.approx(math.sqrt((1 + 1 + 4 + 4) / 4), rel=1e-4)
+    assert float(rows["B"][3]) == pytest.approx(3 * math.sqrt(2.5), rel=1e-4)
+    assert float(rows["B"][5]) == pytest.approx(math.sqrt(1.25 * 2.5), rel=1e-4)
+    assert rows["B"][:3] == ["4", "1", "4"]
+
+
+def test_analyze_from_a_time_on(capsys, folder):
+    assert main(["analyze", str(folder), "--from", "2"]) == 0
+    rows = {line[0]: line[1:] for line in lines_of(capsys) if line}
+    assert rows["temperature"] == ["2", "2", "0"]
+    assert float(rows["B"][3]) == 6.0
+    assert main(["analyze", str(folder), "--from", "9"]) == 0
+    assert {line[0]: line[1:] for line in lines_of(capsys) if line}["temperature"] == ["0", "-", "-"]
+
+
+def test_analyze_draws_when_matplotlib_is_there_and_says_so_when_not(capsys, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    assert main(["analyze", str(folder), "--plot"]) == 2
+    captured = capsys.readouterr()
+    assert "--plot needs matplotlib" in captured.err and captured.out == ""
+    monkeypatch.undo()
+    pytest.importorskip("matplotlib")
+    assert main(["analyze", str(folder), "--plot"]) == 0
+    assert (folder / "observables.png").read_bytes().startswith(PNG)
+
+
+def test_analyze_with_one_file_only(capsys, folder):
+    (folder / "trajectory.h5").unlink()
+    assert main(["analyze", str(folder)]) == 0
+    assert "end-to-end" not in capsys.readouterr().out
+    (folder / "observables.h5").unlink()
+    assert main(["analyze", str(folder)]) == 65
+
+
+def test_perf_takes_the_newest_whole_checkpoint(capsys, folder):
+    assert main(["perf", str(folder)]) == 0
+    assert lines_of(capsys)[2][:3] == ["events", "4.000", "4.000"]
+    old, new = sorted((folder / "checkpoints").iterdir())
+    assert main(["perf", str(old)]) == 0
+    assert lines_of(capsys)[2][:3] == ["events", "1.000", "1.000"]
+    new.write_bytes(new.read_bytes()[:-100])
+    assert main(["perf", str(folder)]) == 0
+    assert lines_of(capsys)[2][:3] == ["events", "1.000", "1.000"]
+    old.unlink()
+    assert main(["perf", str(folder)]) == 65
+    assert new.name in capsys.readouterr().err
+
+
+def test_compare_info_and_export(capsys, folder):
+    path = str(folder / "trajectory.h5")
+    one, other = sorted(map(str, (folder / "checkpoints").iterdir()))
+    assert main(["compare", path, path]) == 0
+    assert main(["compare", one, other]) == 1
+    assert "time" in capsys.readouterr().out
+    assert main(["info", path]) == 0
+    assert "trajectory" in capsys.readouterr().out
+    assert main(["export", path, "--to", "extxyz", "-o", str(folder / "all.xyz")]) == 0
+    assert (folder / "all.xyz").read_text().splitlines().count("6") == 4
+
+
+def test_vectors_are_split_by_component(folder):
+    series = analyze.read_observables(folder / "observables.h5", 0.0)
+    assert set(series) == {"temperature", "momentum[0]", "momentum[1]", "momentum[2]"}
+    time, value = series["momentum[2]"]
+    assert (time.tolist(), value.tolist()) == ([0.0, 1.0, 2.0, 3.0], [1.0, 1.0, 2.0, 2.0])

@@ -1,0 +1,380 @@
+"""Checkpoints: what is written comes back to the bit; what is damaged, foreign or impossible is refused."""
+
+import dataclasses
+import os
+import re
+import sys
+import tracemalloc
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+
+from tests.support.io_samples import chains, same_state, same_system, same_topology, system_of
+
+from hpcchain.errors import DataError
+from hpcchain.io.checkpoint import checkpoint
+from hpcchain.io.hdf5 import slabs, seal
+from hpcchain.io.hdf5.atomic import temporary
+from hpcchain.io.checkpoint.checkpoint import (
+    read_checkpoint,
+    read_outline,
+    read_perf,
+    read_system,
+    read_time,
+    write_checkpoint,
+)
+from hpcchain.io.checkpoint.layout import STATE, TOPOLOGY
+from hpcchain.io.checkpoint.store import checkpoint_name, list_checkpoints, newest_valid, prune
+from hpcchain.io.hdf5.collective import plain
+from hpcchain.model.system import State, Topology
+
+
+@pytest.fixture
+def system():
+    return of_kinds([1, 3, 5, 2], "ABCD")
+
+
+def of_kinds(lengths, names):
+    """Return a System of chains of which those of one kind are alike."""
+    return dataclasses.replace(system_of(lengths), topology=chains(lengths, names=tuple(names)))
+
+
+def write(path, system, time=1.5, **options):
+    write_checkpoint(path, None, system, time, {"frames": 3, "events": 10}, "title = 'é'\n", **options)
+
+
+@pytest.mark.parametrize("lengths", [[1], [1, 1, 1], [1, 3, 5, 2], [20] * 500])
+def test_a_checkpoint_comes_back_to_the_bit(tmp_path, lengths):
+    system = system_of(lengths)
+    write(tmp_path / "c.h5", system, time=0.1 + 0.2)
+    found = read_checkpoint(tmp_path / "c.h5")
+    assert same_system(found.system, system)
+    assert found.time == 0.1 + 0.2
+    assert found.counters == {"frames": 3, "events": 10}
+    assert found.config_toml == "title = 'é'\n"
+    assert found.provenance["numpy"] == np.__version__
+
+
+def test_only_contacts_that_last_take_a_table_and_a_constant(tmp_path):
+    """Without a contact time a file is what programs read that do not know it, and states have nothing left."""
+    system = system_of([3, 1])
+    system.physics.contact_time = 0.0
+    write(tmp_path / "c.h5", system)
+    with h5py.File(tmp_path / "c.h5") as file:
+        assert "in_contact" not in file["state"] and b"contact_time" not in file["physics"][()].tobytes()
+    found = read_checkpoint(tmp_path / "c.h5").system
+    assert found.physics == system.physics and not found.state.in_contact.any() and system.state.in_contact.any()
+    system.state.in_contact[:] = 0
+    assert same_system(found, system)
+
+
+def test_every_array_of_the_data_model_has_a_table():
+    assert set(STATE) == set(State.ARRAYS)
+    assert {*TOPOLOGY, "names"} == set(Topology.__dataclass_fields__)
+
+
+def test_an_outline_is_a_checkpoint_without_states(tmp_path, monkeypatch):
+    """In pieces of one block; what is wrong with a state is found all the same."""
+    monkeypatch.setattr(slabs, "BLOCK", 4)
+    monkeypatch.setattr(checkpoint, "OUTLINED", 1)
+    system = of_kinds([4] * 7, "A")
+    write(tmp_path / "c.h5", system, time=0.3)
+    found, whole = read_outline(tmp_path / "c.h5"), read_checkpoint(tmp_path / "c.h5")
+    assert same_topology(found.system.topology.whole(), system.topology) and len(found.system.state.position) == 0
+    assert found.system.physics == system.physics and np.array_equal(found.system.box.size, system.box.size)
+    for name in ("time", "counters", "config_toml", "provenance"):
+        assert getattr(found, name) == getattr(whole, name)
+    system.state.velocity[-1, 2] = np.nan
+    write(tmp_path / "c.h5", system)
+    with pytest.raises(DataError, match="c.h5: state/velocity: of bead 27 is"):
+        read_outline(tmp_path / "c.h5")
+
+
+def test_what_an_outline_allocates_does_not_follow_the_number_of_beads(tmp_path, monkeypatch):
+    """Peak bytes for 30,000 beads more: less than one each; their states and tables are 141."""
+    monkeypatch.setattr(slabs, "BLOCK", 256)
+    monkeypatch.setattr(checkpoint, "OUTLINED", 4)
+    monkeypatch.setattr(seal, "HASH_BLOCK", 1 << 16)
+    peaks = []
+    for count in (4000, 1000, 4000):  # the first makes what is made once
+        write(tmp_path / "c.h5", of_kinds([10] * count, "A"))
+        tracemalloc.start()
+        read_outline(tmp_path / "c.h5")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] - peaks[1] < 30000, peaks
+
+
+def test_special_floats_keep_their_bits(tmp_path, system):
+    system.state.velocity[0] = [-0.0, 5e-324, -5e-324]
+    system.state.step[0] = 5e-324
+    write(tmp_path / "c.h5", system)
+    assert same_state(read_system(tmp_path / "c.h5").state, system.state)
+
+
+def test_rows_given_in_any_order_are_stored_in_bead_order(tmp_path, system):
+    ids = np.random.default_rng(3).permutation(system.topology.beads)
+    shuffled = State(**{name: getattr(system.state, name)[ids] for name in State.ARRAYS})
+    whole = system.state
+    system.state = shuffled
+    write(tmp_path / "c.h5", system, ids=ids)
+    assert same_state(read_system(tmp_path / "c.h5").state, whole)
+    assert same_state(read_system(tmp_path / "c.h5", ids=ids).state, shuffled)
+
+
+@pytest.mark.parametrize("ids", [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9], [0, 1], list(range(1, 12))])
+def test_rows_that_are_not_every_bead_once_are_refused(tmp_path, system, ids):
+    with pytest.raises(DataError):
+        write(tmp_path / "c.h5", system, ids=np.array(ids))
+    assert not list(tmp_path.iterdir())
+
+
+def test_perf_comes_back(tmp_path, system):
+    write(tmp_path / "c.h5", system, perf={"search": (0.1, 0.2, 0.3)})
+    assert read_perf(tmp_path / "c.h5") == {"search": (0.1, 0.2, 0.3)}
+
+
+def test_an_input_text_above_64_kib_is_kept(tmp_path, system):
+    text = "# " + "x" * 200_000
+    write_checkpoint(tmp_path / "c.h5", None, system, 1.0, {}, text)
+    assert read_checkpoint(tmp_path / "c.h5").config_toml == text
+
+
+@pytest.mark.parametrize("time", [np.nan, np.inf, -1.0])
+def test_an_impossible_time_is_refused_before_anything_is_written(tmp_path, system, time):
+    with pytest.raises(DataError, match="cannot be written"):
+        write(tmp_path / "c.h5", system, time=time)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_write_leaves_the_earlier_file_and_no_rubbish(tmp_path, system, monkeypatch):
+    path = tmp_path / "c.h5"
+    write(path, system, time=1.0)
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(DataError, match="No space left.*|writing to disk"):
+        write(path, system, time=2.0)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["c.h5"]
+
+
+def test_a_write_to_a_missing_folder_names_the_file(tmp_path, system):
+    with pytest.raises(DataError, match="nowhere"):
+        write(tmp_path / "nowhere" / "c.h5", system)
+
+
+def reseal(path, change):
+    """Apply a change to an HDF5 file and seal it again, as a faulty or hostile writer would."""
+    with h5py.File(path, "r+") as file:
+        change(file)
+    seal.seal(path)
+
+
+def replace(name, value):
+    def change(file):
+        del file[name]
+        file[name] = value
+
+    return change
+
+
+def claim_terabytes(file):
+    del file["state/position"]
+    file.create_dataset("state/position", shape=(10**12, 3), dtype="f8", chunks=(1024, 3))
+
+
+def link_outside(file):
+    del file["config_toml"]
+    file["config_toml"] = h5py.ExternalLink("elsewhere.h5", "/x")
+
+
+def set_attribute(name, value):
+    def change(file):
+        file.attrs[name] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (claim_terabytes, "impossible type or size"),
+        (link_outside, "config_toml"),
+        (lambda f: f.__delitem__("state/velocity"), "velocity is missing"),
+        (lambda f: f.__delitem__("checksum"), "missing"),
+        (lambda f: f["state/position"].write_direct(np.zeros((11, 3))), "not written correctly"),
+        (replace("state/image", np.zeros((11, 3))), "image is float64"),
+        (replace("state/ticks", np.zeros(3)), "ticks is float64"),
+        (replace("counters", np.frombuffer(b"{", np.uint8)), "counters|failed"),
+        (replace("physics", np.frombuffer(b'{"color": 1}', np.uint8)), "failed"),
+        (replace("physics", np.frombuffer(b"\xff\xfe", np.uint8)), "failed"),
+        (replace("box/size", np.array([1.0, -1.0, 1.0])), "box"),
+        (replace("box/boundary", np.array([0, 1, 9], np.int8)), "boundary"),
+        (replace("time", np.array([np.nan])), "time"),
+        (replace("names", np.frombuffer(b'["A"]', np.uint8)), "no name"),
+        (set_attribute("format", 2), "version 2"),
+        (set_attribute("kind", np.bytes_(b"part")), "kind"),
+        (set_attribute("program", np.bytes_(b"other")), "not one that hpcchain wrote"),
+        (set_attribute("format", "one"), "version"),
+    ],
+)
+def test_a_wrong_file_with_a_good_seal_is_refused(tmp_path, system, change, message):
+    path = tmp_path / "c.h5"
+    write(path, system)
+    reseal(path, change)
+    for read in (read_checkpoint, read_outline):
+        with pytest.raises(DataError, match=message) as caught:
+            read(path)
+        assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("first_bead", np.array([0, 1, 4, 9, 12])),
+        ("first_bond", np.array([0, 3, 2, 6, 7])),
+        ("bonds", np.full((7, 2), 11)),
+        ("mass", np.zeros(11)),
+    ],
+)
+def test_a_topology_that_does_not_add_up_is_refused(tmp_path, system, name, value):
+    def change(file):
+        file[f"topology/{name}"][...] = value
+        file[f"checksum/topology/{name}"][...] = slabs.block_sums(file[f"topology/{name}"][...])
+
+    write(tmp_path / "c.h5", system)
+    reseal(tmp_path / "c.h5", change)
+    for read in (read_checkpoint, read_outline):
+        with pytest.raises(DataError, match="bead|bond|mass"):
+            read(tmp_path / "c.h5")
+
+
+def make_missing(path):
+    path.unlink()
+
+
+def make_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def make_foreign(path):
+    path.unlink()
+    with h5py.File(path, "w") as file:
+        file["x"] = 1
+
+
+@pytest.mark.parametrize(
+    "harm", [make_missing, make_folder, make_foreign, lambda p: p.write_bytes(b""), lambda p: p.write_text("hello")]
+)
+def test_what_is_no_checkpoint_is_refused_by_name(tmp_path, system, harm):
+    path = tmp_path / "c.h5"
+    write(path, system)
+    harm(path)
+    with pytest.raises(DataError, match="c.h5"):
+        read_checkpoint(path)
+
+
+def test_the_seal_covers_every_byte(tmp_path, system):
+    path = tmp_path / "c.h5"
+    write(path, system)
+    good = path.read_bytes()
+    for place in (0, 40, 511, 512, 600, len(good) // 2, len(good) - 1):
+        bad = bytearray(good)
+        bad[place] ^= 1
+        path.write_bytes(bad)
+        with pytest.raises(DataError):
+            seal.check(path)
+    for other in (good + b"\0", good[:-1]):
+        path.write_bytes(other)
+        with pytest.raises(DataError):
+            seal.check(path)
+
+
+def test_the_seal_covers_files_of_many_blocks(tmp_path):
+    path = tmp_path / "c.h5"
+    path.write_bytes(np.random.default_rng(1).bytes(3 * seal.HASH_BLOCK + 1234))
+    seal.seal(path)
+    good = path.read_bytes()
+    for place in (seal.HASH_BLOCK, 2 * seal.HASH_BLOCK + 700, 3 * seal.HASH_BLOCK - 1, len(good) - 1):
+        bad = bytearray(good)
+        bad[place] ^= 128
+        path.write_bytes(bad)
+        with pytest.raises(DataError, match="damaged"):
+            seal.check(path)
+    path.write_bytes(good)
+    seal.check(path)
+
+
+def test_names_sort_by_time_and_differ():
+    times = [0.0, 1e-9, 0.1, 0.1 + 2e-12, 2.0, 10.0, 123456.789, 999999999.0]
+    names = [checkpoint_name(time) for time in times]
+    assert names == sorted(names)
+    assert len(set(names)) == len(names)
+
+
+def test_the_newest_good_checkpoint_is_found_and_the_refused_are_told(tmp_path, system):
+    for time in (2.0, 10.0, 3.0):
+        write(tmp_path / checkpoint_name(time), system, time=time)
+    (tmp_path / "notes.txt").write_text("x")
+    newest = tmp_path / checkpoint_name(10.0)
+    assert newest_valid(tmp_path) == (newest, [])
+    newest.write_bytes(newest.read_bytes()[:-100])
+    found, refused = newest_valid(tmp_path)
+    assert found == tmp_path / checkpoint_name(3.0)
+    assert read_time(found) == 3.0
+    assert [path for path, _ in refused] == [newest]
+    assert "damaged, truncated" in refused[0][1]
+
+
+def test_a_renamed_checkpoint_does_not_pass_for_a_later_one(tmp_path, system):
+    write(tmp_path / checkpoint_name(1.0), system, time=1.0)
+    (tmp_path / checkpoint_name(1.0)).rename(tmp_path / checkpoint_name(5.0))
+    found, refused = newest_valid(tmp_path)
+    assert found is None
+    assert "renamed" in refused[0][1]
+
+
+@pytest.mark.parametrize("folder", ["empty", "missing"])
+def test_no_checkpoint_is_no_error(tmp_path, folder):
+    (tmp_path / "empty").mkdir()
+    assert newest_valid(tmp_path / folder) == (None, [])
+    assert prune(tmp_path / folder, 2) == []
+
+
+def test_prune_keeps_the_latest_and_removes_leftovers(tmp_path, system):
+    for time in (1.0, 2.0, 3.0, 10.0):
+        write(tmp_path / checkpoint_name(time), system, time=time)
+    temporary(tmp_path / checkpoint_name(11.0)).write_bytes(b"half")
+    (tmp_path / "mine.h5").write_bytes(b"user's")
+    prune(tmp_path, 2)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [checkpoint_name(3.0), checkpoint_name(10.0), "mine.h5"]
+    prune(tmp_path, 0)
+    assert [path.name for _, path in list_checkpoints(tmp_path)] == [checkpoint_name(10.0)]
+
+
+def test_provenance_tells_nothing_of_the_user(tmp_path, system):
+    write(tmp_path / "c.h5", system)
+    found = read_checkpoint(tmp_path / "c.h5").provenance
+    assert set(found) == {"hpcchain", "python", "numpy", "numba", "llvmlite", "mpi4py", "h5py", "hdf5", "mpi",
+                          "system", "cpu_names", "hosts", "ranks", "created"}
+    words = set(" ".join(map(str, found.values())).split())
+    assert not words & {os.uname().nodename, os.path.expanduser("~"), str(tmp_path)}
+
+
+@pytest.mark.parametrize(("reason", "said"), [
+    (RuntimeError("Disable slist on flush dest failure failed (file write failed: time = Sat Nov 21 23:18:41 2026\n, "
+                  "file descriptor = 20, errno = 28, error message = 'No space left on device', buf = 0x555c6d12f988)"),
+     "No space left on device; make room there"),
+    (OSError(28, "No space left on device"), r"\[Errno 28\] No space left on device; make room there"),
+    (OSError(122, "Disk quota exceeded"), "make room in your quota"),
+    (OSError("Unable to open file (errno = 13, error message = 'Permission denied')"), "^Permission denied$"),
+    (ValueError("two\n  lines"), "^two lines$"),
+])  # fmt: skip
+def test_failures_are_told_in_the_systems_words_and_what_to_do(reason, said):
+    """Not in the library's, which are long, and cut off before the cause."""
+    found = plain(reason)
+    assert re.search(said, found) and "buf" not in found and ("resume" in found) == ("make room" in found)

@@ -1,0 +1,79 @@
+"""Named tuples of arrays that kernels are handed by one pointer: what they read and write, what is refused, options."""
+
+import numpy as np
+import pytest
+from numba import config
+
+from hpcchain.jit.decorators import kernel
+from hpcchain.jit.struct import handed
+from hpcchain.layout.arrays import FIELDS
+from hpcchain.layout.memory import records
+
+Pair = handed("Pair", {"x": "f8", "wide": "f8 4/16", "plain": "i8 3", "free": "i8 :", "small": "i4"}, ("extra",))
+
+
+def pair(extra=None, rows=5):
+    """Return a Pair of numbered arrays."""
+    table = np.arange(16.0 * rows).reshape(rows, 16)
+    return Pair(np.arange(rows) + 0.5, table[:, 8:12], np.arange(3 * rows).reshape(rows, 3),
+                np.arange(7 * rows).reshape(rows, 7), np.arange(rows, dtype=np.int32), extra)  # fmt: skip
+
+
+@kernel
+def corners(s, out):
+    """Write the last entry of every field and its lengths."""
+    n = len(s.x)
+    out[0] = s.x[n - 1]
+    out[1] = s.wide[s.wide.shape[0] - 1, s.wide.shape[1] - 1]
+    out[2] = s.plain[n - 1, 2]
+    out[3] = s.free[n - 1, s.free.shape[1] - 1]
+    out[4] = s.small[-1]
+    s.wide[1, 2] = -1.0
+    s.free[1, 2] = -2
+
+
+@kernel
+def taken(s):
+    """Whether the option is taken, by a branch that is compiled only then."""
+    return _taken(s.x, s.extra)
+
+
+@kernel
+def _taken(x, extra):
+    if extra is not None:
+        return x[0]
+    return -1.0
+
+
+def test_kernels_read_and_write_the_arrays_themselves():
+    s, out = pair(), np.zeros(5)
+    corners(s, out)
+    assert out.tolist() == [s.x[-1], s.wide[-1, -1], s.plain[-1, 2], s.free[-1, 6], s.small[-1]]
+    assert s.wide[1, 2] == -1.0 and s.free[1, 2] == -2
+    replaced = s._replace(x=np.arange(9.0), plain=np.zeros((9, 3), dtype=np.int64), free=s.free.repeat(2, axis=0))
+    corners(replaced, out)
+    assert out[0] == 8.0 and out[3] == s.free[-1, 6]
+
+
+def test_an_option_that_is_not_taken_leaves_its_branch_out():
+    assert taken(pair()) == -1.0 and taken(pair(True)) == 0.5
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="plain Python takes any array")
+@pytest.mark.parametrize("field, array", [
+    ("x", np.zeros(5, dtype=np.float32)), ("x", np.zeros((5, 1))), ("x", np.zeros(10)[::2]), ("wide", np.zeros((5, 4))),
+    ("wide", np.zeros((5, 16))[:, :5]), ("plain", np.zeros((5, 4), dtype=np.int64)),
+    ("small", np.zeros(5, dtype=np.int64)),
+])  # fmt: skip
+def test_an_array_of_another_kind_is_refused(field, array):
+    with pytest.raises(TypeError, match=f"Pair.{field}"):
+        taken(pair()._replace(**{field: array}))
+
+
+def test_line_span_and_seg_of_a_bead_share_a_pair_of_cache_lines():
+    line, span, seg = records(3)
+    assert [FIELDS[name] for name in ("line", "span", "seg")] == ["f8 8/16", "f8 4/16", "i8 4/16"]
+    assert line.ctypes.data % 128 == 0
+    assert [array.ctypes.data - line.ctypes.data for array in (span, seg)] == [64, 96]
+    span[2, 3], seg[2, 3] = 1.0, -1
+    assert np.all(line == 0.0) and np.count_nonzero(span) == np.count_nonzero(seg) == 1

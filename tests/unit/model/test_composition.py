@@ -1,0 +1,127 @@
+"""A composition says of any molecules and beads what the full tables do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.support.io_samples import same_topology
+from tests.support.mixtures import mixed_input, to_toml
+
+from hpcchain.config import load_config
+from hpcchain.errors import EngineError
+from hpcchain.model.composition import composition_from, composition_of, one_of_each
+from hpcchain.model.topology import build_composition, build_topology
+from tests.support.kernel_tools import make_system
+
+TABLES = ("mass", "diameter", "bond_length", "self_contact", "rod")
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("composition") / "mixed.toml"
+    path.write_text(to_toml(mixed_input() | {"run": {"end_time": 1.0}}))
+    return load_config(path)
+
+
+@pytest.fixture(scope="module")
+def topology(config):
+    return build_topology(config)
+
+
+def shuffled(topology):
+    """Return the same molecules in an order in which kinds alternate."""
+    return one_of_each(topology, np.random.default_rng(3).permutation(topology.molecules))
+
+
+@pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
+def test_molecules_and_beads(topology, order):
+    table = order(topology)
+    found = composition_of(table)
+    assert (found.beads, found.molecules) == (table.beads, table.molecules)
+    molecules = np.random.default_rng(1).permutation(table.molecules)
+    first, last = table.first_bead[molecules], table.first_bead[molecules + 1]
+    assert np.array_equal(found.first_bead_of(molecules), first)
+    assert np.array_equal(found.size_of(molecules), last - first)
+    beads = np.concatenate([np.arange(a, b) for a, b in zip(first, last, strict=True)])
+    assert np.array_equal(found.beads_of(molecules), beads)
+    assert np.array_equal(found.molecule_of(beads), table.molecule_of_bead[beads])
+    examples, at = found.examples, found.example_of(beads)
+    for name in ("mass", "diameter"):
+        assert np.array_equal(getattr(examples, name)[at], getattr(table, name)[beads])
+    assert np.array_equal(examples.kind[found.class_of(molecules)], table.kind[molecules])
+
+
+@pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
+def test_any_rows_of_the_tables(topology, order):
+    table = order(topology)
+    found = composition_of(table)
+    for name in ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "diameter", "self_contact", "rod"):
+        values = getattr(table, name)
+        assert found.count(name) == len(values)
+        assert np.array_equal(getattr(found.whole(), name), values), name
+        for low, high in ((0, 0), (7, 40), (len(values) // 2, len(values)), (len(values), len(values))):
+            part = found.rows(name, low, high)
+            assert np.array_equal(part, values[low:high]) and part.dtype == values.dtype, name
+    assert found.names == table.names
+
+
+@pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
+def test_parts_of_the_molecules(topology, order):
+    table = order(topology)
+    found = composition_of(table)
+    molecules = np.flatnonzero(np.random.default_rng(2).random(table.molecules) < 0.3)
+    assert same_topology(found.part(molecules), one_of_each(table, molecules))
+    assert np.array_equal(found.copies, np.bincount(table.kind))
+    assert np.array_equal(found.firsts, np.unique(table.kind, return_index=True)[1])
+    limits = [0, 1, 17, 18, 40, table.beads]
+    parts = [found.beginning_in(low, high) for low, high in zip(limits[:-1], limits[1:], strict=True)]
+    assert np.array_equal(np.concatenate(parts), np.arange(table.molecules))
+    for low, high, part in zip(limits[:-1], limits[1:], parts, strict=True):
+        first = table.first_bead[part]
+        assert np.all((first >= low) & (first < high))
+
+
+def test_an_inputs_composition(config):
+    found = build_composition(config)
+    assert same_topology(found.whole(), build_topology(config))
+    assert same_topology(found.examples, composition_of(build_topology(config)).examples)
+    assert np.array_equal(found.run, composition_of(build_topology(config)).run)
+
+
+@pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
+def test_a_composition_of_a_few_rows_of_the_tables(topology, order):
+    table, asked = order(topology), []
+
+    def rows_of(name, first, count):
+        asked.append(count)
+        return table.rows(name, first, first + count)
+
+    lengths = {name: table.count(name) for name in (*TABLES, "first_bead", "first_bond", "bonds", "kind")}
+    starts = np.flatnonzero(np.diff(table.kind, prepend=-1))
+    found = composition_from(table.names, starts, table.kind[starts], lengths, rows_of)
+    assert same_topology(found.whole(), table) and same_topology(found.examples, composition_of(table).examples)
+    assert sum(asked) < 1000
+    wrong = lengths | {"first_bead": table.molecules}
+    assert composition_from(table.names, starts, table.kind[starts], wrong, rows_of) is None
+
+
+def test_memory_does_not_grow_with_the_molecules(topology):
+    once, often = (composition_of(one_of_each(topology, np.repeat(np.arange(topology.molecules), times)))
+                   for times in (1, 50))
+    assert often.molecules == 50 * once.molecules
+    assert len(often.run) == len(once.run) == 8 and often.examples.beads == once.examples.beads < 100
+
+
+@pytest.mark.parametrize("name", ["mass", "diameter", "bond_length", "self_contact", "rod"])
+def test_unlike_molecules_of_one_kind_are_refused(topology, name):
+    values = getattr(topology, name).copy()
+    at = len(values) // 2
+    values[at] = ~values[at] if values.dtype == bool else 2.0 * values[at]
+    with pytest.raises(EngineError, match="not all like"):
+        composition_of(replace(topology, **{name: values}))
+
+
+def test_nothing():
+    monomer = make_system([(np.zeros((0, 2)), np.zeros((1, 3)), np.zeros((1, 3)), np.ones(1))]).topology
+    found = composition_of(one_of_each(monomer, np.zeros(0, dtype=np.int64)))
+    assert found.molecules == found.beads == 0

@@ -1,0 +1,177 @@
+"""Errors of molecules' sizes, against the scatter over seeds of series whose error is known; correlation times."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.support.io_samples import chains as chains_of
+from tests.support.io_samples import system_of
+
+from hpcchain.cli import analyze
+from hpcchain.cli.main import main
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.parts import PartWriter
+from hpcchain.observe.correlation import Correlator, integrated
+from hpcchain.observe.molecules import MoleculeMean, far_ends, kinds_of
+
+SEEDS = 12
+CHAINS = 10
+
+
+def vectors(seed, frames, time, chains=CHAINS):
+    """Return (frames, chains, 3) normal vectors of variance 1 whose correlation is exp(-t / time); a steady start."""
+    rng, decay = np.random.default_rng(seed), math.exp(-1.0 / time)
+    found = rng.normal(size=(frames, chains, 3))
+    for k in range(1, frames):
+        found[k] = decay * found[k - 1] + math.sqrt(1.0 - decay**2) * found[k]
+    return found
+
+
+def write_run(folder, spans):
+    """Write a run of dimers whose bonds are `spans` (frames, chains, 3) at times 0, 1, ..."""
+    frames, chains, _ = spans.shape
+    system = replace(system_of([2] * chains), topology=chains_of([2] * chains, ("A", "B")))
+    (folder / "parts").mkdir(parents=True)
+    writer = PartWriter(folder / "parts", 0, None, system.topology, log_events=False)
+    still = np.zeros((2 * chains, 3))
+    for k, span in enumerate(spans):
+        position = still.copy()
+        position[1::2] = span
+        writer.frame(k, float(k), position, still, still.astype(np.int64))
+        writer.report({"temperature": 1.0}, k, float(k))
+    writer.close()
+    assemble(folder, None, system.topology, system.box, writer.counters)
+    return folder
+
+
+def printed(capsys):
+    """Return the words of the first kind of molecules in the table of sizes, by the header's columns."""
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    at = next(k for k, line in enumerate(lines) if line[:1] == ["molecules"])
+    return lines[at + 1]
+
+
+@pytest.mark.parametrize(("frames", "time"), [(40, 200.0), (40, 10.0)])
+def test_errors_printed_are_the_scatter_over_seeds(tmp_path, capsys, frames, time):
+    found = []
+    for seed in range(SEEDS):
+        folder = write_run(tmp_path / str(seed), vectors(seed, frames, time))
+        assert main(["analyze", str(folder)]) == 0
+        found.append([float(word) for word in printed(capsys)[4:8]])
+    for mean, error in ((0, 1), (2, 3)):
+        scatter = np.std([row[mean] for row in found], ddof=1)
+        assert 0.7 < scatter / np.mean([row[error] for row in found]) < 1.4
+
+
+@pytest.mark.parametrize(("frames", "time", "chains"), [(30, 100.0, 10), (200, 10.0, 10), (2000, 5.0, 10),
+                                                        (400, 1.0, 50), (4000, 20.0, 1)])
+def test_error_of_a_mean_over_many_seeds(frames, time, chains):
+    means, errors = [], []
+    for seed in range(60):
+        mean = MoleculeMean(chains)
+        for values in np.sum(vectors(seed, frames, time, chains) ** 2, axis=2):
+            mean.add(values)
+        found = mean.mean_and_error()
+        means.append(found[0])
+        errors.append(found[1])
+    assert 0.7 < np.std(means, ddof=1) / np.mean(errors) < 1.3
+    assert abs(np.mean(means) - 3.0) < 4.0 * np.mean(errors) / math.sqrt(60)
+
+
+def test_one_molecule_has_an_error_over_time_and_one_frame_one_over_molecules():
+    single = MoleculeMean(1)
+    for value in (1.0, 3.0):
+        single.add(np.array([value]))
+    assert single.mean_and_error() == (2.0, pytest.approx(1.0))
+    still = MoleculeMean(2)
+    still.add(np.array([1.0, 3.0]))
+    assert still.mean_and_error() == (2.0, pytest.approx(1.0))
+    alone = MoleculeMean(1)
+    alone.add(np.array([1.0]))
+    assert alone.mean_and_error()[0] == 1.0 and math.isnan(alone.mean_and_error()[1])
+    assert all(map(math.isnan, MoleculeMean(3).mean_and_error()))
+
+
+def test_the_greater_error_is_taken():
+    apart, together = MoleculeMean(2), MoleculeMean(2)
+    for k in range(64):
+        apart.add(np.array([1.0, 3.0]))  # differ for ever: all of the error is over molecules
+        together.add(np.full(2, k % 2))  # the same at all times: all of it is over time
+    assert apart.mean_and_error() == (2.0, pytest.approx(1.0))
+    assert together.mean_and_error()[1] > 0.0
+
+
+@pytest.mark.parametrize("time", [0.2, 3.0, 40.0])
+def test_correlation_time_of_a_long_run(time):
+    correlator = Correlator()
+    for frame in vectors(7, 4000, time, chains=30):
+        correlator.add(frame)
+    decay = math.exp(-1.0 / time)
+    assert correlator.time() == pytest.approx(0.5 * (1.0 + decay) / (1.0 - decay), rel=0.12)
+
+
+def test_correlation_of_vectors_that_stay_is_as_long_as_the_run():
+    correlator = Correlator()
+    for _ in range(100):
+        correlator.add(np.ones((3, 3)))
+    lags, values = correlator.curve()
+    assert values == pytest.approx(np.ones(len(lags))) and np.all(np.diff(lags) > 0)
+    assert correlator.time() > 50.0
+
+
+def test_correlation_of_a_curve_that_is_known():
+    lags = np.arange(200.0)
+    assert integrated(lags, np.exp(-lags / 6.0)) == pytest.approx(6.0, rel=0.02)
+    assert math.isnan(integrated(lags[:1], np.ones(1)))
+    assert math.isnan(Correlator().time())
+    still = Correlator()
+    still.add(np.zeros((2, 3)))
+    assert math.isnan(still.time())
+
+
+def test_memory_of_a_correlation_does_not_follow_the_frames():
+    correlator = Correlator()
+    for _ in range(2000):
+        correlator.add(np.ones((1, 3)))
+    assert sum(len(level._kept) for level in correlator._levels) <= 16 * 11
+
+
+@pytest.mark.parametrize(("beads", "bonds", "ends"), [
+    (1, [], (0, 0)), (4, [[0, 1], [1, 2], [2, 3]], (0, 3)),
+    (6, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5]], (0, 3)),
+    (7, [[0, 1], [1, 2], [0, 3], [3, 4], [0, 5], [5, 6]], (2, 4)),
+    (5, [[0, 2], [2, 4], [1, 4], [1, 3]], (0, 3)),
+])
+def test_beads_most_bonds_apart(beads, bonds, ends):
+    assert far_ends(beads, np.array(bonds, dtype=np.int64).reshape(-1, 2)) == ends
+
+
+def test_kinds_whose_molecules_do_not_stand_together():
+    species = np.array([0, 0, 1, 0, 0])
+    kinds = dict(kinds_of(species, np.array([0, 0, 1, 2, 2]), np.ones(5), np.array([[0, 1], [3, 4]])))
+    assert kinds[0].shape == (2, 2) and kinds[1].shape == (1, 1)
+    kinds[0].add(np.array([[0.0, 0, 0], [1, 0, 0], [9, 9, 9], [0, 0, 0], [0, 3, 0]]))
+    assert kinds[0].ends.mean_and_error() == (5.0, pytest.approx(4.0))
+
+
+def test_a_short_run_is_warned_of_and_a_long_one_is_not(tmp_path, capsys):
+    short = write_run(tmp_path / "short", vectors(1, 40, 20.0))
+    assert main(["analyze", str(short)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("shorter than 5 correlation times") == 2  # of molecules A and of B
+    assert captured.err.count("\n") == 2 and "correlation" in captured.out
+    longer = write_run(tmp_path / "long", vectors(1, 400, 4.0))
+    assert main(["analyze", str(longer)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    relaxation = float(next(line for line in captured.out.splitlines() if line.startswith("A ")).split()[-1])
+    assert 3.0 < relaxation < 5.5
+
+
+def test_a_warning_names_a_lower_bound_as_such(caplog):
+    analyze.warn_of_short_run("out/trajectory.h5", "A", 39.0, 37.0)
+    analyze.warn_of_short_run("out/trajectory.h5", "A", 39.0, 9.0)
+    analyze.warn_of_short_run("out/trajectory.h5", "A", 39.0, math.nan)
+    first, second = [record.getMessage() for record in caplog.records]
+    assert "at least 37" in first and "at least" not in second

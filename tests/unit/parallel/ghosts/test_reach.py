@@ -1,0 +1,138 @@
+"""Cells of ranks' parts of the box: what two extents have in common, and who reaches what, against sets of cells."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hpcchain.model.system import OPEN, PERIODIC
+from hpcchain.parallel.ghosts.reach import Cells, Extent, mark, may_reach, put, reaches, shortest
+
+BOX = SimpleNamespace(size=np.array([7.0, 5.0, 9.0]), origin=np.array([-3.0, 2.0, 0.5]),
+                      boundary=np.array([PERIODIC, OPEN, PERIODIC]))
+
+
+def numbers(cells, extent):
+    """Return the set of an extent's cells, by number in the whole box."""
+    axes = [(low + np.arange(n)) % count for low, n, count in
+            zip(extent.low, extent.length, cells.counts, strict=True)]
+    return set(((axes[0][:, None, None] * cells.counts[1] + axes[1][:, None]) * cells.counts[2] + axes[2]).ravel())
+
+
+def ordered(cells, extent):
+    """Return the numbers of an extent's cells in its own order."""
+    axes = np.ix_(*((low + np.arange(n)) % count for low, n, count in
+                    zip(extent.low, extent.length, cells.counts, strict=True)))
+    return np.ravel((axes[0] * cells.counts[1] + axes[1]) * cells.counts[2] + axes[2])
+
+
+def some_extent(rng, cells):
+    """Return a random extent; it goes through the boundary only along axes that wrap."""
+    length = np.array([rng.integers(1, n + 1) for n in cells.counts])
+    low = np.array([rng.integers(0, n if wraps else n - have + 1) for n, have, wraps in
+                    zip(cells.counts, length, cells.place[3], strict=True)])
+    return Extent(low, length)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_extents_have_in_common(seed):
+    rng = np.random.default_rng(seed)
+    cells = Cells(BOX, 0.9)
+    one, other = some_extent(rng, cells), some_extent(rng, cells)
+    both, common = numbers(cells, one) & numbers(cells, other), cells.common(one, other)
+    assert both <= numbers(cells, common) <= numbers(cells, one)
+    assert bool(both) == bool(common.size)
+    flags = rng.integers(0, 2, other.length).astype(bool)
+    bits = other.bits(flags)
+    assert np.array_equal(other.flags(bits), flags) and not other.flags(other.nothing()).any()
+    known = dict(zip(ordered(cells, other).tolist(), flags.ravel().tolist(), strict=True))
+    if common.size:
+        seen = common.flags(cells.shared(other, common, bits)).ravel()
+        assert seen.tolist() == [known.get(c, False) for c in ordered(cells, common).tolist()]
+    every = np.arange(int(np.prod(cells.counts)))
+    assert np.array_equal(np.sort(ordered(cells, one)[cells.within(one, every)]), sorted(numbers(cells, one)))
+
+
+def some_balls(rng):
+    """Return a few molecules of one to three beads near one another, as kernels take them, and their boxes' radii."""
+    first = np.cumsum(rng.integers(1, 4, int(rng.integers(1, 6))))
+    first, beads = np.append(0, first[:-1]), int(first[-1])
+    position = BOX.origin + rng.uniform(-0.4, 1.4, 3) * BOX.size + rng.normal(size=(beads, 3)) * rng.uniform(0.1, 2.0)
+    count = np.diff(np.append(first, beads))
+    radius, room = rng.uniform(0.05, 0.6, beads), rng.uniform(0.05, 0.4, len(first))
+    return (position, radius, first, count, room), radius + np.repeat(room, count)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_beads_reach(seed):
+    """Marked cells are those of the beads' boxes, within the extent made for them, and only who reaches one is hit."""
+    rng = np.random.default_rng(seed)
+    cells = Cells(BOX, rng.choice([0.7, 0.2]))  # rows of one word, and of two
+    balls, far = some_balls(rng)
+    extent = cells.extent(balls[0], far, int(rng.integers(0, 2)))
+    bits, fresh = extent.nothing(), np.zeros(100000, dtype=np.int64)
+    new = mark(bits, extent.low, extent.length, *cells.place, *balls, fresh)
+    boxes = [set(cells_of(cells, x, r)) for x, r in zip(balls[0], far, strict=True)]
+    assert set(ordered(cells, extent)[extent.flags(bits).ravel()].tolist()) == set().union(*boxes)
+    assert sorted(set(fresh[:new].tolist())) == sorted(fresh[:new].tolist()) == sorted(set().union(*boxes))
+    assert mark(bits, extent.low, extent.length, *cells.place, *balls, fresh) == 0
+
+    frame = some_extent(rng, cells)
+    seen = rng.integers(0, 40, frame.length) == 0
+    occupied = set(ordered(cells, frame)[seen.ravel()].tolist())
+    hit = np.zeros(len(balls[2]), dtype=np.uint8)
+    reaches(frame.bits(seen), frame.low, frame.length, *cells.place, *balls, hit)
+    expected = [any(occupied & boxes[i] for i in range(at, at + n)) for at, n in zip(*balls[2:4], strict=True)]
+    assert hit.tolist() == expected
+
+
+@pytest.mark.parametrize("span", [2, 3])
+@pytest.mark.parametrize("seed", range(30))
+def test_a_first_look_misses_nobody(seed, span):
+    """Who reaches one of a few cells is among those that the first look leaves, and these are not everyone."""
+    rng = np.random.default_rng(seed)
+    cells = Cells(BOX, rng.choice([0.7, 0.2]))
+    frame = some_extent(rng, cells)
+    places = rng.choice(frame.size, min(3, frame.size), replace=False)
+    bits, wide = frame.nothing(), frame.nothing()
+    put(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, span)
+    assert set(np.flatnonzero(frame.flags(bits)).tolist()) == set(places.tolist())
+    left = 0
+    for _ in range(20):
+        balls, _ = some_balls(rng)
+        hit, near = np.zeros(len(balls[2]), dtype=np.uint8), np.zeros(len(balls[2]), dtype=np.uint8)
+        reaches(bits, frame.low, frame.length, *cells.place, *balls, hit)
+        may_reach(wide, frame.low, frame.length, *cells.place, *balls, span, near)
+        assert np.all(near >= hit)
+        left += np.count_nonzero(near == 0)
+    assert left or cells.counts[0] > 20 or frame.size < 3
+
+
+def cells_of(cells, x, r):
+    """Return the numbers of the cells that the box of half width r about x reaches."""
+    counts, origin, inverse, wraps = cells.place
+    spans = []
+    for c in range(3):
+        first, last = (np.floor((x[c] + d - origin[c]) * inverse[c]) for d in (-r, r))
+        span = np.arange(first, last + 1)
+        spans.append(np.unique(span % counts[c] if wraps[c] else np.clip(span, 0, counts[c] - 1)).astype(int))
+    return [(a * counts[1] + b) * counts[2] + c for a in spans[0] for b in spans[1] for c in spans[2]]
+
+
+def test_a_cell_outside_is_told():
+    cells = Cells(BOX, 0.7)
+    place = BOX.origin[None] + 1.0
+    extent = cells.extent(place, np.array([0.2]), 0)
+    one, none = np.array([1]), np.array([0])
+    fresh = np.zeros(10, dtype=np.int64)
+    for away in np.eye(3) * 2.0:
+        balls = place + away, np.array([0.1]), none, one, np.array([0.1])
+        assert mark(extent.nothing(), extent.low, extent.length, *cells.place, *balls, fresh) == -1
+
+
+@pytest.mark.parametrize("layers, wraps, margin, run", [
+    ([3, 4, 5], True, 0, (3, 3)), ([3, 4, 5], True, 2, (1, 7)), ([0, 1, 9], True, 1, (8, 5)),
+    ([0, 5], True, 3, (0, 10)), ([0, 9], False, 1, (0, 10)), ([4], False, 1, (3, 3)), ([], True, 1, (0, 0)),
+])
+def test_the_shortest_run(layers, wraps, margin, run):
+    assert shortest(np.array(layers, dtype=np.int64), 10, wraps, margin) == run

@@ -1,0 +1,141 @@
+"""Molecules' rooms: how far one is known to be from its home at most is never less than how far it is."""
+
+import numpy as np
+import pytest
+from tests.support.identity import parallel, require_same, serial
+from tests.support.shapes import bead, boxed
+from tests.support.gases import MIXTURE, gas
+
+from hpcchain.parallel.ghosts import skins as choice
+from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.layout.arrays import IN_UNTIL, MOL_BEADS, MOL_FIRST
+
+WINDOW = 0.05
+
+
+def distances(groups, time):
+    """Return how far from its home each owned molecule is, by its beads' places in a frame."""
+    patch, size = groups.patch, groups.system.box.size
+    here = np.full((len(patch.ids), 3), np.nan)
+    here[patch.owned_beads] = patch.frame(*time)[0]
+    apart = here - groups.home
+    apart -= size * np.rint(apart / size)
+    away = np.sqrt(np.sum(apart**2, axis=1))
+    mol = patch.sector.mol
+    return np.array([away[mol[m, MOL_FIRST] : mol[m, MOL_FIRST] + mol[m, MOL_BEADS]].max() for m in patch.owned])
+
+
+def watched(seed):
+    """Return what is known and true of all molecules after each of many windows, and how often some got new homes.
+
+    That is an array of rows (distance, room, excess by what was known, whether anything had to be looked at).
+    """
+    system = gas([MIXTURE[k % 8] for k in range(27)], seed=seed, pitch=3.4)
+
+    def body(exchange):
+        engine, rows = WindowedEngine(system, exchange, window=WINDOW), []
+        groups = engine.groups
+        for k in range(40):
+            engine.advance((k + 1) * WINDOW)
+            owned, room = groups.patch.owned, groups.room[groups.patch.owned]
+            looked = np.isfinite(groups.excess(engine.now, engine.now)[owned])
+            groups.excess(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
+            groups.patch.sector.inside[:, IN_UNTIL] = -np.inf
+            excess = groups.excess(engine.now, engine.now)[owned]
+            rows.append(np.column_stack([distances(groups, engine.now), room, excess, looked]))
+        return np.concatenate(rows), groups.rehomings
+
+    every = on_ranks(2, body)
+    return np.concatenate([rows for rows, _ in every]), every[0][1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_farther_from_home_than_is_known(seed):
+    """While molecules meet, turn and get new homes."""
+    rows, rehomings = watched(seed)
+    away, room, excess, looked = rows.T
+    assert np.all(away <= room + excess + 1e-9)
+    assert np.all(away <= room + 1e-9), "a window was ended in which somebody got out"
+    assert rehomings > 2 and np.max(away / room) > 0.25, "nobody gets far"
+    assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
+
+
+def test_ways_before_a_contact_count():
+    """A heavy bead that a light one hardly slows down goes on: what it has gone before they meet is part of its way."""
+    system = boxed([bead((2.0, 4.0, 4.0), (0.1, 0.0, 0.0), 1e6), bead((3.15, 4.0, 4.0), (0.0, 0.0, 0.0))], (8.0,) * 3)
+
+    def body(exchange):
+        engine = WindowedEngine(system, exchange, window=1.0)
+        rows = []
+        for time in (1.0, 2.0):
+            engine.advance(time)
+            chosen = engine.groups
+            chosen.patch.sector.inside[:, IN_UNTIL] = -np.inf
+            excess = chosen.excess(engine.now, engine.now)
+            rows.append(np.max(distances(chosen, engine.now) - (chosen.room + excess)[chosen.patch.owned]))
+        return rows, engine.counters["contacts"], engine.groups.regroupings
+
+    [(rows, contacts, regroupings)] = on_ranks(1, body)
+    assert contacts == 1 and regroupings == 0 and max(rows) < 1e-9
+
+
+def in_a_long_box(seed):
+    """Return a mixture in a box many molecules long, through which one of them flies fast."""
+    system = gas([MIXTURE[k % 8] for k in range(81)], seed=seed, pitch=3.2, cells=(27, 2, 2))
+    system.state.velocity[system.topology.first_bead[1], 0] = 12.0
+    return system
+
+
+def rooms_and_ghosts(system, ranks):
+    """Return per rank the rooms of owned molecules [contact distances], and the ghosts, at the start."""
+
+    def body(exchange):
+        chosen = WindowedEngine(system, exchange, window=WINDOW).groups
+        patch = chosen.patch
+        return chosen.room[patch.owned] / chosen.contact, set(patch.order[patch.ghost_rows].tolist())
+
+    rooms, ghosts = zip(*on_ranks(ranks, body), strict=True)
+    return np.concatenate(rooms), ghosts
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wider_rooms_make_no_ghosts_necessary(seed, monkeypatch):
+    """They are given far from the neighbours' molecules alone."""
+    system = in_a_long_box(seed)
+    rooms, ghosts = rooms_and_ghosts(system, 3)
+    monkeypatch.setattr(choice, "WIDER", ())
+    narrow, needed = rooms_and_ghosts(system, 3)
+    assert ghosts == needed and all(needed)
+    assert np.all(rooms >= narrow) and 0.1 < np.mean(rooms > narrow) < 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_that_rooms_reach_is_marked_and_told(seed):
+    """At the start and after every window: else neighbours would not know for whom they have to send ghosts."""
+
+    def body(exchange):
+        engine = WindowedEngine(in_a_long_box(seed), exchange, window=WINDOW)
+        fresh, told = [], []
+        for k in range(20):
+            chosen = engine.groups
+            fresh.append(len(chosen._mark(chosen._balls(chosen.patch.owned))))
+            mine = {rank: chosen.cells.shared(chosen.extent, extent, chosen.bits)
+                    for rank, extent in chosen.neighbours.items()}  # fmt: skip
+            known = [exchange.allgather(chosen.theirs), exchange.allgather(mine)]
+            told += [np.array_equal(known[0][rank][exchange.rank], mine[rank]) for rank in mine]
+            engine.advance((k + 1) * WINDOW)
+        return fresh, told, engine.groups.rehomings
+
+    for fresh, told, rehomings in on_ranks(3, body):
+        assert fresh == [0] * 20 and told and all(told) and rehomings
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wide_rooms_leave_no_trace(seed):
+    """Also where a fast molecule comes to those that have them."""
+    system = in_a_long_box(seed)
+    one = serial(system, 4.0)
+    assert len(one.events) > 100
+    for ranks in (2, 3):
+        require_same(one, parallel(system, 4.0, ranks), f"{ranks} ranks")

@@ -1,0 +1,97 @@
+"""Contacts by nested intervals with falling stages (paper 001, IV A), in the engine.
+
+The times are those of the same search written for one clock (`papers.kernel_collocation`), and before the contact of
+the solution with all stages.
+"""
+
+import numpy as np
+import pytest
+from tests.reference.systems import Molecule, System
+from tests.support.whole import frame_of
+
+from hpcchain.papers.chains import Beads
+from hpcchain.papers.engine import thermal_chain
+from hpcchain.papers.kernel_collocation import NESTED
+from hpcchain.sector.serial import Engine
+from tests.support.solved import start
+from tests.unit.propagators.collocation.test_collocation_engine import propagator
+
+SEARCH = {"contact_search": "nested"}
+WAYS = {"falling": SEARCH, "all": SEARCH | {"contact_stages": "all"}, "root": {}}
+"""Further [propagator] keys per search."""
+
+
+def in_space(*states):
+    """Return the System of chains in open space, from their (position, velocity)."""
+    position, velocity = (np.concatenate(rows) for rows in zip(*states, strict=True))
+    molecules = [Molecule("chain", len(rows)) for rows, _ in states]
+    return System(molecules, (60.0,) * 3, ("open",) * 3, (-30.0,) * 3, 1.0, position, velocity)
+
+
+def folded(n, seed):
+    """Return the System of a thermal chain that hits itself."""
+    return in_space(thermal_chain(n, seed)[:2])
+
+
+def meeting(n, seed):
+    """Return the System of two thermal chains that fly at each other."""
+    states = [list(thermal_chain(n, 10 * seed + k)[:2]) for k in range(2)]
+    for side, (position, velocity) in zip((-1.0, 1.0), states, strict=True):
+        position += [side * (n + 1.0) / 2.0, 0.0, 0.0] - position.mean(axis=0)
+        velocity -= [4.0 * side, 0.0, 0.0]
+    return in_space(*states)
+
+
+def first_contact(system, folder, until, **keys):
+    """Return the time and the beads of the first contact; the time is nan when there is none until then."""
+    engine = Engine(start(system, folder, **keys), log_events=True)
+    engine.advance(until)
+    events = engine.drain_events()
+    return (events["time"][0], events["bead"][0].tolist()) if len(events) else (np.nan, [])
+
+
+def before_contact(system, folder, lead):
+    """Return the System a time before its first contact, and the contact's beads."""
+    time, beads = first_contact(system, folder, 3.0, name="taylor")
+    engine = Engine(start(system, folder, name="taylor"))
+    engine.advance(time - lead)
+    position, velocity, _ = frame_of(engine, time - lead)
+    ends = np.cumsum([0] + [molecule.beads for molecule in system.molecules])
+    return in_space(*((position[i:j], velocity[i:j]) for i, j in zip(ends, ends[1:], strict=False))), beads
+
+
+@pytest.mark.parametrize("variant", ["index2", "paper"])
+def test_the_search_is_that_written_for_one_clock(variant, tmp_path):
+    """To round-off where that ends before the contact; where beads would overlap, all stages end before it."""
+    step, width, late = 0.3, 1e-4, []
+    for make, n, seed in ((folded, 4, 2), (folded, 6, 1), (meeting, 3, 1), (meeting, 4, 2)):
+        system, beads = before_contact(make(n, seed), tmp_path, 0.6 * step)
+        both = Beads(system.position, system.velocity, system.bonds)
+        track = both.collocate(step, 4, step, variant, contacts=NESTED)
+        printed, keys = track.time[track.contact][0], propagator(4, step) | {"variant": variant}
+        root = first_contact(system, tmp_path, step, **keys)[0]
+        time, found = first_contact(system, tmp_path, step, **keys, **SEARCH)
+        late.append(printed > root)
+        assert found == beads and len(system.molecules) == (1 if make is folded else 2)
+        if late[-1]:
+            assert time == first_contact(system, tmp_path, step, **keys, **WAYS["all"])[0]
+            assert -width < time - root <= 0.0
+        else:
+            assert abs(time - printed) < 1e-14
+    assert not all(late)
+
+
+@pytest.mark.parametrize(("make", "n", "seed", "stages"), [(folded, 4, 2, 3), (folded, 4, 2, 4)])
+def test_falling_stages_end_before_the_contact_by_their_order_and_all_stages_by_the_width(
+    make, n, seed, stages, tmp_path
+):
+    """Positions at k stages are of order k + 1: the search begins with s stages and ends with two."""
+    steps, width, early = np.array([0.4, 0.2, 0.1]), 1e-9, []
+    for step in steps:
+        system, _ = before_contact(make(n, seed), tmp_path, 0.6 * step)
+        keys = propagator(stages, step) | {"contact_interval": width}
+        falling, every, root = (first_contact(system, tmp_path, step, **keys, **way)[0] for way in WAYS.values())
+        assert -width < every - root < 1e-13
+        early.append(root - falling)
+    assert min(early) > width
+    assert 2.7 < np.polyfit(np.log(steps), np.log(early), 1)[0] < stages + 1.3

@@ -1,0 +1,46 @@
+"""When a guess is given up because a molecule has had more contacts than any sound window has."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hpcchain.layout.arrays import BOOK_EVENT, EVENT_COLUMNS, EVENT_MEMBERS, MOL_BEADS, MOL_FIRST
+from hpcchain.sector.ghosted import EVENTS_PER_BEAD, MOST_EVENTS, Patch
+
+MOLECULES, BEADS = 50, 5
+MOST = MOST_EVENTS + EVENTS_PER_BEAD * BEADS
+
+
+def after(events):
+    """Return a patch in which events of (members) have been signed, with those of an earlier window behind them."""
+    table = np.zeros((len(events) + 1000, EVENT_COLUMNS), dtype=np.int64)
+    table[len(events) + 1 :, :3] = 2, 7, 8
+    for row, members in zip(table[1:], events, strict=False):
+        row[0] = len(members)
+        row[EVENT_MEMBERS : EVENT_MEMBERS + len(members)] = members
+    book, mol = np.zeros(64, dtype=np.int64), np.zeros((MOLECULES, 32), dtype=np.int64)
+    book[BOOK_EVENT], mol[:, MOL_BEADS] = len(events), BEADS
+    mol[:, MOL_FIRST] = BEADS * np.arange(MOLECULES)
+    return SimpleNamespace(sector=SimpleNamespace(event=table, book=book, mol=mol), ids=np.arange(MOLECULES * BEADS))
+
+
+@pytest.mark.parametrize("others", [[], [11, 3]])
+def test_one_molecule_that_goes_on_and_on_is_noticed(others):
+    assert Patch._rattling(after([[4, *others[:1]]] * MOST)) == -1
+    assert Patch._rattling(after([[4, *others]] * (MOST + 1))) == min([4, *others]) * BEADS
+
+
+def test_many_contacts_of_many_molecules_are_no_rattling():
+    pairs = [[k % MOLECULES, (k + 1) % MOLECULES] for k in range(MOST * MOLECULES // 2)]
+    assert Patch._rattling(after(pairs)) == -1
+
+
+def test_places_in_the_table_that_no_member_fills_count_for_nobody():
+    assert Patch._rattling(after([[1 + k % 40] for k in range(30 * MOST)])) == -1
+
+
+def test_longer_molecules_may_have_more_contacts():
+    patch = after([[4, 5]] * (MOST + 1))
+    patch.sector.mol[4:6, MOL_BEADS] = BEADS + 1
+    assert Patch._rattling(patch) == -1

@@ -1,0 +1,74 @@
+"""Four neighbours at a time against one at a time in NumPy: who is near, who may be met, over the box's edges too."""
+
+import numpy as np
+import pytest
+
+from hpcchain.jit.decorators import kernel
+from hpcchain.sector.search.broad_phase_simd import met_rows, near_rows
+from hpcchain.layout.arrays import UNBOUNDED
+
+SCALE = 7.0 / 2**32, 9.0 / 2**32, 11.0 / 2**32
+UNIT, BACK = 2.0**-20, 0.125
+
+
+@kernel
+def near(rows, first, count, place, scale, limit):
+    """Call `near_rows` for the point at `place`."""
+    return near_rows(rows, first, count, place[0], place[1], place[2], scale[0], scale[1], scale[2], limit)
+
+
+@kernel
+def met(rows, four, count, bead, scale, unit, back, unbounded):
+    """Call `met_rows` for a bead's row of int64."""
+    return met_rows(rows, four[0], four[1], four[2], four[3], count, bead[0], bead[1], bead[2], bead[3], scale[0],
+                    scale[1], scale[2], unit, back, unbounded)  # fmt: skip
+
+
+def squares(bead, rows):
+    """Return the squared distances of rows from a bead, to the nearest images."""
+    apart = (np.int64(bead[:3]) - rows[:, :3] + 2**31) % 2**32 - 2**31
+    x, y, z = (np.float64(apart) * SCALE).T ** 2
+    return (x + y) + z
+
+
+def some_rows(seed, count=200):
+    """Return rows of places about one near the box's edge, and that one."""
+    rng = np.random.default_rng(seed)
+    bead = np.array([2**31 - 5, -(2**31) + 3, 17, 40000])
+    spread = rng.integers(-(2**29), 2**29, (count, 3)) + bead[:3]
+    rows = np.column_stack([(spread + 2**31) % 2**32 - 2**31, rng.integers(0, 500000, count)])
+    return rows.astype(np.int32), bead
+
+
+@pytest.mark.parametrize("count", [-3, 0, 1, 3, 4, 9])
+def test_near_rows(count):
+    rows, bead = some_rows(1)
+    square = squares(bead, rows)
+    limit = float(np.median(square))
+    seen = [near(rows, first, count, bead, SCALE, limit) for first in range(196)]
+    want = [sum(1 << k for k in range(min(count, 4)) if square[first + k] < limit) for first in range(196)]
+    assert seen == want
+    assert count < 1 or len(set(want)) > 1
+
+
+def test_a_row_just_as_far_is_not_near():
+    rows, bead = some_rows(2)
+    square = squares(bead, rows)
+    for first in range(0, 196, 4):
+        assert near(rows, first, 4, bead, SCALE, square[first + 2]) & 4 == 0
+        assert near(rows, first, 4, bead, SCALE, np.nextafter(square[first + 2], np.inf)) & 4 == 4
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 6])
+def test_met_rows(count):
+    rows, bead = some_rows(3)
+    rows[::7, 3] = UNBOUNDED
+    far = UNIT * np.float64(bead[3] + np.int64(rows[:, 3])) + BACK
+    reached = (squares(bead, rows) <= (4.0 * far) ** 2) | (rows[:, 3] == UNBOUNDED)
+    rng, kinds = np.random.default_rng(4), set()
+    for _ in range(600):
+        four = rng.integers(0, len(rows), 4)
+        want = sum(1 << k for k in range(min(count, 4)) if reached[four[k]])
+        assert met(rows, four, count, bead, SCALE, 4.0 * UNIT, 4.0 * BACK, UNBOUNDED) == want
+        kinds.add(want)
+    assert len(kinds) == 2 ** min(count, 4)

@@ -1,0 +1,183 @@
+"""Neighbour lists against all pairs: symmetric and complete after any number of renewals, in boxes of few cells."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from hpcchain.model.system import OPEN, PERIODIC, WALL
+from hpcchain.sector.setup.allocate import cell_arrays, folded
+from hpcchain.sector.search.neighbour_lists import CELL_FULL, FULL
+from tests.support.kernel_tools import (
+    cell_counts,
+    chain_bonds,
+    enlist,
+    listed,
+    make_system,
+    plain_sector,
+    relist_one,
+    set_centres,
+)
+
+NO_BONDS = np.empty((0, 2), dtype=np.int64)
+SHELL = 0.2
+
+
+def gas(count, size, boundary, seed, trimers=0):
+    """Return a sector of monomers of diameters 0.6 to 1 and trimers at random places, and its system."""
+    rng = np.random.default_rng(seed)
+    place = rng.uniform(-0.5, 0.5, (count + trimers, 3)) * size
+    molecules = [(NO_BONDS, p[None], np.zeros((1, 3)), np.ones(1)) for p in place[:count]]
+    step = np.array([[0.0, 0, 0], [0.6, 0, 0], [0.6, 0.6, 0]])
+    molecules += [(chain_bonds(3), p + step, np.zeros((3, 3)), np.ones(3)) for p in place[count:]]
+    beads = count + 3 * trimers
+    diameter = rng.uniform(0.6, 1.0, beads)
+    system = make_system(molecules, size, boundary, diameter=diameter)
+    return plain_sector(system, SHELL, capacity=beads * 2), system
+
+
+def expected(system, points, period=None, widest=False):
+    """Return all pairs whose centres are near enough, without the pairs that are bonded to each other."""
+    topology = system.topology
+    apart = points[:, None] - points[None]
+    period = np.where(system.box.boundary == PERIODIC, system.box.size, np.inf) if period is None else period
+    apart -= np.where(np.isfinite(period), period, 0) * np.rint(apart / period)
+    far = 0.5 * (topology.diameter[:, None] + topology.diameter) + 2 * SHELL
+    if widest:
+        far = np.full_like(far, topology.diameter.max() + 2 * SHELL + 1e-6)
+    near = (apart**2).sum(-1) < far**2
+    np.fill_diagonal(near, False)
+    for i, j in topology.bonds:
+        near[i, j] = near[j, i] = False
+    return {(int(i), int(j)) for i, j in np.argwhere(near)}
+
+
+def assert_complete(s, system, points):
+    """Check that all near pairs are listed from both sides, once, and none that would be far for the widest beads."""
+    entries, doubled = listed(s)
+    assert not doubled
+    assert entries >= expected(system, points)
+    assert entries == {(j, i) for i, j in entries}
+    assert entries <= expected(system, points, system.box.size, widest=True)
+
+
+@pytest.mark.parametrize("cells", list(itertools.product([1, 2, 3], repeat=3)))
+def test_small_periodic_boxes(cells):
+    size = np.array(cells) * 1.45
+    s, system = gas(20, size, (PERIODIC,) * 3, sum(cells))
+    assert cell_counts(s) == cells
+    check_renewals(s, system, 60)
+
+
+@pytest.mark.parametrize("boundary", [(PERIODIC, WALL, OPEN), (OPEN, OPEN, OPEN), (WALL, OPEN, PERIODIC), (WALL,) * 3])
+@pytest.mark.parametrize("size", [(3.0, 4.5, 6.0), (9.0, 7.0, 1.5)])
+def test_other_boundaries(boundary, size):
+    s, system = gas(60, np.array(size), boundary, 3)
+    check_renewals(s, system, 120)
+
+
+def test_large_box_with_molecules():
+    s, system = gas(100, np.array([8.0, 9.0, 10.0]), (PERIODIC,) * 3, 4, trimers=40)
+    assert min(cell_counts(s)) >= 5
+    check_renewals(s, system, 300)
+
+
+def test_cells_that_stand_for_several():
+    """Three by three by four cells for nine by three by eight: what is far is told apart by its place."""
+    s, system = gas(100, np.array([14.0, 5.0, 14.0]), (PERIODIC,) * 3, 4, trimers=40)
+    assert np.all(np.array(cell_counts(s)) >= (9, 3, 8))
+    s = s._replace(**cell_arrays(np.array([3, 3, 4, 0, 9, 3, 8]), 220, 220))
+    assert cell_counts(s) == (3, 3, 4)
+    check_renewals(s, system, 200)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_more_cells_than_where_beads_are(seed):
+    """Beads in a part of the box, through its boundary or not, have cells of their own and some more around them."""
+    rng = np.random.default_rng(seed)
+    box = make_system([(NO_BONDS, np.zeros((1, 3)), np.zeros((1, 3)), np.ones(1))], (50.0, 40.0, 30.0)).box
+    cells = np.array([40, 31, 23])
+    part = rng.uniform(0.02, 0.3, 3)
+    position = box.origin + box.size * (rng.uniform(-1.0, 1.0, 3) + part * rng.random((200, 3)))
+    few, _, edge = np.split(folded(cells, box, position), [3, 4])
+    assert np.all(edge % few == 0) and np.all(edge <= cells) and np.all(edge > cells - cells // few - 1)
+    place = np.floor((position - box.origin) / box.size % 1.0 * edge).astype(int)
+    for c in range(3):
+        assert len(np.unique(place[:, c] % few[c])) == len(np.unique(place[:, c]))
+        assert few[c] == cells[c] or few[c] < 2 * (part[c] * cells[c] + 6)
+
+
+def check_renewals(s, system, renewals):
+    """Build, then renew lists of random beads at random places (also outside the box), and compare with all pairs."""
+    rng = np.random.default_rng(1)
+    assert enlist(s) == 0
+    points = s.line[:, 0:3].copy()
+    assert_complete(s, system, points)
+    for k in range(renewals):
+        i = int(rng.integers(len(points)))
+        points[i] = system.box.origin + system.box.size * rng.uniform(-0.6, 1.6, 3)
+        assert relist_one(s, i, points[i]) == 0
+        if k % 10 == 0 or k == renewals - 1:
+            assert_complete(s, system, points)
+    assert set_centres(s, points) == 0
+    assert_complete(s, system, points)
+
+
+def test_on_the_edges_of_cells():
+    """Centres exactly on cell boundaries and box faces, where rounding decides the cell."""
+    s, system = gas(40, np.array([5.6, 5.6, 5.6]), (PERIODIC,) * 3, 5)
+    rng = np.random.default_rng(2)
+    width = system.box.size / cell_counts(s)
+    points = system.box.origin + width * rng.integers(-2, 7, (40, 3))
+    points[::2] += rng.choice([-1e-16, 1e-16], (20, 3)) + rng.uniform(-0.5, 0.5, (20, 3)) * (rng.random((20, 3)) < 0.3)
+    assert set_centres(s, points) == 0
+    assert_complete(s, system, points)
+
+
+def test_no_room_is_reported():
+    """A list one entry too short is FULL, by building and by renewing, and the build says what was needed."""
+    s, system = gas(40, np.array([3.0, 3.0, 3.0]), (PERIODIC,) * 3, 6)
+    assert enlist(s) == 0
+    needed = s.row[:, 1].copy()
+    fullest = int(np.argmax(needed))
+    s.row[fullest, 2] = needed[fullest] - 1
+    assert enlist(s) == FULL
+    np.testing.assert_array_equal(s.row[:, 1], needed)
+    s.row[fullest, 2] = needed[fullest]
+    assert enlist(s) == 0
+    mover = next(j for j in range(40) if (fullest, j) not in listed(s)[0] and j != fullest)
+    assert relist_one(s, mover, s.line[fullest, 0:3] + 0.1) == FULL
+    assert needed.max() > 0
+
+
+def test_a_renewed_bead_with_too_short_a_list_is_reported():
+    s, system = gas(40, np.array([3.0, 3.0, 3.0]), (PERIODIC,) * 3, 7)
+    assert enlist(s) == 0
+    i = int(np.argmax(s.row[:, 1]))
+    s.row[i, 2] = s.row[i, 1] - 1
+    assert relist_one(s, i, s.line[i, 0:3]) == FULL
+
+
+def test_a_full_cell_is_reported():
+    """More centres in one cell than it has room for, by building and by renewing."""
+    s, system = gas(40, np.array([6.0, 6.0, 6.0]), (PERIODIC,) * 3, 9)
+    s = s._replace(**cell_arrays(s.cells, 40, 0.0))
+    assert s.cells[3] < 40
+    assert set_centres(s, system.box.origin + 0.1 * np.random.default_rng(0).random((40, 3))) == CELL_FULL
+    assert set_centres(s, s.line[:, 0:3].copy()) == 0
+    status = [relist_one(s, i, system.box.origin + 0.01) for i in range(int(s.cells[3]) + 1)]
+    assert status[0] == 0 and status[-1] == CELL_FULL
+    assert set_centres(s, s.line[:, 0:3].copy()) == 0
+    assert_complete(s, system, s.line[:, 0:3])
+
+
+def test_molecules_without_self_contact_are_not_listed_inside():
+    rng = np.random.default_rng(8)
+    step = np.array([[0.0, 0, 0], [0.6, 0, 0], [0.6, 0.6, 0], [0, 0.6, 0]])
+    molecules = [(chain_bonds(4), p + step, np.zeros((4, 3)), np.ones(4)) for p in rng.uniform(-1, 1, (3, 3))]
+    system = make_system(molecules, (5.0,) * 3, (PERIODIC,) * 3)
+    system.topology.self_contact[1] = False
+    s = plain_sector(system, SHELL)
+    assert enlist(s) == 0
+    inside = {(i // 4) for i, j in listed(s)[0] if i // 4 == j // 4}
+    assert inside == {0, 2}

@@ -1,0 +1,82 @@
+"""Idle beads of ghosts: none can touch an owned bead, all are told from others everywhere, and they wake in time."""
+
+import numpy as np
+import pytest
+from tests.support.gases import gas
+
+from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.layout.arrays import GHOST, IDLE, MOL_BEADS, MOL_FIRST, MOL_GHOST, MOL_IDLE, OWNED
+
+WINDOW, WINDOWS, RANKS = 0.05, 40, 3
+KINDS = ["chain10", "monomer", "chain10", "dimer", "chain5", "ring"]
+
+
+def places(engine, exchange):
+    """Return where all beads are, in the order of their ids."""
+    every = exchange.allgather((engine.ids, engine.frame(engine.time)[0]))
+    here = np.empty((sum(len(ids) for ids, _ in every), 3))
+    for ids, position in every:
+        here[ids] = position
+    return here
+
+
+def seen(engine, here):
+    """Return what a rank's idle beads are like after a window: numbers that are to be 0, least gap, greatest way."""
+    groups, s = engine.groups, engine.patch.sector
+    size, ids = groups.system.box.size, engine.patch.ids
+    idle = engine.patch.idle
+    lists = [s.neighbour[first : first + n] for first, n in s.row[: len(ids), :2]]
+    of = s.seg[idle, 2]
+    wrong = (
+        np.count_nonzero(np.isin(np.concatenate(lists), idle)) + sum(len(lists[i]) for i in idle),
+        np.count_nonzero(s.mol[of, MOL_GHOST] != GHOST),
+        np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.mol[:, MOL_IDLE]),
+        np.count_nonzero(groups._reaching(groups.extent, groups.bits, groups._singly(idle))),
+    )
+    apart = here[ids[idle]][:, None] - here[engine.ids]
+    apart -= size * np.rint(apart / size)
+    gap = np.sqrt(np.sum(apart**2, axis=2)).min() if len(idle) else np.inf
+    way = 0.0
+    for m in np.unique(of):
+        beads = slice(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS])
+        moved = here[ids[beads]] - groups.home[beads]
+        moved -= size * np.rint(moved / size)
+        way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / groups.room[m])
+    return wrong, gap, way, set(ids[idle].tolist()), int(np.count_nonzero(s.row[: len(ids), 3] == IDLE))
+
+
+def slow_and_fast(seed, slow):
+    """Return a gas whose molecules of several beads are as many times slower than they would be."""
+    system = gas([KINDS[k % 6] for k in range(48)], seed=seed, pitch=3.6, cells=(12, 2, 2))
+    first = system.topology.first_bead
+    system.state.velocity[np.repeat(np.diff(first) > 1, np.diff(first))] *= slow
+    return system
+
+
+@pytest.mark.parametrize("slow", [1.0, 0.1])
+@pytest.mark.parametrize("seed", range(3))
+def test_idle_beads_touch_nobody_and_wake_in_time(seed, slow):
+    """Also where ghosts stay where they are, and others come to them."""
+    system = slow_and_fast(seed, slow)
+
+    def body(exchange):
+        engine = WindowedEngine(system, exchange, window=WINDOW)
+        rows, woken, before, patch = [], 0, set(), None
+        for k in range(WINDOWS):
+            engine.advance((k + 1) * WINDOW)
+            rows.append(seen(engine, places(engine, exchange)))
+            owned = {int(i) for i in engine.ids}
+            if engine.patch is patch:
+                here = set(engine.patch.ids[engine.patch.sector.row[: len(engine.patch.ids), 3] == GHOST].tolist())
+                woken += len(before & here - owned)
+            patch, before = engine.patch, rows[-1][3]
+        assert np.count_nonzero(engine.patch.sector.row[:, 3] == OWNED) == len(engine.ids)
+        return rows, woken, engine.groups.rehomings
+
+    rows, woken, rehomings = zip(*on_ranks(RANKS, body), strict=True)
+    wrong, gaps, ways, _, counts = zip(*(row for each in rows for row in each), strict=True)
+    assert not np.any(wrong)
+    assert min(gaps) > 0.8 and max(ways) <= 1.0 + 1e-9
+    assert max(counts) > 9 and sum(woken) > (3 if slow == 1.0 else 0) and min(rehomings) > 2
+    assert max(ways) > (0.3 if slow == 1.0 else 0.05)

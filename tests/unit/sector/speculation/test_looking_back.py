@@ -1,0 +1,140 @@
+"""What a window's histories need of the search, the frames and the messages: each rule on the least that needs it.
+
+The comparison with one rank notices a breach only where guesses happen to go wrong in one special way, so each is also
+asked here for itself.
+"""
+
+import numpy as np
+import pytest
+from tests.support.shapes import bead, boxed
+from tests.support.gases import MIXTURE, gas
+from tests.support.kernel_tools import chain_bonds
+
+from hpcchain.layout.segment_bits import series_order, set_order
+from hpcchain.model.system import PERIODIC
+from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector.setup import initialise
+from hpcchain.sector.events import loop
+from hpcchain.sector import sampling
+from hpcchain.sector.speculation.rollback import aim_back, withdraw
+from hpcchain.layout.arrays import (
+    MOL_BEADS,
+    MOL_FIRST,
+    MOL_GHOST,
+    MOL_NUMBER,
+    MOL_PREVIOUS,
+    NOW,
+    OWNED,
+    TICK,
+    UNMADE,
+    VACANT,
+)
+from hpcchain.sector.search.neighbour_lists import relist
+from tests.support.whole import frame_of
+
+
+def dimer(place, v, turn):
+    """Return a dimer along z, which turns about its centre."""
+    w = np.array([[turn, 0.0, 0.0], [-turn, 0.0, 0.0]])
+    return chain_bonds(2), np.array([place, place]) + [[0, 0, -0.5], [0, 0, 0.5]], w + v, np.ones(2)
+
+
+def passed_by(length):
+    """Return a patch in a window up to a time, in which a fast dimer went past a slow one and stopped far from it."""
+    slow = dimer((10.0, 10.0, 10.0), (0.0, 0.0, 0.0), 0.01)
+    fast = dimer((8.2, 11.2, 10.0), (40.0, 0.0, 0.0), 0.0)
+    still = [bead((13.5, 11.2, z), (0.0, 0.0, 0.0)) for z in (9.5, 10.5)]
+    system = boxed([slow, fast, *still], (30.0, 20.0, 20.0), PERIODIC)
+
+    def body(exchange):
+        engine = WindowedEngine(system, exchange, window=length, shell=4.0)
+        engine.patch.run((0.0, length))
+        return engine.patch
+
+    return on_ranks(1, body)[0]
+
+
+def looked_again(patch, m, shift):
+    """Set molecule m back to the window's start, move it there, search it as a withdrawal does; return its events."""
+    s = patch.sector
+    aim_back(s, m, 0)
+    withdraw(s)
+    assert s.mol[m, MOL_NUMBER] == 0
+    first, n = int(s.mol[m, MOL_FIRST]), int(s.mol[m, MOL_BEADS])
+    s.line[first : first + n, 0:3] += shift
+    initialise.begin(s, m)
+    for i in range(first, first + n):
+        assert relist(s, i, *s.line[i, :3], 0.0) == 0
+    s.par[NOW], s.par[NOW + 1] = s.line[first, 6], s.line[first, 7]
+    loop.search_range(s, np.int64(first), np.int64(n))
+    return [(s.when[i].copy(), int(s.what[i, 0]), int(s.what[i, 1])) for i in range(first, first + n)]
+
+
+def test_who_is_set_back_meets_segments_closed_since():
+    """The quick first look knows where present segments go, and is not for times before the latest event."""
+    patch = passed_by(0.25)
+    s = patch.sector
+    slow, fast = map(int, patch.rows_of(np.array([0, 1])))
+    rows = s.mol[fast, MOL_FIRST] + np.arange(2)
+    assert np.all(np.abs(s.line[rows, 3]) < 1.0) and np.all(s.line[rows, 0] > 12.4), "the fast one is to be at rest"
+    found = looked_again(patch, slow, (0.0, 0.5, 0.0))
+    times = [when[0] * s.par[TICK] + when[1] for when, _, _ in found]
+    k = int(np.argmin(times))
+    assert found[k][1] in rows
+    closed = s.mol[fast, MOL_PREVIOUS]
+    serials = []
+    while closed >= 0:
+        serials.append(int(s.seg[s.mol[closed, MOL_FIRST], 0]))
+        closed = s.mol[closed, MOL_PREVIOUS]
+    assert found[k][2] in serials
+    reach = np.sqrt(1.0 - 0.7**2)  # of two beads side by side at a distance of 0.7, as z is the same
+    assert times[k] == pytest.approx((10.0 - reach - 8.2) / 40.0, rel=0.02)
+
+
+def test_a_frame_and_the_rooms_make_the_series_that_nobody_has_needed():
+    """A withdrawal opens segments again without their series."""
+    def body(exchange):
+        engine = WindowedEngine(gas(MIXTURE, 1, 4.3), exchange, window=0.2)
+        engine.advance(0.5)
+        s = engine.patch.sector
+        before = frame_of(engine, 0.5)
+        homes = []
+        for unmade in (False, True, True):
+            home = np.zeros((len(s.line), 3))
+            if unmade:
+                lost = np.array([i for i in range(len(s.seg)) if series_order(s.seg, i) > 1])
+                assert len(lost) > 20
+                for i in lost:
+                    set_order(s.seg, i, UNMADE)
+                s.series[:] = np.nan
+            if len(homes) < 2:
+                sampling.locate(s, engine.patch.owned, *engine.now, home)
+                homes.append(home)
+        return before, frame_of(engine, 0.5), homes
+
+    before, after, homes = on_ranks(1, body)[0]
+    assert [a.tobytes() for a in before] == [a.tobytes() for a in after]
+    assert homes[0].tobytes() == homes[1].tobytes() and np.any(homes[0])
+
+
+def test_ghosts_have_their_owners_segments_and_their_errors():
+    """Collocation: how far a series is from its solution decides who is looked at, on every rank alike."""
+    system = gas(MIXTURE, 1, 4.3, propagator="collocation", stages=2, step=0.1)
+
+    def body(exchange):
+        engine = WindowedEngine(system, exchange, window=0.1, sectors=(2, 1, 1))
+        owned, ghosts = {}, {}
+        for k in range(1, 7):
+            engine.advance(0.1 * k)
+            s = engine.patch.sector
+            for m in np.flatnonzero(engine.patch.sorts != VACANT):
+                start = int(engine.patch.order[m]), s.line[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
+                (owned if s.mol[m, MOL_GHOST] == OWNED else ghosts)[start] = float(s.pace[m, 4])
+        return owned, ghosts
+
+    ranks = on_ranks(2, body)
+    owned, ghosts = ranks[0][0] | ranks[1][0], [*ranks[0][1].items(), *ranks[1][1].items()]
+    compared = [(owned[segment], wrong) for segment, wrong in ghosts if segment in owned]
+    assert all(ours == theirs for ours, theirs in compared)
+    assert sum(ours > 0.0 for ours, _ in compared) > 10

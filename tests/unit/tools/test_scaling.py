@@ -1,0 +1,54 @@
+"""Weak scaling's boxes: copies of one rank's share, as little surface as their number allows."""
+
+import math
+import runpy
+import sys
+from types import SimpleNamespace
+
+import pytest
+from tests.support.copied import SIZE, mixed
+from tests.support.launching import ROOT
+from tests.support.run_folders import write_input
+
+from hpcchain.config import load_config
+from hpcchain.errors import UsageError
+from hpcchain.run.start_from_file import system_from_file
+
+
+@pytest.fixture
+def tool(monkeypatch):
+    """What the program defines; it is not to hand over to another Python here."""
+    monkeypatch.setenv("HPCCHAIN_TOOL_ENVIRONMENT", str(ROOT))
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return runpy.run_path(str(ROOT / "tools" / "scaling"))
+
+
+def box(size=(5.0, 5.0, 5.0), boundary=("periodic",) * 3):
+    return SimpleNamespace(size=size, boundary=boundary)
+
+
+@pytest.mark.parametrize(("ranks", "numbers"), [
+    (1, [1, 1, 1]), (2, [1, 1, 2]), (4, [1, 2, 2]), (7, [1, 1, 7]), (8, [2, 2, 2]), (12, [2, 2, 3]), (32, [2, 4, 4]),
+    (64, [4, 4, 4]), (1000, [10, 10, 10]),
+])  # fmt: skip
+def test_copies_make_a_compact_box(tool, ranks, numbers):
+    assert sorted(tool["copies_for"](ranks, box())) == numbers
+
+
+def test_a_flat_share_grows_in_height_and_walls_stay(tool):
+    assert tool["copies_for"](4, box((8.0, 8.0, 2.0))) == (1, 1, 4)
+    assert tool["copies_for"](4, box(boundary=("periodic", "wall", "periodic"))) == (2, 1, 2)
+    assert tool["copies_for"](6, box(boundary=("wall", "periodic", "open"))) == (1, 6, 1)
+    assert tool["copies_for"](1, box(boundary=("wall",) * 3)) == (1, 1, 1)
+    with pytest.raises(UsageError, match="has none"):
+        tool["copies_for"](2, box(boundary=("wall", "open", "wall")))
+
+
+def test_the_start_of_ranks_is_the_share_copied(tool, tmp_path):
+    """It is an input of its own, which starts from a file that is there."""
+    options = SimpleNamespace(what="weak", input=write_input(tmp_path / "in.toml", mixed()),
+                              hpcchain=[sys.executable, "-m", "hpcchain"])  # fmt: skip
+    path, words = tool["start_of"](options, tmp_path, 4)
+    large = load_config(path, words[1::2])
+    assert math.prod(large.box.size) == pytest.approx(4.0 * math.prod(SIZE)) and large.output.frame_every == 1e6
+    assert system_from_file(large).topology.beads == 4 * 30
