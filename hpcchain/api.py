@@ -14,21 +14,21 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import agree, from_root, rank_of, root_does
 from hpcchain.io.output.parts import COUNTED
-from hpcchain.io.output.recoverable_output import advice, is_finished, standing, survey
+from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, standing
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
-from hpcchain.run.start_from_file import system_from_file
 from hpcchain.run.growth import grown_system
-from hpcchain.run.wall_limit import WallLimit
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.memory import require_memory_for, require_memory_to_resume
 from hpcchain.run.own_input import require_own_input
 from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
+from hpcchain.run.start_from_file import system_from_file
+from hpcchain.run.wall_limit import WallLimit
 from hpcchain.run.watchdog import Watchdog
 
 LOG = logging.getLogger("hpcchain.api")
@@ -91,7 +91,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
     folder = Path(output if output is not None else config.output.directory)
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         if resume == "auto":
-            earlier = survey(folder, mpi)
+            earlier = inventory(folder, mpi)
             found = newest(folder, earlier, mpi)
             if found is not None:
                 require_memory_to_resume(found, comm, mpi)
@@ -136,7 +136,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
     folder = Path(output) if output is not None else home
     copying = home is None or folder.resolve() != home.resolve()
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
-        earlier = survey(home, mpi)
+        earlier = inventory(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
         checkpoint = timed_read(path, mpi, limit)
@@ -216,7 +216,7 @@ def warm_up(text):
     def on_rank(exchange):
         engine = WindowedEngine(system, exchange)
         engine.advance(WARMUP_ON_RANKS)
-        engine.groups.rehome(engine.now, engine.now, engine.window)
+        engine.groups.refresh_skins(engine.now, engine.now, engine.window)
         engine.frame(WARMUP_ON_RANKS)
 
     on_ranks(2, on_rank)
@@ -258,8 +258,12 @@ def start_system(config, signals, comm=None, limit=None):
     if method == "file":
         return system_from_file(config, comm)
     LOG.info("growing the initial configuration")
-    return grown_system(config, lambda part: LOG.debug("grown to %.3f of full size", part),
-                        lambda: signals.stop or (limit is not None and limit.near()), comm)
+    return grown_system(
+        config,
+        lambda part: LOG.debug("grown to %.3f of full size", part),
+        lambda: signals.stop or (limit is not None and limit.near()),
+        comm,
+    )
 
 
 def newest(folder, output, mpi, required=False):
@@ -274,11 +278,15 @@ def newest(folder, output, mpi, required=False):
     """
     path, refused = newest_valid(Path(folder) / folders.CHECKPOINTS, mpi, lambda counters: standing(output, counters))
     if path is None and refused:
-        raise DataError(f"{folder}: none of its {len(refused)} checkpoints can be gone on from, the newest because of "
-                        f"{refused[0][1]}; {advice(folder)}")
+        raise DataError(
+            f"{folder}: none of its {len(refused)} checkpoints can be gone on from, the newest because of "
+            f"{refused[0][1]}; {advice(folder)}"
+        )
     if path is None and required:
-        raise DataError(f"{folder}: no checkpoint to go on from in its folder {folders.CHECKPOINTS}: there is none; "
-                        "start anew with 'hpcchain run' and another --output")
+        raise DataError(
+            f"{folder}: no checkpoint to go on from in its folder {folders.CHECKPOINTS}: there is none; "
+            "start anew with 'hpcchain run' and another --output"
+        )
     for _, why in refused:
         LOG.warning("passed over: %s", why)
     return path
@@ -297,15 +305,19 @@ def require_same_physics(config, earlier, path):
         if name == "initial":
             ours, theirs = replace(ours, file=None), replace(theirs, file=None)
         if ours != theirs:
-            raise ConfigError(f"{config.source}: [{name.rstrip('s')}] is not that of the run in {path}; a run goes on "
-                              "with the physics it began with: undo the change, or choose another --output")
+            raise ConfigError(
+                f"{config.source}: [{name.rstrip('s')}] is not that of the run in {path}; a run goes on "
+                "with the physics it began with: undo the change, or choose another --output"
+            )
 
 
 def require_time_left(config, checkpoint, path):
     """Raise UsageError when the end time lies before what has been reached."""
     if config.run.end_time < checkpoint.time:
-        raise UsageError(f"{path}: is at time {checkpoint.time}, past the end time {config.run.end_time}; give a later "
-                         "--until, or resume an older checkpoint")
+        raise UsageError(
+            f"{path}: is at time {checkpoint.time}, past the end time {config.run.end_time}; give a later "
+            "--until, or resume an older checkpoint"
+        )
 
 
 def watchdog(comm, folder, silence):
@@ -346,8 +358,9 @@ def counted_on(output, checkpoint, path, folder):
     try:
         found = standing(output, checkpoint.counters)
     except DataError as error:
-        raise DataError(f"{path}: cannot be gone on from: {error}; go on from another checkpoint, or "
-                        f"{advice(folder)}") from error
+        raise DataError(
+            f"{path}: cannot be gone on from: {error}; go on from another checkpoint, or {advice(folder)}"
+        ) from error
     if any(checkpoint.counters.get(name, 0) > found[name] for name in COUNTED):
         LOG.warning("%s: nothing is there of the output before t %.6g; going on without it", folder, checkpoint.time)
     for problem in output.problems():

@@ -9,14 +9,19 @@ import os
 import sys
 from pathlib import Path
 
-from tests.support import launching
 import pytest
+
+from tests.support import launching
 
 with contextlib.suppress(ImportError):
     import hypothesis
 
     hypothesis.settings.register_profile(
-        "steady", derandomize=True, deadline=None, database=None, print_blob=True,
+        "steady",
+        derandomize=True,
+        deadline=None,
+        database=None,
+        print_blob=True,
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))

@@ -20,8 +20,9 @@ def add_parser(sub):
     """Declare the command's options."""
     parser = add_command(sub, "analyze", execute, "average a run's observables and the sizes of its molecules")
     parser.add_argument("directory", metavar="DIR", help="a run's output directory")
-    parser.add_argument("--from", dest="start", type=finite_time, default=0.0, metavar="T",
-                        help="leave out what came before this time")
+    parser.add_argument(
+        "--from", dest="start", type=finite_time, default=0.0, metavar="T", help="leave out what came before this time"
+    )
     parser.add_argument("--plot", action="store_true", help="also draw the observables in DIR/observables.png")
 
 
@@ -104,9 +105,17 @@ def sizes(path, start):
         relaxation = kind.correlation_time() * length / max(len(time) - 1, 1)
         warn_of_short_run(path, names[species], length, relaxation)
         molecules, beads = kind.shape
-        rows.append((names[species], str(beads), str(molecules), str(len(time)),
-                     *(root_of_mean(kind.ends) if kind.linear else ("-", "-")), *root_of_mean(kind.gyration),
-                     number(relaxation, "{:.3g}")))
+        rows.append(
+            (
+                names[species],
+                str(beads),
+                str(molecules),
+                str(len(time)),
+                *(root_of_mean(kind.ends) if kind.linear else ("-", "-")),
+                *root_of_mean(kind.gyration),
+                number(relaxation, "{:.3g}"),
+            )
+        )
     header = ("molecules", "beads", "count", "frames", "end-to-end", "error", "gyration", "error", "correlation")
     return f"{aligned([header, *rows])}\n\n{MEANING}"
 

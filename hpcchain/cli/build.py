@@ -19,11 +19,21 @@ def add_parser(sub):
     parser = add_command(sub, "build", execute, "make only the initial configuration of an input file", parallel=True)
     parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, EPILOG
     parser.add_argument("input", metavar="INPUT.toml")
-    parser.add_argument("-o", dest="out", metavar="START.h5", required=True,
-                        help="for [initial] method = \"file\"; replaces an earlier start file, nothing else")
-    parser.add_argument("--replicate", nargs=3, type=copies, metavar=("NX", "NY", "NZ"),
-                        help="so many copies of it along each axis, several along periodic ones only; prints the input "
-                             "of the large box")
+    parser.add_argument(
+        "-o",
+        dest="out",
+        metavar="START.h5",
+        required=True,
+        help='for [initial] method = "file"; replaces an earlier start file, nothing else',
+    )
+    parser.add_argument(
+        "--replicate",
+        nargs=3,
+        type=copies,
+        metavar=("NX", "NY", "NZ"),
+        help="so many copies of it along each axis, several along periodic ones only; prints the input "
+        "of the large box",
+    )
     add_set(parser)
 
 

@@ -124,8 +124,10 @@ def memory_lines(extent):
     """Return the lines on memory of a run of an Extent."""
     from hpcchain.run.memory import BYTES_PER_RANK
 
-    lines = [f"memory: at most about {size(extent.need(1))} on one rank; on several {size(BYTES_PER_RANK)} per rank, "
-             f"plus {size(extent.own(2) * 2)} over all ranks"]
+    lines = [
+        f"memory: at most about {size(extent.need(1))} on one rank; on several {size(BYTES_PER_RANK)} per rank, "
+        f"plus {size(extent.own(2) * 2)} over all ranks"
+    ]
     if extent.start() > 0:
         lines.append(f"memory for the start: {size(extent.start())} more on each of several ranks, however many")
     return lines

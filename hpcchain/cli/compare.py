@@ -9,8 +9,9 @@ def add_parser(sub):
     parser = add_command(sub, "compare", execute, "compare two files bit for bit: exit 0 when equal, 1 when not")
     parser.add_argument("a", metavar="A.h5")
     parser.add_argument("b", metavar="B.h5")
-    parser.add_argument("--common", action="store_true",
-                        help="compare trajectories or observables only at times that are in both")
+    parser.add_argument(
+        "--common", action="store_true", help="compare trajectories or observables only at times that are in both"
+    )
 
 
 def execute(args):

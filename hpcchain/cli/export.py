@@ -8,8 +8,13 @@ def add_parser(sub):
     parser = add_command(sub, "export", execute, "write a trajectory or checkpoint for OVITO and other viewers")
     parser.add_argument("file", metavar="FILE.h5", help="trajectory.h5 or a checkpoint")
     parser.add_argument("--to", required=True, choices=["gsd", "extxyz"], help="the format")
-    parser.add_argument("-o", dest="out", metavar="OUT", required=True,
-                        help="the file to write; replaces an earlier export, nothing else")
+    parser.add_argument(
+        "-o",
+        dest="out",
+        metavar="OUT",
+        required=True,
+        help="the file to write; replaces an earlier export, nothing else",
+    )
 
 
 def execute(args):

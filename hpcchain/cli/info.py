@@ -8,9 +8,11 @@ def add_parser(sub):
     """Declare the command's options."""
     parser = add_command(sub, "info", execute, "say what is in a file and where it came from")
     parser.add_argument("file", metavar="FILE.h5")
-    parser.add_argument("--conditions", action="store_true",
-                        help="of a checkpoint, also the condition numbers of the matrices by which its steps and "
-                             "contacts are solved")
+    parser.add_argument(
+        "--conditions",
+        action="store_true",
+        help="of a checkpoint, also the condition numbers of the matrices by which its steps and contacts are solved",
+    )
 
 
 def execute(args):
@@ -28,6 +30,8 @@ def conditions(path):
     from hpcchain.io.checkpoint.checkpoint import read_system
     from hpcchain.observe.condition_numbers import condition_numbers
 
-    rows = [(name, matrix, str(count), f"{mean:.4g}", f"{most:.4g}")
-            for name, matrix, count, mean, most in condition_numbers(read_system(path))]
+    rows = [
+        (name, matrix, str(count), f"{mean:.4g}", f"{most:.4g}")
+        for name, matrix, count, mean, most in condition_numbers(read_system(path))
+    ]
     return aligned([("condition numbers", "matrix", "molecules", "mean", "most"), *rows])

@@ -9,8 +9,20 @@ from hpcchain.cli.options import Parser
 from hpcchain.io.hdf5 import unclosable
 from hpcchain.parallel.comm import world
 
-COMMANDS = ("run", "resume", "build", "check", "info", "compare", "export", "analyze", "perf", "paper",
-            "template", "warmup")
+COMMANDS = (
+    "run",
+    "resume",
+    "build",
+    "check",
+    "info",
+    "compare",
+    "export",
+    "analyze",
+    "perf",
+    "paper",
+    "template",
+    "warmup",
+)
 EPILOG = """\
 exit codes: 0 done, 1 compare found a difference, 2 usage, 65 unreadable or damaged file, 70 internal error,
 75 stopped early with a checkpoint (resubmit), 78 bad input. Signals to a run: USR1, TERM and INT leave a checkpoint

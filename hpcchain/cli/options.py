@@ -90,28 +90,48 @@ def silence_seconds(text):
     except ValueError:
         value = math.nan
     if not (value == 0.0 or LEAST_SILENCE <= value <= MOST_SILENCE):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a wall time: give {LEAST_SILENCE} to {MOST_SILENCE:.0e} "
-                                         "seconds, or 0 for never")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a wall time: give {LEAST_SILENCE} to {MOST_SILENCE:.0e} seconds, or 0 for never"
+        )
     return value
 
 
 def add_limits(parser):
     """Add --wall-limit and --silence to a parser."""
-    parser.add_argument("--wall-limit", type=wall_seconds, metavar="TIME",
-                        help="stop with a checkpoint and exit code 75 before this wall time is used up (seconds or "
-                             "[D-]HH:MM:SS); the end of a Slurm job (SLURM_JOB_END_TIME) is heeded without it")
-    parser.add_argument("--silence", type=silence_seconds, default=SILENCE, metavar="SECONDS",
-                        help="when nothing has moved for so long, say which rank waits for whom, details in "
-                             f"OUTPUT/stuck; 0: never (default {SILENCE:.0f})")
+    parser.add_argument(
+        "--wall-limit",
+        type=wall_seconds,
+        metavar="TIME",
+        help="stop with a checkpoint and exit code 75 before this wall time is used up (seconds or "
+        "[D-]HH:MM:SS); the end of a Slurm job (SLURM_JOB_END_TIME) is heeded without it",
+    )
+    parser.add_argument(
+        "--silence",
+        type=silence_seconds,
+        default=SILENCE,
+        metavar="SECONDS",
+        help="when nothing has moved for so long, say which rank waits for whom, details in "
+        f"OUTPUT/stuck; 0: never (default {SILENCE:.0f})",
+    )
 
 
 def add_until(parser):
     """Add --until to a parser."""
-    parser.add_argument("--until", type=finite_time, metavar="T",
-                        help="simulated time to stop at; takes the place of run.end_time, also for `resume` later")
+    parser.add_argument(
+        "--until",
+        type=finite_time,
+        metavar="T",
+        help="simulated time to stop at; takes the place of run.end_time, also for `resume` later",
+    )
 
 
 def add_set(parser):
     """Add --set to a parser; the values are kept as text for the input's own checks."""
-    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY.SUB=VALUE",
-                        help="replace a value of the input file, for example --set run.end_time=10; may be repeated")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY.SUB=VALUE",
+        help="replace a value of the input file, for example --set run.end_time=10; may be repeated",
+    )

@@ -12,11 +12,16 @@ DEFAULT = "papers-out"
 def add_parser(sub):
     """Declare the command's options."""
     parser = add_command(sub, "paper", execute, "reproduce the papers' tables and figures, theirs beside ours")
-    parser.add_argument("names", metavar="NAME", nargs="*",
-                        help="an experiment, or a paper's number for all of its experiments (default: all)")
+    parser.add_argument(
+        "names",
+        metavar="NAME",
+        nargs="*",
+        help="an experiment, or a paper's number for all of its experiments (default: all)",
+    )
     parser.add_argument("--list", action="store_true", help="list the experiments")
-    parser.add_argument("--output", metavar="DIR", default=DEFAULT,
-                        help=f"folder for CSV, PNG and the summary page (default {DEFAULT})")
+    parser.add_argument(
+        "--output", metavar="DIR", default=DEFAULT, help=f"folder for CSV, PNG and the summary page (default {DEFAULT})"
+    )
     parser.add_argument("--quick", action="store_true", help="each in seconds, at reduced size")
 
 
@@ -62,7 +67,10 @@ def perform(modules, every, folder, quick):
 
 def text(result):
     """Return a result's tables and notes as plain text."""
-    blocks = [f"{table.title}\n" + aligned([("", "printed", "ours"),
-                                            *((row.quantity, row.printed, row.ours) for row in table.rows)])
-              for table in result.tables if table.rows]
+    blocks = [
+        f"{table.title}\n"
+        + aligned([("", "printed", "ours"), *((row.quantity, row.printed, row.ours) for row in table.rows)])
+        for table in result.tables
+        if table.rows
+    ]
     return "\n\n".join([*blocks, *(["\n".join(f"- {note}" for note in result.notes)] if result.notes else [])])

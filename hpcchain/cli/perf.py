@@ -13,10 +13,17 @@ TOTAL = "total"
 
 def add_parser(sub):
     """Declare the command's options."""
-    parser = add_command(sub, "perf", execute,
-                         "show where a run's time went, per phase over its ranks, and what solving for its steps took")
-    parser.add_argument("source", metavar="DIR|CHECKPOINT.h5",
-                        help="a run's directory (its newest whole checkpoint is taken) or one checkpoint")
+    parser = add_command(
+        sub,
+        "perf",
+        execute,
+        "show where a run's time went, per phase over its ranks, and what solving for its steps took",
+    )
+    parser.add_argument(
+        "source",
+        metavar="DIR|CHECKPOINT.h5",
+        help="a run's directory (its newest whole checkpoint is taken) or one checkpoint",
+    )
 
 
 def execute(args):

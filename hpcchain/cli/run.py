@@ -10,8 +10,11 @@ def add_parser(sub):
     parser.add_argument("--output", metavar="DIR", help="write there instead of output.directory")
     add_until(parser)
     add_set(parser)
-    parser.add_argument("--resume", choices=["auto"],
-                        help="auto: continue from the newest whole checkpoint in the output directory if there is one")
+    parser.add_argument(
+        "--resume",
+        choices=["auto"],
+        help="auto: continue from the newest whole checkpoint in the output directory if there is one",
+    )
     add_limits(parser)
 
 
@@ -19,5 +22,13 @@ def execute(args):
     """Run the input on all ranks; return the exit code."""
     from hpcchain import api
 
-    return api.run(args.input, output=args.output, until=args.until, overrides=args.overrides,
-                          resume=args.resume, comm=args.comm, wall_limit=args.wall_limit, silence=args.silence)
+    return api.run(
+        args.input,
+        output=args.output,
+        until=args.until,
+        overrides=args.overrides,
+        resume=args.resume,
+        comm=args.comm,
+        wall_limit=args.wall_limit,
+        silence=args.silence,
+    )

@@ -10,8 +10,12 @@ def aligned(rows):
         The header first; all of one length.
     """
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(_place(cell, width, column) for column, (cell, width) in
-                               enumerate(zip(row, widths, strict=True))).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(
+            _place(cell, width, column) for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
 
 
 def _place(cell, width, column):

@@ -65,8 +65,10 @@ def require_bytes(count, name, stored=False):
     """Raise ConfigError for an input of so many bytes that are too many."""
     most = MOST_BYTES * (STORED if stored else 1)
     if count > most:
-        raise ConfigError(f"{name}: holds {size(count)}, more than the {size(most)} that an input may; give many "
-                          'positions in a start file instead (initial.method = "file")')
+        raise ConfigError(
+            f"{name}: holds {size(count)}, more than the {size(most)} that an input may; give many "
+            'positions in a start file instead (initial.method = "file")'
+        )
 
 
 def require_bounded(text, name, stored=False, left=None):
@@ -90,16 +92,22 @@ def require_bounded(text, name, stored=False, left=None):
     bare = without_strings(data)
     dots = DOTTED.search(bare)
     if dots is not None:
-        raise ConfigError(f"{name}: line {line_of(bare, dots.start())}: a key has more than {MOST_PARTS} parts with "
-                          "dots between them; keys are section.key")
+        raise ConfigError(
+            f"{name}: line {line_of(bare, dots.start())}: a key has more than {MOST_PARTS} parts with "
+            "dots between them; keys are section.key"
+        )
     deep = too_deep(bare)
     if deep is not None:
-        raise ConfigError(f"{name}: line {line_of(bare, deep)}: brackets are nested too deeply, more than {MOST_DEPTH} "
-                          "within one another; no key needs more than 3")
+        raise ConfigError(
+            f"{name}: line {line_of(bare, deep)}: brackets are nested too deeply, more than {MOST_DEPTH} "
+            "within one another; no key needs more than 3"
+        )
     keys, most = bare.count(b"=") + sum(1 for _ in HEADER.finditer(bare)), MOST_KEYS * (STORED if stored else 1)
     if keys > most:
-        raise ConfigError(f"{name}: has {keys} keys and headers, more than {most}; give equal molecules one "
-                          "[[molecule]] with their count")
+        raise ConfigError(
+            f"{name}: has {keys} keys and headers, more than {most}; give equal molecules one "
+            "[[molecule]] with their count"
+        )
     require_memory(parsing_bytes(bare, len(data), keys), name, left)
 
 
@@ -109,14 +117,17 @@ def require_memory(need, name, left=None):
         return
     left = room().left() if left is None else left
     if need > left:
-        raise ConfigError(f"{name}: reading it takes up to {size(need)} of memory, and {size(left)} are there; give "
-                          'many positions in a start file instead (initial.method = "file"), or use a larger machine')
+        raise ConfigError(
+            f"{name}: reading it takes up to {size(need)} of memory, and {size(left)} are there; give "
+            'many positions in a start file instead (initial.method = "file"), or use a larger machine'
+        )
 
 
 def parsing_bytes(bare, count, keys):
     """Return what parsing a text of `count` bytes with so many keys takes at most [byte]; `bare` has no strings."""
-    return (BYTES_PER_BYTE * count + BYTES_PER_KEY * keys
-            + sum(cost * bare.count(sign) for sign, cost in BYTES_PER.items()))
+    return (
+        BYTES_PER_BYTE * count + BYTES_PER_KEY * keys + sum(cost * bare.count(sign) for sign, cost in BYTES_PER.items())
+    )
 
 
 def without_strings(data):

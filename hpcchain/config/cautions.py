@@ -24,13 +24,17 @@ def cautions(config, begin=0.0):
         if count >= MANY:
             known = key == "frame_every" and config.molecules  # a start file may name the kinds instead
             room = f", {size(count * frame_bytes(config, config.beads))} on disk" if known else ""
-            lines.append(f"output.{key} = {getattr(config.output, key):g} makes {count:.3g} {what}{room} up to time "
-                         f"{config.run.end_time:g}; take a longer interval if that is not meant")
+            lines.append(
+                f"output.{key} = {getattr(config.output, key):g} makes {count:.3g} {what}{room} up to time "
+                f"{config.run.end_time:g}; take a longer interval if that is not meant"
+            )
     for place, step in steps(config):
         count = times(span, step)
         if count >= MANY:
-            lines.append(f"{place} = {step:g} makes at least {count:.3g} steps of each molecule up to time "
-                         f"{config.run.end_time:g}; take a longer step if that is not meant")
+            lines.append(
+                f"{place} = {step:g} makes at least {count:.3g} steps of each molecule up to time "
+                f"{config.run.end_time:g}; take a longer step if that is not meant"
+            )
     return lines
 
 

@@ -86,8 +86,10 @@ def check_own(kind, place):
     elif kind.beads == 1:
         raise Wrong(f"{place}.propagator: means nothing for single beads, which fly exactly; remove it")
     if kind.is_line and kind.propagator.name not in OF_RODS:
-        raise Wrong(f'{place}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '
-                    f"{', '.join(OF_RODS)}, or remove it")
+        raise Wrong(
+            f'{place}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '
+            f"{', '.join(OF_RODS)}, or remove it"
+        )
     check_propagator(kind.propagator, f"{place}.propagator", [kind])
 
 
@@ -140,11 +142,15 @@ def check_velocities(config):
     """Check that all kinds have velocities or none, as a temperature is that of all, and that there can be one."""
     without = [index for index, kind in enumerate(config.molecules) if kind.velocities is None]
     if without and config.beads == 1 and config.initial.method != "file":
-        raise Wrong("initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
-                    'initial.method = "explicit" with molecule.velocities')
+        raise Wrong(
+            "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
+            'initial.method = "explicit" with molecule.velocities'
+        )
     if 0 < len(without) < len(config.molecules):
-        raise Wrong(f"molecule[{without[0]}].velocities: is missing, and other kinds have theirs; give all kinds "
-                    "velocities, or none, and they are drawn at initial.temperature")
+        raise Wrong(
+            f"molecule[{without[0]}].velocities: is missing, and other kinds have theirs; give all kinds "
+            "velocities, or none, and they are drawn at initial.temperature"
+        )
 
 
 def check_masses(config):
@@ -156,11 +162,15 @@ def check_masses(config):
     for index, kind in enumerate(config.molecules):
         own = float(np.max(kind.mass)) / float(np.min(kind.mass))
         if kind.bond_count >= kind.beads and own > MOST_IN_CYCLES * (1.0 + ROUNDING):
-            raise Wrong(f"molecule[{index}].mass: the greatest is {own:.3g} times the least; masses in a molecule with "
-                        f"closed bonds may differ by a factor of up to {MOST_IN_CYCLES:g}")
+            raise Wrong(
+                f"molecule[{index}].mass: the greatest is {own:.3g} times the least; masses in a molecule with "
+                f"closed bonds may differ by a factor of up to {MOST_IN_CYCLES:g}"
+            )
     if ratio > MOST_MASS_RATIO * (1.0 + ROUNDING):
-        raise Wrong(f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
-                    f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}")
+        raise Wrong(
+            f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
+            f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}"
+        )
 
 
 def bond_table(kind):
@@ -222,8 +232,10 @@ def check_rod(kind, place, box):
     given = kind.bond_length
     length = float(np.sum(given)) if isinstance(given, tuple) else kind.bond_count * given
     if length > room:
-        raise Wrong(f"{place}.bond_length: a rod of {length} between its end beads fits nowhere between the walls, not "
-                    f"even diagonally ({room:.6g}); enlarge the box or shorten the rod")
+        raise Wrong(
+            f"{place}.bond_length: a rod of {length} between its end beads fits nowhere between the walls, not "
+            f"even diagonally ({room:.6g}); enlarge the box or shorten the rod"
+        )
 
 
 def check_box(config):
@@ -245,16 +257,20 @@ def check_box(config):
         if abs(origin) > 1e9 * size:
             raise Wrong(f"box.origin: {origin} along axis {axis} is so far from 0 that positions lose their digits")
         if size > MOST_DIAMETERS * smallest:
-            raise Wrong(f"box.size: {size} along axis {axis} is more than {MOST_DIAMETERS:.0e} times the smallest "
-                        f"diameter {smallest}, so that positions lose their digits; make the box smaller")
+            raise Wrong(
+                f"box.size: {size} along axis {axis} is more than {MOST_DIAMETERS:.0e} times the smallest "
+                f"diameter {smallest}, so that positions lose their digits; make the box smaller"
+            )
 
 
 def check_shell(config):
     """Check that the neighbour lists' shell lets a run get on."""
     shell, least = config.run.list_shell, THINNEST_SHELL * smallest_diameter(config)
     if shell != "auto" and shell < least:
-        raise Wrong(f"run.list_shell: {shell} is so thin that lists would be made anew all the time; "
-                    f"needs at least {least:.6g}, a ten thousandth of the smallest diameter")
+        raise Wrong(
+            f"run.list_shell: {shell} is so thin that lists would be made anew all the time; "
+            f"needs at least {least:.6g}, a ten thousandth of the smallest diameter"
+        )
 
 
 def check_temperature(config):
@@ -266,8 +282,9 @@ def check_temperature(config):
     squared = 3.0 * config.initial.temperature * slowness / config.beads
     why = untried_speed(smallest_diameter(config), squared)
     if why is not None:
-        raise Wrong(f"initial.temperature: {config.initial.temperature:g} gives velocities too far from the diameters: "
-                    f"{why}")
+        raise Wrong(
+            f"initial.temperature: {config.initial.temperature:g} gives velocities too far from the diameters: {why}"
+        )
 
 
 def untried_speed(diameter, squared):

@@ -55,8 +55,10 @@ def check_unit(rows, place):
     norm = np.sqrt(np.sum(rows**2, axis=1))
     bad = np.flatnonzero(~(np.abs(norm - 1.0) <= UNIT))
     if len(bad):
-        raise Wrong(f"{place}: row {bad[0]}: {rows[bad[0]].tolist()} is of length {norm[bad[0]]:.12g}; needs a unit "
-                    f"quaternion [w, x, y, z], to {UNIT:g}")
+        raise Wrong(
+            f"{place}: row {bad[0]}: {rows[bad[0]].tolist()} is of length {norm[bad[0]]:.12g}; needs a unit "
+            f"quaternion [w, x, y, z], to {UNIT:g}"
+        )
 
 
 def check_step(rows, step, place):
@@ -64,12 +66,16 @@ def check_step(rows, step, place):
     speed = np.sqrt(np.sum(rows**2, axis=1))
     bad = np.flatnonzero(~(step * speed < 1.0)) if step is not None else []
     if len(bad):
-        raise Wrong(f"{place}: row {bad[0]}: {rows[bad[0]].tolist()} is too fast for steps of {step:g}: step × angular "
-                    f"speed = {step * speed[bad[0]]:.6g} must be below 1; shorten propagator.step")
+        raise Wrong(
+            f"{place}: row {bad[0]}: {rows[bad[0]].tolist()} is too fast for steps of {step:g}: step × angular "
+            f"speed = {step * speed[bad[0]]:.6g} must be below 1; shorten propagator.step"
+        )
 
 
 def check_own_of_sphere(kind, place):
     """Check the propagator that a kind with directors has of its own."""
     if kind.propagator.name not in OF_SPHERES:
-        raise Wrong(f'{place}.propagator: spheres with directors have no steps of "{kind.propagator.name}"; choose '
-                    f"{', '.join(OF_SPHERES)}, or remove it")
+        raise Wrong(
+            f'{place}.propagator: spheres with directors have no steps of "{kind.propagator.name}"; choose '
+            f"{', '.join(OF_SPHERES)}, or remove it"
+        )

@@ -29,9 +29,11 @@ def enlarged(config, numbers, start):
     """
     for axis, number in enumerate(numbers):
         if number > 1 and config.box.boundary[axis] != "periodic":
-            raise UsageError(f'--replicate: {number} copies along axis {axis}, but box.boundary is '
-                             f'"{config.box.boundary[axis]}" there in {config.source}; only a periodic axis can be '
-                             "copied: give 1 for it")
+            raise UsageError(
+                f"--replicate: {number} copies along axis {axis}, but box.boundary is "
+                f'"{config.box.boundary[axis]}" there in {config.source}; only a periodic axis can be '
+                "copied: give 1 for it"
+            )
     count = math.prod(numbers)
     size = tuple(edge * number for edge, number in zip(config.box.size, numbers, strict=True))
     large = replace(

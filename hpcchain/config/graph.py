@@ -42,13 +42,17 @@ def check_independence(kind, place, pairs):
     """Raise Wrong where bonds (n, 2) follow from the others wherever the beads are."""
     most = 3 * kind.beads - 6
     if kind.beads > 2 and len(pairs) > most:
-        raise Wrong(f"{place}.bonds: {len(pairs)} bonds are too many for {kind.beads} beads: {most} hold them rigid, "
-                    f"and the others follow from those; leave out at least {len(pairs) - most}")
+        raise Wrong(
+            f"{place}.bonds: {len(pairs)} bonds are too many for {kind.beads} beads: {most} hold them rigid, "
+            f"and the others follow from those; leave out at least {len(pairs) - most}"
+        )
     bond = follow_always(kind.beads, pairs)
     if bond is not None:
         i, j = pairs[bond].tolist()
-        raise Wrong(f"{place}.bonds: they are not independent: that of beads {i} and {j} follows from others, which "
-                    "hold these beads in place already; leave it out")
+        raise Wrong(
+            f"{place}.bonds: they are not independent: that of beads {i} and {j} follows from others, which "
+            "hold these beads in place already; leave it out"
+        )
 
 
 def component_of(beads, pairs):

@@ -30,8 +30,10 @@ def apply(table, override):
     if not equals or not all(steps):
         raise ConfigError(f"--set {shown(override)}: needs the form section.key=value, for example run.end_time=10.0")
     if len(steps) > MOST_PARTS:
-        raise ConfigError(f"--set {shown(override)}: the key has {len(steps)} parts with dots between them, more than "
-                          f"{MOST_PARTS}; keys are section.key")
+        raise ConfigError(
+            f"--set {shown(override)}: the key has {len(steps)} parts with dots between them, more than "
+            f"{MOST_PARTS}; keys are section.key"
+        )
     place = table
     for depth, step in enumerate(steps[:-1]):
         place = enter(place, step, steps[depth + 1], override)

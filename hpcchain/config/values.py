@@ -29,8 +29,10 @@ class Tried:
         """Return why a number is refused, None where it is not; 0 is left to who reads it."""
         if value == 0.0 or self.least <= abs(value) <= self.most:
             return None
-        return (f"{value:g} is beyond the range {self.least:g} to {self.most:g} of {self.name} that has been tried; "
-                "choose other units of mass, length and time, so that diameters, masses and temperatures are near 1")
+        return (
+            f"{value:g} is beyond the range {self.least:g} to {self.most:g} of {self.name} that has been tried; "
+            "choose other units of mass, length and time, so that diameters, masses and temperatures are near 1"
+        )
 
     def read(self, value):
         """Return a number, or raise Wrong when it has not been tried."""
@@ -127,8 +129,10 @@ class Integer:
         """Return the value as an int."""
         if type(value) is not int:
             meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
-            raise Wrong(f"{shown(value)} is not a whole number"
-                        + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else ""))
+            raise Wrong(
+                f"{shown(value)} is not a whole number"
+                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else "")
+            )
         if not self.least <= value <= self.most:
             raise Wrong(f"{shown(value)} is out of range; needs a {self.text}, at most {self.most}")
         return value

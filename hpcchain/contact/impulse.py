@@ -15,9 +15,9 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import apart, kernel
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.interface import kick, push
-from hpcchain.layout import arrays as L
 
 MOST_TURNS = 1024
 RECEDES = 1e-12  # of (1 + e) n . v, by which a contact may fall short that is left out
@@ -48,18 +48,18 @@ def approach(work, p, q, n):
 
 
 @kernel
-def inside_impulse(work, o, mol, m, graph, a, b, n, kicks):
+def inside_impulse(work, o, mol, m, graph, a, b, n, impulse_response):
     """Put y for a contact of beads a and b of one molecule into KICK and return n . y."""
     nt = mol[m, L.MOL_TILES]
     kick(work, o, mol, m, graph, a, n[0], n[1], n[2])
     for t in range(nt):
         for k in range(W.ROW):
-            kicks[t * W.ROW + k] = work[o + t * W.TILE + W.KICK + k]
+            impulse_response[t * W.ROW + k] = work[o + t * W.TILE + W.KICK + k]
     kick(work, o, mol, m, graph, b, n[0], n[1], n[2])
     for t in range(nt):
         for k in range(W.ROW):
             p = o + t * W.TILE + W.KICK + k
-            work[p] = kicks[t * W.ROW + k] - work[p]
+            work[p] = impulse_response[t * W.ROW + k] - work[p]
     p = lane(o, a) + W.KICK
     q = lane(o, b) + W.KICK
     return (
@@ -70,15 +70,15 @@ def inside_impulse(work, o, mol, m, graph, a, b, n, kicks):
 
 
 @kernel
-def _size(un, restitution, mass, lost):
+def _size(un, restitution, mass, projection_loss):
     """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 mass) + lost; mass is the inverse effective one."""
-    if lost == 0.0:
+    if projection_loss == 0.0:
         return -(1.0 + restitution) * un / mass
-    return (-un + math.sqrt((restitution * un) ** 2 + 2.0 * mass * lost)) / mass
+    return (-un + math.sqrt((restitution * un) ** 2 + 2.0 * mass * projection_loss)) / mass
 
 
 @kernel
-def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, kicks, lost):
+def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, impulse_response, projection_loss):
     """Apply one contact's impulse to the velocities in the workspace and return it (>= 0) [mass length / time].
 
     Parameters
@@ -97,9 +97,9 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
         Rate of the contact distance [length / time].
     restitution : float
         e_n; 1 conserves energy.
-    kicks : float64 array
+    impulse_response : float64 array
         Scratch.
-    lost : float
+    projection_loss : float
         Energy that putting the molecules on their bonds took; the impulse gives it back [mass length^2 / time^2].
     """
     p = lane(oa, a)
@@ -108,14 +108,14 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
     if un >= 0.0:
         return 0.0
     if mb == ma:
-        mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, kicks)
-        size = _size(un, restitution, mass, lost)
+        mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, impulse_response)
+        size = _size(un, restitution, mass, projection_loss)
         push(work, oa, mol[ma, L.MOL_TILES], size)
         return size
     mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2])
     if mb >= 0:
         mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2])
-    size = _size(un, restitution, mass, lost)
+    size = _size(un, restitution, mass, projection_loss)
     push(work, oa, mol[ma, L.MOL_TILES], size)
     if mb >= 0:
         push(work, ob, mol[mb, L.MOL_TILES], -size)
@@ -124,7 +124,21 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
 
 @apart
 def tied_impulses(
-    work, mol, graph, group, offset, members, contacts, normals, growths, count, e, kicks, matrix, sizes, lost
+    work,
+    mol,
+    graph,
+    group,
+    offset,
+    members,
+    contacts,
+    normals,
+    growths,
+    count,
+    e,
+    impulse_response,
+    matrix,
+    sizes,
+    projection_loss,
 ):
     """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 
@@ -144,9 +158,9 @@ def tied_impulses(
         Rates of the contact distances [length / time].
     e : float
         Coefficient of restitution.
-    kicks, matrix : float64 arrays
+    impulse_response, matrix : float64 arrays
         Scratch for Y and, (PUSH_ROWS, MOST_TIES), for N Y.
-    lost : float
+    projection_loss : float
         Energy that putting the molecules on their bonds took; the impulses, all by one factor, give it back.
 
     Returns
@@ -160,7 +174,7 @@ def tied_impulses(
         stride += mol[group[g], L.MOL_TILES] * W.ROW
     for k in range(count):
         for x in range(stride):
-            kicks[k * stride + x] = 0.0
+            impulse_response[k * stride + x] = 0.0
         for side in range(2):
             g = contacts[k, L.MEMBER + L.SIDE * side]
             if g < 0:
@@ -171,7 +185,7 @@ def tied_impulses(
                  normals[k, 1], normals[k, 2])  # fmt: skip
             for t in range(mol[group[g], L.MOL_TILES]):
                 for x in range(W.ROW):
-                    kicks[at + t * W.ROW + x] += sign * work[offset[g] + t * W.TILE + W.KICK + x]
+                    impulse_response[at + t * W.ROW + x] += sign * work[offset[g] + t * W.TILE + W.KICK + x]
     for k in range(count):
         p = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         q = (
@@ -189,22 +203,22 @@ def tied_impulses(
                 b = contacts[k, L.MEMBER_BEAD + L.SIDE * side]
                 at = other * stride + _rows_before(mol, group, g) + (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
                 dot = (
-                    normals[k, 0] * kicks[at]
-                    + normals[k, 1] * kicks[at + W.LANES]
-                    + normals[k, 2] * kicks[at + 2 * W.LANES]
+                    normals[k, 0] * impulse_response[at]
+                    + normals[k, 1] * impulse_response[at + W.LANES]
+                    + normals[k, 2] * impulse_response[at + 2 * W.LANES]
                 )
                 total += dot if side == 0 else -dot
             matrix[k, other] = total
     if solve_pushes(matrix, sizes, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
         return 1
-    if lost != 0.0:
-        _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost)
+    if projection_loss != 0.0:
+        _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss)
     for k in range(count):
         at = k * stride
         for g in range(members):
             for t in range(mol[group[g], L.MOL_TILES]):
                 for x in range(W.ROW):
-                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += sizes[k] * kicks[at + t * W.ROW + x]
+                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += sizes[k] * impulse_response[at + t * W.ROW + x]
             at += mol[group[g], L.MOL_TILES] * W.ROW
     return 0
 
@@ -225,8 +239,8 @@ def _fastest(work, offset, contacts, growths, count):
 
 
 @kernel
-def _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost):
-    """Make the impulses p of several contacts larger by the factor that raises the energy after them by `lost`.
+def _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss):
+    """Scale the impulses p of several contacts so that the energy after them is higher by `projection_loss`.
 
     With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
     """
@@ -239,7 +253,7 @@ def _give_back(work, offset, contacts, normals, growths, count, e, sizes, lost):
             else -1
         )
         q -= sizes[k] * (approach(work, a, b, normals[k]) - growths[k]) / (1.0 + e)
-    factor = (1.0 + math.sqrt(max(e * e + 2.0 * lost / q, 0.0))) / (1.0 + e)
+    factor = (1.0 + math.sqrt(max(e * e + 2.0 * projection_loss / q, 0.0))) / (1.0 + e)
     for k in range(count):
         sizes[k] *= factor
 

@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import series_order, series_place
 from hpcchain.jit.decorators import inlined, kernel
-from hpcchain.propagators.bead_polynomials import bead_state
 from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import series_order, series_place
+from hpcchain.propagators.bead_polynomials import bead_state
 
 TOUCHING = 2e-14
 JUST_HIT = 1e-11
@@ -23,15 +23,15 @@ REST = 1e-14  # of both speeds: what rounding may leave of a rate of approach
 
 
 @inlined
-def curve(line, seg, series, i, t):
+def curve(starts, segment, series, i, t):
     """Return position and velocity (6 floats) of bead i at time t after its segment's start."""
-    order = series_order(seg, i)
+    order = series_order(segment, i)
     if order > 1:
-        return bead_state(series, series_place(seg, i), order, t)
-    u = line[i, L.VX]
-    v = line[i, L.VY]
-    w = line[i, L.VZ]
-    return line[i, L.X] + u * t, line[i, L.Y] + v * t, line[i, L.Z] + w * t, u, v, w
+        return bead_state(series, series_place(segment, i), order, t)
+    u = starts[i, L.VX]
+    v = starts[i, L.VY]
+    w = starts[i, L.VZ]
+    return starts[i, L.X] + u * t, starts[i, L.Y] + v * t, starts[i, L.Z] + w * t, u, v, w
 
 
 @kernel
@@ -70,7 +70,7 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, least, just_hit):
 
 
 @kernel
-def curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, limit, just_hit):
+def curved_contact(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, limit, just_hit):
     """Return when two beads on curved paths touch, by steps that cannot pass a root, or inf.
 
     Each step is the time in which f, falling from f with slope f' and curvature at least -M, can first vanish
@@ -99,8 +99,8 @@ def curved_contact(line, seg, series, i, j, ti, tj, sx, sy, sz, d, growth, bend,
     last = 0.0
     touching = (JUST_HIT if just_hit else TOUCHING) * d * d
     for step in range(MOST_STEPS):
-        xi, yi, zi, ui, vi, wi = curve(line, seg, series, i, ti + s)
-        xj, yj, zj, uj, vj, wj = curve(line, seg, series, j, tj + s)
+        xi, yi, zi, ui, vi, wi = curve(starts, segment, series, i, ti + s)
+        xj, yj, zj, uj, vj, wj = curve(starts, segment, series, j, tj + s)
         rx = (xi - xj) + sx
         ry = (yi - yj) + sy
         rz = (zi - zj) + sz

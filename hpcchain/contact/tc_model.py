@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import in_contact, set_in_contact
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import span as time_span
+from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.segment_bits import in_contact, set_in_contact
 
 CONTACT = 1 << 24
 
@@ -24,9 +24,9 @@ def contact_rate(contact_time):
 
 
 @kernel
-def left_after(par, seg, i, dt):
+def left_after(par, segment, i, dt):
     """Return what is left of bead i's last contact a time dt after its segment began."""
-    left = in_contact(seg, i)
+    left = in_contact(segment, i)
     if left == 0 or dt <= 0.0:
         return left
     gone = dt * par[L.CONTACT_RATE]
@@ -34,30 +34,30 @@ def left_after(par, seg, i, dt):
 
 
 @inlined
-def pass_time(par, seg, first, beads, dt):
+def pass_time(par, segment, first, beads, dt):
     """Take a time dt, the length of their segment, off what is left of the contacts of beads first, first + 1, ..."""
     if par[L.CONTACT_RATE] != 0.0:
         for i in range(first, first + beads):
-            set_in_contact(seg, i, left_after(par, seg, i, dt))
+            set_in_contact(segment, i, left_after(par, segment, i, dt))
 
 
 @inlined
-def begin_contact(par, seg, i):
+def begin_contact(par, segment, i):
     """Note that a contact of bead i begins with its segment."""
     if par[L.CONTACT_RATE] != 0.0:
-        set_in_contact(seg, i, CONTACT)
+        set_in_contact(segment, i, CONTACT)
 
 
 @inlined
-def restitution_now(par, seg, i, other):
+def restitution_now(par, segment, i, other):
     """Return e_n for bead i and another, or a wall (below 0), whose segments begin now (`pass_time`)."""
-    if par[L.CONTACT_RATE] != 0.0 and (in_contact(seg, i) != 0 or (other >= 0 and in_contact(seg, other) != 0)):
+    if par[L.CONTACT_RATE] != 0.0 and (in_contact(segment, i) != 0 or (other >= 0 and in_contact(segment, other) != 0)):
         return 1.0
     return par[L.RESTITUTION]
 
 
 @kernel
-def restitution_at(par, line, seg, pairs, count, ticks, rest):
+def restitution_at(par, starts, segment, pairs, count, ticks, rest):
     """Return e_n for the first `count` pairs of beads, or of a bead and a wall (below 0), that meet at one time.
 
     One that is to keep its energy has all do so: with unequal coefficients contacts together may gain energy. The
@@ -70,7 +70,10 @@ def restitution_at(par, line, seg, pairs, count, ticks, rest):
                 if (
                     j >= 0
                     and left_after(
-                        par, seg, j, time_span(ticks, rest, line[j, L.START_TICKS], line[j, L.START_REM], par[L.TICK])
+                        par,
+                        segment,
+                        j,
+                        time_span(ticks, rest, starts[j, L.START_TICKS], starts[j, L.START_REM], par[L.TICK]),
                     )
                     != 0
                 ):

@@ -17,9 +17,9 @@ is taken.
 """
 
 from hpcchain.jit.decorators import apart, kernel
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.steps.step_molecule import steps_energy, steps_excess, to_grid
-from hpcchain.layout import arrays as L
 
 LEAST = 0.5 + 2.0**-10
 LONGEST_CHANGE = 0.5

@@ -9,7 +9,7 @@ from hpcchain.jit.decorators import kernel
 
 
 @kernel
-def wall_contact(line, seg, series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit):
+def wall_contact(starts, segment, series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit):
     """Return when bead i touches a wall, by steps that cannot pass the contact, or inf.
 
     Parameters
@@ -30,7 +30,7 @@ def wall_contact(line, seg, series, i, t, axis, side, wall, radius, growth, bend
     s = 0.0
     last = 0.0
     for step in range(MOST_STEPS):
-        x, y, z, u, v, w = curve(line, seg, series, i, t + s)
+        x, y, z, u, v, w = curve(starts, segment, series, i, t + s)
         speed = math.sqrt(u * u + v * v + w * w)
         if axis == 1:
             x = y

@@ -56,8 +56,10 @@ def base():
     try:
         return (Path(cache) if os.path.isabs(cache) else Path.home() / ".cache") / "hpcchain"
     except RuntimeError:
-        raise ConfigError(f"there is no home folder to keep compiled code in; set {VARIABLE} to a folder of your own "
-                          "that others cannot write to") from None
+        raise ConfigError(
+            f"there is no home folder to keep compiled code in; set {VARIABLE} to a folder of your own "
+            "that others cannot write to"
+        ) from None
 
 
 def name():
@@ -80,8 +82,10 @@ def prepared():
         why = SAFETY if isinstance(found, Unsafe) else PURPOSE
         raise ConfigError(f"{found}; {why}: {found.mend}, or set {VARIABLE} to a folder of your own") from None
     except OSError as reason:
-        raise ConfigError(f"{safe}: cannot be written to: {reason.strerror}; {PURPOSE}: mend that, or set {VARIABLE} "
-                          "to another folder of your own") from None
+        raise ConfigError(
+            f"{safe}: cannot be written to: {reason.strerror}; {PURPOSE}: mend that, or set {VARIABLE} "
+            "to another folder of your own"
+        ) from None
     return Path(safe)
 
 

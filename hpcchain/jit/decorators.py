@@ -2,7 +2,7 @@
 
 Kernels are cached, never use fastmath, and work on arrays that their callers own. They neither make nor keep arrays,
 so numba's reference counting is switched off: its atomic operations, a pair for each view of an array, cost more than
-the arithmetic on small molecules. The few that make arrays are `owning`. Division is as the processor does it: what
+the arithmetic on small molecules. The few that make arrays are `allocating`. Division is as the processor does it: what
 has no value becomes infinite or not a number, which the engine looks for where it matters.
 """
 
@@ -41,4 +41,4 @@ def _compiled(function, apart):
 
 
 inlined = numba.njit(cache=True, inline="always", **OPTIONS)
-owning = numba.njit(cache=True)
+allocating = numba.njit(cache=True)

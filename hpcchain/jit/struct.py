@@ -72,7 +72,7 @@ class HandedType(types.Type):
 register_model(HandedType)(models.OpaqueModel)
 
 
-def handed(name, texts, options=()):
+def kernel_struct(name, texts, options=()):
     """Return a named tuple class whose instances kernels take by one pointer.
 
     Parameters
@@ -99,8 +99,9 @@ def handed(name, texts, options=()):
             found = np.zeros((len(fields), WORDS), dtype=np.int64)
             for row, (field, what), array in zip(found, fields.items(), self[: len(fields)], strict=True):
                 if not what.fits(array):
-                    raise TypeError(f"{name}.{field}: {array.dtype} {array.shape}, strides {array.strides}, is not "
-                                    f"'{texts[field]}'")
+                    raise TypeError(
+                        f"{name}.{field}: {array.dtype} {array.shape}, strides {array.strides}, is not '{texts[field]}'"
+                    )
                 row[0] = array.ctypes.data
                 row[1 : 1 + array.ndim] = array.shape
             return found

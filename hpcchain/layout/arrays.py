@@ -1,12 +1,13 @@
 """The arrays of one rank's sector: what their rows and columns mean (`build` makes them).
 
-Rows of the two-dimensional arrays (beads in local order, a molecule's beads contiguous). `line`, `span`, `seg`, `mol`
-and `pace` have further rows behind those of the present segments: the window's closed segments (`rollback`), each kept
-like a molecule that moves no more.
+Rows of the two-dimensional arrays (beads in local order, a molecule's beads contiguous). `starts`, `bounds`, `segment`,
+`mol` and `timing` have further rows behind those of the present segments: the window's closed segments (`rollback`),
+each kept like a molecule that moves no more.
 
 Every column and every counter has a name below; nothing reads one by its number. A name stands for one column of one
 thing: `X`, `Y`, `Z` for the components of any place (and of what `par` has per axis), `VX`, `VY`, `VZ` of a velocity
-behind it, `EVENT_TICKS` and `EVENT_REM` for the time of an earliest event, a bead's (`when`) or a molecule's (`first`).
+behind it, `EVENT_TICKS` and `EVENT_REM` for the time of an earliest event, a bead's (`event_time`) or a molecule's
+(`first`).
 
 ========  ==========  ======================================================================================
 array     columns     meaning
@@ -14,17 +15,18 @@ array     columns     meaning
 line      8 float64   X ... VZ, START_TICKS, START_REM: position, velocity and time (ticks and remainder) at the
                       start of the bead's segment
 span      4 float64   ACCELERATION, SPEED: bounds over the segment; RADIUS; LENGTH of the segment [time]; beside
-                      `line` in memory
+                      `starts` in memory
 seg       4 int64     SERIAL number of the segment; START_MARKS: depth of its start event and what that did to the
                       bead (`layout.segment_bits`); MOLECULE; SERIES: place of the bead's coefficients in `series` and
-                      order of the polynomial (`layout.segment_bits`); beside `span` in memory
+                      order of the polynomial (`layout.segment_bits`); beside `bounds` in memory
 when      2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
 what      5 int64     that event: PARTNER bead or code (below), PARTNER_SERIAL, DEPTH; BEAD_ID: global id of the
                       bead; TIED: whether another event of the bead follows within TIE_TIME (0, 1)
 centre    4 float64   X, Y, Z: position about which the bead's neighbour list was made; CENTRE_TIME: how long after
                       the segment's start that was, -1 if before it
-swept     4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment: see `broad_phase`
-flight    8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW: the time
+swept     4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment: see
+`broad_phase` flight    8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH,
+FLIGHT_LOW: the time
                       in two parts: see `broad_phase`
 beside    int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
 row       4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP: OWNED,
@@ -52,10 +54,11 @@ log       7 float64   per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall), LOG_LOWE
 contacts  4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the event and
                       bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 tied      2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code); so has `apart`
-script    flat        owners' records of ghosts' segments (`ghost_messages`); `script_at`: where, by ghost and segment
-inside    8 float64   per molecule, columns IN_… below: whether it stays in its room (`window.strayed`)
-touched   int64       molecules that a withdrawal has set back; `opened` (2 float64): OPENED_TICKS, OPENED_REM of when
-apart     2 int64     pairs listed in this window whose centres have been far apart (`neighbour_lists`); `stale`: cells that hold
+script    flat        owners' records of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by ghost and
+segment inside    8 float64   per molecule, columns IN_… below: whether it stays in its room (`window.strayed`) touched
+int64       molecules that a withdrawal has set back; `rolled_back_to` (2 float64): OPENED_TICKS, OPENED_REM of when
+apart     2 int64     pairs listed in this window whose centres have been far apart (`neighbour_lists`); `stale_cells`:
+cells that hold
                       centres that beads had before
 ahead     int64       whose memory was asked for (`prefetch`)
 stepper               None, or True where molecules are moved by a method that solves for its steps
@@ -64,7 +67,7 @@ stepper               None, or True where molecules are moved by a method that s
 
 import numpy as np
 
-from hpcchain.jit.struct import handed
+from hpcchain.jit.struct import kernel_struct
 
 NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
 
@@ -90,7 +93,7 @@ NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER, NEXT_HOLDER = range(4)
 SPARE_HEAD, SPARE_ROWS = range(2)
 EVENT_SIZE = 0
 LOG_TIME, LOG_KIND, LOG_LOWER, LOG_HIGHER, LOG_IMPULSE, LOG_QUANTA, LOG_STATUS = range(7)
-WITHDRAWN, STANDS, ROOTLESS = 0.0, 1.0, 2.0  # LOG_STATUS; ROOTLESS: with the exact impulse for want of a root
+WITHDRAWN, LOG_STATUS, ROOTLESS = 0.0, 1.0, 2.0  # LOG_STATUS; ROOTLESS: with the exact impulse for want of a root
 LOG_COLUMNS = 7
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
@@ -99,8 +102,20 @@ OPENED_TICKS, OPENED_REM = range(2)
 ROOT = 1  # of `key` and `winner`: the earliest of all (`queue`)
 
 # The first eight, a cache line, are all that single beads need.
-(MOL_FIRST, MOL_BEADS, MOL_SOLVER, MOL_BONDS, MOL_SERIES, MOL_TILES, MOL_TABLE, MOL_GHOST, MOL_ORDER, MOL_SELF,
- MOL_IMAGE, MOL_ROOM) = (*range(11), 13)
+(
+    MOL_FIRST,
+    MOL_BEADS,
+    MOL_SOLVER,
+    MOL_BONDS,
+    MOL_SERIES,
+    MOL_TILES,
+    MOL_TABLE,
+    MOL_OWNERSHIP,
+    MOL_ORDER,
+    MOL_SELF,
+    MOL_IMAGE,
+    MOL_ROOM,
+) = (*range(11), 13)
 # Where a segment stands in the window: the closed one before it (-1: none), its number in the window, the event that
 # began it and that event's ids, whether it is the one its ghost's script has, and how often a tie reopened it.
 MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPENED = range(14, 21)
@@ -108,22 +123,63 @@ MOL_GRAPH = 21
 # What belongs to the molecule and not to its segment: size class, global number, length of its script, number up to
 # which others know its segments, whether they changed since, where a withdrawal sets it back to, and how many of its
 # beads are idle.
-MOL_CLASS, MOL_ID, MOL_SCRIPT, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_IDLE = range(22, 29)
+MOL_CLASS, MOL_ID, MOL_HISTORY, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_IDLE = range(22, 29)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER, ROD_STEPPER = range(8)
 OWNED, GHOST, FULL_GHOST, VACANT, IDLE = range(5)
-AT_END, BY_SCRIPT = -1, -2
+AT_END, BY_HISTORY = -1, -2
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
-(BOOK_MOLECULES, BOOK_BEADS, BOOK_WINDOWED, BOOK_SERIAL, BOOK_EVENT, BOOK_LOW, BOOK_TOUCHED, BOOK_SCRIPT, BOOK_APART,
- BOOK_STALE, BOOK_VIRIAL, BOOK_WITHDRAWN, BOOK_BACKS, BOOK_PUSH) = range(14)  # BOOK_PUSH: of walls, one for each axis
+(
+    BOOK_MOLECULES,
+    BOOK_BEADS,
+    BOOK_WINDOWED,
+    BOOK_SERIAL,
+    BOOK_EVENT,
+    BOOK_LOW,
+    BOOK_TOUCHED,
+    BOOK_SCRIPT,
+    BOOK_APART,
+    BOOK_STALE,
+    BOOK_VIRIAL,
+    BOOK_WITHDRAWN,
+    BOOK_BACKS,
+    BOOK_PUSH,
+) = range(14)  # BOOK_PUSH: of walls, one for each axis
 BOOKS = 16
 
-(TICK, SIZE, INVERSE, LOWER_WALL, UPPER_WALL, GROWTH, GROWTH_RATE, SHELL, CAP, RESTITUTION,
- TIE_TIME, TIE_GAP, FIRST_STEP, ORIGIN, PERIOD, INVERSE_PERIOD, SMALL_BOX, WIDEST, WALLS, UNEQUAL,
- NOW, QUANTUM, LATEST, REACH_UNIT, REACH_MARGIN, LAW, FASTEST, ASTRAY, CONTACT_RATE,
- IMPULSE_QUANTUM) = (
-    0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46, 47, 48)
+(
+    TICK,
+    SIZE,
+    INVERSE,
+    LOWER_WALL,
+    UPPER_WALL,
+    GROWTH,
+    GROWTH_RATE,
+    SHELL,
+    CAP,
+    RESTITUTION,
+    SIMULTANEOUS,
+    SIMULTANEOUS_GAP,
+    FIRST_STEP,
+    ORIGIN,
+    PERIOD,
+    INVERSE_PERIOD,
+    SMALL_BOX,
+    WIDEST,
+    WALLS,
+    UNEQUAL,
+    NOW,
+    QUANTUM,
+    LATEST,
+    REACH_UNIT,
+    REACH_MARGIN,
+    LAW,
+    FASTEST,
+    ASTRAY,
+    CONTACT_RATE,
+    IMPULSE_QUANTUM,
+) = (0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46, 47, 48)
 PARAMETERS = 49
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its room until a time, -inf where that is not known; how far its beads may be
@@ -140,29 +196,95 @@ LIMITS = 8
 MOST_TIES, MOST_MEMBERS = 60, 12
 COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix` (`impulse.solve_pushes`): all equations, right sides
 PUSH_ROWS = RIGHT_ROW + 4  # three more are behind the right sides
-ROUGHNESS = 1e-6  # of places in single precision, at least ten times what their rounding amounts to (`on_course`)
+ROUGHNESS = (
+    1e-6  # of places in single precision, at least ten times what their rounding amounts to (`candidates_straight`)
+)
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`broad_phase`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
 EVENT_COLUMNS = 3 + MOST_MEMBERS
 
 FIELDS = {
-    "par": "f8", "line": f"f8 {LINE_COLUMNS}/16", "span": f"f8 {SPAN_COLUMNS}/16", "seg": f"i8 {SEG_COLUMNS}/16",
-    "when": "f8 2", "what": f"i8 {WHAT_COLUMNS}",
-    "centre": "f8 4", "swept": "i4 4", "flight": "f4 8", "row": "i4 4", "neighbour": "i4", "cells": "i8",
-    "place": "i4 4", "room": "i4 4", "fill": "i4", "where": "i4", "mark": "i1", "beside": "i1", "found": "i8",
+    "par": "f8",
+    "starts": f"f8 {LINE_COLUMNS}/16",
+    "bounds": f"f8 {SPAN_COLUMNS}/16",
+    "segment": f"i8 {SEG_COLUMNS}/16",
+    "event_time": "f8 2",
+    "next_event": f"i8 {WHAT_COLUMNS}",
+    "centre": "f8 4",
+    "swept": "i4 4",
+    "flight": "f4 8",
+    "row": "i4 4",
+    "neighbour": "i4",
+    "cells": "i8",
+    "place": "i4 4",
+    "room": "i4 4",
+    "fill": "i4",
+    "where": "i4",
+    "mark": "i1",
+    "near_owned": "i1",
+    "found": "i8",
     "mol": f"i8 {MOL_COLUMNS}",
-    "pace": f"f8 {PACE_COLUMNS}", "first": "f8 2", "tag": "i8 4", "key": "f8", "winner": "i8", "series": "f8",
-    "table": "f8", "graph": "i8", "bonded": "i8", "bond_row": "i8", "work": "f8", "kicks": "f8", "count": "i8",
-    "log": f"f8 {LOG_COLUMNS}", "group": "i8", "offset": "i8", "contacts": "i8 4", "tied": "i8 2", "normals": "f8 3",
-    "growths": "f8", "matrix": f"f8 {MOST_TIES}", "sizes": "f8", "book": "i8", "spare": "i8 2",
-    "event": f"i8 {EVENT_COLUMNS}", "script": "f8", "script_at": "i8 :", "inside": f"f8 {IN_COLUMNS}", "touched": "i8",
-    "opened": "f8 2", "apart": "i8 2", "stale": "i8", "ahead": "i8",
-}  # fmt: skip
-Sector = handed("Sector", FIELDS, ("stepper",))
+    "timing": f"f8 {PACE_COLUMNS}",
+    "first": "f8 2",
+    "molecule_event": "i8 4",
+    "key": "f8",
+    "winner": "i8",
+    "series": "f8",
+    "table": "f8",
+    "graph": "i8",
+    "bonded": "i8",
+    "bond_row": "i8",
+    "work": "f8",
+    "impulse_response": "f8",
+    "count": "i8",
+    "log": f"f8 {LOG_COLUMNS}",
+    "group": "i8",
+    "offset": "i8",
+    "contacts": "i8 4",
+    "tied": "i8 2",
+    "normals": "f8 3",
+    "growths": "f8",
+    "matrix": f"f8 {MOST_TIES}",
+    "sizes": "f8",
+    "book": "i8",
+    "free_rows": "i8 2",
+    "window_event": f"i8 {EVENT_COLUMNS}",
+    "owner_history": "f8",
+    "owner_history_at": "i8 :",
+    "inside": f"f8 {IN_COLUMNS}",
+    "rolled_back": "i8",
+    "rolled_back_to": "f8 2",
+    "apart": "i8 2",
+    "stale_cells": "i8",
+    "prefetch_state": "i8",
+}
+Sector = kernel_struct("Sector", FIELDS, ("stepper",))
 
-(N_CONTACTS, N_WALL_CONTACTS, N_SEGMENT_ENDS, N_RESCANS, N_RELISTS, N_ROOTS, N_SEARCHES, N_GRAZES, N_TIES, N_ORDERS,
- N_SEGMENTS, N_FAILED_BEAD, N_LOGGED, N_BEAD_SEGMENTS, N_WITHDRAWN, N_NO_ROOTS, N_HALVED, N_STEPS, N_ITERATIONS,
- N_MOST_ITERATIONS, N_NODES, N_NODE_ITERATIONS, N_MOST_NODE_ITERATIONS) = range(23)
+(
+    N_CONTACTS,
+    N_WALL_CONTACTS,
+    N_SEGMENT_ENDS,
+    N_RESCANS,
+    N_RELISTS,
+    N_ROOTS,
+    N_SEARCHES,
+    N_GRAZES,
+    N_TIES,
+    N_ORDERS,
+    N_SEGMENTS,
+    N_FAILED_BEAD,
+    N_LOGGED,
+    N_BEAD_SEGMENTS,
+    N_WITHDRAWN,
+    N_NO_ROOTS,
+    N_HALVED,
+    N_STEPS,
+    N_ITERATIONS,
+    N_MOST_ITERATIONS,
+    N_NODES,
+    N_NODE_ITERATIONS,
+    N_MOST_NODE_ITERATIONS,
+) = range(23)
 # Names in reports: those of the numbers above, in their order, so that neither can be without the other.
 COUNTERS = tuple(name[2:].lower() for name in [*globals()] if name.startswith("N_"))
 C = {name: i for i, name in enumerate(COUNTERS)}

@@ -7,27 +7,28 @@ from hpcchain.jit.decorators import kernel
 NOT_HERE = -1
 
 
-def name_table(most):
+def id_table(most):
     """Return an empty (n, 2) int64 table of numbers and rows, for up to `most` molecules."""
     return np.full((1 << max(int(2 * most - 1).bit_length(), 3), 2), NOT_HERE, dtype=np.int64)
+
 
 ID, ROW = range(2)  # columns of a table
 
 
 @kernel
-def enter(table, names, rows):
-    """Note that the molecules `names` are in these rows; each number is entered once."""
+def insert(table, molecule_ids, rows):
+    """Note that the molecules `molecule_ids` are in these rows; each number is entered once."""
     mask = len(table) - 1
-    for k in range(len(names)):
-        at = names[k] & mask
+    for k in range(len(molecule_ids)):
+        at = molecule_ids[k] & mask
         while table[at, ID] >= 0:
             at = (at + 1) & mask
-        table[at, ID] = names[k]
+        table[at, ID] = molecule_ids[k]
         table[at, ROW] = rows[k]
 
 
 @kernel
-def row_in(table, name):
+def lookup(table, name):
     """Return the row of a molecule, NOT_HERE if it is not here."""
     mask = len(table) - 1
     at = name & mask
@@ -39,7 +40,7 @@ def row_in(table, name):
 
 
 @kernel
-def rows_in(table, names, rows):
-    """Write the rows of the molecules `names`."""
-    for k in range(len(names)):
-        rows[k] = row_in(table, names[k])
+def lookup_all(table, molecule_ids, rows):
+    """Write the rows of the molecules `molecule_ids`."""
+    for k in range(len(molecule_ids)):
+        rows[k] = lookup(table, molecule_ids[k])

@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 
 RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
-SPAN_AT = L.LINE_COLUMNS  # of a record; `line` is in front
+SPAN_AT = L.LINE_COLUMNS  # of a record; `starts` is in front
 SEG_AT = SPAN_AT + L.SPAN_COLUMNS
 LINE = 8 * CACHE_LINES  # bytes
 PAGE = 1 << 21  # bytes of a large page
@@ -40,13 +40,12 @@ def aligned_zeros(shape, dtype=np.float64):
 
 
 def records(beads):
-    """Return `line`, `span` and `seg` of that many beads: columns of one table, as what is read together lies together.
-    """
+    """Return `starts`, `bounds` and `segment` of that many beads: columns of one table, as they are read together."""
     return columns_of(aligned_zeros((beads, RECORD)))
 
 
 def columns_of(table):
-    """Return the columns of a table of records that are `line`, `span` and `seg`."""
+    """Return the columns of a table of records that are `starts`, `bounds` and `segment`."""
     whole = table.view(np.int64)
     return table[:, :SPAN_AT], table[:, SPAN_AT:SEG_AT], whole[:, SEG_AT : SEG_AT + L.SEG_COLUMNS]
 
@@ -66,13 +65,13 @@ def gathered(arrays):
     dict
     """
     moved = {name: arrays.pop(name) for name in [*arrays] if not isinstance(arrays[name], np.ndarray)}
-    record = [arrays.pop(name) for name in ("line", "span", "seg")]
+    record = [arrays.pop(name) for name in ("starts", "bounds", "segment")]
     sizes = {name: -(-array.nbytes // LINE) * LINE for name, array in arrays.items()}
     beads = len(record[0])
     at = beads * LINE
     room = stretch(at + sum(sizes.values()))
     columns = columns_of(room[:at].view(np.float64).reshape(beads, RECORD))
-    for name, column, former in zip(("line", "span", "seg"), columns, record, strict=True):
+    for name, column, former in zip(("starts", "bounds", "segment"), columns, record, strict=True):
         column[:] = former
         moved[name] = column
     del record, former

@@ -17,71 +17,71 @@ STARTS = (1 << START_BITS) - 1  # struck, and depth + 1 in the bits above it
 
 
 @inlined
-def start_depth(seg, i):
+def start_depth(segment, i):
     """Return the depth of the event that began the segment in row i."""
-    return ((seg[i, L.START_MARKS] & STARTS) >> 1) - 1
+    return ((segment[i, L.START_MARKS] & STARTS) >> 1) - 1
 
 
 @inlined
-def struck(seg, i):
+def struck(segment, i):
     """Return 1 if the bead was struck in the event that began the segment in row i, else 0."""
-    return seg[i, L.START_MARKS] & 1
+    return segment[i, L.START_MARKS] & 1
 
 
 @inlined
-def same_start(seg, i, j):
+def same_start(segment, i, j):
     """Whether the segments in two rows, which began at one time, did so with one event that struck both or neither."""
-    return (seg[i, L.START_MARKS] ^ seg[j, L.START_MARKS]) & STARTS == 0
+    return (segment[i, L.START_MARKS] ^ segment[j, L.START_MARKS]) & STARTS == 0
 
 
 @inlined
-def set_start(seg, i, depth, was_struck):
+def set_start(segment, i, depth, was_struck):
     """Note with what an event began the segment in row i."""
-    seg[i, L.START_MARKS] = (seg[i, L.START_MARKS] & -1 - STARTS) | (2 * (depth + 1) + was_struck)
+    segment[i, L.START_MARKS] = (segment[i, L.START_MARKS] & -1 - STARTS) | (2 * (depth + 1) + was_struck)
 
 
 @inlined
-def set_struck(seg, i, was_struck):
+def set_struck(segment, i, was_struck):
     """Note whether the bead was struck in the event that began the segment in row i."""
-    seg[i, L.START_MARKS] = (seg[i, L.START_MARKS] & -2) | was_struck
+    segment[i, L.START_MARKS] = (segment[i, L.START_MARKS] & -2) | was_struck
 
 
 @inlined
-def in_contact(seg, i):
+def in_contact(segment, i):
     """Return what was left of the bead's last contact when the segment in row i began (`contact.tc_model`)."""
-    return seg[i, L.START_MARKS] >> START_BITS
+    return segment[i, L.START_MARKS] >> START_BITS
 
 
 @inlined
-def set_in_contact(seg, i, left):
+def set_in_contact(segment, i, left):
     """Note what is left of the bead's last contact when the segment in row i begins."""
-    seg[i, L.START_MARKS] = (seg[i, L.START_MARKS] & STARTS) | (left << START_BITS)
+    segment[i, L.START_MARKS] = (segment[i, L.START_MARKS] & STARTS) | (left << START_BITS)
 
 
 def packed_starts(depth, was_struck, left):
-    """Return (n,) int64 what `seg` has in its second column, of (n,) arrays of depths, whether struck, what is left."""
+    """Return `segment`'s second column, (n,) int64, of (n,) arrays of depths, whether struck, what is left."""
     return (left.astype(np.int64) << START_BITS) | (2 * (depth.astype(np.int64) + 1) + was_struck.astype(np.int64))
 
 
 def unpacked_starts(column):
-    """Return depths (int32), whether struck (bool) and what is left (int32), of rows of the second column of `seg`."""
+    """Return depths (int32), whether struck (bool) and what is left (int32) of rows of `segment`'s second column."""
     depth = (column & STARTS) >> 1
     return (depth - 1).astype(np.int32), (column & 1).astype(bool), (column >> START_BITS).astype(np.int32)
 
 
 @inlined
-def series_place(seg, i):
+def series_place(segment, i):
     """Return the place in `series` of the coefficients of the segment in row i."""
-    return seg[i, L.SERIES] >> BITS
+    return segment[i, L.SERIES] >> BITS
 
 
 @inlined
-def series_order(seg, i):
+def series_order(segment, i):
     """Return the order of the polynomial of the segment in row i."""
-    return (seg[i, L.SERIES] & (ORDERS - 1)) - 1
+    return (segment[i, L.SERIES] & (ORDERS - 1)) - 1
 
 
 @inlined
-def set_order(seg, i, order):
+def set_order(segment, i, order):
     """Note the order of the polynomial of the segment in row i."""
-    seg[i, L.SERIES] = (seg[i, L.SERIES] & -ORDERS) | (order + 1)
+    segment[i, L.SERIES] = (segment[i, L.SERIES] & -ORDERS) | (order + 1)

@@ -276,8 +276,10 @@ def _require_alike(topology, found):
 def _require(topology, m, end, unlike):
     """Raise EngineError where molecules m ... end - 1, of one kind, differ in some tables."""
     if unlike:
-        raise EngineError(f"{unlike[0]}: molecules {m} to {end - 1} are of one kind, "
-                          f"{topology.names[topology.kind[m]]!r}, but are not all like its first one")
+        raise EngineError(
+            f"{unlike[0]}: molecules {m} to {end - 1} are of one kind, "
+            f"{topology.names[topology.kind[m]]!r}, but are not all like its first one"
+        )
 
 
 def _repeats(values, one):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hpcchain.errors import ConfigError
+from hpcchain.model.numerics.double_double import length
 from hpcchain.model.numerics.portable_math import circle, logarithm
 from hpcchain.model.random import Stream, uniform
 from hpcchain.model.rotation import Rotation, unit
-from hpcchain.model.numerics.double_double import length
 
 STILL = (1.0, 0.0, 0.0, 0.0)
 """The orientation of what has not been turned, and of beads without directors."""

@@ -151,19 +151,25 @@ def couplings(mass, bonds, bond, structure):
 
 def complaint(name, group, places, least, beads):
     """Return what is wrong with one molecule, whose places are (n, 3), and what to do."""
-    text = (f"the bonds of molecule {name!r} of beads {beads[0]} to {beads[-1]} are not independent: some follow from "
-            f"others, or stop no motion ({how_bad(least)}), so that its flight would lose energy; ")
+    text = (
+        f"the bonds of molecule {name!r} of beads {beads[0]} to {beads[-1]} are not independent: some follow from "
+        f"others, or stop no motion ({how_bad(least)}), so that its flight would lose energy; "
+    )
     share = dependence(group, places)
     taking = np.arange(len(group.mass)) if share is None else np.unique(group.bonds[share >= TAKES_PART * share.max()])
     if len(taking) > 2 and on_a_line(places[taking]):
-        return text + (f'its beads {listed(beads[taking])} lie on a line: make it of kind = "rod", or leave out the '
-                       "bonds between beads that are not next to each other")
+        return text + (
+            f'its beads {listed(beads[taking])} lie on a line: make it of kind = "rod", or leave out the '
+            "bonds between beads that are not next to each other"
+        )
     if share is None:
         return text + "leave out bonds between beads that others hold in place already"
     i, j = beads[group.bonds[np.argmax(share)]]
-    return text + (f"leave out a bond, for example that of beads {i} and {j}, or put its beads {listed(beads[taking])} "
-                   "where each of their bonds is needed (positions, bond_length), "
-                   "not in one plane")
+    return text + (
+        f"leave out a bond, for example that of beads {i} and {j}, or put its beads {listed(beads[taking])} "
+        "where each of their bonds is needed (positions, bond_length), "
+        "not in one plane"
+    )
 
 
 def how_bad(least):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.jit.decorators import owning
+from hpcchain.jit.decorators import allocating
 
 _M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
@@ -10,7 +10,7 @@ _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 _ZERO, _SHIFT = np.uint64(0), np.uint64(11)
 
 
-@owning
+@allocating
 def high(a, b):
     """Return the upper 64 bits of the product of two 64-bit words."""
     a0, a1 = a & _LOW, a >> _HALF
@@ -20,7 +20,7 @@ def high(a, b):
     return a1 * b1 + (left >> _HALF) + (right >> _HALF) + (middle >> _HALF)
 
 
-@owning
+@allocating
 def philox(c0, c1, key0, key1):
     """Return the four words of the block with counter (c0, c1, 0, 0) and key (key0, key1), all uint64."""
     c2, c3 = _ZERO, _ZERO
@@ -32,14 +32,14 @@ def philox(c0, c1, key0, key1):
     return c0, c1, c2, c3
 
 
-@owning
+@allocating
 def fill(seed, purpose, ids, draw, out):
     """Fill out[i, :] with the block of counter (ids[i], draw) and key (seed, purpose)."""
     for i in range(len(ids)):
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = philox(ids[i], draw, seed, purpose)
 
 
-@owning
+@allocating
 def fraction(word):
     """Return a 64-bit word as a uniform number in [0, 1)."""
     return np.float64(word >> _SHIFT) * 2.0**-53

@@ -13,10 +13,10 @@ from hpcchain.config.check import check_bond_lengths, check_box, check_rod
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import keys_of
 from hpcchain.config.values import LARGEST, Wrong
-from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.equal_shapes import groups_of
-from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.rods import rod_positions
+from hpcchain.model.starts.constraints import bond_vectors
+from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, OPEN, PERIODIC, WALL
 
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
@@ -35,8 +35,12 @@ def box_problem(box):
         return "box: size, origin and boundary are not three numbers each"
     if not set(box.boundary.tolist()) <= set(BOUNDARY):
         return f"box/boundary: {box.boundary.tolist()}: a boundary is unknown"
-    return first_wrong([("box/size", _reads("box", "size"), box.size.tolist()),
-                        ("box/origin", _reads("box", "origin"), box.origin.tolist())])
+    return first_wrong(
+        [
+            ("box/size", _reads("box", "size"), box.size.tolist()),
+            ("box/origin", _reads("box", "origin"), box.origin.tolist()),
+        ]
+    )
 
 
 def _reads(section, name):
@@ -64,8 +68,10 @@ def physics_problem(physics, kinds):
         each = physics.every()
     except TypeError:
         return "physics: kinds: are not tables of propagators"
-    rules = [("physics: restitution", _reads("contact", "restitution"), physics.restitution),
-             ("physics: contact_time", _reads("contact", "contact_time"), physics.contact_time)]
+    rules = [
+        ("physics: restitution", _reads("contact", "restitution"), physics.restitution),
+        ("physics: contact_time", _reads("contact", "contact_time"), physics.contact_time),
+    ]
     for one in each:
         given = {"name": one.propagator, "stages": one.stages, "tolerance": one.tolerance}
         given |= {} if one.step == 0.0 and type(one.step) is not bool else {"step": one.step}
@@ -92,8 +98,9 @@ def topology_problem(box, topology, molecules=None):
         if problem:
             return f"topology: {topology.names[topology.kind[m]]!r}: {problem}"
         kinds.append(kind)
-    section = SimpleNamespace(size=box.size.tolist(), origin=box.origin.tolist(),
-                              boundary=[BOUNDARY[kind] for kind in box.boundary.tolist()])
+    section = SimpleNamespace(
+        size=box.size.tolist(), origin=box.origin.tolist(), boundary=[BOUNDARY[kind] for kind in box.boundary.tolist()]
+    )
     try:
         for kind in kinds:
             if kind.is_line:
@@ -127,8 +134,10 @@ def _as_section(topology, m):
 
 def _kind_problem(kind):
     """Return what is wrong with a molecule's numbers and bonds, or None."""
-    rules = [(name, _reads("molecule", name), np.unique(getattr(kind, name)).tolist())
-             for name in ("mass", "diameter", "bond_length")]
+    rules = [
+        (name, _reads("molecule", name), np.unique(getattr(kind, name)).tolist())
+        for name in ("mass", "diameter", "bond_length")
+    ]
     problem = first_wrong(rules)
     if problem or kind.beads == 1:
         return problem or ("bonds: a single bead has none" if kind.bond_count else None)
@@ -246,8 +255,10 @@ def _bonds(topology, state, physics, ids):
     bad = ~(np.abs(found - length) <= limits[:, 0] * length + 16.0 * EPS * reach)
     if bad.any():
         at = int(np.argmax(bad))
-        return (f"state/position: beads {ids[topology.bonds[at, 0]]} and {ids[topology.bonds[at, 1]]} are "
-                f"{found[at]:.12g} apart, their topology/bond_length is {length[at]:.12g}")
+        return (
+            f"state/position: beads {ids[topology.bonds[at, 0]]} and {ids[topology.bonds[at, 1]]} are "
+            f"{found[at]:.12g} apart, their topology/bond_length is {length[at]:.12g}"
+        )
     rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(state.velocity, topology.bonds))) / length
     speed = np.sqrt(np.einsum("ik,ik->i", state.velocity, state.velocity))[topology.bonds].max(axis=1)
     bad = ~(rate <= limits[:, 1] * speed * (1.0 + reach / length))

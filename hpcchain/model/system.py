@@ -160,7 +160,7 @@ class State:
     ARRAYS = tuple(column.name for column in BEAD_STATE)
 
     @classmethod
-    def at_rest_clock(cls, position, velocity):
+    def at_time_zero(cls, position, velocity):
         """Return the state of beads that all start at time 0.
 
         Parameters

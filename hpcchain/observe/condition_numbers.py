@@ -118,7 +118,8 @@ def null_space(walk, x):
 def after_step(bonds, x, v, mass, tau):
     """Return where a step of length tau leads, or one of half as long, and so on, where that has no solution [length].
 
-    By Newton for the multipliers of V = v + M^-1 G^T mu, |b + tau db| = |b| (`hpcchain.propagators.steps.rattle_and_variational`).
+    By Newton for the multipliers of V = v + M^-1 G^T mu, |b + tau db| = |b|
+    (`hpcchain.propagators.steps.rattle_and_variational`).
     """
     g = gradient(bonds, x)
     b = x[bonds[:, 1]] - x[bonds[:, 0]]

@@ -74,8 +74,9 @@ class RunLog:
             return
         plain.appended(self._path, json.dumps(clean(row)) + "\n")
         left = "" if row["time_left"] is None else f"  {duration(row['time_left'])} left"
-        LOG.info("t %.6g  events %d  %.3g events/s  energy error %.1e%s", simulated, events, rate, row["energy_error"],
-                 left)
+        LOG.info(
+            "t %.6g  events %d  %.3g events/s  energy error %.1e%s", simulated, events, rate, row["energy_error"], left
+        )
 
     def _speeds(self, simulated, events):
         """Return simulated time and events per wall second since the last report; 0 where no time has passed."""

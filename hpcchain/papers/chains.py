@@ -12,9 +12,9 @@ import numpy as np
 from hpcchain.papers.kernel_collocation import ACCURACY, ROOT, WIDTH, collocate
 from hpcchain.papers.kernel_verlet import ANALYTIC, rattle
 from hpcchain.propagators.collocation.collocation import collocation_size
-from hpcchain.propagators.taylor.graph import factor_size
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table
 from hpcchain.propagators.taylor.bond_graph import STRIDE, build_structure, padded
+from hpcchain.propagators.taylor.graph import factor_size
 
 
 class Beads:

@@ -294,8 +294,9 @@ class Integrator:
             w = (q - self.q).ravel() / alpha
             p = null_space(q)
             g = self.chain.normal(q, contact).ravel()
-            residual = np.concatenate([reduced @ w - kept, [0.5 * np.sum(self.mass * w**2) - energy,
-                                                            self.chain.gap(q, contact)]])
+            residual = np.concatenate(
+                [reduced @ w - kept, [0.5 * np.sum(self.mass * w**2) - energy, self.chain.gap(q, contact)]]
+            )
             moving = np.vstack([reduced, self.mass * w])
             jacobian = np.zeros((p.shape[1] + 1,) * 2)
             jacobian[:-1, :-1] = moving @ p / alpha

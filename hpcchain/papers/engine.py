@@ -31,7 +31,7 @@ def chain_system(position, velocity, mass, diameter=1.0, box=None, **physics):
     )  # fmt: skip
     boundary = np.full(3, OPEN if box is None else WALL, dtype=np.int8)
     speed = float(np.sqrt(np.mean(np.sum(np.asarray(velocity) ** 2, axis=1))))
-    state = State.at_rest_clock(position, velocity)
+    state = State.at_time_zero(position, velocity)
     constants = Physics(tick=tick_for(diameter / speed), **physics)
     return System(Box(size, -0.5 * size, boundary), topology, state, constants)
 

@@ -5,8 +5,8 @@ import numpy as np
 from hpcchain.jit.decorators import kernel
 from hpcchain.papers.kernel_contacts import keep, overlap, strike
 from hpcchain.propagators.collocation.collocation import END, SOLVED, collocation_state
-from hpcchain.propagators.collocation.gauss_coefficients import PAPER
 from hpcchain.propagators.collocation.collocation_molecule import stage_tables
+from hpcchain.propagators.collocation.gauss_coefficients import PAPER
 
 ROOT, NESTED = 0, 1
 WIDTH = 1e-4  # paper 001, V B: where nested intervals end

@@ -2,8 +2,8 @@
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.papers.kernel_contacts import keep, overlap, strike
-from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 from hpcchain.propagators.taylor.bond_graph import BONDS, HIGH, LOW, STRIDE
+from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 
 ANALYTIC, SWEEPING = 0, 1
 TOLERANCE = 1e-12  # of SHAKE and RATTLE

@@ -4,7 +4,8 @@ Two ways that give the same numbers: the paper's multipliers (its equations (15)
 slips corrected (docs/theory/numerics.md), which solve systems of N - 2 linear equations whose matrices never change;
 and a closed form in O(N), which fits a straight line to the unconstrained step, each particle weighted by the inverse
 of how far a force moves it. Either sets right whatever error the geometry had before. The engine, which has no forces
-between contacts, moves rods exactly (`hpcchain.propagators.rigid.rod`) or by what the closed form then becomes (`rod_steps`).
+between contacts, moves rods exactly (`hpcchain.propagators.rigid.rod`) or by what the closed form then becomes
+(`rod_steps`).
 
 Units: positions [length], velocities [length / time], forces [mass length / time^2], damping [mass / time].
 """

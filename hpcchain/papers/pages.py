@@ -84,8 +84,9 @@ def section(module, result, files, picture, seconds, quick):
         lines += [f"![{module.TITLE}]({picture.name})", ""]
     for table in result.tables:
         lines += [f"**{table.title}**", "", "| | printed | ours | why they differ |", "|---|---|---|---|"]
-        lines += [f"| {cell(row.quantity)} | {cell(row.printed)} | {cell(row.ours)} | {cell(row.why)} |"
-                  for row in table.rows]
+        lines += [
+            f"| {cell(row.quantity)} | {cell(row.printed)} | {cell(row.ours)} | {cell(row.why)} |" for row in table.rows
+        ]
         lines.append("")
     lines += [f"- {note}" for note in result.notes]
     lines += [f"- Data: {', '.join(f'[{name}]({name})' for name in files)}"] if files else []

@@ -64,8 +64,12 @@ def result(name, printed):
     table.add("energy, swing between collisions", printed["energy"], energy, "both are below Newton's tolerance")
     table.add("angular momentum, largest change", printed["momentum"], momentum, "both are below Newton's tolerance")
     counts = f"{hit['contact']} and {hit['after']}" if hit["contact"] else f"{hit['after']}"
-    table.add("Newton iterations of the collision", printed["iterations"], counts,
-              "they depend on where Newton starts, which the paper does not say; here the reflected velocities")
+    table.add(
+        "Newton iterations of the collision",
+        printed["iterations"],
+        counts,
+        "they depend on where Newton starts, which the paper does not say; here the reflected velocities",
+    )
     table.add("contact at time", None, f"{found.time[hit['node']]:.12g}", "not printed")
     return Result({"": columns(found)}, [table], list(NOTES)), found
 

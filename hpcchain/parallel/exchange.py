@@ -47,7 +47,7 @@ class Exchange:
             self._mpi.Allreduce(values, result, op=MPI.SUM)
         return result
 
-    def trade(self, outgoing, sources):
+    def exchange_known(self, outgoing, sources):
         """Send one message to each of some ranks and receive one from each of others.
 
         Parameters
@@ -71,8 +71,8 @@ class Exchange:
         MPI.Request.Waitall(requests)
         return received
 
-    def deliver(self, outgoing):
-        """Like `trade`, where nobody knows yet from whom to expect a message; collective.
+    def exchange_unknown(self, outgoing):
+        """Like `exchange_known`, where nobody knows yet from whom to expect a message; collective.
 
         Only how many there will be is told by a call to all. No message of a later call is taken for one of this: its
         sender waits in that call for this rank's.

@@ -36,11 +36,11 @@ class ThreadExchange:
     def total(self, values):
         return np.sum(self.allgather(values.copy()), axis=0)
 
-    def trade(self, outgoing, sources):
+    def exchange_known(self, outgoing, sources):
         every = self.allgather(outgoing)
         return {rank: every[rank][self.rank].copy() for rank in sources}
 
-    def deliver(self, outgoing):
+    def exchange_unknown(self, outgoing):
         every = self.allgather(outgoing)
         return {rank: rows[self.rank].copy() for rank, rows in enumerate(every) if self.rank in rows}
 

@@ -14,16 +14,16 @@ from time import perf_counter, thread_time
 import numpy as np
 
 from hpcchain.errors import EngineError, WindowError
+from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
-from hpcchain.parallel.ghosts.manager import Groups
-from hpcchain.layout import arrays as L
-from hpcchain.sector.events import loop
-from hpcchain.sector.setup.molecule_classes import Blueprint
-from hpcchain.sector.setup.allocate import quanta
+from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.sector.collapse import stuck
-from hpcchain.sector.serial import EVENT_ROW, default_shell
+from hpcchain.sector.events import loop
 from hpcchain.sector.ghosted import WindowBroken
+from hpcchain.sector.serial import EVENT_ROW, default_shell
+from hpcchain.sector.setup.allocate import quanta
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
@@ -78,9 +78,9 @@ class WindowedEngine:
         self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
         shell = default_shell(system) if shell is None else shell
-        blueprint = Blueprint(system)
+        blueprint = MoleculeClasses(system)
         self.system = replace(system, topology=blueprint.composition, state=None, held=None)
-        self.groups = Groups(
+        self.groups = GhostManager(
             system,
             comm,
             blueprint,
@@ -185,7 +185,7 @@ class WindowedEngine:
     def _take(self, received, wanted):
         """Set ghosts right by messages, source rank -> message; add to `wanted` which molecules are needed for it."""
         for source in sorted(received):
-            wanted.update(self.patch.take(received[source]).tolist())
+            wanted.update(self.patch.receive(received[source]).tolist())
         self.patch.set_right()
 
     def _flags(self, end, wrong, broken, wanted, pause):
@@ -197,11 +197,11 @@ class WindowedEngine:
         flags[EXCESS] = flags[NEXT_EXCESS] = -np.inf
         if wrong == 0 and broken == 0:
             next_end = self._later(end, GROW * self.window)
-            flags[EXCESS] = flags[NEXT_EXCESS] = self.groups.excess(self.now, next_end).max(initial=-np.inf)
+            flags[EXCESS] = flags[NEXT_EXCESS] = self.groups.violation(self.now, next_end).max(initial=-np.inf)
             if np.isnan(flags[EXCESS]):
                 flags[BROKEN], flags[EXCESS], flags[NEXT_EXCESS] = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
             elif flags[EXCESS] > 0.0:
-                flags[EXCESS] = self.groups.excess(self.now, end).max(initial=-np.inf)
+                flags[EXCESS] = self.groups.violation(self.now, end).max(initial=-np.inf)
         flags[CONTACTS] = self.last_contacts
         return flags
 
@@ -214,7 +214,7 @@ class WindowedEngine:
         self.statistics["messages"] += len(outgoing)
         self.statistics["floats"] += sum(map(len, outgoing.values()))
         with self._spent("waiting"):
-            received = self.comm.trade(outgoing, self.groups.sources)
+            received = self.comm.exchange_known(outgoing, self.groups.sources)
         return {rank: rows for rank, rows in received.items() if len(rows)}
 
     @contextmanager
@@ -226,9 +226,9 @@ class WindowedEngine:
         if phase in WORK:
             self.processor += thread_time() - processor
 
-    def _regroup(self, **options):
+    def _rebuild_ghosts(self, **options):
         with self._spent("regrouping"):
-            self.groups.regroup(self.now, self.window, **options)
+            self.groups.rebuild_ghosts(self.now, self.window, **options)
 
     def _look_at_balance(self):
         """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
@@ -238,7 +238,7 @@ class WindowedEngine:
         costs = self.balance.costs(self.statistics["windows"], self.cost(self), segments, self.price)
         if costs is not None:
             begin = perf_counter()
-            self._regroup(cost=costs[self.comm.rank])
+            self._rebuild_ghosts(cost=costs[self.comm.rank])
             self.price = perf_counter() - begin if self.price > 0.0 else 0.0
         return costs is not None
 
@@ -248,7 +248,7 @@ class WindowedEngine:
         self.setbacks += 1
         self.trouble = max(self.trouble, end)
         if flags[EXCESS] > 0.0 and flags[WRONG] == 0.0:
-            self.groups.widen(self.groups.excess(self.now, end))
+            self.groups.widen(self.groups.violation(self.now, end))
         self.patch.undo()
         status = int(flags[BROKEN]) - 1
         lost = flags[WRONG] > 0.0 and not flags[BROKEN] and not flags[WANTED]
@@ -256,7 +256,7 @@ class WindowedEngine:
             self.window *= 0.25
             if self.window < LEAST_WINDOW * self.tick:
                 raise error_of(status, self.physics, int(flags[BEAD]) - 1, self.time)
-        self._regroup(everything=self.setbacks > DESPERATE, more_room=status == loop.LIST_FULL)
+        self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_room=status == loop.LIST_FULL)
 
     def _finish(self, end):
         """What was done up to the end of the window is final."""
@@ -289,10 +289,10 @@ class WindowedEngine:
             return
         if flags[NEXT_EXCESS] > 0.0:
             with self._spent("regrouping"):
-                fits = self.groups.rehome(self.now, self._later(self.now, AHEAD * self.window), self.window)
+                fits = self.groups.refresh_skins(self.now, self._later(self.now, AHEAD * self.window), self.window)
             if not fits:
                 self.groups.forget_demands()
-                self._regroup()
+                self._rebuild_ghosts()
 
     @property
     def ids(self):
@@ -344,8 +344,8 @@ class WindowedEngine:
             "messages_per_window": total["messages"] / windows / ranks,
             "bytes_per_window": 8.0 * total["floats"] / windows / ranks,
             "imbalance": imbalance(np.array([one["cost"] for one in every])),
-            "regroupings": self.groups.regroupings,
-            "rehomings": self.groups.rehomings,
+            "regroupings": self.groups.rebuilds,
+            "rehomings": self.groups.skin_refreshes,
             "seconds": {phase: spread([one[phase] for one in every]) for phase in PHASES},
         }
 

@@ -9,11 +9,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from hpcchain.jit.decorators import inlined, kernel
-from hpcchain.layout import workspace as W
 from hpcchain.jit.simd import HALF, fma, four
 from hpcchain.jit.simd import load_four as point
 from hpcchain.jit.simd import splat_four as everywhere
 from hpcchain.jit.simd import store as put
+from hpcchain.layout import workspace as W
 
 ir = cgutils.ir
 DOUBLE = ir.DoubleType()

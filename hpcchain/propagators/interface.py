@@ -12,13 +12,9 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_kick, chain_prepare
-from hpcchain.propagators.taylor.chain_series import chain_series, chain_series_of_two
 from hpcchain.propagators.bead_polynomials import everywhere, four_states, point, put, turned
-from hpcchain.propagators.rigid.rod import rod_kick, rod_prepare, rod_series
-from hpcchain.propagators.rigid.rod_steps import rod_step, rod_steps_error, rod_steps_series
-from hpcchain.propagators.rigid.rotor import rotor_series
 from hpcchain.propagators.collocation.collocation_molecule import (
     stages_interval,
     stages_iterations,
@@ -27,9 +23,13 @@ from hpcchain.propagators.collocation.collocation_molecule import (
     stages_project,
     stages_series,
 )
+from hpcchain.propagators.rigid.rod import rod_kick, rod_prepare, rod_series
+from hpcchain.propagators.rigid.rod_steps import rod_step, rod_steps_error, rod_steps_series
+from hpcchain.propagators.rigid.rotor import rotor_series
 from hpcchain.propagators.steps.step_molecule import steps_iterations, steps_load, steps_move, steps_series
+from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_kick, chain_prepare
+from hpcchain.propagators.taylor.chain_series import chain_series, chain_series_of_two
 from hpcchain.propagators.taylor.graph_molecule import web_kick, web_load, web_prepare, web_refresh, web_series
-from hpcchain.layout import arrays as L
 
 # `chain_series` judges what a series leaves out, the other two its last terms, which must be smaller for the same.
 LAST_TERM = 1e-1
@@ -49,24 +49,24 @@ def _on_a_line(solver):
 
 
 @apart
-def load(work, o, mol, m, table, graph, series, line, dt, stepper):
+def load(work, o, mol, m, table, graph, series, starts, dt, stepper):
     """Bring molecule m to the workspace at offset o, a time dt after its segment's start."""
     nt = mol[m, L.MOL_TILES]
     _load_table(work, o, mol, m, table, graph, stepper)
     if mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        _load_straight(work, o, line, mol[m, L.MOL_FIRST], dt)
+        _load_straight(work, o, starts, mol[m, L.MOL_FIRST], dt)
         return
     if stepper is not None:
         if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            _load_line(work, o, mol, m, line)
+            _load_line(work, o, mol, m, starts)
             if stages_move(work, o, nt, graph, mol[m, L.MOL_GRAPH], dt) == 0:
                 return
         if mol[m, L.MOL_SOLVER] == L.STEPPER:
-            _load_line(work, o, mol, m, line)
+            _load_line(work, o, mol, m, starts)
             if steps_move(work, o, nt, graph, mol[m, L.MOL_GRAPH], dt) == 0:
                 return
         if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
-            _load_line(work, o, mol, m, line)
+            _load_line(work, o, mol, m, starts)
             rod_step(work, o, mol[m, L.MOL_BEADS], dt)
             return
     _load_curves(work, o, mol, m, series, dt)
@@ -113,30 +113,30 @@ def _load_table(work, o, mol, m, table, graph, stepper):
 
 
 @kernel
-def load_start(work, o, mol, m, table, graph, line, stepper):
+def load_start(work, o, mol, m, table, graph, starts, stepper):
     """Bring molecule m's start state, bit for bit, to the workspace at offset o."""
     _load_table(work, o, mol, m, table, graph, stepper)
-    _load_line(work, o, mol, m, line)
+    _load_line(work, o, mol, m, starts)
 
 
 @kernel
-def _load_line(work, o, mol, m, line):
+def _load_line(work, o, mol, m, starts):
     _clear(work, o, mol[m, L.MOL_TILES])
     first = mol[m, L.MOL_FIRST]
     for b in range(mol[m, L.MOL_BEADS]):
         p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         for c in range(3):
-            work[p + W.LANES * c] = line[first + b, c]
-            work[p + W.ROW + W.LANES * c] = line[first + b, L.VX + c]
+            work[p + W.LANES * c] = starts[first + b, c]
+            work[p + W.ROW + W.LANES * c] = starts[first + b, L.VX + c]
 
 
 @kernel
-def _load_straight(work, o, line, i, dt):
+def _load_straight(work, o, starts, i, dt):
     for k in range(2 * W.ROW):
         work[o + W.COEF + k] = 0.0
     for c in range(3):
-        work[o + W.COEF + W.LANES * c] = line[i, c] + line[i, L.VX + c] * dt
-        work[o + W.COEF + W.ROW + W.LANES * c] = line[i, L.VX + c]
+        work[o + W.COEF + W.LANES * c] = starts[i, c] + starts[i, L.VX + c] * dt
+        work[o + W.COEF + W.ROW + W.LANES * c] = starts[i, L.VX + c]
 
 
 @inlined

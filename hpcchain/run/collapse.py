@@ -53,13 +53,17 @@ class CollapseWatch:
     def _reason(self, passed, wall):
         """Return what so many contacts mean, `passed` [time] having taken `wall` seconds; None if the end is near."""
         if self._physics.restitution < 1.0:
-            return ("beads that lose energy are pressed together and meet ever more often (inelastic collapse), and "
-                    f"the run hardly gets on; {way_out(self._physics)}")
+            return (
+                "beads that lose energy are pressed together and meet ever more often (inelastic collapse), and "
+                f"the run hardly gets on; {way_out(self._physics)}"
+            )
         left = (self._end - self._time) * wall / passed if passed > 0.0 else float("inf")
         if left < LONG:
             return None
-        return ("beads rattle in very narrow gaps, between others or walls, and the run hardly gets on: at this pace "
-                f"it takes {spelled(left)} more; larger gaps, or a larger box, are faster")
+        return (
+            "beads rattle in very narrow gaps, between others or walls, and the run hardly gets on: at this pace "
+            f"it takes {spelled(left)} more; larger gaps, or a larger box, are faster"
+        )
 
 
 def spelled(seconds):

@@ -5,9 +5,9 @@ import sys
 import threading
 import time
 
-from hpcchain.sector.setup import initialise
-from hpcchain.sector.events import loop
 from hpcchain.sector import sampling
+from hpcchain.sector.events import loop
+from hpcchain.sector.setup import initialise
 
 LOG = logging.getLogger("hpcchain.run")
 KERNELS = (initialise.start, initialise.enlist, initialise.search_all, loop.advance, sampling.frame)

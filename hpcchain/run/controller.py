@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
-from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
+from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import gathered, together
-from hpcchain.io.provenance import collect
 from hpcchain.io.hdf5.slabs import BLOCK
+from hpcchain.io.provenance import collect
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
@@ -21,11 +21,11 @@ from hpcchain.run.collapse import CollapseWatch
 from hpcchain.run.energy import EnergyWatch
 from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events, warn_of_sectors
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
-from hpcchain.run.wall_limit import WallLimit
+from hpcchain.run.orientations import spinning_of
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
-from hpcchain.run.orientations import spinning_of
 from hpcchain.run.totals import Tally, solving
+from hpcchain.run.wall_limit import WallLimit
 
 LOG = logging.getLogger("hpcchain.run")
 DEEP = 1e-3
@@ -74,8 +74,9 @@ class Run:
             self.observables = Observables(system, freedom_of(system, comm) if freedom is None else freedom)
             self.spinning = spinning_of(system, self.observables.composition, self.mpi)
         directors = None if self.spinning is None else self.spinning.directors
-        self.system = system = replace(system, topology=self.observables.composition, state=None, held=None,
-                                       directors=directors)
+        self.system = system = replace(
+            system, topology=self.observables.composition, state=None, held=None, directors=directors
+        )
         output = config.output
         self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
         self.reports = Schedule(output.report_every, time, counters.get("report_time"))
@@ -85,8 +86,13 @@ class Run:
         self.collapse = CollapseWatch(system.physics, system.topology.beads / comm.size, self.end)
         self.energy = EnergyWatch(system, self.observables.freedom)
         self.tally = Tally(self.engine, counters, comm)
-        self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.end, time,
-                          self.tally.contacts + self.tally.wall_contacts, counters.get("energy"))
+        self.log = RunLog(
+            self.folder / LOG_NAME if comm.rank == 0 else None,
+            self.end,
+            time,
+            self.tally.contacts + self.tally.wall_contacts,
+            counters.get("energy"),
+        )
 
     def go(self):
         """Run to the end time, or until asked to stop; return the exit code.
@@ -116,8 +122,10 @@ class Run:
         pair = overlap_in(self.system, self.comm, self.engine.ids, self.engine.frame(self.time)[0], DEEP)
         if pair is not None:
             i, j, distance = pair
-            raise DataError(f"{path}: its state is impossible: at t {self.time:.6g} beads {i} and {j} are "
-                            f"{distance:.6g} apart, deep in one another; go on from another checkpoint")
+            raise DataError(
+                f"{path}: its state is impossible: at t {self.time:.6g} beads {i} and {j} are "
+                f"{distance:.6g} apart, deep in one another; go on from another checkpoint"
+            )
 
     def _serve(self):
         """Write what is due now; a checkpoint at the end time is left to `_finish`."""
@@ -209,8 +217,9 @@ class Run:
     def _measure(self, sums):
         interval = self.time - (self.reports.served or 0.0)
         tally = self.tally
-        row = self.observables.measure(sums, interval, tally.interval_virial, tally.interval_contacts,
-                                       tally.interval_pushes)
+        row = self.observables.measure(
+            sums, interval, tally.interval_virial, tally.interval_contacts, tally.interval_pushes
+        )
         return row if self.spinning is None else row | self.spinning.observables
 
     def _drain_events(self):
@@ -228,8 +237,17 @@ class Run:
             state = replace(self.system, state=self.engine.state())
             path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
             make_folder(path.parent, self.mpi)  # someone may have tidied up
-            write_checkpoint(path, self.mpi, state, self.time, self._counters(), self.config.to_toml(),
-                             self._perf(), self.engine.ids, self.provenance)
+            write_checkpoint(
+                path,
+                self.mpi,
+                state,
+                self.time,
+                self._counters(),
+                self.config.to_toml(),
+                self._perf(),
+                self.engine.ids,
+                self.provenance,
+            )
             prune(self.folder / CHECKPOINTS, self.config.output.keep_checkpoints, self.mpi)
             self.wall_of_checkpoint = self.timers.wall
         self.limit.saved(self.wall_of_checkpoint - begin)
@@ -263,8 +281,9 @@ class Run:
         """Leave a checkpoint and whole output files."""
         self._checkpoint()
         self._assemble()
-        LOG.info("stopped at t %.6g with a checkpoint, %s; go on with: hpcchain resume %s", self.time, reason,
-                 self.folder)
+        LOG.info(
+            "stopped at t %.6g with a checkpoint, %s; go on with: hpcchain resume %s", self.time, reason, self.folder
+        )
         return EXIT_RESUBMIT
 
     def _finish(self):

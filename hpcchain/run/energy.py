@@ -75,21 +75,25 @@ class EnergyWatch:
         if not self._elastic or error == 0.0:
             return None
         if not self._kinds and abs(error) > self._limit(REFUSED):
-            raise EngineError(f"at t {time:.6g} the kinetic energy is {error:+.1e} of itself off what it was at the "
-                              f"start, which exact flights and elastic contacts keep: {advice()}")
-        limit = self._told(time, reference, contacts)
+            raise EngineError(
+                f"at t {time:.6g} the kinetic energy is {error:+.1e} of itself off what it was at the "
+                f"start, which exact flights and elastic contacts keep: {advice()}"
+            )
+        limit = self._cells_message(time, reference, contacts)
         if self._silent or abs(error) <= limit:
             return None
         self._silent = True
-        return (f"the kinetic energy is {error:+.1e} of itself off what it was at the start, more than the {limit:.1e} "
-                f"to be expected: {self._hint()}")
+        return (
+            f"the kinetic energy is {error:+.1e} of itself off what it was at the start, more than the {limit:.1e} "
+            f"to be expected: {self._hint()}"
+        )
 
     def _limit(self, usual):
         """Return a relative error for exact flights: the usual one, or one that goes with a coarser tolerance."""
         coarsest = max(physics.tolerance for physics in self._physics.every())
         return max(usual, usual / NOTED * coarsest)
 
-    def _told(self, time, reference, contacts):
+    def _cells_message(self, time, reference, contacts):
         """Return the relative error from which on it is told."""
         temperature = 2.0 * reference / self._freedom
         each = 2.0 * contacts / self._topology.beads
@@ -98,15 +102,17 @@ class EnergyWatch:
 
     def _hint(self):
         if self._kinds:
-            return "make propagator.step smaller, or choose propagator.name = \"taylor\""
+            return 'make propagator.step smaller, or choose propagator.name = "taylor"'
         return f"if it grows above {self._limit(REFUSED):g} the run ends; {advice()}"
 
 
 def advice():
     """Return what to do about an energy that cannot be."""
-    return ("look at the molecules' bonds (hpcchain info CHECKPOINT.h5 --conditions: a condition far above 1e6 means "
-            "that they hardly follow from the motion any more), and at extreme masses, lengths and velocities; results "
-            "up to here are not to be trusted")
+    return (
+        "look at the molecules' bonds (hpcchain info CHECKPOINT.h5 --conditions: a condition far above 1e6 means "
+        "that they hardly follow from the motion any more), and at extreme masses, lengths and velocities; results "
+        "up to here are not to be trusted"
+    )
 
 
 def stepped_kinds(topology, physics):

@@ -67,8 +67,12 @@ def fitting(sectors, ranks):
 def warn_of_sectors(sectors, comm):
     """Say once in the log when the sectors that an input asks for do not fit the ranks, and so are not used."""
     if comm.rank == 0 and chosen(sectors) is not None and fitting(sectors, comm.size) is None:
-        LOG.warning("run.sectors = %s does not fit %d rank%s; sectors are chosen as with \"auto\"", list(sectors),
-                    comm.size, "s" * (comm.size > 1))
+        LOG.warning(
+            'run.sectors = %s does not fit %d rank%s; sectors are chosen as with "auto"',
+            list(sectors),
+            comm.size,
+            "s" * (comm.size > 1),
+        )
 
 
 def freedom_of(system, comm):

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from hpcchain.errors import UsageError
-from hpcchain.io.hdf5 import atomic
 from hpcchain.io.checkpoint.store import PATTERN, checkpoint_name, list_checkpoints
+from hpcchain.io.hdf5 import atomic
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.parts import list_parts, remove_from
@@ -24,11 +24,15 @@ def refuse_occupied(folder, comm=None):
     folder = Path(folder)
     found = root_does(comm, folder, "looking for an earlier run", lambda: found_output(folder))
     if found == "checkpoints":
-        raise UsageError(f"{folder}: holds a run already; continue it with 'hpcchain resume {folder}' or "
-                         "'--resume auto', or choose another --output")
+        raise UsageError(
+            f"{folder}: holds a run already; continue it with 'hpcchain resume {folder}' or "
+            "'--resume auto', or choose another --output"
+        )
     if found:
-        raise UsageError(f"{folder}: holds {found} of an earlier run but none of its checkpoints, so it cannot go on; "
-                         "choose another --output, or move these results away")
+        raise UsageError(
+            f"{folder}: holds {found} of an earlier run but none of its checkpoints, so it cannot go on; "
+            "choose another --output, or move these results away"
+        )
 
 
 def found_output(folder):
@@ -156,4 +160,3 @@ def bring_along(home, checkpoint, part, folder, comm=None):
 
     root_does(comm, folder, "copying the earlier results", copy)
     return target
-

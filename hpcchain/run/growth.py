@@ -15,18 +15,18 @@ from dataclasses import replace
 import numpy as np
 
 from hpcchain.errors import ConfigError, WindowError
-from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.directors import build_directors
 from hpcchain.model.independence import DependentBonds
+from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.starts.placement import NoArrangement, place
 from hpcchain.model.starts.start import build_physics
+from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
-from hpcchain.model.starts.velocities import maxwell
 from hpcchain.parallel.comm import Single
 from hpcchain.run.engines import brought_together, engine_for
-from hpcchain.run.signals import Stopped
 from hpcchain.run.orientations import checked
+from hpcchain.run.signals import Stopped
 
 LOG = logging.getLogger("hpcchain.run")
 PLACED_FRACTION = 0.06
@@ -73,7 +73,7 @@ def grown_system(config, progress=None, pause=None, comm=None):
     position = Growth(config, box, topology, progress, pause, comm or Single()).positions()
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = maxwell(topology, position, temperature, seed)
-    state, physics = State.at_rest_clock(position, velocity), build_physics(config, topology, velocity)
+    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     return System(box, topology, state, physics, directors=directors)
 
 
@@ -160,7 +160,7 @@ class Growth:
         freedom = degrees_of_freedom(topology, position)
         k, calm = 0, (0, position, velocity)
         while k < slices:
-            system = System(self._box, topology, State.at_rest_clock(position, velocity), physics)
+            system = System(self._box, topology, State.at_time_zero(position, velocity), physics)
             length = step / rate * unit
             engine = engine_for(system, self._config, self._comm, growth=(scale + k * step, rate / unit))
             contacts = self._slice(engine, length, scale + k * step)
@@ -202,8 +202,10 @@ class Growth:
                 break
             most += 0.25 * share  # only some ranks have had theirs
         if stopped and contacts <= MOST_CONTACTS:
-            raise Stopped("stopped by a signal or the wall limit while making the start; nothing is kept yet: run the "
-                          "same command again")
+            raise Stopped(
+                "stopped by a signal or the wall limit while making the start; nothing is kept yet: run the "
+                "same command again"
+            )
         return contacts
 
     def _stopped(self):
@@ -215,17 +217,22 @@ class SlowSlice:
 
     def __init__(self, scale, most):
         self._scale, self._most = scale, most
-        self._begin, self._told = time.monotonic(), False
+        self._begin, self._cells_message = time.monotonic(), False
 
     def look(self, engine):
         """Return how often beads of this rank have met in the slice; see the class."""
         found = met(engine)
         late = time.monotonic() > self._begin + SLOW_SECONDS
-        if late and not self._told and found > SLOW_SHARE * self._most:
-            self._told = True
-            LOG.warning("making the start: at %.4f of their diameters the beads meet so often that it hardly gets on; "
-                        "it is given up, or done again another way, after %.3g contacts (%.3g so far); a larger box "
-                        "helps", self._scale, self._most, found)
+        if late and not self._cells_message and found > SLOW_SHARE * self._most:
+            self._cells_message = True
+            LOG.warning(
+                "making the start: at %.4f of their diameters the beads meet so often that it hardly gets on; "
+                "it is given up, or done again another way, after %.3g contacts (%.3g so far); a larger box "
+                "helps",
+                self._scale,
+                self._most,
+                found,
+            )
         return found
 
 
@@ -236,9 +243,11 @@ def met(engine):
 
 def jam(config, scale):
     """Return the message for beads that cannot be grown further than to a fraction of their size."""
-    return (f"{config.source}: initial.method: the beads jam at {scale:.3f} of their diameters, however slowly they "
-            "grow; make the box or gaps between walls larger, or the beads of a molecule smaller or fewer, or start "
-            'from positions that are known to fit (initial.method = "explicit", or "file" from a run at lower density)')
+    return (
+        f"{config.source}: initial.method: the beads jam at {scale:.3f} of their diameters, however slowly they "
+        "grow; make the box or gaps between walls larger, or the beads of a molecule smaller or fewer, or start "
+        'from positions that are known to fit (initial.method = "explicit", or "file" from a run at lower density)'
+    )
 
 
 def with_short_steps(physics, longest):

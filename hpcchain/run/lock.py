@@ -86,13 +86,17 @@ class FolderLock:
             LOG.info("taking over the lock that process %s on %s left behind", holder.get("pid"), holder.get("host"))
 
     def _held_by(self, holder):
-        return UsageError(f"{self.folder}: another run is writing there ({named(holder)}); wait for its end, or choose "
-                          "another --output")
+        return UsageError(
+            f"{self.folder}: another run is writing there ({named(holder)}); wait for its end, or choose "
+            "another --output"
+        )
 
     def _perhaps_held_by(self, holder):
-        return UsageError(f"{self.folder}: another run may be writing there ({named(holder)}). This file system has no "
-                          "locks (flock), so it cannot be told from one that was killed: make sure that it has ended, "
-                          f"then remove {self.path}; or choose another --output")
+        return UsageError(
+            f"{self.folder}: another run may be writing there ({named(holder)}). This file system has no "
+            "locks (flock), so it cannot be told from one that was killed: make sure that it has ended, "
+            f"then remove {self.path}; or choose another --output"
+        )
 
 
 def opened(path):

@@ -131,9 +131,11 @@ def require_memory(extent, comm, mpi, name, way, room=None):
     text = None
     if lack is not None:
         wanted, there = lack
-        text = (f"{name}: {extent.beads} beads on {comm.size} {'rank' if comm.size == 1 else 'ranks'} need about "
-                f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
-                f"{machine.size(there.bytes)} are {there.reason}; {way}")
+        text = (
+            f"{name}: {extent.beads} beads on {comm.size} {'rank' if comm.size == 1 else 'ranks'} need about "
+            f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
+            f"{machine.size(there.bytes)} are {there.reason}; {way}"
+        )
     agree(mpi, None if text is None else ConfigError(text))
 
 

@@ -71,8 +71,9 @@ def _energy_problem(system, energy, mpi):
 
     A molecule's is the same all along a segment, so segments may have begun at different times.
     """
-    known = energy is not None and all(one.propagator == "taylor" and one.tolerance <= 1e-9
-                                       for one in system.physics.every())
+    known = energy is not None and all(
+        one.propagator == "taylor" and one.tolerance <= 1e-9 for one in system.physics.every()
+    )
     topology, velocity = system.topology, system.state.velocity
     ids = np.arange(len(velocity)) if system.held is None else topology.beads_of(system.held)
     mass = topology.examples.mass[topology.example_of(ids)]

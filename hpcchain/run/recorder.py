@@ -44,8 +44,14 @@ class Recorder:
 
     def open(self):
         """Begin a part."""
-        self._part = PartWriter(self._folder / "parts", self.counters["part"], self._comm, self._system.topology,
-                                self.counters, self.log_events)
+        self._part = PartWriter(
+            self._folder / "parts",
+            self.counters["part"],
+            self._comm,
+            self._system.topology,
+            self.counters,
+            self.log_events,
+        )
         self._inventory.opened(self._part.path)
 
     def close(self):
@@ -85,4 +91,3 @@ class Recorder:
         topology, box = self._system.topology, self._system.box
         spin = None if self._spinning is None else self._spinning.slabs()
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)
-

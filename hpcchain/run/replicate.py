@@ -10,15 +10,15 @@ import numpy as np
 from hpcchain.config.check import untried_speed
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.errors import ConfigError
-from hpcchain.io.hdf5 import slabs
 from hpcchain.io.checkpoint.checkpoint import write_start
+from hpcchain.io.hdf5 import slabs
 from hpcchain.model.clock import tick_for
 from hpcchain.model.starts.replicate_system import Copies
+from hpcchain.model.starts.replicate_velocities import Sums, Thermal
 from hpcchain.model.starts.start import TOLERANCE, physics_with, require_apart
 from hpcchain.model.system import System
-from hpcchain.model.starts.replicate_velocities import Sums, Thermal
-from hpcchain.run.signals import Stopped
 from hpcchain.run.orientations import checked
+from hpcchain.run.signals import Stopped
 
 BLOCKS = 8
 """Blocks of 4096 beads that a rank makes at a time."""
@@ -55,6 +55,7 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     Stopped
         On every rank, when `pause` gives up.
     """
+
     def go_on():
         if comm.any(pause is not None and pause()):
             raise Stopped("stopped by a signal while making the start; nothing is kept: run the same command again")
@@ -95,16 +96,19 @@ def turning_copies(config, directors, composition, mpi, go_on):
 def require_few(config, beads):
     """Raise ConfigError for more beads than there may be."""
     if beads > MOST_BEADS:
-        raise ConfigError(f"{config.source}: --replicate: {beads} beads in all are more than {MOST_BEADS}; give fewer "
-                          "copies")
+        raise ConfigError(
+            f"{config.source}: --replicate: {beads} beads in all are more than {MOST_BEADS}; give fewer copies"
+        )
 
 
 def require_digits(config, copies, projected=0.0):
     """Return `Copies.taken`, or raise ConfigError for a box in which places have too few digits."""
     taken = copies.taken(projected)
     if taken >= TOLERANCE:
-        raise ConfigError(f"{config.source}: --replicate: the box would be so long, {list(config.box.size)}, that "
-                          f"rounding moves beads by {taken:.2g} of their diameter; give fewer copies along an axis")
+        raise ConfigError(
+            f"{config.source}: --replicate: the box would be so long, {list(config.box.size)}, that "
+            f"rounding moves beads by {taken:.2g} of their diameter; give fewer copies along an axis"
+        )
     return taken
 
 

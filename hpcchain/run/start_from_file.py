@@ -8,9 +8,9 @@ from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.io.hdf5.collective import agree, is_parallel
 from hpcchain.io.hdf5.slabs import slab
-from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.independence import DependentBonds
+from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.starts.start import (
     TOLERANCE,
     build_physics,
@@ -25,8 +25,8 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.run.engines import brought_together, engine_for
-from hpcchain.run.own_input import BOX_KEYS, first_difference, require_own_input
 from hpcchain.run.orientations import checked
+from hpcchain.run.own_input import BOX_KEYS, first_difference, require_own_input
 
 KEY_OF_TABLE = {
     "first_bead": "kind, beads or count", "first_bond": "kind or bonds", "bonds": "kind or bonds",
@@ -72,7 +72,7 @@ def system_from_file(config, comm=None):
     check_start(str(path), system.box, topology, position, velocity)
     if not fresh:
         position, velocity = projected(path, topology, position, velocity)
-    state = State.at_rest_clock(position, velocity)
+    state = State.at_time_zero(position, velocity)
     state.image[:] = image
     return System(system.box, topology, state, build_physics(config, topology, velocity), directors=directors)
 
@@ -89,7 +89,7 @@ def fresh_system(config, found, topology, comm):
         raise
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; the file was not made by this program or is damaged") from error
-    state = State.at_rest_clock(system.state.position, system.state.velocity)
+    state = State.at_time_zero(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     return replace(system, state=state, physics=physics_with(config, system.physics.tick))
 
@@ -170,8 +170,10 @@ def require_same_moments(source, path, low, ours, theirs, mpi):
     if len(differ):
         at = differ[0]
         key = "moment" if ours[at] > 0.0 and theirs[at] > 0.0 else "directors"
-        text = (f"{source}: molecule.{key}: bead {low + at} has moment of inertia {ours[at]:.17g} here, "
-                f"{theirs[at]:.17g} in the start file {path} (0: no directors); correct it, or leave [[molecule]] out")
+        text = (
+            f"{source}: molecule.{key}: bead {low + at} has moment of inertia {ours[at]:.17g} here, "
+            f"{theirs[at]:.17g} in the start file {path} (0: no directors); correct it, or leave [[molecule]] out"
+        )
     agree(mpi, None if text is None else ConfigError(text))
 
 
@@ -199,8 +201,10 @@ def require_same_box(config, path, box):
     given = build_box(config)
     for key in BOX_KEYS:
         if not np.array_equal(getattr(given, key), getattr(box, key)):
-            raise ConfigError(f"{config.source}: box.{key}: {getattr(given, key).tolist()} is not that of the start "
-                              f"file {path}: {getattr(box, key).tolist()}; a start keeps its box")
+            raise ConfigError(
+                f"{config.source}: box.{key}: {getattr(given, key).tolist()} is not that of the start "
+                f"file {path}: {getattr(box, key).tolist()}; a start keeps its box"
+            )
 
 
 def agreed_topology(config, path, topology, mpi):
@@ -212,12 +216,16 @@ def agreed_topology(config, path, topology, mpi):
         return topology
     given = build_composition(config)
     if given.beads != topology.beads or given.molecules != topology.molecules:
-        raise ConfigError(f"{config.source}: molecule: {given.molecules} molecules of {given.beads} beads in all are "
-                          f"not the {topology.molecules} of {topology.beads} in the start file {path}; correct them, "
-                          "or leave [[molecule]] out")
+        raise ConfigError(
+            f"{config.source}: molecule: {given.molecules} molecules of {given.beads} beads in all are "
+            f"not the {topology.molecules} of {topology.beads} in the start file {path}; correct them, "
+            "or leave [[molecule]] out"
+        )
     for table, key in KEY_OF_TABLE.items():
         where = first_difference(given, topology, table, mpi)
         if where is not None:
-            raise ConfigError(f"{config.source}: molecule.{key}: differs from the start file {path}{where}; correct "
-                              "it, or leave [[molecule]] out")
+            raise ConfigError(
+                f"{config.source}: molecule.{key}: differs from the start file {path}{where}; correct "
+                "it, or leave [[molecule]] out"
+            )
     return given if is_parallel(mpi) else given.whole()

@@ -89,8 +89,15 @@ class Watchdog:
         frames = sys._current_frames()
         stack = traceback.extract_stack(frames[self._main]) if self._main in frames else []
         here = f"{stack[-1].name}, {Path(stack[-1].filename).name}:{stack[-1].lineno}" if stack else "?"
-        state = {"rank": self.rank, "whom": self.activity.whom, "seconds": time.monotonic() - self.activity.since,
-                 "at": here, "host": socket.gethostname(), "pid": os.getpid(), "now": time.time()}
+        state = {
+            "rank": self.rank,
+            "whom": self.activity.whom,
+            "seconds": time.monotonic() - self.activity.since,
+            "at": here,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "now": time.time(),
+        }
         return f"{json.dumps(state)}\n\n{''.join(traceback.format_list(stack))}"
 
     def _summary(self):

@@ -30,14 +30,14 @@ class Standstill:
             return None
         ticks, rest = self._since
         segments = int(s.count[L.C["segments"]])
-        if (s.first[m, L.EVENT_TICKS] - ticks) * s.par[L.TICK] + s.first[m, L.EVENT_REM] - rest > s.par[L.TIE_TIME]:
+        if (s.first[m, L.EVENT_TICKS] - ticks) * s.par[L.TICK] + s.first[m, L.EVENT_REM] - rest > s.par[L.SIMULTANEOUS]:
             self._since, self._segments = (float(s.first[m, L.EVENT_TICKS]), float(s.first[m, L.EVENT_REM])), segments
             return None
         begun = segments - self._segments
         if begun <= 2 * self._most:  # two molecules at least
             return None
         first = s.mol[:, L.MOL_FIRST]
-        busy = (s.line[first, L.START_TICKS] - ticks) * s.par[L.TICK] + s.line[first, L.START_REM] - rest >= 0.0
+        busy = (s.starts[first, L.START_TICKS] - ticks) * s.par[L.TICK] + s.starts[first, L.START_REM] - rest >= 0.0
         return int(first[m]) if begun > self._most * max(int(np.count_nonzero(busy)), 2) else None
 
 
@@ -52,7 +52,11 @@ def stuck(physics, bead=None, time=None):
     """Return the ConfigError for too many contacts at one instant, of a bead and at a time [time] if they are known."""
     where = f"{'' if bead is None else f'bead {bead}: '}{'' if time is None else f't {time:.6g}: '}"
     if physics.restitution < 1.0:
-        return ConfigError(f"{where}more than {MOST_DEPTH} contacts at one instant: beads that lose energy are pressed "
-                           f"together (inelastic collapse); {way_out(physics)}")
-    return ConfigError(f"{where}contacts at one instant have no end: beads are wedged between others or walls, without "
-                       "room to move; start from positions with gaps, or make box.size larger")
+        return ConfigError(
+            f"{where}more than {MOST_DEPTH} contacts at one instant: beads that lose energy are pressed "
+            f"together (inelastic collapse); {way_out(physics)}"
+        )
+    return ConfigError(
+        f"{where}contacts at one instant have no end: beads are wedged between others or walls, without "
+        "room to move; start from positions with gaps, or make box.size larger"
+    )

@@ -6,7 +6,7 @@ LEAST, MOST = 32, 20000
 AIM = 0.1  # seconds
 
 
-class Batch:
+class EventBudget:
     """Follows what events cost; some methods' take a thousand times as long as others'.
 
     Attributes
@@ -18,7 +18,7 @@ class Batch:
     def __init__(self):
         self.size = 1000
 
-    def spend(self, call, used_up):
+    def run_timed(self, call, used_up):
         """Return what a call returns, and learn from how long it took.
 
         Parameters

@@ -8,23 +8,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import ORDERS, packed_starts, unpacked_starts
-from hpcchain.model.system import State
-from hpcchain.layout import workspace as W
-from hpcchain.layout.workspace import tiles as tiles_of
-from hpcchain.sector.setup import initialise
-from hpcchain.sector.events import loop
-from hpcchain.sector.speculation import ghost_messages
-from hpcchain.sector import sampling
 from hpcchain.layout import arrays as L
-from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
-from hpcchain.sector.serial import EVENT_ROW, Engine
-from hpcchain.sector.speculation.dormant_beads import lay, settle_down, wake
-from hpcchain.sector.search.neighbour_lists import clean_lists
+from hpcchain.layout import workspace as W
+from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import aligned_zeros, records
-from hpcchain.layout.id_table import enter, name_table, rows_in
+from hpcchain.layout.segment_bits import ORDERS, packed_starts, unpacked_starts
+from hpcchain.layout.workspace import tiles as tiles_of
+from hpcchain.model.system import State
+from hpcchain.sector import sampling
+from hpcchain.sector.events import loop
+from hpcchain.sector.search.neighbour_lists import clean_lists
+from hpcchain.sector.serial import EVENT_ROW, Engine
+from hpcchain.sector.setup import initialise
+from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_order
-from hpcchain.sector.speculation.window import finish_window, strayed, undo_window
+from hpcchain.sector.speculation import ghost_messages
+from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
+from hpcchain.sector.speculation.window import abort_window, commit_window, skin_violation
 
 EVENTS = 1024
 BATCH = 20000
@@ -63,22 +63,22 @@ def extended(array, more):
 def with_vacant(state, more):
     """Return a State with rows for `more` beads behind its own, for what is vacant."""
     place = state.position[0] if len(state.position) else 0.0  # not where cells would have to be had for them alone
-    vacant = State.at_rest_clock(np.zeros((more, 3)) + place, np.zeros((more, 3)))
+    vacant = State.at_time_zero(np.zeros((more, 3)) + place, np.zeros((more, 3)))
     pairs = ((name, getattr(state, name), getattr(vacant, name)) for name in State.ARRAYS)
     return State(**{name: np.concatenate([own, others]) for name, own, others in pairs})
 
 
-class Patch(Engine):
+class GhostedSector(Engine):
     """Molecules of one rank and ghosts, carried through windows.
 
     Parameters
     ----------
     blueprint : Blueprint
     system : System
-        Its state is that of the beads of `names` alone, in their order, and is not kept.
-    names : (k,) int64 array
+        Its state is that of the beads of `molecule_ids` alone, in their order, and is not kept.
+    molecule_ids : (k,) int64 array
         Molecules that are here, in ascending order.
-    sorts : (k,) int8 array
+    ownership : (k,) int8 array
         OWNED, GHOST or FULL_GHOST.
     shell, cell : float
         See `Engine`.
@@ -88,12 +88,13 @@ class Patch(Engine):
         Capacities of neighbour lists, for the state's rows.
     base : float
         Ticks that queue keys are relative to.
-    crowding : float
+    cell_capacity_factor : float
         Room in the cells relative to what even density would need.
     idle : (n,) bool array
         Which of the state's rows are idle beads (`dormant_beads`).
     closed : (sizes,) int64 array, optional
-        Rows for closed segments to begin with, by size of molecule (`Blueprint.sizes`), if that is more than usual.
+        Rows for closed segments to begin with, by size of molecule (`MoleculeClasses.sizes`), if that is more than
+        usual.
 
     Attributes
     ----------
@@ -102,63 +103,78 @@ class Patch(Engine):
         begin with.
     """
 
-    def __init__(self, blueprint, system, names, sorts, shell, cell, growth, capacity, base, idle, crowding=1.0,
-                 closed=None):  # fmt: skip
+    def __init__(
+        self,
+        blueprint,
+        system,
+        molecule_ids,
+        ownership,
+        shell,
+        cell,
+        growth,
+        capacity,
+        base,
+        idle,
+        cell_capacity_factor=1.0,
+        closed=None,
+    ):
         self.system, self.blueprint = replace(system, state=None), blueprint
         self.shell, self.cell, self.growth, self.base = shell, cell, growth, base
         self.log_rows = EVENTS
         self.rows = []
-        self.crowding = crowding
+        self.cell_capacity_factor = cell_capacity_factor
         self.closed, self.begin_with = np.zeros(len(blueprint.sizes), dtype=np.int64), closed
         composition = blueprint.composition
-        size = composition.size_of(names)
+        size = composition.size_of(molecule_ids)
         first = np.cumsum(size) - size
-        order = space_order(system, np.arange(len(names)), first)
-        here = names[order]
+        order = space_order(system, np.arange(len(molecule_ids)), first)
+        here = molecule_ids[order]
         counts = np.bincount(composition.class_of(here), minlength=len(blueprint.rows))
         vacant = counts // VACANCY + LEAST_VACANT if len(here) < composition.molecules else 0 * counts
-        spare = np.repeat(np.arange(len(counts)), vacant)
-        self.order = np.concatenate([here, blueprint.examples[spare]])
-        self.sorts = np.concatenate([sorts[order], np.full(len(spare), L.VACANT)]).astype(np.int64)
-        self.vacant = {k: list(len(here) + np.flatnonzero(spare == k)) for k in range(len(counts))}
-        self.row_of = name_table(len(self.order))
-        enter(self.row_of, here, np.arange(len(here)))
-        self.at = self._rows_of(order, spare, first, size)
+        free_rows = np.repeat(np.arange(len(counts)), vacant)
+        self.order = np.concatenate([here, blueprint.examples[free_rows]])
+        self.ownership = np.concatenate([ownership[order], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
+        self.vacant = {k: list(len(here) + np.flatnonzero(free_rows == k)) for k in range(len(counts))}
+        self.row_of = id_table(len(self.order))
+        insert(self.row_of, here, np.arange(len(here)))
+        self.at = self._rows_of(order, free_rows, first, size)
         self.capacity = np.concatenate([capacity, list_capacity(composition.examples, shell)])
         self.idle_first = np.concatenate([idle, np.zeros(composition.examples.beads, dtype=bool)])[self.at]
         self._build(replace(system, state=with_vacant(system.state, composition.examples.beads)))
 
-    def _rows_of(self, order, spare, first, size):
+    def _rows_of(self, order, free_rows, first, size):
         """Return the state's row of each local bead; vacant ones have those of their class behind the others."""
         examples = self.blueprint.composition.examples
-        begin = np.concatenate([first[order], int(size.sum()) + examples.first_bead[spare]])
-        count = np.concatenate([size[order], np.diff(examples.first_bead)[spare]])
+        begin = np.concatenate([first[order], int(size.sum()) + examples.first_bead[free_rows]])
+        count = np.concatenate([size[order], np.diff(examples.first_bead)[free_rows]])
         return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
 
-    def rows_of(self, names):
+    def rows_of(self, molecule_ids):
         """Return the rows of molecules that are here."""
-        rows = np.empty(len(names), dtype=np.int64)
-        rows_in(self.row_of, names, rows)
+        rows = np.empty(len(molecule_ids), dtype=np.int64)
+        lookup_all(self.row_of, molecule_ids, rows)
         return rows
 
     def _prepare(self):
         """Tell the kernels who is a ghost, and give cells and windows their room."""
         s = self.sector
         beads = s.mol[:, L.MOL_BEADS]
-        s.mol[:, L.MOL_GHOST] = self.sorts
-        s.row[:, L.OWNERSHIP] = np.repeat(self.sorts, beads)
+        s.mol[:, L.MOL_OWNERSHIP] = self.ownership
+        s.row[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
         s.book[L.BOOK_WINDOWED] = 1
-        lay(s, np.flatnonzero(self.idle_first))
-        self.owned = np.flatnonzero(self.sorts == L.OWNED)
-        self.ghost_rows = np.flatnonzero((self.sorts == L.GHOST) | (self.sorts == L.FULL_GHOST))
-        self.owned_beads = np.flatnonzero(np.repeat(self.sorts, beads) == L.OWNED)
+        deactivate(s, np.flatnonzero(self.idle_first))
+        self.owned = np.flatnonzero(self.ownership == L.OWNED)
+        self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
+        self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
         self.sector = s._replace(
-            **cell_arrays(s.cells, len(self.ids), self.crowding, ENTRIES * max(1, int(self.crowding))),
-            event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
-            script=np.zeros(4096),
-            script_at=np.zeros((len(self.order), 8), dtype=np.int64),
+            **cell_arrays(
+                s.cells, len(self.ids), self.cell_capacity_factor, ENTRIES * max(1, int(self.cell_capacity_factor))
+            ),
+            window_event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
+            owner_history=np.zeros(4096),
+            owner_history_at=np.zeros((len(self.order), 8), dtype=np.int64),
         )
-        rows = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.spare)) + 2 * L.MOST_MEMBERS
+        rows = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows)) + 2 * L.MOST_MEMBERS
         self._more_rows(rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules, rows):
@@ -188,30 +204,30 @@ class Patch(Engine):
             n = s.mol[m, L.MOL_BEADS]
             own = rows[at : at + n]
             at += n
-            s.line[i : i + n, L.X : L.START_TICKS], s.line[i : i + n, L.START_TICKS : L.LINE_COLUMNS] = (
+            s.starts[i : i + n, L.X : L.START_TICKS], s.starts[i : i + n, L.START_TICKS : L.LINE_COLUMNS] = (
                 own[:, 0:6],
                 own[:, 9:11],
             )
-            s.seg[i : i + n, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
+            s.segment[i : i + n, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
             s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[0, 6:9]
-            s.pace[m, L.RUNNING_LENGTH] = own[0, 13]
-            s.mol[m, L.MOL_ID], s.mol[m, L.MOL_GHOST] = name, L.GHOST
-            self.ids[i : i + n] = s.what[i : i + n, L.BEAD_ID] = composition.first_bead_of(name) + np.arange(n)
-            self.order[m], self.sorts[m] = name, L.GHOST
-            enter(self.row_of, self.order[m : m + 1], np.array([m]))
-            lay(s, np.arange(i, i + n))
+            s.timing[m, L.RUNNING_LENGTH] = own[0, 13]
+            s.mol[m, L.MOL_ID], s.mol[m, L.MOL_OWNERSHIP] = name, L.GHOST
+            self.ids[i : i + n] = s.next_event[i : i + n, L.BEAD_ID] = composition.first_bead_of(name) + np.arange(n)
+            self.order[m], self.ownership[m] = name, L.GHOST
+            insert(self.row_of, self.order[m : m + 1], np.array([m]))
+            deactivate(s, np.arange(i, i + n))
             initialise.admit(s, m, self.base)
             taken.append(m)
-        self.ghost_rows = np.flatnonzero((self.sorts == L.GHOST) | (self.sorts == L.FULL_GHOST))
+        self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         return taken
 
-    def settle_down(self, rows, now, home):
-        """Write near where the ghosts in these rows are to their rows of `home`, and give them new rooms there."""
-        settle_down(self.sector, rows, *now, home)
+    def deactivate_again(self, rows, now, reference_position):
+        """Write about where these rows' ghosts are to their rows of `reference_position`; renew their skins."""
+        deactivate_again(self.sector, rows, *now, reference_position)
 
-    def wake(self, beads, now):
+    def activate(self, beads, now):
         """List and search idle beads from now on; False if there is no room."""
-        return wake(self.sector, beads, *now, self.base) == 0
+        return activate(self.sector, beads, *now, self.base) == 0
 
     @property
     def idle(self):
@@ -229,7 +245,7 @@ class Patch(Engine):
         while True:
             budget -= self.batch.size
             try:
-                status = self.batch.spend(
+                status = self.batch.run_timed(
                     lambda size: loop.advance(
                         self.sector, float(until[0]), float(until[1]), self.base, size, self.log_rows
                     ),
@@ -255,14 +271,14 @@ class Patch(Engine):
         Such a window takes memory without end; one that is only long is done again in parts.
         """
         s = self.sector
-        events = s.event[1 : s.book[L.BOOK_EVENT] + 1]
+        events = s.window_event[1 : s.book[L.BOOK_EVENT] + 1]
         if len(events) <= MOST_EVENTS:
             return -1
         members = events[:, L.EVENT_MEMBERS : L.EVENT_MEMBERS + L.MOST_MEMBERS]
-        contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, :L.EVENT_MEMBERS]], minlength=len(s.mol))
-        excess = contacts - MOST_EVENTS - EVENTS_PER_BEAD * s.mol[: len(contacts), L.MOL_BEADS]
-        m = int(np.argmax(excess))
-        return int(self.ids[s.mol[m, L.MOL_FIRST]]) if excess[m] > 0 else -1
+        contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, : L.EVENT_MEMBERS]], minlength=len(s.mol))
+        violation = contacts - MOST_EVENTS - EVENTS_PER_BEAD * s.mol[: len(contacts), L.MOL_BEADS]
+        m = int(np.argmax(violation))
+        return int(self.ids[s.mol[m, L.MOL_FIRST]]) if violation[m] > 0 else -1
 
     def _more_log(self):
         log = np.zeros((2 * len(self.sector.log) + L.MOST_TIES, L.LOG_COLUMNS))
@@ -273,11 +289,11 @@ class Patch(Engine):
     def _make_room(self):
         """Make room for more events and closed segments."""
         s = self.sector
-        if s.book[L.BOOK_EVENT] + 1 >= len(s.event):
-            self.sector = s._replace(event=np.concatenate([s.event, np.zeros_like(s.event)]))
+        if s.book[L.BOOK_EVENT] + 1 >= len(s.window_event):
+            self.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
         if s.book[L.BOOK_LOW]:
-            short = s.spare[:, L.SPARE_ROWS] < L.MOST_MEMBERS
-            present = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.spare))
+            short = s.free_rows[:, L.SPARE_ROWS] < L.MOST_MEMBERS
+            present = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows))
             self._more_rows(np.where(short, present // 2 + 2 * L.MOST_MEMBERS, 0))
 
     def _more_rows(self, more):
@@ -289,33 +305,33 @@ class Patch(Engine):
         beads = sizes[kinds]
         mol = np.zeros((len(kinds), s.mol.shape[1]), dtype=np.int64)
         mol[:, L.MOL_BEADS], mol[:, L.MOL_TILES], mol[:, L.MOL_CLASS] = beads, tiles_of(beads), kinds
-        mol[:, L.MOL_FIRST] = len(s.line) + np.cumsum(beads) - beads
+        mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
         block = np.where(beads > 1, beads * W.CURVE, 0)
         mol[:, L.MOL_SERIES] = len(s.series) + np.cumsum(block) - block
-        seg = np.zeros((int(beads.sum()), s.seg.shape[1]), dtype=np.int64)
+        segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
         row = np.repeat(np.arange(len(kinds)), beads)
-        seg[:, L.MOLECULE] = len(s.mol) + row
-        inside = np.arange(len(seg)) - np.repeat(np.cumsum(beads) - beads, beads)
-        seg[:, L.SERIES] = ORDERS * (mol[row, L.MOL_SERIES] + inside * W.CURVE)
+        segment[:, L.MOLECULE] = len(s.mol) + row
+        inside = np.arange(len(segment)) - np.repeat(np.cumsum(beads) - beads, beads)
+        segment[:, L.SERIES] = ORDERS * (mol[row, L.MOL_SERIES] + inside * W.CURVE)
         mol[:, L.MOL_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
         last = np.cumsum(more) - 1
-        mol[(last - more + 1)[more > 0], L.MOL_PREVIOUS] = s.spare[more > 0, L.SPARE_HEAD]
-        s.spare[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
-        s.spare[:, L.SPARE_ROWS] += more
+        mol[(last - more + 1)[more > 0], L.MOL_PREVIOUS] = s.free_rows[more > 0, L.SPARE_HEAD]
+        s.free_rows[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
+        s.free_rows[:, L.SPARE_ROWS] += more
         s.book[L.BOOK_LOW] = 0
-        record = records(len(s.line) + len(seg))
-        for columns, former in zip(record, (s.line, s.span, s.seg), strict=True):
+        record = records(len(s.starts) + len(segment))
+        for columns, former in zip(record, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
         self.sector = s._replace(
             mol=extended(s.mol, len(mol)),
-            line=record[0],
-            span=record[1],
-            seg=record[2],
-            pace=extended(s.pace, len(kinds)),
+            starts=record[0],
+            bounds=record[1],
+            segment=record[2],
+            timing=extended(s.timing, len(kinds)),
             series=extended(s.series, int(block.sum())),
         )
         self.sector.mol[len(s.mol) :] = mol
-        self.sector.seg[len(s.seg) :] = seg
+        self.sector.segment[len(s.segment) :] = segment
 
     def pack(self, rows):
         """Return the message, a float64 array, about those of these molecule rows that have changed since the last."""
@@ -327,19 +343,19 @@ class Patch(Engine):
         """Note that all holders of the molecules in these rows have been sent their segments."""
         ghost_messages.sent(self.sector, rows)
 
-    def take(self, received):
+    def receive(self, received):
         """Put a message from its owner into ghosts' scripts; return global molecules that are needed to go on."""
         s = self.sector
-        most, floats = ghost_messages.longest_script(s, received, self.row_of)
-        if most >= s.script_at.shape[1]:
-            wider = np.zeros((len(s.script_at), 2 * most + 2), dtype=np.int64)
-            wider[:, : s.script_at.shape[1]] = s.script_at
-            s = s._replace(script_at=wider)
-        if s.book[L.BOOK_SCRIPT] + floats > len(s.script):
-            s = s._replace(script=np.concatenate([s.script, np.zeros(len(s.script) + floats)]))
+        most, floats = ghost_messages.longest_history(s, received, self.row_of)
+        if most >= s.owner_history_at.shape[1]:
+            wider = np.zeros((len(s.owner_history_at), 2 * most + 2), dtype=np.int64)
+            wider[:, : s.owner_history_at.shape[1]] = s.owner_history_at
+            s = s._replace(owner_history_at=wider)
+        if s.book[L.BOOK_SCRIPT] + floats > len(s.owner_history):
+            s = s._replace(owner_history=np.concatenate([s.owner_history, np.zeros(len(s.owner_history) + floats)]))
         self.sector = s
         wanted = np.zeros(WANTED, dtype=np.int64)
-        return wanted[: ghost_messages.take(s, received, self.row_of, wanted, self.base)]
+        return wanted[: ghost_messages.receive(s, received, self.row_of, wanted, self.base)]
 
     def set_right(self):
         """Withdraw what the messages taken have shown to be wrong.
@@ -363,7 +379,7 @@ class Patch(Engine):
         held : iterable of (k,) int64 arrays
             Rows of owned molecules that others hold.
         """
-        return int(ghost_messages.unlike(self.sector, self.ghost_rows)) + sum(
+        return int(ghost_messages.count_mismatched(self.sector, self.ghost_rows)) + sum(
             int(ghost_messages.unsent(self.sector, rows)) for rows in held
         )
 
@@ -380,27 +396,27 @@ class Patch(Engine):
         s = self.sector
         log = s.log[: s.count[L.C["logged"]]]
         lower = self.rows_of(self.blueprint.composition.molecule_of(log[:, L.LOG_LOWER].astype(np.int64)))
-        log = log[(log[:, L.LOG_STATUS] != L.WITHDRAWN) & (s.mol[lower, L.MOL_GHOST] == L.OWNED)]
+        log = log[(log[:, L.LOG_STATUS] != L.WITHDRAWN) & (s.mol[lower, L.MOL_OWNERSHIP] == L.OWNED)]
         rows = np.empty(len(log), dtype=EVENT_ROW)
         rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
         rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
         quanta, walls = log[:, L.LOG_QUANTA].astype(np.int64), log[:, L.LOG_KIND] != 0.0
         axis = (-1 - log[:, L.LOG_HIGHER].astype(np.int64)) % 3
         pushes = [int(quanta[walls & (axis == c)].sum()) for c in range(3)]
-        rootless = int(np.count_nonzero(log[:, L.LOG_STATUS] == L.ROOTLESS))
-        finish_window(s)
+        rootless = int(np.count_nonzero(log[:, L.LOG_STATUS] == L.EXACT_FALLBACK))
+        commit_window(s)
         clean_lists(s)
         return rows, int(quanta[~walls].sum()), pushes, rootless
 
     def undo(self):
         """Take the window back: every molecule has the segment that it began it with."""
-        undo_window(self.sector)
+        abort_window(self.sector)
 
-    def strayed(self, home, room, since, until):
+    def skin_violation(self, reference_position, room, since, until):
         """Return per molecule row how far beyond its room it gets between two times (ticks, remainder) [length]."""
-        excess = np.empty(len(self.order))
-        strayed(self.sector, home, room, *since, *until, excess)
-        return excess
+        violation = np.empty(len(self.order))
+        skin_violation(self.sector, reference_position, room, *since, *until, violation)
+        return violation
 
     @property
     def withdrawn(self):
@@ -429,23 +445,23 @@ class Patch(Engine):
         first, count = self.sector.mol[rows, L.MOL_FIRST], self.sector.mol[rows, L.MOL_BEADS]
         return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
 
-    def locate(self, rows, now, home):
-        """Write where the beads of the molecules in these rows are at a time to their rows of `home`."""
-        sampling.locate(self.sector, rows, *now, home)
+    def locate(self, rows, now, reference_position):
+        """Write where the beads of the molecules in these rows are at a time to their rows of `reference_position`."""
+        sampling.locate(self.sector, rows, *now, reference_position)
 
     def state(self, beads=None):
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""
         s, i = self.sector, self.owned_beads if beads is None else beads
-        m = s.seg[i, L.MOLECULE]
-        depth, struck, left = unpacked_starts(s.seg[i, L.START_MARKS])
+        m = s.segment[i, L.MOLECULE]
+        depth, struck, left = unpacked_starts(s.segment[i, L.START_MARKS])
         return State(
-            position=s.line[i, L.X : L.VX],
-            velocity=s.line[i, L.VX : L.START_TICKS],
+            position=s.starts[i, L.X : L.VX],
+            velocity=s.starts[i, L.VX : L.START_TICKS],
             image=s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES],
-            ticks=s.line[i, L.START_TICKS],
-            remainder=s.line[i, L.START_REM],
+            ticks=s.starts[i, L.START_TICKS],
+            remainder=s.starts[i, L.START_REM],
             depth=depth,
             struck=struck,
-            step=s.pace[m, L.RUNNING_LENGTH],
+            step=s.timing[m, L.RUNNING_LENGTH],
             in_contact=left,
         )

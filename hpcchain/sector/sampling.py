@@ -3,49 +3,49 @@
 from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import span as time_span
+from hpcchain.layout.clock import bounds as time_span
 from hpcchain.sector.search.solved_contact_time import bead_exactly, bring
-from hpcchain.sector.segments.new_segment import complete_one
-from hpcchain.sector.speculation.window import move_home
+from hpcchain.sector.segments.new_segment import make_own_series
+from hpcchain.sector.speculation.window import move_reference
 
 
 @kernel
-def locate(s, rows, ticks, rest, home):
-    """Write where the beads of these molecule rows are at a time to their rows of `home`, and give them new rooms."""
+def locate(s, rows, ticks, rest, reference_position):
+    """Write positions of these molecule rows' beads at a time to `reference_position`, and renew their skins."""
     for k in range(len(rows)):
         m = rows[k]
-        complete_one(s, m)
+        make_own_series(s, m)
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            dt = time_span(ticks, rest, s.line[i, L.START_TICKS], s.line[i, L.START_REM], s.par[L.TICK])
-            x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
-            home[i, 0] = x
-            home[i, 1] = y
-            home[i, 2] = z
-        move_home(s, m, ticks, rest)
+            dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+            x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
+            reference_position[i, 0] = x
+            reference_position[i, 1] = y
+            reference_position[i, 2] = z
+        move_reference(s, m, ticks, rest)
 
 
 @kernel
 def frame(s, ticks, rest, position, velocity, image):
     """Write owned beads' positions, velocities and image counts at one time, in local order."""
     for m in range(s.book[L.BOOK_MOLECULES]):
-        if s.mol[m, L.MOL_GHOST] == L.OWNED:
+        if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             _read_off(s, m, ticks, rest, position, velocity, image, s.stepper)
 
 
 @kernel
 def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
-    complete_one(s, m)  # nobody may have needed its series since a withdrawal opened the segment again
+    make_own_series(s, m)  # nobody may have needed its series since a withdrawal opened the segment again
     first = s.mol[m, L.MOL_FIRST]
-    dt = time_span(ticks, rest, s.line[first, L.START_TICKS], s.line[first, L.START_REM], s.par[L.TICK])
+    dt = time_span(ticks, rest, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
     o = s.mol[m, L.MOL_ROOM]
     if stepper is not None:
-        solve = (s.mol, s.table, s.graph, s.work, s.pace)
-        bring(solve, s.line, s.seg, s.series, first, dt, o)
+        solve = (s.mol, s.table, s.graph, s.work, s.timing)
+        bring(solve, s.starts, s.segment, s.series, first, dt, o)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         if stepper is not None:
-            x, y, z, u, v, w = bead_exactly(solve, s.line, s.seg, s.series, i, dt, o)
+            x, y, z, u, v, w = bead_exactly(solve, s.starts, s.segment, s.series, i, dt, o)
         else:
-            x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+            x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
         position[i, 0] = x
         position[i, 1] = y
         position[i, 2] = z

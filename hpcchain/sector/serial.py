@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.errors import EngineError
+from hpcchain.layout import arrays as L
+from hpcchain.layout.memory import aligned_zeros, gathered
+from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
-from hpcchain.sector.setup import initialise
-from hpcchain.sector.events import loop
 from hpcchain.sector import sampling
-from hpcchain.layout import arrays as L
-from hpcchain.sector.event_budget import Batch
-from hpcchain.sector.setup.molecule_classes import Blueprint
-from hpcchain.sector.setup.allocate import build_sector, cell_arrays, list_capacity, quanta
 from hpcchain.sector.collapse import Standstill, stuck
+from hpcchain.sector.event_budget import EventBudget
+from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import CELL_FULL
-from hpcchain.layout.memory import aligned_zeros, gathered
+from hpcchain.sector.setup import initialise
+from hpcchain.sector.setup.allocate import build_sector, cell_arrays, list_capacity, quanta
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_order
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
@@ -59,12 +59,12 @@ class Engine:
         self.growth = growth
         self.quantum, self.impulse_quantum = quanta(system)
         self.virial, self.pushes = 0, [0, 0, 0]
-        self.blueprint = Blueprint(system)
+        self.blueprint = MoleculeClasses(system)
         topology = system.topology
         self.order = space_order(system, np.arange(topology.molecules), topology.first_bead[:-1])
         self.capacity = list_capacity(topology, self.shell)
         self.rows = []
-        self.crowding = 1.0
+        self.cell_capacity_factor = 1.0
         self.base = float(system.state.ticks.max(initial=0.0))
         self._build(system)
 
@@ -73,7 +73,7 @@ class Engine:
             self.blueprint, system, self.shell, self.cell, self.order, self.capacity, self.log_rows, self.at
         )
         self.at = self.ids if self.at is None else self.at
-        self.batch = Batch()
+        self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = self.growth
         self._require_finite()
         self._prepare()
@@ -88,9 +88,9 @@ class Engine:
     def _enlist(self):
         while status := initialise.enlist(self.sector):
             if status == CELL_FULL:
-                self.crowding *= 2.0
+                self.cell_capacity_factor *= 2.0
                 entries = len(self.sector.found) // max(len(self.ids), 1)
-                cells = cell_arrays(self.sector.cells, len(self.ids), self.crowding, max(entries, 1))
+                cells = cell_arrays(self.sector.cells, len(self.ids), self.cell_capacity_factor, max(entries, 1))
                 self.sector = self.sector._replace(**cells)
                 continue
             need = self.sector.row[:, L.LIST_LENGTH].astype(np.int64)
@@ -123,7 +123,7 @@ class Engine:
         ticks, rest = split(time, self.system.physics.tick)
         until, standstill = (float(ticks), float(rest)), Standstill(self.system.physics)
         while True:
-            status = self.batch.spend(
+            status = self.batch.run_timed(
                 lambda most: loop.advance(self.sector, *until, self.base, most, self.log_rows), loop.PAUSED
             )
             self._count_sums()
@@ -153,11 +153,13 @@ class Engine:
 
     def _require_finite(self):
         """Raise EngineError when a bead's state has become infinite or not a number."""
-        line = self.sector.line[: self.sector.book[L.BOOK_BEADS]]
-        if not np.isfinite(line).all():
-            bead = int(self.ids[np.flatnonzero(~np.isfinite(line).all(axis=1)).min()])
-            raise EngineError(f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
-                              "velocities for extreme values")
+        starts = self.sector.starts[: self.sector.book[L.BOOK_BEADS]]
+        if not np.isfinite(starts).all():
+            bead = int(self.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])
+            raise EngineError(
+                f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
+                "velocities for extreme values"
+            )
 
     def _grow_lists(self):
         self.capacity = self.capacity + self.capacity // 4 + 4
@@ -205,17 +207,17 @@ class Engine:
         A run continues from them to the same bits.
         """
         s = self.sector
-        mol = s.seg[:, L.MOLECULE]
-        depth, struck, left = unpacked_starts(s.seg[:, L.START_MARKS])
+        mol = s.segment[:, L.MOLECULE]
+        depth, struck, left = unpacked_starts(s.segment[:, L.START_MARKS])
         return State(
-            position=s.line[:, L.X : L.VX].copy(),
-            velocity=s.line[:, L.VX : L.START_TICKS].copy(),
+            position=s.starts[:, L.X : L.VX].copy(),
+            velocity=s.starts[:, L.VX : L.START_TICKS].copy(),
             image=s.mol[mol, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES].astype(np.int64),
-            ticks=s.line[:, L.START_TICKS].copy(),
-            remainder=s.line[:, L.START_REM].copy(),
+            ticks=s.starts[:, L.START_TICKS].copy(),
+            remainder=s.starts[:, L.START_REM].copy(),
             depth=depth,
             struck=struck,
-            step=s.pace[mol, L.RUNNING_LENGTH],
+            step=s.timing[mol, L.RUNNING_LENGTH],
             in_contact=left,
         )
 

@@ -96,9 +96,14 @@ class Slurm:
             host=host, user=pwd.getpwuid(os.geteuid()).pw_name, folder=self.folder, controller=controller,
             daemon=daemon, cpus=cpus))  # fmt: skip
         files = {name: self.folder / f"munge.{name}" for name in ("socket", "seed")}
-        self._daemon("munged", f"--key-file={self.folder / 'munge.key'}", f"--socket={files['socket']}",
-                     f"--pid-file={self.folder / 'munged.pid'}", f"--log-file={self.folder / 'munged.log'}",
-                     f"--seed-file={files['seed']}")
+        self._daemon(
+            "munged",
+            f"--key-file={self.folder / 'munge.key'}",
+            f"--socket={files['socket']}",
+            f"--pid-file={self.folder / 'munged.pid'}",
+            f"--log-file={self.folder / 'munged.log'}",
+            f"--seed-file={files['seed']}",
+        )
         self._daemon("slurmctld")
         self._daemon("slurmd", "-N", host)
         limit = time.monotonic() + SOON

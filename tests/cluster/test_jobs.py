@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from cluster.slurm import CannotStart, Slurm
+
 from tests.support.launching import ROOT, clean_environment
 from tests.support.run_folders import checkpoint_times, difference, leftovers, log_rows, run_here, write_input
 
@@ -66,8 +67,15 @@ class Job:
         environment |= {"HPCCHAIN_HOME": str(ROOT), "HPCCHAIN_VENV": sys.prefix,
                         "HPCCHAIN_SCRATCH": str(slurm.folder / "scratch")}  # fmt: skip
         environment = clean_environment(**environment)
-        said = slurm.ask("env", "-i", *(f"{name}={value}" for name, value in (environment | slurm.environment).items()),
-                         "sbatch", "--parsable", f"--chdir={folder}", *words)
+        said = slurm.ask(
+            "env",
+            "-i",
+            *(f"{name}={value}" for name, value in (environment | slurm.environment).items()),
+            "sbatch",
+            "--parsable",
+            f"--chdir={folder}",
+            *words,
+        )
         assert said.strip().isdigit(), f"{said}\n{slurm.logs()}"
         self.number = said.strip()
 

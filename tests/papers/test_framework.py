@@ -65,7 +65,7 @@ def test_a_number_stands_for_its_paper_and_nothing_for_all():
     assert registry.chosen([], EXAMPLES) == list(EXAMPLES)
     assert registry.chosen(["001"], EXAMPLES) == ["001-second", "001-third"]
     assert registry.chosen(["001-third", "000-first", "001-third"], EXAMPLES) == ["000-first", "001-third"]
-    with pytest.raises(UsageError, match='no experiment is called \'001-secnd\'; did you mean "001-second"'):
+    with pytest.raises(UsageError, match="no experiment is called '001-secnd'; did you mean \"001-second\""):
         registry.chosen(["001-secnd"], EXAMPLES)
 
 
@@ -88,8 +88,16 @@ def test_results_are_a_csv_a_png_and_one_summary_page(capsys, examples, tmp_path
     assert main(["paper", "001-second", "--quick", "--output", str(tmp_path)]) == 0
     assert main(["paper", "000-first", "--output", str(tmp_path)]) == 0
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"000-first.csv", "000-first-data-more.csv", "000-first.png", "000-first.md", "001-second.csv",
-                     "001-second-data-more.csv", "001-second.md", "summary.md"}
+    assert names == {
+        "000-first.csv",
+        "000-first-data-more.csv",
+        "000-first.png",
+        "000-first.md",
+        "001-second.csv",
+        "001-second-data-more.csv",
+        "001-second.md",
+        "summary.md",
+    }
     with open(tmp_path / "000-first.csv", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["x", "y"] and [float(row[1]) for row in rows[1:]] == [0.0, 0.0625, 0.25, 0.5625, 1.0]

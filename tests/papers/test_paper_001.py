@@ -51,8 +51,10 @@ def test_verlet_is_of_second_order_and_its_solvers_agree():
     assert np.max(np.abs(analytic.stretch)) < 1e-11
 
 
-@pytest.mark.parametrize(("tau", "s", "dx", "dE"), [(0.1, 4, 1.7e-4, 6.7e-6), (0.4, 7, 1.2e-4, 8.9e-6),
-                                                    (0.7, 10, 2.4e-4, 2.2e-5), (1.0, 10, 0.255, 1.4e-2)])
+@pytest.mark.parametrize(
+    ("tau", "s", "dx", "dE"),
+    [(0.1, 4, 1.7e-4, 6.7e-6), (0.4, 7, 1.2e-4, 8.9e-6), (0.7, 10, 2.4e-4, 2.2e-5), (1.0, 10, 0.255, 1.4e-2)],
+)
 def test_entries_of_table1(tau, s, dx, dE):
     """Against the exact motion: |dx| is far above the error of the paper's reference."""
     track = crossing().collocate(tau, s, 100.0, "paper", "newton")
@@ -75,8 +77,12 @@ def test_quick_runs_give_rows_and_a_figure(name):
     figures = pytest.importorskip("matplotlib.figure")
     result = PAPER[name].run(True)
     assert result.data and all(table.rows for table in result.tables)
-    assert all(np.all(np.isfinite(column)) for columns in result.data.values() for head, column in columns.items()
-               if head in ("time", "d2E", "dL3", "cpu", "dx"))
+    assert all(
+        np.all(np.isfinite(column))
+        for columns in result.data.values()
+        for head, column in columns.items()
+        if head in ("time", "d2E", "dL3", "cpu", "dx")
+    )
     figure = figures.Figure()
     PAPER[name].draw(result, figure)
     assert figure.axes

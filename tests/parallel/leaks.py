@@ -12,21 +12,33 @@ import sys
 import warnings
 
 import numpy as np
+
+from hpcchain.errors import HpcchainError
+from hpcchain.layout import arrays as L
+from hpcchain.layout.arrays import MOL_EVENT, MOL_HISTORY, MOL_MATCH, MOL_NUMBER, VACANT
+from hpcchain.parallel import windows
+from hpcchain.parallel.ghosts import manager
+from hpcchain.sector import ghosted
+from hpcchain.sector.events import contact_event, loop, simultaneous
+from hpcchain.sector.queue import event_order
+from hpcchain.sector.search import earliest_event, neighbour_lists
+from hpcchain.sector.speculation import ghost_messages, rollback
 from tests.support.identity import first_difference, parallel, serial
 from tests.support.shapes import bead, boxed, gas, rod, sticky
 
-from hpcchain.errors import HpcchainError
-from hpcchain.parallel.ghosts import manager
-from hpcchain.parallel import windows
-from hpcchain.sector.events import contact_event, loop, simultaneous
-from hpcchain.sector.speculation import rollback, ghost_messages
-from hpcchain.sector.search import neighbour_lists, earliest_event
-from hpcchain.sector import ghosted
-from hpcchain.sector.queue import event_order
-from hpcchain.layout import arrays as L
-from hpcchain.layout.arrays import MOL_EVENT, MOL_MATCH, MOL_NUMBER, MOL_SCRIPT, VACANT
-
-MODULES = (manager, windows, contact_event, rollback, neighbour_lists, loop, ghost_messages, ghosted, earliest_event, event_order, simultaneous)
+MODULES = (
+    manager,
+    windows,
+    contact_event,
+    rollback,
+    neighbour_lists,
+    loop,
+    ghost_messages,
+    ghosted,
+    earliest_event,
+    event_order,
+    simultaneous,
+)
 LEAKS = {}
 PATIENCE = 12.0
 """Wall seconds for one leak; the engine as it is takes less than two."""
@@ -111,13 +123,13 @@ def anchor(put):
         return old(self, until)
 
     def finish(old, self):
-        for m in np.flatnonzero(self.sorts != VACANT):
+        for m in np.flatnonzero(self.ownership != VACANT):
             loop._end_segment(self.sector, m, *self.until)
             loop._refresh(self.sector, m, self.base)
         return old(self)
 
-    put(ghosted.Patch, "run", run)
-    put(ghosted.Patch, "finish", finish)
+    put(ghosted.GhostedSector, "run", run)
+    put(ghosted.GhostedSector, "finish", finish)
 
 
 @leak("closed segments are not searched", "gas")
@@ -127,13 +139,13 @@ def open_only(put):
 
 @leak("nobody checks that molecules stay in their room", "wide")
 def no_room(put):
-    put(manager.Groups, "excess", lambda old, self, *args: np.full(len(self.patch.order), -1.0))
+    put(manager.GhostManager, "violation", lambda old, self, *args: np.full(len(self.patch.order), -1.0))
 
 
 @leak("nobody is told of new homes", "wide", "gas")
 def no_news(put):
-    put(manager.Groups, "_told", lambda old, self, rank, cells: np.zeros(0))
-    put(manager.Groups, "_newly_wanted", lambda old, self, *args: np.zeros(0, dtype=np.int64))
+    put(manager.GhostManager, "_cells_message", lambda old, self, rank, cells: np.zeros(0))
+    put(manager.GhostManager, "_newly_wanted", lambda old, self, *args: np.zeros(0, dtype=np.int64))
 
 
 @leak("ghosts are not set back", "gas")
@@ -143,12 +155,12 @@ def ghosts_stay(put):
 
 @leak("ghosts do not take part in contacts", "gas")
 def fixed_ghosts(put):
-    def compare(old, s, m):
+    def match_with_owner(old, s, m):
         old(s, m)
         if s.mol[m, MOL_EVENT] > 0:
-            rollback.reopen(s, m)
+            rollback.restore_segment(s, m)
 
-    put(ghost_messages, "compare", compare)
+    put(ghost_messages, "match_with_owner", match_with_owner)
 
 
 @leak("molecules are put back into the box when they are sent", "wide")
@@ -163,47 +175,47 @@ def wrap(put):
             state.image[own] += whole.astype(np.int64)
         return held
 
-    put(manager.Groups, "_store", store)
-    put(manager.Groups, "rehome", lambda old, *args: False)  # so that everything is sent anew often
+    put(manager.GhostManager, "_store", store)
+    put(manager.GhostManager, "refresh_skins", lambda old, *args: False)  # so that everything is sent anew often
 
 
 @leak("a window ends when ghosts do not contradict their owners", "cradle")
 def no_contradiction(put):
     """Nor are news waited for: who meets whom is seen from both sides, so that either alone is as good as both."""
 
-    def unlike(old, s, ghosts):
+    def count_mismatched(old, s, ghosts):
         ghosts = s.mol[ghosts]
-        return int(np.sum((ghosts[:, MOL_MATCH] == 0) & (ghosts[:, MOL_NUMBER] <= ghosts[:, MOL_SCRIPT])))
+        return int(np.sum((ghosts[:, MOL_MATCH] == 0) & (ghosts[:, MOL_NUMBER] <= ghosts[:, MOL_HISTORY])))
 
-    put(ghost_messages, "unlike", unlike)
+    put(ghost_messages, "count_mismatched", count_mismatched)
     put(ghost_messages, "unsent", lambda old, s, rows: 0)
 
 
 @leak("a withdrawal does not go on to those met", "gas")
 def alone(put):
-    def undo(old, s, event):
-        row = s.event[event]
+    def undo(old, s, window_event):
+        row = s.window_event[window_event]
         for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
             s.log[e, L.LOG_STATUS] = 0.0
 
-    put(rollback, "_undo", undo)
+    put(rollback, "_cancel_event", undo)
 
 
 @leak("withdrawn contacts stay in the log", "gas")
 def kept_logs(put):
-    def undo(old, s, event):
-        old(s, event)
-        row = s.event[event]
+    def undo(old, s, window_event):
+        old(s, window_event)
+        row = s.window_event[window_event]
         s.log[row[L.EVENT_LOG] : row[L.EVENT_LOG] + row[L.EVENT_LOGS], L.LOG_STATUS] = 1.0
 
-    put(rollback, "_undo", undo)
+    put(rollback, "_cancel_event", undo)
 
 
 @leak("a ghost's own segments are taken for its script's", "cradle")
 def no_comparison(put):
     put(ghost_messages, "unsent", lambda old, s, rows: 0)
-    put(ghost_messages, "compare", lambda old, *args: None)
-    put(ghost_messages, "unlike", lambda old, s, ghosts: int(np.sum(s.mol[ghosts, MOL_MATCH] == 0)))
+    put(ghost_messages, "match_with_owner", lambda old, *args: None)
+    put(ghost_messages, "count_mismatched", lambda old, s, ghosts: int(np.sum(s.mol[ghosts, MOL_MATCH] == 0)))
 
 
 def shown(name):

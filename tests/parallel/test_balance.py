@@ -6,13 +6,13 @@ changes nothing; a run measures the seconds of its processor.
 
 import numpy as np
 import pytest
-from tests.support.identity import parallel, require_same, serial
-from tests.support.shapes import bead, boxed, rod
 
+from hpcchain.layout.arrays import C
 from hpcchain.parallel import windows
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.layout.arrays import C
+from tests.support.identity import parallel, require_same, serial
+from tests.support.shapes import bead, boxed, rod
 
 RANKS, EVEN = 8, (2, 1, 4)
 
@@ -71,7 +71,7 @@ def imbalances(system, end, **options):
         for time in (0.5 * end, end):
             engine.advance(time)
             found.append(engine.window_report()["imbalance"])
-        return [*found, engine.groups.regroupings]
+        return [*found, engine.groups.rebuilds]
 
     return on_ranks(RANKS, body)[0]
 

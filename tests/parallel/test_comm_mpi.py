@@ -64,7 +64,7 @@ def test_messages_that_nobody_expects_arrive_each_in_its_own_round():
     for turn in range(50):
         sends = rng.random((comm.size, comm.size)) < 0.4
         message = {rank: np.full(comm.rank + 1, 100.0 * turn + comm.rank) for rank in np.flatnonzero(sends[comm.rank])}
-        received = exchange.deliver({int(rank): rows for rank, rows in message.items()})
+        received = exchange.exchange_unknown({int(rank): rows for rank, rows in message.items()})
         assert sorted(received) == np.flatnonzero(sends[:, comm.rank]).tolist()
         for rank, rows in received.items():
             assert rows.tolist() == [100.0 * turn + rank] * (rank + 1)

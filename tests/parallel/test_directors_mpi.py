@@ -1,7 +1,6 @@
 """Spheres with directors on any number of ranks: files, observables and runs are those of one rank."""
 
 import shutil
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -9,20 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-
-from tests.support.io_samples import frame_of, state_of
-from tests.support.mixtures import WITH_DIRECTORS, to_toml
-from tests.support.run_folders import difference, write_input
-
 from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError
-from hpcchain.io.hdf5 import atomic, slabs
-from hpcchain.io.output.assemble import assemble
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.tools.compare import compare
+from hpcchain.io.hdf5 import atomic, slabs
+from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.tools.compare import compare
 from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import Table, build_directors
 from hpcchain.model.starts.start import physics_with
@@ -30,8 +24,11 @@ from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import controller
-from hpcchain.run.start_from_file import directors_from, read_start
 from hpcchain.run.orientations import Spinning
+from hpcchain.run.start_from_file import directors_from, read_start
+from tests.support.io_samples import frame_of, state_of
+from tests.support.mixtures import WITH_DIRECTORS, to_toml
+from tests.support.run_folders import difference, write_input
 
 pytestmark = pytest.mark.mpi
 

@@ -1,7 +1,6 @@
 """Files written and read on any number of ranks, those that own nothing included, are those of one rank."""
 
 import shutil
-import sys
 import tempfile
 import tracemalloc
 from dataclasses import replace
@@ -10,20 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-
-from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
-
 from hpcchain.errors import DataError, EngineError
-from hpcchain.io.hdf5 import atomic, slabs as slabs_module, seal
-from hpcchain.io.output import observables
-from hpcchain.io.output.assemble import assemble
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, newest_valid, prune
-from hpcchain.io.tools.compare import compare
+from hpcchain.io.hdf5 import atomic, seal
+from hpcchain.io.hdf5 import slabs as slabs_module
+from hpcchain.io.output import observables
+from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import order, sort_globally
 from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
+from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel.redistribute import exchange, from_slabs, to_slabs
+from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
 
 pytestmark = pytest.mark.mpi
 

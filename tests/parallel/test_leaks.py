@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.support.launching import clean_environment
 
 PROGRAM = Path(__file__).with_name("leaks.py")

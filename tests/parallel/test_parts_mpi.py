@@ -1,26 +1,23 @@
 """Starts of which each rank reads a part: the bits, and the messages, of one rank that reads the whole."""
 
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-
-from tests.support.io_samples import same_state, same_topology
-
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError
-from hpcchain.io.hdf5 import slabs
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.hdf5 import slabs
 from hpcchain.model.starts.start import build_physics
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run.engines import freedom_of
 from hpcchain.run.start_from_file import system_from_file
+from tests.support.io_samples import same_state, same_topology
 
 pytestmark = pytest.mark.mpi
 
@@ -83,7 +80,7 @@ def write_start(folder, name, moved):
         position[bead] = position[other] + shift
     velocity = np.random.default_rng(1).normal(size=(52, 3))[topology.molecule_of_bead]
     physics = build_physics(config, topology, velocity)
-    system = System(build_box(config), topology, State.at_rest_clock(position, velocity), physics)
+    system = System(build_box(config), topology, State.at_time_zero(position, velocity), physics)
     write_checkpoint(folder / f"{name}.h5", None, system, 0.0, {}, config.to_toml())
 
 

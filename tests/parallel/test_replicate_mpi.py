@@ -1,31 +1,28 @@
 """Copies of a start made on ranks: the bits, the runs and the messages of one rank."""
 
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import h5py
 import pytest
 
-
-from tests.support.copied import longer, mixed, turning
-from tests.support.mixtures import mixed_input
-from tests.support.run_folders import difference, run_here, write_input
-
 from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
-from hpcchain.io.hdf5 import slabs
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.hdf5 import slabs
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.starts import replicate_system
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import replicate
 from hpcchain.run.signals import Stopped
+from tests.support.copied import longer, mixed, turning
+from tests.support.mixtures import mixed_input
+from tests.support.run_folders import difference, run_here, write_input
 
 pytestmark = pytest.mark.mpi
 

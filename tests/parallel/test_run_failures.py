@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.support.launching import ROOT, clean_environment, mpirun, run_python
 from tests.support.run_folders import (
     checkpoint_times,
@@ -53,15 +54,16 @@ def fails(tmp_path, ranks, body):
     script = tmp_path / "failing.py"
     script.write_text(FAILING.format(ranks=ranks, body=" " * 12 + body))
     begin = time.monotonic()
-    done = run_python([script, "run", "in.toml", "--output", "out"], tmp_path, 3, timeout=2 * SOON,
-                      PYTHONPATH=str(ROOT / "tests"))
+    done = run_python(
+        [script, "run", "in.toml", "--output", "out"], tmp_path, 3, timeout=2 * SOON, PYTHONPATH=str(ROOT / "tests")
+    )
     assert time.monotonic() - begin < SOON
     return done, tmp_path / "out"
 
 
 def messages(said):
     """Return the program's own lines on stderr, less those of the log."""
-    return [line for line in said.splitlines() if line.startswith("hpcchain: ")]
+    return [starts for starts in said.splitlines() if starts.startswith("hpcchain: ")]
 
 
 def pids(place):
@@ -115,7 +117,9 @@ def test_a_rank_that_does_not_come(tmp_path):
     done = run_python([script, "run", "in.toml", "--output", "out", "--until", "0.6", "--silence", "1.5"], tmp_path, 3,
                       timeout=2 * SOON, PYTHONPATH=str(ROOT / "tests"))  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = [line for line in done.stderr.splitlines() if "no step for" in line][-1]  # loading kernels may be slow, too
+    told = [starts for starts in done.stderr.splitlines() if "no step for" in starts][
+        -1
+    ]  # loading kernels may be slow, too
     assert "ranks 0, 2 wait for all ranks" in told and "rank 1 wait for nobody (in advance, failing.py:" in told, told
     assert done.stderr.count("goes on after") == done.stderr.count("no step for")
     assert sorted(path.name for path in (tmp_path / "out" / "stuck").iterdir()) == [

@@ -14,19 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-
-from tests.support.replicated import SEAM, ReplicatedEngine, stand_in
-from tests.support.run_folders import checkpoint_times, difference, frame_times, leftovers, log_rows, write_input
-
 from hpcchain import api
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.tools.compare import compare
 from hpcchain.io.output.observables import read
+from hpcchain.io.tools.compare import compare
 from hpcchain.observe.timers import Timers
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.run.signals import Stopped
+from tests.support.replicated import SEAM, ReplicatedEngine, stand_in
+from tests.support.run_folders import checkpoint_times, difference, frame_times, leftovers, log_rows, write_input
 
 pytestmark = pytest.mark.mpi
 

@@ -5,14 +5,14 @@ Each test also checks that what it is about did happen.
 
 import numpy as np
 import pytest
-from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
-from tests.support.shapes import bead, boxed, rod, sticky
 
 from hpcchain.config import load_config
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.run.growth import grown_system
+from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
+from tests.support.shapes import bead, boxed, rod, sticky
 
 EIGHT = (2, 2, 2)
 
@@ -94,8 +94,11 @@ def test_ranks_that_guess_what_becomes_of_each_others_molecules(seed, window, tm
     own molecules for true, or they repeat it to each other until the window is taken back (two and four times here).
     """
     path = tmp_path / "chains.toml"
-    path.write_text('[box]\nsize = [7.1, 7.1, 7.1]\n[[molecule]]\nkind = "chain"\nbeads = 6\ncount = 40\n'
-                    f"[initial]\nseed = {seed}\n[run]\nend_time = 1.0\n", encoding="utf-8")
+    path.write_text(
+        '[box]\nsize = [7.1, 7.1, 7.1]\n[[molecule]]\nkind = "chain"\nbeads = 6\ncount = 40\n'
+        f"[initial]\nseed = {seed}\n[run]\nend_time = 1.0\n",
+        encoding="utf-8",
+    )
     system = grown_system(load_config(path))
     one, two = serial(system, 2.0), parallel(system, 2.0, 2, window=window)
     assert len(one.events) > 1000
@@ -105,8 +108,12 @@ def test_ranks_that_guess_what_becomes_of_each_others_molecules(seed, window, tm
 
 def test_a_fast_bead_through_many_sectors_in_one_window():
     rng = np.random.default_rng(8)
-    slow = [bead((2.0 * x + 1.0, 2.0 * y + 1.0, 2.0 * z + 1.0), 0.2 * rng.normal(size=3), 3.0)
-            for x in range(8) for y in range(2) for z in range(2)]
+    slow = [
+        bead((2.0 * x + 1.0, 2.0 * y + 1.0, 2.0 * z + 1.0), 0.2 * rng.normal(size=3), 3.0)
+        for x in range(8)
+        for y in range(2)
+        for z in range(2)
+    ]
     fast = bead((2.0, 2.0, 2.0), (60.0, 1.0, 0.3), 0.05)
     system = boxed([*slow, fast, rod((6.0, 2.0, 2.0), 2, 2, (0.0, 0.0, 0.0))], (16.0, 4.0, 4.0))
     for window in (0.02, 0.5, 1.0):
@@ -156,8 +163,9 @@ def test_while_contact_distances_grow(boundary):
     molecules = []
     for k, p in enumerate(np.ndindex(3, 3, 3)):
         place = np.array(p) * 2.2 + 0.6
-        molecules.append(rod(place, k % 3, 3, rng.normal(size=3), pitch=0.7) if k % 2 else
-                         bead(place, rng.normal(size=3)))
+        molecules.append(
+            rod(place, k % 3, 3, rng.normal(size=3), pitch=0.7) if k % 2 else bead(place, rng.normal(size=3))
+        )
     system = boxed(molecules, (7.0, 7.0, 7.0), boundary)
     everywhere(system, 2.0, 15, (2, 3, 8), (0.05, None), growth=(0.4, 0.3))
 
@@ -289,8 +297,11 @@ def test_rods_that_touch_across_sectors():
 
 def test_a_bead_that_lands_between_others_of_other_ranks():
     """Three at rest that touch one another; a fourth lands on all three at once, where eight sectors meet."""
-    three = [bead((4.0, 4.0 - 0.5, 4.0), (0, 0, 0)), bead((4.0, 4.0 + 0.5, 4.0), (0, 0, 0)),
-             bead((4.0 + np.sqrt(0.75), 4.0, 4.0), (0, 0, 0))]
+    three = [
+        bead((4.0, 4.0 - 0.5, 4.0), (0, 0, 0)),
+        bead((4.0, 4.0 + 0.5, 4.0), (0, 0, 0)),
+        bead((4.0 + np.sqrt(0.75), 4.0, 4.0), (0, 0, 0)),
+    ]
     falling = bead((4.0 + np.sqrt(1.0 / 12.0), 4.0, 7.0), (0.0, 0.0, -1.0))
     system = boxed([*three, falling], (8.0, 8.0, 8.0), (PERIODIC, WALL, PERIODIC))
     one = everywhere(system, 9.0, 3, (2, 3, 8), (0.3, 4.0, None))

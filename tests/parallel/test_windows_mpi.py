@@ -5,16 +5,16 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.support.mixtures import mixed_input
-from tests.support.run_folders import difference, leftovers, log_rows, write_input
 
 from hpcchain import api
 from hpcchain.errors import EXIT_DONE
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
-from hpcchain.io.tools.compare import compare
 from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.tools.compare import compare
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.parallel.comm import Single, World, world
+from tests.support.mixtures import mixed_input
+from tests.support.run_folders import difference, leftovers, log_rows, write_input
 
 pytestmark = pytest.mark.mpi
 

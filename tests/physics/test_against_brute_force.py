@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from tests.reference import cases, special, tables
 from tests.reference.compare import disagreement, expected
 from tests.reference.contacts import Geometry

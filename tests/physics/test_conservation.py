@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from tests.reference.contacts import Geometry
 from tests.reference.program import run
 from tests.reference.systems import Molecule, System
@@ -90,8 +91,8 @@ def test_rods_are_straight(elastic):
         place = np.concatenate([[0.0], np.cumsum(system.bond_length[np.isin(system.bonds[:, 0], rod)])])
         share = (place / place[-1])[:, None]
         for rows in (frames.position, frames.velocity):
-            line = (1 - share) * rows[:, rod[:1]] + share * rows[:, rod[-1:]]
-            assert np.max(np.abs(rows[:, rod] - line)) < 1e-12
+            starts = (1 - share) * rows[:, rod[:1]] + share * rows[:, rod[-1:]]
+            assert np.max(np.abs(rows[:, rod] - starts)) < 1e-12
 
 
 def test_no_overlap(elastic):
@@ -114,8 +115,7 @@ def test_restitution(tmp_path):
 
 @pytest.mark.parametrize("masses", [(1.0, 1.0), (1.2, 0.7)])
 def test_energy_of_single_beads_hardly_drifts(tmp_path, masses):
-    """Beads in contact are always as far apart, so what is rounded adds up: to 4e-14 with unit vectors (`monomer.bounce`).
-    """
+    """Beads in contact are always as far apart, so rounding adds up: to 4e-14 with unit vectors (`monomer.bounce`)."""
     molecules = [Molecule("monomer", 1, count, mass=mass)
                  for count, mass in zip((138, 137), masses, strict=True)]  # fmt: skip
     size = (7.83,) * 3

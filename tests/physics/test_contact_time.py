@@ -6,6 +6,7 @@ reference engine (test_against_brute_force.py).
 
 import numpy as np
 import pytest
+
 from tests.reference import cases
 from tests.reference.compare import expected
 from tests.reference.engine import event_list, simulate

@@ -8,6 +8,7 @@ of contacts, .9 / sqrt(n). `tools/validate_physics` is the long version.
 
 import numpy as np
 import pytest
+
 from tests.reference import theory
 from tests.reference.program import run
 from tests.reference.systems import Molecule, System

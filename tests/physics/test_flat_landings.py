@@ -5,9 +5,10 @@ Rods have two ways to turn and rigid bodies three, so that of more contacts than
 
 import numpy as np
 import pytest
-from tests.support.launching import run_hpcchain
+
 from tests.reference.program import run
 from tests.reference.systems import toml
+from tests.support.launching import run_hpcchain
 
 SIDE, END = 30.0, 3.0
 NORMALS = [(axis, side) for axis in range(3) for side in range(2)]
@@ -103,8 +104,7 @@ def each(names, quick, *more):
     *each(PROPAGATORS, ("variational", "collocation"), 0.5), ("taylor", 1.0),
 ])  # fmt: skip
 def test_rods_bounce_flat(tmp_path, propagator, restitution):
-    """Nothing turns them, whatever their number of beads, wall and order, and each contact parts with e_n of its rate.
-    """
+    """Nothing turns them, whatever their beads, wall and order, and each contact parts with e_n of its rate."""
     rods = Rods(restitution)
     result = run(rods.tables(PROPAGATORS[propagator]), tmp_path, timeout=300)
     velocity = result.frames((SIDE,) * 3).velocity[-1]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from tests.reference import tables
 from tests.reference.program import run
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.support.launching import run_hpcchain
+
 from tests.reference.contacts import Geometry
 from tests.reference.program import run
 from tests.reference.systems import Molecule, System, toml
+from tests.support.launching import run_hpcchain
 
 
 def three_spheres(restitution):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from tests.reference.program import run
 from tests.reference.systems import Molecule, System
 

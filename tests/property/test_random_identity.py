@@ -4,9 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.mixtures import random_input, to_toml
-from tests.support.run_folders import command, difference, write_input
-from tests.support.whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
@@ -14,6 +11,9 @@ from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
 from hpcchain.run.growth import grown_system
 from hpcchain.sector.serial import Engine
+from tests.support.mixtures import random_input, to_toml
+from tests.support.run_folders import command, difference, write_input
+from tests.support.whole import frame_of, state_of
 
 SEEDS = (1, 3, 4, 6, 10, 13, 15, 16, 24, 34, 60, 62, 87, 111, 113)
 COMMAND_SEEDS = (4, 53)
@@ -41,8 +41,9 @@ def in_pieces(system, end, rng, folder):
     tables = []
     for stop in [*sorted(rng.uniform(0.0, end, 4)), end]:
         largest = system.topology.diameter.max()
-        engine = Engine(system, log_events=True, shell=rng.uniform(0.05, 0.8) * largest,
-                        cell=rng.uniform(0.0, 3.0) * largest)
+        engine = Engine(
+            system, log_events=True, shell=rng.uniform(0.05, 0.8) * largest, cell=rng.uniform(0.0, 3.0) * largest
+        )
         for time in [*sorted(rng.uniform(time_of(system), stop, 2)), stop]:
             engine.advance(time)
             frame_of(engine, time)

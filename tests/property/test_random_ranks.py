@@ -5,12 +5,12 @@ HPCCHAIN_DRAWS draws are made (a few hundred are the long form); ranks are threa
 
 import numpy as np
 import pytest
-from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
-from tests.support.mixtures import random_input
-from tests.support.run_folders import write_input
 
 from hpcchain.config import load_config
 from hpcchain.run.growth import grown_system
+from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
+from tests.support.mixtures import random_input
+from tests.support.run_folders import write_input
 
 SPAN = 4.0
 """Length of a run in units of unit length over thermal speed."""

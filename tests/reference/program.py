@@ -5,6 +5,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+
 from tests.support.launching import run_hpcchain
 
 from .systems import toml

@@ -195,8 +195,11 @@ def grown(system, random, beads, placed, trials):
         return straight(system, random, beads, placed)
     molecule = []
     for bead in beads:
-        parents = [(int(min(bond)), length) for bond, length in zip(system.bonds, system.bond_length, strict=True)
-                   if max(bond) == bead]
+        parents = [
+            (int(min(bond)), length)
+            for bond, length in zip(system.bonds, system.bond_length, strict=True)
+            if max(bond) == bead
+        ]
         for _ in range(trials):
             if parents:
                 parent, length = parents[0]

@@ -3,6 +3,14 @@
 import h5py
 import numpy as np
 import pytest
+
+from hpcchain import api
+from hpcchain.errors import ConfigError
+from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.output.observables import read
+from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.model.rotation import times
+from hpcchain.papers import directors as paper
 from tests.support.mixtures import WITH_DIRECTORS
 from tests.support.run_folders import (
     checkpoint_times,
@@ -13,14 +21,6 @@ from tests.support.run_folders import (
     run_here,
     write_input,
 )
-
-from hpcchain import api
-from hpcchain.errors import ConfigError
-from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.output.observables import read
-from hpcchain.io.output.trajectory import open_trajectory
-from hpcchain.model.rotation import times
-from hpcchain.papers import directors as paper
 
 EVERY = ("trajectory", "events", "observables")
 NO_EVENTS = ("trajectory", "observables")
@@ -191,10 +191,13 @@ def test_a_start_that_was_built_turns_as_the_input_says(place, plain):
     assert np.abs(w[EXACT]).min() > 0.0 and np.all(found[0][EXACT] != [1.0, 0.0, 0.0, 0.0])
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    ({"directors": False}, "molecule.directors: bead 24 has moment of inertia 0 here, 0.2"),
-    ({"moment": 0.25}, "molecule.moment: bead 24 has moment of inertia 0.25 here, 0.2"),
-])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"directors": False}, "molecule.directors: bead 24 has moment of inertia 0 here, 0.2"),
+        ({"moment": 0.25}, "molecule.moment: bead 24 has moment of inertia 0.25 here, 0.2"),
+    ],
+)
 def test_a_start_file_with_other_directors_is_refused(place, change, words):
     molecules = [dict(kind) for kind in TABLES["molecule"]]
     molecules[1] |= change
@@ -214,8 +217,13 @@ def test_an_explicit_start_is_kept_by_checkpoints_and_on_ranks(place):
     kind = {"kind": "monomer", "count": 2, "directors": True, "positions": [[1, 1, 1], [1, 1, 5]],
             "velocities": [[2e-6, 0, 0], [0, 0, 0]], "orientations": [[0.5, 0.5, 0.5, 0.5], [0.6, 0, 0, -0.8]],
             "angular_velocities": [[1, 2, -1], [2, 3, -3]]}  # fmt: skip
-    tables = {"box": {"size": [9, 9, 9]}, "molecule": [kind], "initial": {"method": "explicit"},
-              "run": {"end_time": 1e6}, "output": {"frame_every": 1e5, "report_every": 1e5, "checkpoint_every": 3e5}}
+    tables = {
+        "box": {"size": [9, 9, 9]},
+        "molecule": [kind],
+        "initial": {"method": "explicit"},
+        "run": {"end_time": 1e6},
+        "output": {"frame_every": 1e5, "report_every": 1e5, "checkpoint_every": 3e5},
+    }
     path = write_input(place / "long.toml", tables)
     whole = run_here(path, place / "long")
     run_here(path, place / "long-pieces", until=3.5e5)
@@ -240,8 +248,16 @@ def test_the_papers_three_set_ups(tmp_path, name, h):
     bodies = paper.Bodies(tolerance=1e-12)
     centre, velocity, spin = paper.setup(name)
     track = paper.run(bodies, centre, velocity, spin, h, steps)
-    kind = {"kind": "monomer", "count": 2, "directors": True, "diameter": 2 * bodies.radius, "mass": bodies.mass,
-            "positions": centre.tolist(), "velocities": velocity.tolist(), "angular_velocities": spin.tolist()}
+    kind = {
+        "kind": "monomer",
+        "count": 2,
+        "directors": True,
+        "diameter": 2 * bodies.radius,
+        "mass": bodies.mass,
+        "positions": centre.tolist(),
+        "velocities": velocity.tolist(),
+        "angular_velocities": spin.tolist(),
+    }
     tables = {"box": {"size": [12.0] * 3, "boundary": ["open"] * 3}, "molecule": [kind],
               "initial": {"method": "explicit"}, "propagator": {"name": "variational", "step": h},
               "run": {"end_time": steps * h}, "output": {"frame_every": h}}  # fmt: skip

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.support.mixtures import mixed_input
-from tests.support.run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
 
 from hpcchain.io.output.events import read_events
 from hpcchain.io.output.observables import read
 from hpcchain.io.output.trajectory import open_trajectory
+from tests.support.mixtures import mixed_input
+from tests.support.run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
 
 END = 6.0
 OUTPUT = {"frame_every": 0.5, "report_every": 1.0, "checkpoint_every": 2.0, "events": True}
@@ -47,10 +47,13 @@ def test_the_start_from_a_file_is_the_start_itself(place):
     assert difference(place / "whole", place / "grown", ("trajectory", "events", "observables")) is None
 
 
-@pytest.mark.parametrize(("name", "settings"), [
-    ("rare", ["output.frame_every=1.5", "output.report_every=50", "output.checkpoint_every=100"]),
-    ("odd", ["output.frame_every=0.3", "output.report_every=0.07", "output.checkpoint_every=0.9"]),
-])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("rare", ["output.frame_every=1.5", "output.report_every=50", "output.checkpoint_every=100"]),
+        ("odd", ["output.frame_every=0.3", "output.report_every=0.07", "output.checkpoint_every=0.9"]),
+    ],
+)
 def test_output_times_leave_no_trace(place, name, settings):
     folder = run(place, name, *settings)
     common = set(frame_times(folder)) & set(frame_times(place / "whole"))

@@ -5,6 +5,9 @@ import time
 
 import numpy as np
 import pytest
+
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint.store import newest_valid
 from tests.support.mixtures import mixed_input
 from tests.support.run_folders import (
     command,
@@ -18,9 +21,6 @@ from tests.support.run_folders import (
     wait_for,
     write_input,
 )
-
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint
-from hpcchain.io.checkpoint.store import newest_valid
 
 END = 2.53
 OUTPUT = {"frame_every": 0.1, "report_every": 0.1, "checkpoint_every": 0.1, "keep_checkpoints": 3, "events": True}

@@ -4,6 +4,7 @@ import signal
 import time
 
 import pytest
+
 from tests.support.mixtures import mixed_input
 from tests.support.run_folders import (
     PATIENCE,
@@ -43,9 +44,15 @@ def stopped(process, number):
     return process.returncode, said
 
 
-@pytest.mark.parametrize(("name", "number"), [
-    ("often", signal.SIGUSR1), ("often", signal.SIGINT), ("seldom", signal.SIGTERM), ("seldom", signal.SIGUSR1),
-])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("often", signal.SIGUSR1),
+        ("often", signal.SIGINT),
+        ("seldom", signal.SIGTERM),
+        ("seldom", signal.SIGUSR1),
+    ],
+)
 def test_a_stop_leaves_a_checkpoint_and_no_trace(place, name, number):
     folder = place / f"{name}-{number.name}"
     process = start(["run", f"{name}.toml", "--output", folder], place)

@@ -8,16 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-
-from tests.support.io_samples import events_between, frame_of, same_system, system_of
-
 from hpcchain.errors import DataError
-from hpcchain.io.output.assemble import assemble
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
-from hpcchain.io.tools.compare import compare
+from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import read_events
-from hpcchain.io.tools.inspect import info
 from hpcchain.io.output.parts import PartWriter, read_head
+from hpcchain.io.tools.compare import compare
+from hpcchain.io.tools.inspect import info
+from tests.support.io_samples import events_between, frame_of, same_system, system_of
 
 SEED = 20260
 
@@ -135,6 +133,7 @@ def test_damaged_output_never_crashes_or_hangs_the_tools(tmp_path, kind):
         damaged.append(tmp_path / f"bad-{number}.h5")
         damaged[-1].write_bytes(bad)
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "ORTE_"))}
-    done = subprocess.run([sys.executable, "-c", TOOLS, path, *damaged], capture_output=True, text=True, timeout=60,
-                          env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", TOOLS, path, *damaged], capture_output=True, text=True, timeout=60, env=environment
+    )
     assert (done.returncode, done.stdout) == (0, "finished\n"), done.stderr

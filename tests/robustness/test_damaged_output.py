@@ -10,6 +10,17 @@ import shutil
 import h5py
 import numpy as np
 import pytest
+
+from hpcchain.cli.main import main
+from hpcchain.errors import DataError
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
+from hpcchain.io.hdf5 import seal
+from hpcchain.io.output.lineage import NAME
+from hpcchain.io.output.parts import part_path
+from hpcchain.io.output.recoverable_output import inventory, standing
+from hpcchain.io.tools.inspect import info
+from hpcchain.run.recorder import Recorder
 from tests.support.run_folders import (
     EVERY,
     checkpoint,
@@ -22,17 +33,6 @@ from tests.support.run_folders import (
     same,
 )
 from tests.support.run_folders import resume_here as resume
-
-from hpcchain.cli.main import main
-from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import seal
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
-from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
-from hpcchain.io.tools.inspect import info
-from hpcchain.io.output.lineage import NAME
-from hpcchain.io.output.parts import part_path
-from hpcchain.io.output.recoverable_output import standing, survey
-from hpcchain.run.recorder import Recorder
 
 SEED = 20265
 PARTS = 6
@@ -108,7 +108,7 @@ def swap(path, other):
 
 def chosen(folder):
     """Return the time of the checkpoint that a run would go on from, or None, and why not from later ones."""
-    output = survey(folder)
+    output = inventory(folder)
     path, refused = newest_valid(folder / "checkpoints", None, lambda counters: standing(output, counters))
     return None if path is None else float(path.stem[5:]), [why for _, why in refused]
 
@@ -188,8 +188,11 @@ def test_an_output_file_that_is_lost_for_every_checkpoint(tmp_path, finished, fo
     folder = copy_of(finished, tmp_path)
     BAD[harm](folder / f"{name}.h5", foreign[1] / f"{name}.h5")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    for attempt in (lambda: run(folder, resume="auto"), lambda: resume(folder, until=4.0),
-                    lambda: resume(checkpoint(folder, 0), until=4.0)):
+    for attempt in (
+        lambda: run(folder, resume="auto"),
+        lambda: resume(folder, until=4.0),
+        lambda: resume(checkpoint(folder, 0), until=4.0),
+    ):
         with pytest.raises(DataError, match=f"{name}.h5"):
             attempt()
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+
 from tests.support.launching import clean_environment
 from tests.support.run_folders import (
     PATIENCE,

@@ -10,12 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-
-from tests.support.io_samples import chains, same_state, state_of
-
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid, prune
 from hpcchain.io.output.parts import list_parts, read_head, remove_from
+from tests.support.io_samples import chains, same_state, state_of
 
 TESTS = Path(__file__).parents[1]
 

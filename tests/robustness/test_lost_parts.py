@@ -9,6 +9,12 @@ import shutil
 import signal
 
 import pytest
+
+from hpcchain.cli.main import main
+from hpcchain.errors import DataError
+from hpcchain.io.output.parts import part_path
+from hpcchain.run.controller import Run
+from hpcchain.run.recorder import Recorder
 from tests.support.run_folders import (
     EVERY,
     checkpoint_times,
@@ -21,12 +27,6 @@ from tests.support.run_folders import (
     write_input,
 )
 from tests.support.run_folders import resume_here as resume
-
-from hpcchain.cli.main import main
-from hpcchain.errors import DataError
-from hpcchain.io.output.parts import part_path
-from hpcchain.run.controller import Run
-from hpcchain.run.recorder import Recorder
 
 MEDDLED = 2.5
 """When files are lost: three parts are closed then, of checkpoints at 0, 1 and 2; the fourth is being written."""
@@ -159,8 +159,9 @@ def test_what_is_put_back_is_taken(tmp_path, whole):
 def test_an_earlier_output_file_is_lost_while_a_continued_run_goes_on(tmp_path, name, whole, monkeypatch):
     folder = run(tmp_path / "a", until=1.75, output={"keep_checkpoints": 9})
     kept = (folder / f"{name}.h5").read_bytes()
-    said = meddled(folder, lambda f: (f / f"{name}.h5").unlink(), monkeypatch,
-                   goes_on=lambda: resume(folder, until=4.0))
+    said = meddled(
+        folder, lambda f: (f / f"{name}.h5").unlink(), monkeypatch, goes_on=lambda: resume(folder, until=4.0)
+    )
     assert f"{name}.h5: missing" in said and checkpoint_times(folder)[0] == 2.0
     if name != "events":  # there are none at the start, from which the run could be done again
         with pytest.raises(DataError, match="restore what is missing"):

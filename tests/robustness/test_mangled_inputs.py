@@ -61,8 +61,21 @@ VALUES = [
     *("[1, 2, 3]", "[[1, 2, 3]]", "[[0, 1], [0, 1]]", "'''\n'''"),
     *("[1, 'a', nan]", "[[1e60, 1e60, 1e60]]", "1e59", "1e-59", "[1e59, 1e59, 1e59]", '"graph"', '"ring"', '"monomer"'),
 ]
-NAMES = ["beds", "", '"a b"',
-         '"\\n"', "box", "molecule", "a.b", "size", "Ω", '"' + "x" * 10_000 + '"', "kind", "rod", "0"]
+NAMES = [
+    "beds",
+    "",
+    '"a b"',
+    '"\\n"',
+    "box",
+    "molecule",
+    "a.b",
+    "size",
+    "Ω",
+    '"' + "x" * 10_000 + '"',
+    "kind",
+    "rod",
+    "0",
+]
 
 
 def change_value(lines, rng):

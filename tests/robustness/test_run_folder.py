@@ -9,6 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from hpcchain.cli.main import main
+from hpcchain.config import load_config
+from hpcchain.errors import ConfigError, DataError, UsageError
+from hpcchain.io.output.events import read_events
+from hpcchain.io.output.observables import read
+from hpcchain.run.own_input import config_of
+from hpcchain.run.recorder import Recorder
 from tests.support.launching import run_python
 from tests.support.mixtures import to_toml
 from tests.support.run_folders import (
@@ -31,14 +39,6 @@ from tests.support.run_folders import (
     write_input,
 )
 from tests.support.run_folders import resume_here as resume
-
-from hpcchain.cli.main import main
-from hpcchain.config import load_config
-from hpcchain.errors import ConfigError, DataError, UsageError
-from hpcchain.io.output.events import read_events
-from hpcchain.io.output.observables import read
-from hpcchain.run.own_input import config_of
-from hpcchain.run.recorder import Recorder
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +101,7 @@ def test_an_older_checkpoint_cuts_the_files_back(tmp_path, whole):
 
 def test_an_older_checkpoint_of_a_run_cut_off_before_its_files_were_made(tmp_path, whole, monkeypatch):
     """Parts that it does not count are in nobody's way, be the new run's fewer."""
+
     def cut_off(recorder, provenance):
         raise KeyboardInterrupt
 
@@ -250,14 +251,17 @@ def run_from(folder, content):
     return run_here(path, folder, until=0.5)
 
 
-@pytest.mark.parametrize(("section", "change", "words"), [
-    ("box", {"size": [5.0, 5.0, 5.5]}, "box.size"),
-    ("box", {"origin": [0.0, 0.0, 1.0]}, "box.origin"),
-    ("box", {"boundary": ["periodic", "periodic", "periodic"]}, "box.boundary"),
-    ("molecule", [{"kind": "monomer", "count": 40}], "20 monomers|40 molecules of 40 beads"),
-    ("molecule", [{"kind": "monomer", "count": 20}, {"kind": "chain", "beads": 4, "count": 5}], "molecule.mass"),
-    ("molecule", [{"kind": "monomer", "count": 20}, {"kind": "ring", "beads": 4, "count": 5}], "kind or bonds"),
-])
+@pytest.mark.parametrize(
+    ("section", "change", "words"),
+    [
+        ("box", {"size": [5.0, 5.0, 5.5]}, "box.size"),
+        ("box", {"origin": [0.0, 0.0, 1.0]}, "box.origin"),
+        ("box", {"boundary": ["periodic", "periodic", "periodic"]}, "box.boundary"),
+        ("molecule", [{"kind": "monomer", "count": 40}], "20 monomers|40 molecules of 40 beads"),
+        ("molecule", [{"kind": "monomer", "count": 20}, {"kind": "chain", "beads": 4, "count": 5}], "molecule.mass"),
+        ("molecule", [{"kind": "monomer", "count": 20}, {"kind": "ring", "beads": 4, "count": 5}], "kind or bonds"),
+    ],
+)
 def test_a_start_file_of_another_system_is_refused(tmp_path, whole, section, change, words):
     content = tables() | {"initial": {"method": "file", "file": str(checkpoint(whole, 1))}}
     content[section] = change if isinstance(change, list) else content[section] | change

@@ -12,18 +12,18 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from tests.support.launching import run_hpcchain
-from tests.support.run_folders import resume_here, run_here
 
 from hpcchain.cli.main import main
 from hpcchain.contact.tc_model import CONTACT
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import atomic, slabs, seal
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.hdf5 import atomic, seal, slabs
 from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, MOST_DEPTH, WHOLE_CONTACT, State
 from hpcchain.sector.events import loop
 from hpcchain.sector.segments import new_segment
+from tests.support.launching import run_hpcchain
+from tests.support.run_folders import resume_here, run_here
 
 DATA = Path(__file__).parents[1] / "data" / "format-1"
 NAMES = ("mixed", "directors")
@@ -215,11 +215,14 @@ def tried(tmp_path, name, cases):
     return bad
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param("mixed-checkpoint", marks=pytest.mark.long),
-    pytest.param("directors-checkpoint", marks=pytest.mark.long),
-    "mixed-start",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("mixed-checkpoint", marks=pytest.mark.long),
+        pytest.param("directors-checkpoint", marks=pytest.mark.long),
+        "mixed-start",
+    ],
+)
 def test_every_table_spoilt(tmp_path, name):
     assert tried(tmp_path, name, wrong_tables) == []
 

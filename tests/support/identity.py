@@ -4,7 +4,6 @@ import os
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tests.support.whole import frame_of, state_of
 
 from hpcchain.io.output.events import order
 from hpcchain.model.composition import composition_of
@@ -12,6 +11,7 @@ from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.serial import Engine
+from tests.support.whole import frame_of, state_of
 
 DRAWS = int(os.environ.get("HPCCHAIN_DRAWS", "12"))
 """Random draws per test; the long form is some hundred."""

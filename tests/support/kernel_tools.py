@@ -4,16 +4,7 @@ import numpy as np
 
 from hpcchain.contact import impulse as impulse_kernels
 from hpcchain.contact.pair import curved_contact
-from hpcchain.layout.segment_bits import ORDERS, series_order, series_place
 from hpcchain.contact.wall import wall_contact
-from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
-from hpcchain.propagators.taylor import chain as chain_kernels
-from hpcchain.propagators import interface as molecule_kernels
-from hpcchain.layout.workspace import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
-from hpcchain.sector.setup import initialise
-from hpcchain.sector.search import neighbour_lists, earliest_event, broad_phase
-from hpcchain.sector.setup.molecule_classes import Blueprint
-from hpcchain.sector.setup.allocate import build_sector, cell_arrays
 from hpcchain.layout.arrays import (
     GROWTH,
     GROWTH_RATE,
@@ -26,6 +17,15 @@ from hpcchain.layout.arrays import (
     MOST_TIES,
     PUSH_ROWS,
 )
+from hpcchain.layout.segment_bits import ORDERS, series_order, series_place
+from hpcchain.layout.workspace import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
+from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
+from hpcchain.propagators import interface as molecule_kernels
+from hpcchain.propagators.taylor import chain as chain_kernels
+from hpcchain.sector.search import broad_phase, earliest_event, neighbour_lists
+from hpcchain.sector.setup import initialise
+from hpcchain.sector.setup.allocate import build_sector, cell_arrays
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from tests.support import twins
 
 TICK = 2.0**-5
@@ -80,13 +80,15 @@ def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None
         rod=np.isin(np.arange(len(molecules)), rods),
     )
     box = Box(size, -0.5 * size if origin is None else np.array(origin, float), np.array(boundary, dtype=np.int8))
-    return System(box, topology, State.at_rest_clock(position, velocity), Physics(**{"tick": TICK, **physics}))
+    return System(box, topology, State.at_time_zero(position, velocity), Physics(**{"tick": TICK, **physics}))
 
 
 def plain_sector(system, shell=0.2, cell=0.0, capacity=256):
     """Return the sector of a system in global bead order, and the list capacities it was given."""
     room = np.broadcast_to(np.int64(capacity), system.topology.beads).copy()
-    sector = build_sector(Blueprint(system), system, shell, cell, np.arange(system.topology.molecules), room, 64)[0]
+    sector = build_sector(MoleculeClasses(system), system, shell, cell, np.arange(system.topology.molecules), room, 64)[
+        0
+    ]
     return sector._replace(**cell_arrays(sector.cells, system.topology.beads, system.topology.beads))
 
 
@@ -96,18 +98,18 @@ class Bench:
     Parameters
     ----------
     molecules : (bonds, x, v, mass) each; without ordered chain bonds the sparse solver is used.
-    stale : int or None
+    stale_cells : int or None
         Fill the workspace with random numbers of this seed beforehand, as a previous molecule would.
     """
 
-    def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
+    def __init__(self, *molecules, stale_cells=None, diameter=1.0, rods=()):
         self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
         self.molecules = molecules
         rooms = self.s.mol[:, MOL_ROOM]
         self.offset = MARGIN + np.cumsum(rooms) - rooms
         self.work = np.zeros(int(rooms.sum()) + MARGIN)
-        if stale is not None:
-            self.work[:] = np.random.default_rng(stale).normal(size=len(self.work)) * 10
+        if stale_cells is not None:
+            self.work[:] = np.random.default_rng(stale_cells).normal(size=len(self.work)) * 10
         self.load()
 
     def args(self, m):
@@ -117,7 +119,7 @@ class Bench:
     def load(self):
         """Bring all start states to the workspace, with bonds and factors."""
         for m in range(len(self.molecules)):
-            molecule_kernels.load_start(*self.args(m), self.s.table, self.s.graph, self.s.line, self.s.stepper)
+            molecule_kernels.load_start(*self.args(m), self.s.table, self.s.graph, self.s.starts, self.s.stepper)
             molecule_kernels.refresh(*self.args(m), self.s.graph)
 
     def rows(self, at, m=0):
@@ -181,31 +183,56 @@ class Bench:
         found = molecule_kernels.expand_two(self.work, o, self.s.mol, m, h, accuracy, *other)
         return [found[:2], found[2:]]
 
-    def single(self, a, b, n, growth=0.0, restitution=1.0, lost=0.0):
+    def single(self, a, b, n, growth=0.0, restitution=1.0, projection_loss=0.0):
         """Apply the impulse of a contact between (molecule, bead) a and b (None: a wall) and return its size."""
         ma, mb = a[0], -1 if b is None else b[0]
         return impulse_kernels.single_impulse(
-            self.work, self.offset[ma], self.offset[max(mb, 0)], self.s.mol, ma, mb, self.s.graph, a[1],
-            0 if b is None else b[1], np.asarray(n, float), growth, restitution, self.s.kicks, lost,
-        )  # fmt: skip
+            self.work,
+            self.offset[ma],
+            self.offset[max(mb, 0)],
+            self.s.mol,
+            ma,
+            mb,
+            self.s.graph,
+            a[1],
+            0 if b is None else b[1],
+            np.asarray(n, float),
+            growth,
+            restitution,
+            self.s.impulse_response,
+            projection_loss,
+        )
 
-    def tied(self, contacts, normals, growths=None, restitution=1.0, lost=0.0):
+    def tied(self, contacts, normals, growths=None, restitution=1.0, projection_loss=0.0):
         """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
-        touched = sorted({side[0] for pair in contacts for side in pair if side is not None})
+        rolled_back = sorted({side[0] for pair in contacts for side in pair if side is not None})
         group, offset = np.zeros((2, MOST_MEMBERS), dtype=np.int64)
-        group[: len(touched)], offset[: len(touched)] = touched, self.offset[touched]
+        group[: len(rolled_back)], offset[: len(rolled_back)] = rolled_back, self.offset[rolled_back]
         table = np.full((MOST_TIES, 4), -1, dtype=np.int64)
         for k, (a, b) in enumerate(contacts):
-            table[k, :2] = touched.index(a[0]), a[1]
-            table[k, 2:] = (-1, 0) if b is None else (touched.index(b[0]), b[1])
+            table[k, :2] = rolled_back.index(a[0]), a[1]
+            table[k, 2:] = (-1, 0) if b is None else (rolled_back.index(b[0]), b[1])
         n, g = np.zeros((MOST_TIES, 3)), np.zeros(MOST_TIES)
         n[: len(normals)] = normals
         g[: len(normals)] = 0.0 if growths is None else growths
         sizes = np.zeros(MOST_TIES)
         status = impulse_kernels.tied_impulses(
-            self.work, self.s.mol, self.s.graph, group, offset, len(touched), table, n, g, len(contacts), restitution,
-            self.s.kicks, np.zeros((PUSH_ROWS, MOST_TIES)), sizes, lost,
-        )  # fmt: skip
+            self.work,
+            self.s.mol,
+            self.s.graph,
+            group,
+            offset,
+            len(rolled_back),
+            table,
+            n,
+            g,
+            len(contacts),
+            restitution,
+            self.s.impulse_response,
+            np.zeros((PUSH_ROWS, MOST_TIES)),
+            sizes,
+            projection_loss,
+        )
         return status, sizes[: len(contacts)]
 
 
@@ -215,12 +242,12 @@ class Paths:
     def __init__(self, *coefficients):
         count = len(coefficients)
         self.coefficients = [np.asarray(c, float) for c in coefficients]
-        self.line = np.zeros((count, 8))
-        self.seg = np.zeros((count, 4), dtype=np.int64)
+        self.starts = np.zeros((count, 8))
+        self.segment = np.zeros((count, 4), dtype=np.int64)
         self.series = np.full(count * CURVE + MARGIN, np.nan)
         for i, c in enumerate(self.coefficients):
-            self.seg[i, 3] = ORDERS * (i * CURVE + MARGIN) + len(c)
-            self.line[i, 0:3], self.line[i, 3:6] = c[0], c[1]
+            self.segment[i, 3] = ORDERS * (i * CURVE + MARGIN) + len(c)
+            self.starts[i, 0:3], self.starts[i, 3:6] = c[0], c[1]
             for k, row in enumerate(c):
                 at = i * CURVE + MARGIN + 3 * k
                 self.series[at : at + 3] = row
@@ -242,21 +269,34 @@ class Paths:
         bend = self.bend(i, ti + until) + self.bend(j, tj + until)
         limit = until if limit is None else limit
         return curved_contact(
-            self.line, self.seg, self.series, i, j, ti, tj, *map(float, shift), d, growth, bend, until, limit, just_hit
+            self.starts,
+            self.segment,
+            self.series,
+            i,
+            j,
+            ti,
+            tj,
+            *map(float, shift),
+            d,
+            growth,
+            bend,
+            until,
+            limit,
+            just_hit,
         )
 
     def wall(self, i, axis, side, wall, radius, limit, t=0.0, growth=0.0, just_hit=False):
         """Call `wall_contact` with the acceleration bound of the whole span."""
         bend = self.bend(i, t + limit)
         return wall_contact(
-            self.line, self.seg, self.series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit
+            self.starts, self.segment, self.series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit
         )
 
 
 def search_one(s, i):
     """Search bead i and return (time, partner or code)."""
     earliest_event.search_bead(s, i, s.stepper)
-    return s.when[i, 0] * s.par[0] + s.when[i, 1], int(s.what[i, 0])
+    return s.event_time[i, 0] * s.par[0] + s.event_time[i, 1], int(s.next_event[i, 0])
 
 
 def first_look(s, i):
@@ -266,12 +306,12 @@ def first_look(s, i):
 
 def first_look_at_single(s, i):
     """Return the beads of single bead i's list that straight flight may bring to it."""
-    return s.found[: broad_phase.on_course(s, i)].tolist()
+    return s.found[: broad_phase.candidates_straight(s, i)].tolist()
 
 
 def relist_one(s, i, point):
     """Make bead i's list about a point; return the status."""
-    return neighbour_lists.relist(s, i, *point, 0.0)
+    return neighbour_lists.rebuild_list(s, i, *point, 0.0)
 
 
 def enlist(s):
@@ -305,18 +345,18 @@ def reverse_lists(s):
 def bead_curves(s):
     """Return the coefficients of every bead's present segment, its start time and its length."""
     paths = []
-    for i in range(len(s.line)):
-        order, place = series_order(s.seg, i), series_place(s.seg, i)
+    for i in range(len(s.starts)):
+        order, place = series_order(s.segment, i), series_place(s.segment, i)
         if order > 1:
             paths.append(np.array([s.series[place + 3 * k : place + 3 * k + 3] for k in range(order + 1)]))
         else:
-            paths.append(s.line[i, 0:6].reshape(2, 3).copy())
-    return paths, s.line[:, 6] * s.par[0] + s.line[:, 7], s.span[:, 3].copy()
+            paths.append(s.starts[i, 0:6].reshape(2, 3).copy())
+    return paths, s.starts[:, 6] * s.par[0] + s.starts[:, 7], s.bounds[:, 3].copy()
 
 
 def set_start(s, i, x, v, time):
     """Give bead i a new straight segment's start, time as (ticks, remainder)."""
-    s.line[i] = [*x, *v, *time]
+    s.starts[i] = [*x, *v, *time]
 
 
 def set_growth(s, scale, rate):
@@ -331,5 +371,5 @@ def start(s):
 
 def list_ends(s):
     """Return the times until which the beads' lists are valid."""
-    stay = np.array([earliest_event.list_expiry(s, i) for i in range(len(s.line))])
-    return s.line[:, 6] * s.par[0] + s.line[:, 7] + stay
+    stay = np.array([earliest_event.list_expiry(s, i) for i in range(len(s.starts))])
+    return s.starts[:, 6] * s.par[0] + s.starts[:, 7] + stay

@@ -64,8 +64,15 @@ def run_python(args, cwd, ranks=1, timeout=120.0, **environment):
     """
     words = [sys.executable, *map(str, args)]
     command = words if ranks == 1 else mpirun(ranks) + words
-    return subprocess.run(command, cwd=cwd, env=clean_environment(**environment), stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=clean_environment(**environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
 
 
 def run_hpcchain(args, cwd, ranks=1, timeout=120.0, **environment):

@@ -11,8 +11,14 @@ MIXED = [
     {"name": "decamer", "kind": "chain", "beads": 10, "count": 6},
     {"name": "long", "kind": "chain", "beads": 40, "count": 2},
     {"name": "ring", "kind": "ring", "beads": 6, "count": 3, "mass": [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]},
-    {"name": "rod", "kind": "rod", "beads": 5, "count": 3, "bond_length": [1.0, 1.3, 1.0, 1.1],
-     "mass": [1.0, 2.0, 1.0, 1.0, 4.0]},
+    {
+        "name": "rod",
+        "kind": "rod",
+        "beads": 5,
+        "count": 3,
+        "bond_length": [1.0, 1.3, 1.0, 1.1],
+        "mass": [1.0, 2.0, 1.0, 1.0, 4.0],
+    },
     {"name": "star", "kind": "star", "arms": 3, "arm_beads": 3, "count": 2, "mass": [5.0, *[1.0] * 9]},
 ]
 """Monomers, dimers, chains of 3, 10 and 40, a ring, a rod and a star of unequal masses; all diameters 1."""

@@ -7,15 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-from tests.support.launching import clean_environment, mpirun, run_hpcchain
-from tests.support.mixtures import to_toml
-
 from hpcchain import api
 from hpcchain.io.checkpoint.checkpoint import read_time
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.tools.compare import compare
 from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.tools.compare import compare
 from hpcchain.parallel.comm import Single
+from tests.support.launching import clean_environment, mpirun, run_hpcchain
+from tests.support.mixtures import to_toml
 
 PATIENCE = 600.0
 """Wall seconds for one run: the first after a change of the kernels compiles them."""
@@ -44,8 +43,16 @@ def resume_here(source, until=None, output=None):
 def start(args, folder, ranks=1, **options):
     """Start `hpcchain ARGS` in a folder and return the process, or its launcher; its stderr is a pipe."""
     words = [*(mpirun(ranks) if ranks > 1 else []), sys.executable, "-m", "hpcchain", *map(str, args)]
-    return subprocess.Popen(words, cwd=folder, env=clean_environment(), stdin=subprocess.DEVNULL,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        words,
+        cwd=folder,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 def wait_for(condition, process):
@@ -79,7 +86,7 @@ def frame_times(folder):
 def log_rows(folder):
     """Return the rows of a run's log; none when there is no log yet."""
     path = Path(folder) / "run.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [json.loads(starts) for starts in path.read_text().splitlines()] if path.exists() else []
 
 
 def checkpoint_times(folder):

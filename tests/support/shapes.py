@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-from tests.support.kernel_tools import chain_bonds, make_system
 
 from hpcchain.model.system import PERIODIC
+from tests.support.kernel_tools import chain_bonds, make_system
 
 NO_BONDS = np.empty((0, 2), dtype=np.int64)
 

@@ -1,11 +1,11 @@
 """Systems in the engine moved by collocation, rattle or variational, and what tests ask of their motion."""
 
 import numpy as np
-from tests.reference.systems import Molecule, System, place, thermal, toml
-from tests.support.whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.model.starts.start import build_system
+from tests.reference.systems import Molecule, System, place, thermal, toml
+from tests.support.whole import frame_of, state_of
 
 RING = {"kind": "ring", "beads": 6, "mass": [1.0, 2.0, 1.0, 0.5, 1.0, 3.0]}
 STAR = {"kind": "star", "beads": 7, "arms": 3, "diameter": 0.9, "mass": [3.0, *[1.0] * 6]}

@@ -1,4 +1,4 @@
-"""Single steps (`hpcchain.propagators.steps.rattle_and_variational`) of the molecules of `molecules`, and chains of steps."""
+"""Single steps (`rattle_and_variational`) of the molecules of `molecules`, and chains of steps."""
 
 import numpy as np
 

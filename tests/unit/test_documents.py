@@ -9,7 +9,7 @@ from hpcchain.config import load_config
 from hpcchain.config.schema import markdown
 from hpcchain.papers import registry
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def text(path):

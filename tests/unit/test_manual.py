@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from hpcchain.api import build, run
 from hpcchain.cli.main import build_parser
 from hpcchain.config import load_config
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single
-from hpcchain.api import build, run
 from tests.unit.manual import PAGES, ROOT, anchors, blocks, command_lines, links, name_of, named_files, read
 
 UNTIL = 0.02
@@ -105,8 +105,12 @@ def test_links_lead_somewhere(page):
 def test_every_page_is_linked_to():
     """From README a reader comes to every page by links alone, or by the contents that Sphinx makes."""
     linked = {(page.parent / target.partition("#")[0]).resolve() for page in PAGES for target in links(page)}
-    contents = {(page.parent / f"{line}.md").resolve() for page in PAGES for block in blocks(page, "{toctree}")
-                for line in block.split()}
+    contents = {
+        (page.parent / f"{line}.md").resolve()
+        for page in PAGES
+        for block in blocks(page, "{toctree}")
+        for line in block.split()
+    }
     assert [name_of(page) for page in PAGES if page not in linked | contents and page.name != "README.md"] == []
 
 
@@ -117,9 +121,15 @@ def test_files_that_a_page_names_exist(page):
 
 def sources():
     """Return the files of the program and its tests in which something may be cited."""
-    found = [path for folder in ("hpcchain", "tests", "tools", "jobs") for path in (ROOT / folder).rglob("*")
-             if path.suffix in (".py", ".toml", ".sh", "") and path.is_file() and path.name != "test_manual.py"
-             and not any(part.startswith(".") for part in path.relative_to(ROOT).parts)]  # caches
+    found = [
+        path
+        for folder in ("hpcchain", "tests", "tools", "jobs")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".toml", ".sh", "")
+        and path.is_file()
+        and path.name != "test_manual.py"
+        and not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+    ]  # caches
     assert len(found) > 200
     return found
 

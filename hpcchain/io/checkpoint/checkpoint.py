@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.config.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
-from hpcchain.io.hdf5 import files, slabs as slabs_module
+from hpcchain.io.checkpoint.counters import counters_problem
 from hpcchain.io.checkpoint.layout import (
     OPTIONAL,
     STATE,
@@ -23,10 +23,11 @@ from hpcchain.io.checkpoint.layout import (
     stored_type,
     wrong_contents,
 )
-from hpcchain.io.hdf5.collective import FAILURES, agree, gathered, is_parallel, together, translated
-from hpcchain.io.checkpoint.counters import counters_problem
-from hpcchain.io.provenance import collect
+from hpcchain.io.hdf5 import files
+from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.hdf5.checksummed import get_slab, get_stretches, put_tables
+from hpcchain.io.hdf5.collective import FAILURES, agree, gathered, is_parallel, together, translated
+from hpcchain.io.provenance import collect
 from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
 
@@ -122,6 +123,7 @@ def write_start(path, comm, system, state_of, config_toml, blocks):
     DataError
         On every rank, when the file cannot be written; an earlier file of this name is then untouched.
     """
+
     def made(low, high):
         state = state_of(low, high)
         return {name: getattr(state, name) for name in _state_tables(system.physics)}
@@ -139,8 +141,15 @@ def _write(path, comm, system, state_of, time, config_toml, values, blocks=None)
             orientations.put(file, system.directors, topology.beads, comm, blocks)
         for name, rule in TOPOLOGY.items():
             if name not in OPTIONAL or _in_use(topology, name):
-                put_tables(file, "topology", {name: rule}, topology.count(name),
-                           lambda low, high, name=name: {name: topology.rows(name, low, high)}, comm, blocks)
+                put_tables(
+                    file,
+                    "topology",
+                    {name: rule},
+                    topology.count(name),
+                    lambda low, high, name=name: {name: topology.rows(name, low, high)},
+                    comm,
+                    blocks,
+                )
         for name, (kind, _) in BOX.items():
             slabs_module.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         slabs_module.put(file, "time", np.float64(time), comm)
@@ -219,7 +228,7 @@ def read_outline(path):
     """
     with files.reading(path, "checkpoint") as file:
         composition = _read_composition(file, None, OUTLINED)
-        none = State.at_rest_clock(np.empty((0, 3)), np.empty((0, 3)))
+        none = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
         found = _read_rest(file, composition, none, None, None, OUTLINED)
         for names, state in _molecules_in(file, composition):
             problem = part_problem(replace(found.system, state=state), found.time, names)
@@ -404,4 +413,8 @@ def _tables_in(file, group, tables):
 
 
 def _wanted(comm, count, ids, slabs):
-    return slabs_module.everywhere(comm, slabs) if ids is None else slabs_module.pick(comm, count, np.asarray(ids, np.int64), slabs)
+    return (
+        slabs_module.everywhere(comm, slabs)
+        if ids is None
+        else slabs_module.pick(comm, count, np.asarray(ids, np.int64), slabs)
+    )

@@ -14,8 +14,14 @@ STATE = {column.name: (column.dtype, column.columns) for column in BEAD_STATE}
 """Name -> (type, columns) of the tables with one row per bead; 0 columns: one number per row."""
 
 TOPOLOGY = {
-    "kind": (np.int32, 0), "first_bead": (np.int64, 0), "first_bond": (np.int64, 0), "bonds": (np.int64, 2),
-    "bond_length": (np.float64, 0), "mass": (np.float64, 0), "diameter": (np.float64, 0), "self_contact": (np.bool_, 0),
+    "kind": (np.int32, 0),
+    "first_bead": (np.int64, 0),
+    "first_bond": (np.int64, 0),
+    "bonds": (np.int64, 2),
+    "bond_length": (np.float64, 0),
+    "mass": (np.float64, 0),
+    "diameter": (np.float64, 0),
+    "self_contact": (np.bool_, 0),
     "rod": (np.bool_, 0),
 }
 """The same for the tables of molecules, bonds and beads."""
@@ -37,8 +43,9 @@ def check_table(dataset, kind, columns, count):
     shape = (dataset.shape[:1] if count is None else (count,)) + ((columns,) if columns else ())
     kind = stored_type(kind)
     if dataset.dtype != kind or dataset.shape != shape:
-        raise DataError(f"{dataset.file.filename}: {dataset.name} is {dataset.dtype} {dataset.shape}, "
-                        f"not {np.dtype(kind)} {shape}")
+        raise DataError(
+            f"{dataset.file.filename}: {dataset.name} is {dataset.dtype} {dataset.shape}, not {np.dtype(kind)} {shape}"
+        )
 
 
 def check_system(path, system, time, ids=None):
@@ -110,9 +117,12 @@ def tables_problem(topology):
     tests = {
         "topology/first_bead: the molecules' beads do not add up": _partition(topology.first_bead, molecules, beads),
         "topology/first_bond: the molecules' bonds do not add up": _partition(topology.first_bond, molecules, bonds),
-        "topology: there are not as many diameters, bond lengths, self-contact flags or rod flags as needed":
-            len(topology.diameter) == beads and len(topology.bond_length) == bonds
-            and len(topology.self_contact) == len(topology.rod) == molecules,
+        "topology: there are not as many diameters, bond lengths, self-contact flags or rod flags as needed": len(
+            topology.diameter
+        )
+        == beads
+        and len(topology.bond_length) == bonds
+        and len(topology.self_contact) == len(topology.rod) == molecules,
         "topology/bonds: a bond's bead does not exist": _within(topology.bonds, beads),
         "topology/kind: a molecule's kind has no name": _within(topology.kind, len(topology.names)),
     }

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from hpcchain.config.values import LARGEST
-from hpcchain.io.hdf5 import files
 from hpcchain.io.checkpoint.layout import wrong_contents
-from hpcchain.io.hdf5.collective import agree
+from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.checksummed import get_stretches, put_tables
+from hpcchain.io.hdf5.collective import agree
 from hpcchain.model.directors import Directors, Table
 
 GROUP = "directors"
@@ -84,8 +84,11 @@ def _problem(directors, kinds):
     if any(column.shape != (kinds,) or not np.all((column >= 0.0) & (column <= LARGEST)) for column in columns):
         return "moment, step: the moments of inertia or null-space steps are not one positive number for each kind"
     seed, temperature = directors.seed, directors.temperature
-    if type(seed) is not int or not 0 <= seed < 2**63 or type(temperature) not in (int, float) or not (
-        0.0 < temperature <= LARGEST
+    if (
+        type(seed) is not int
+        or not 0 <= seed < 2**63
+        or type(temperature) not in (int, float)
+        or not (0.0 < temperature <= LARGEST)
     ):
         return "seed, temperature: the seed or the temperature of random orientations is impossible"
     return None

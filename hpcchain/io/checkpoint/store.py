@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import atomic
 from hpcchain.io.checkpoint.checkpoint import read_progress
+from hpcchain.io.hdf5 import atomic
 from hpcchain.io.hdf5.collective import root_does
 
 PATTERN = re.compile(r"ckpt-(\d{9,}\.\d{12})\.h5")
@@ -79,7 +79,7 @@ def prune(folder, keep, comm=None):
         What was removed.
     """
     candidates = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder))
-    old = [path for _, path in candidates[max(keep, 1):]]
+    old = [path for _, path in candidates[max(keep, 1) :]]
     atomic.remove(old[::-1], comm)
     atomic.remove_leftovers(folder, comm)
     return old

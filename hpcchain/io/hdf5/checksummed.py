@@ -3,8 +3,8 @@
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import files, slabs
 from hpcchain.io.checkpoint.layout import check_table, stored_type
+from hpcchain.io.hdf5 import files, slabs
 from hpcchain.io.hdf5.collective import agree
 
 
@@ -67,6 +67,13 @@ def get_stretches(file, name, kind, columns, count, comm, blocks=None):
         same = np.array_equal(found, slabs.read_at(sums, (low // slabs.BLOCK,), found.shape, comm))
         agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
         flags = kind is not np.bool_ or not np.any(part > 1)
-        agree(comm, None if flags else DataError(f"{file.filename}: {name} has flags that are neither 0 nor 1; the "
-                                                 "file was not made by this program or is damaged"))
+        agree(
+            comm,
+            None
+            if flags
+            else DataError(
+                f"{file.filename}: {name} has flags that are neither 0 nor 1; the "
+                "file was not made by this program or is damaged"
+            ),
+        )
         yield low, part.astype(bool) if kind is np.bool_ else part

@@ -41,5 +41,7 @@ def appended(path, text):
 
 def not_plain(path):
     """Return the error for something that is no plain file."""
-    return UsageError(f"{path}: is a link, or no plain file of this one name, and so is not written to: remove it, or "
-                      "choose another --output")
+    return UsageError(
+        f"{path}: is a link, or no plain file of this one name, and so is not written to: remove it, or "
+        "choose another --output"
+    )

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import atomic, files, slabs as slabs_module
-from hpcchain.io.output import events, lineage, observables, trajectory
+from hpcchain.io.hdf5 import atomic, files
+from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.hdf5.collective import barrier, root_does, together
+from hpcchain.io.output import events, lineage, observables, trajectory
 from hpcchain.io.output.inventory import way_on
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
 from hpcchain.io.output.parts import COUNTED, list_parts, read_head, sorted_events
@@ -70,8 +71,10 @@ def _plans(run_dir, heads, counters, comm):
     require_chain(heads)
     reached, asked = heads[-1].end if heads else base, {name: int(counters.get(name, 0)) for name in COUNTED}
     if reached != asked:
-        raise DataError(f"{run_dir / 'parts'}: the last part ends at {_counts(reached)} where {_counts(asked)} have "
-                        "been written: a part is missing")
+        raise DataError(
+            f"{run_dir / 'parts'}: the last part ends at {_counts(reached)} where {_counts(asked)} have "
+            "been written: a part is missing"
+        )
     if heads and counters.get("part_seal") not in (None, heads[-1].seal):
         raise DataError(f"{heads[-1].path}: is whole, but not the part that the run has written")
     link = heads[0].after if heads else counters.get("part_seal")
@@ -106,8 +109,10 @@ def _plan(path, kind, kept, link, heads, first, comm):
     """
     exists = root_does(comm, path, "looking for it", path.exists)
     if not exists and kept:
-        raise DataError(f"{path.parent}: parts are missing, or {path.name}: the first {kept} {FILES[kind]}, before "
-                        f"{first}, are nowhere")
+        raise DataError(
+            f"{path.parent}: parts are missing, or {path.name}: the first {kept} {FILES[kind]}, before "
+            f"{first}, are nowhere"
+        )
     if not exists:
         wanted = kind != "events" or any(head.log_events for head in heads)
         return Plan(path, kind, 0, []) if wanted else None
@@ -211,8 +216,10 @@ def _observables(file, earlier, kept, heads, lasting, comm):
                     for column, values in zip(series.setdefault(name, [[], [], []]), columns, strict=True):
                         column.append(values)
                         if len(values) != head.count("reports"):
-                            raise DataError(f"{head.path}: does not hold the {head.count('reports')} reports of {name} "
-                                            "that it counts")
+                            raise DataError(
+                                f"{head.path}: does not hold the {head.count('reports')} reports of {name} "
+                                "that it counts"
+                            )
             reached += head.count("reports")
     file.attrs["reports"] = np.int64(reached)
     for name in sorted(series):

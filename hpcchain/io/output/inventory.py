@@ -51,8 +51,10 @@ class Inventory:
         if lost:
             names = [str(path.relative_to(self._folder)) for path in lost[:NAMED]]
             more = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
-            raise DataError(f"{self._folder}: {', '.join(names)}{more}: missing, or changed by someone else, while the "
-                            f"run goes on that has written and counts on them; {way_on(self._folder)}")
+            raise DataError(
+                f"{self._folder}: {', '.join(names)}{more}: missing, or changed by someone else, while the "
+                f"run goes on that has written and counts on them; {way_on(self._folder)}"
+            )
 
     def _begin(self, counters):
         counted = [path for number, path in list_parts(self._folder / "parts") if number < counters["part"]]
@@ -111,5 +113,7 @@ def start_of(part):
 
 def way_on(folder):
     """Return what is left when some of a run's output is lost, and what can be done."""
-    return (f"what is whole has been left as it is: put back what is missing, or go on without it: 'hpcchain resume "
-            f"{folder}' takes the latest checkpoint whose earlier rows are all there, if one is kept, else says so")
+    return (
+        f"what is whole has been left as it is: put back what is missing, or go on without it: 'hpcchain resume "
+        f"{folder}' takes the latest checkpoint whose earlier rows are all there, if one is kept, else says so"
+    )

@@ -70,8 +70,9 @@ def require_chain(heads):
     """Raise DataError unless each part begins where the one before it ends."""
     for earlier, later in zip(heads, heads[1:], strict=False):
         if later.start != earlier.end or later.index != earlier.index + 1 or later.after not in (None, earlier.seal):
-            raise DataError(f"{later.path}: does not begin where {earlier.path.name} ends: a part is missing, or of "
-                            "another run")
+            raise DataError(
+                f"{later.path}: does not begin where {earlier.path.name} ends: a part is missing, or of another run"
+            )
 
 
 def put(file, earlier, heads, counted, comm):

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from hpcchain.errors import DataError, EngineError
-from hpcchain.io.hdf5 import atomic, files, slabs as slabs_module, seal
-from hpcchain.io.output import events
+from hpcchain.io.hdf5 import atomic, files, seal
+from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.hdf5.collective import gathered, root_does
+from hpcchain.io.output import events
 
 COUNTED = ("frames", "events", "reports")
 VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
@@ -61,8 +62,12 @@ class PartWriter:
         self.path = part_path(folder, index)
         self.counters = {name: int((start or {}).get(name, 0)) for name in COUNTED}
         self._comm, self._beads = comm, topology.beads
-        self._head = {"index": index, "start": dict(self.counters), "log_events": bool(log_events),
-                      "after": "" if start is None else start.get("part_seal")}
+        self._head = {
+            "index": index,
+            "start": dict(self.counters),
+            "log_events": bool(log_events),
+            "after": "" if start is None else start.get("part_seal"),
+        }
         self._times, self._reports, self._batches = [], [], 0
         temp = atomic.prepare(self.path, comm)
         self._file = files.create(temp, "part", comm)

@@ -29,7 +29,7 @@ class Output:
         return [head for head in found if isinstance(head, DataError)]
 
 
-def survey(run_dir, comm=None):
+def inventory(run_dir, comm=None):
     """Return the Output in a run directory after checking every byte of it; None: an empty one; collective."""
     if run_dir is None:
         return Output(dict.fromkeys(FILES), [])
@@ -95,8 +95,10 @@ def sound(head):
 
 def advice(run_dir):
     """Return what to do when no checkpoint can be gone on from."""
-    return (f"restore what is missing or damaged, move the .h5 files and parts out of {run_dir} to go on without them, "
-            "or start anew with 'hpcchain run' and another --output")
+    return (
+        f"restore what is missing or damaged, move the .h5 files and parts out of {run_dir} to go on without them, "
+        "or start anew with 'hpcchain run' and another --output"
+    )
 
 
 def is_finished(output, end, comm=None):

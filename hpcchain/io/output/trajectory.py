@@ -8,7 +8,8 @@ import numpy as np
 
 import hpcchain
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import files, slabs as slabs_module
+from hpcchain.io.hdf5 import files
+from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.tools.species import bead_types
 from hpcchain.model.system import PERIODIC
 
@@ -209,5 +210,7 @@ def _check_spin(file, spin, beads):
     found = [None if value is None else value.shape for value in spin.values()]
     found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
     if found != [None] * 3 and found != [(beads, 3), (beads,), (beads, 4)]:
-        raise DataError(f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; the file was "
-                        "not made by this program or is damaged")
+        raise DataError(
+            f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; the file was "
+            "not made by this program or is damaged"
+        )

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpcchain.errors import DataError, UsageError
-from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5.collective import translated
-from hpcchain.io.tools.species import bead_types
-from hpcchain.io.tools.overwrite_guard import require_replaceable
 from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.tools.overwrite_guard import require_replaceable
+from hpcchain.io.tools.species import bead_types
 from hpcchain.model.rotation import times
 from hpcchain.model.system import PERIODIC
 
@@ -73,8 +73,19 @@ def _scene(path):
     elif kind == "trajectory":
         with open_trajectory(path) as found:
             frames = ((found.step[i], found.time[i], *found.frame(i), found.orientation(i)) for i in range(len(found)))
-            yield Scene(found.species, found.names, found.mass, found.diameter, found.bonds, found.edges, found.origin,
-                        found.periodic, found.angular_velocity, found.moment_of_inertia, frames)
+            yield Scene(
+                found.species,
+                found.names,
+                found.mass,
+                found.diameter,
+                found.bonds,
+                found.edges,
+                found.origin,
+                found.periodic,
+                found.angular_velocity,
+                found.moment_of_inertia,
+                frames,
+            )
     else:
         raise DataError(f"{path}: is of kind {kind!r}; only a trajectory or a checkpoint can be exported")
 
@@ -87,8 +98,18 @@ def _scene_of_checkpoint(path):
         turning = found.system.directors.turning(topology, 0, topology.beads)
         velocity, moment, orientation = turning.velocity, turning.moment, turning.orientation(found.time)
     frame = (0, found.time, state.position, state.velocity, state.image, orientation)
-    return Scene(*bead_types(topology), topology.mass, topology.diameter, topology.bonds, box.size, box.origin,
-                 box.boundary == PERIODIC, velocity, moment, [frame])
+    return Scene(
+        *bead_types(topology),
+        topology.mass,
+        topology.diameter,
+        topology.bonds,
+        box.size,
+        box.origin,
+        box.boundary == PERIODIC,
+        velocity,
+        moment,
+        [frame],
+    )
 
 
 def _write_gsd(scene, out):
@@ -150,9 +171,11 @@ def _write_extxyz(scene, out):
     with open(out, "w", encoding="utf-8") as file:
         for step, time, position, velocity, _, orientation in scene.frames:
             file.write(f"{len(position)}\n")
-            file.write(f'Lattice="{lattice}" Origin="{origin}" pbc="{periodic}" '
-                       f"Properties=species:S:1:pos:R:3:velo:R:3:mass:R:1:radius:R:1{more} "
-                       f"Time={_digits(time)} Step={int(step)}\n")
+            file.write(
+                f'Lattice="{lattice}" Origin="{origin}" pbc="{periodic}" '
+                f"Properties=species:S:1:pos:R:3:velo:R:3:mass:R:1:radius:R:1{more} "
+                f"Time={_digits(time)} Step={int(step)}\n"
+            )
             columns = [position, velocity, scene.mass, scene.diameter / 2.0]
             if orientation is not None:
                 columns += [np.roll(orientation, -1, axis=1), scene.angular_velocity]

@@ -3,8 +3,8 @@
 import os
 import re
 
-from hpcchain.io.hdf5 import files
 from hpcchain.io.checkpoint.checkpoint import read_outline
+from hpcchain.io.hdf5 import files
 from hpcchain.io.output.observables import names_in
 from hpcchain.io.output.parts import read_head
 from hpcchain.io.output.trajectory import open_trajectory
@@ -32,8 +32,13 @@ def info(path):
         When the file is missing, foreign or damaged.
     """
     kind = files.kind_of(path)
-    describe = {"checkpoint": _checkpoint, "trajectory": _trajectory, "observables": _observables,
-                "events": _events, "part": _part}[kind]
+    describe = {
+        "checkpoint": _checkpoint,
+        "trajectory": _trajectory,
+        "observables": _observables,
+        "events": _events,
+        "part": _part,
+    }[kind]
     facts = {"file": str(path), "kind": f"{kind}, format {files.FORMAT[kind]}", "bytes": os.path.getsize(path)}
     return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items() if value != "")
 
@@ -52,8 +57,11 @@ def _checkpoint(path):
     }
     if found.system.directors is not None:
         facts["directors"] = _directors(composition, found.system.directors)
-    facts |= {f"total {CALLED.get(name, name)}": value for name, value in sorted(found.counters.items())
-              if not BOOKKEEPING.fullmatch(name)}
+    facts |= {
+        f"total {CALLED.get(name, name)}": value
+        for name, value in sorted(found.counters.items())
+        if not BOOKKEEPING.fullmatch(name)
+    }
     return facts | found.provenance
 
 
@@ -106,8 +114,12 @@ def _shape(group):
 def _events(path):
     with files.reading(path, "events") as file:
         time, kind = files.get(file, "events/time"), files.get(file, "events/kind")
-    facts = {"events": len(time), "bead-bead": int((kind == 0).sum()), "wall": int((kind == 1).sum()),
-             "times": _span(time)}
+    facts = {
+        "events": len(time),
+        "bead-bead": int((kind == 0).sum()),
+        "wall": int((kind == 1).sum()),
+        "times": _span(time),
+    }
     return facts | _provenance(path)
 
 

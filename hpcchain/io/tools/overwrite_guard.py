@@ -6,8 +6,8 @@ import struct
 from pathlib import Path
 
 from hpcchain.errors import DataError, UsageError
-from hpcchain.io.hdf5 import files
 from hpcchain.io.checkpoint.store import PATTERN
+from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does
 
 GSD_MAGIC = struct.pack("<Q", 0x65DF65DF65DF65DF)

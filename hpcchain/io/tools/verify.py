@@ -6,9 +6,9 @@ from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_progress
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.files import kind_of
-from hpcchain.io.tools.inspect import info
 from hpcchain.io.output.lineage import FileHead
-from hpcchain.io.output.recoverable_output import standing, survey
+from hpcchain.io.output.recoverable_output import inventory, standing
+from hpcchain.io.tools.inspect import info
 
 
 def verify(path, read):
@@ -37,7 +37,7 @@ def verify(path, read):
         if kind_of(path) == "checkpoint":
             read(path)
         return found
-    output = survey(path)
+    output = inventory(path)
     checkpoints = list_checkpoints(path / "checkpoints")
     newest, refused = newest_valid(path / "checkpoints", None, lambda counters: standing(output, counters))
     seen = {newest, *(path for path, _ in refused)}
@@ -64,9 +64,11 @@ def _forgotten(path, newest, output):
     counters = {} if newest is None else read_progress(newest)[1]
     if newest is None or standing(output, counters)["reports"] == counters.get("reports", 0):
         return []
-    return [f"{path}: nothing is there of the {counters['frames']} frames, {counters['reports']} reports and "
-            f"{counters['events']} events that {newest.name} counts, neither parts nor output files; they would be "
-            "missing from the output"]
+    return [
+        f"{path}: nothing is there of the {counters['frames']} frames, {counters['reports']} reports and "
+        f"{counters['events']} events that {newest.name} counts, neither parts nor output files; they would be "
+        "missing from the output"
+    ]
 
 
 def _damaged(checkpoints, read):

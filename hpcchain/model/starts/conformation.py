@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import EPS, NotConverged, bond_vectors, constraint_rank, project_group
 from hpcchain.model.starts.embedding import embed
 from hpcchain.model.starts.overlap import near_pairs
-from hpcchain.model.random import Stream, normal
 from hpcchain.model.system import OPEN, Box
 
 # Separations asked for while relaxing, relative to contact; and what is accepted at the end.

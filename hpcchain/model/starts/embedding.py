@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpcchain.model.starts.constraints import EPS
 from hpcchain.model.random import Stream, normal
+from hpcchain.model.starts.constraints import EPS
 
 MOST_BEADS = 100  # a step solves for all coordinates of a molecule at once
 STARTS, STEPS = 24, 120

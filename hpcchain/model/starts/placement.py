@@ -3,14 +3,14 @@
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.starts import placement_kernel as kernel
-from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation
-from hpcchain.model.starts.constraints import project_positions
-from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, embed
 from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.independence import require_independent_shapes
 from hpcchain.model.random import Stream
 from hpcchain.model.rods import sites
+from hpcchain.model.starts import placement_kernel as kernel
+from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation
+from hpcchain.model.starts.constraints import project_positions
+from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, embed
 from hpcchain.model.system import PERIODIC, WALL
 
 # Draws that one molecule may use before it counts as having no room.
@@ -204,5 +204,7 @@ def several(group, first, another):
 def no_arrangement(config, topology, group, how):
     """Return the message for a kind of molecules of which the beads find no place."""
     kind = topology.kind[group.molecules[0]]
-    return (f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the "
-            f"bonds {how}; change the bonds, their lengths or the diameters, or set self_contact = false")
+    return (
+        f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the "
+        f"bonds {how}; change the bonds, their lengths or the diameters, or set self_contact = false"
+    )

@@ -9,14 +9,14 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import owning
+from hpcchain.jit.decorators import allocating
 from hpcchain.model.random_kernel import fraction, philox
 
 PLACED, FULL = 0, 1
 DIRECTIONS = 40
 
 
-@owning
+@allocating
 def axis_cell(grid, axis, x):
     """Return the cell index of a coordinate along one axis; beyond a side that is not periodic, the outermost."""
     origin, size, periodic, shape = grid[0], grid[1], grid[2], grid[3]
@@ -26,14 +26,14 @@ def axis_cell(grid, axis, x):
     return max(0, min(int(scaled * shape[axis]), shape[axis] - 1))
 
 
-@owning
+@allocating
 def cell_of(grid, x, y, z):
     """Return the number of the cell that holds a point."""
     shape = grid[3]
     return (axis_cell(grid, 0, x) * shape[1] + axis_cell(grid, 1, y)) * shape[2] + axis_cell(grid, 2, z)
 
 
-@owning
+@allocating
 def insert(grid, bead):
     """Put a bead into the cell of its position."""
     head, after, position = grid[4], grid[5], grid[6]
@@ -42,7 +42,7 @@ def insert(grid, bead):
     head[cell] = bead
 
 
-@owning
+@allocating
 def remove(grid, bead):
     """Take out the bead that was put into its cell last."""
     head, after, position = grid[4], grid[5], grid[6]
@@ -50,7 +50,7 @@ def remove(grid, bead):
     head[cell] = after[bead]
 
 
-@owning
+@allocating
 def meets(grid, record, bead, other, direct):
     """Return whether two beads overlap in their nearest images; the unwrapped pair does not count when `direct`."""
     size, periodic, position = grid[1], grid[2], grid[6]
@@ -67,7 +67,7 @@ def meets(grid, record, bead, other, direct):
     return squared < contact * contact and (wrapped or not direct)
 
 
-@owning
+@allocating
 def free(grid, record, bead, parent, through):
     """Return whether a bead at its position is inside the box and overlaps none in the grid.
 
@@ -100,7 +100,7 @@ def free(grid, record, bead, parent, through):
     return True
 
 
-@owning
+@allocating
 def scatter(grid, record, bead, words):
     """Put a bead at a random point of the box, as far from its sides as the bead's margin asks."""
     origin, size, position = grid[0], grid[1], grid[6]
@@ -110,7 +110,7 @@ def scatter(grid, record, bead, words):
         position[bead, k] = origin[k] + margin[bead, k] + fraction(words[k]) * room
 
 
-@owning
+@allocating
 def direct_from(grid, bead, parent, length, words):
     """Put a bead at a distance from its parent in a random direction; returns False when the words give none."""
     position = grid[6]
@@ -125,7 +125,7 @@ def direct_from(grid, bead, parent, length, words):
     return True
 
 
-@owning
+@allocating
 def place_tree(grid, record, first, tree, through, seed, stream, molecule, budget):
     """Place one molecule bead by bead along a spanning tree, stepping back where it gets stuck.
 
@@ -183,7 +183,7 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
     return PLACED
 
 
-@owning
+@allocating
 def turn(shape, grid, first, centre, words):
     """Put a rigid shape around a centre in a random orientation; returns False when the words give none."""
     position = grid[6]
@@ -202,7 +202,7 @@ def turn(shape, grid, first, centre, words):
     return True
 
 
-@owning
+@allocating
 def shift(shape, grid, first, centre):
     """Put a rigid shape around a centre as it lies."""
     position = grid[6]
@@ -211,7 +211,7 @@ def shift(shape, grid, first, centre):
             position[first + i, k] = centre[k] + shape[i, k]
 
 
-@owning
+@allocating
 def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budget):
     """Place one molecule as a rigid body at a random point, in a random orientation or as it lies.
 
@@ -251,7 +251,7 @@ def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budg
     return FULL
 
 
-@owning
+@allocating
 def place_trees(grid, record, firsts, molecules, tree, through, seed, stream, budget):
     """Place molecules of one kind by `place_tree`; returns the index of the first that found no room, or -1."""
     for i in range(len(firsts)):
@@ -260,7 +260,7 @@ def place_trees(grid, record, firsts, molecules, tree, through, seed, stream, bu
     return -1
 
 
-@owning
+@allocating
 def place_rigids(grid, record, firsts, molecules, shapes, turned, seed, stream, budget):
     """Place molecules of one kind by `place_rigid`, taking the shapes in turn; returns as `place_trees` does."""
     for i in range(len(firsts)):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hpcchain.model.composition import Composition, composition_of, running_sum
-from hpcchain.model.starts.constraints import EPS, degrees_of_freedom, project_group
 from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.starts.constraints import EPS, degrees_of_freedom, project_group
 from hpcchain.model.starts.overlap import bead_overlap
 
 UNIT = 4096

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from hpcchain.model.starts.constraints import project_group_velocities
 from hpcchain.model.numerics.exact_sum import exact_sum
-from hpcchain.model.system import State
+from hpcchain.model.starts.constraints import project_group_velocities
 from hpcchain.model.starts.velocities import drawn, require_freedom
+from hpcchain.model.system import State
 
 ZERO = Fraction(0)
 
@@ -88,7 +88,7 @@ class Thermal:
             velocity = self._scale * (self._drawn(unit, position) - self._drift)
             velocity = self._on_bonds(unit, position, velocity)  # the round-off that resting and scaling brought back
             pieces.append(tuple(within(unit, rows, low, high) for rows in (position, velocity)))
-        return State.at_rest_clock(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+        return State.at_time_zero(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
     def _sums_of(self, unit, low, high):
         position = self._copies.positions(unit)

@@ -6,15 +6,15 @@ from hpcchain.config.check import untried_speed
 from hpcchain.config.values import LENGTHS, MASSES, PLACES
 from hpcchain.errors import ConfigError
 from hpcchain.model.clock import tick_for
-from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.directors import build_directors
 from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.independence import require_independent
-from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.rods import rod_positions, rod_velocities
+from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
+from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
-from hpcchain.model.starts.velocities import maxwell
 
 TOLERANCE = 1e-9
 
@@ -51,7 +51,7 @@ def build_system(config):
         velocity = project_velocities(topology, position, velocity)
     else:
         velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
-    state, physics = State.at_rest_clock(position, velocity), build_physics(config, topology, velocity)
+    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     return System(box, topology, state, physics, directors=build_directors(config))
 
 
@@ -118,8 +118,12 @@ def require_tried(source, topology, position, squared):
     """
     if not len(position):
         return
-    for key, tried, values in (("diameter", LENGTHS, topology.diameter), ("bond_length", LENGTHS, topology.bond_length),
-                               ("mass", MASSES, topology.mass), ("positions", PLACES, np.abs(position))):
+    for key, tried, values in (
+        ("diameter", LENGTHS, topology.diameter),
+        ("bond_length", LENGTHS, topology.bond_length),
+        ("mass", MASSES, topology.mass),
+        ("positions", PLACES, np.abs(position)),
+    ):
         wrong = [why for why in map(tried.wrong, (np.min(values, initial=1.0), np.max(values, initial=1.0))) if why]
         if wrong:
             raise ConfigError(f"{source}: molecule.{key}: {wrong[0]}")

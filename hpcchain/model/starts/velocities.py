@@ -3,8 +3,8 @@
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.starts.constraints import degrees_of_freedom, project_velocities
 from hpcchain.model.random import Stream, normal
+from hpcchain.model.starts.constraints import degrees_of_freedom, project_velocities
 
 
 def kinetic_energy(topology, velocity):

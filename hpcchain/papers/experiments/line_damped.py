@@ -53,8 +53,12 @@ def run(quick):
     table.add("order of the positions", "2", slope[0], within(slope[0], 1.9, 2.1))
     table.add("order of the velocities", "2", slope[1], within(slope[1], 1.9, 2.1))
     table.add(f"error of the positions, dt = {END / steps[-1]:g}", None, float(right[-1, 0]), "not printed")
-    table.add("the same with (9) and (10) as printed", None, float(printed[-1]),
-              "their damping term alpha_j dt / 2 lacks 1 / m_j: the motion is another one, at every dt")
+    table.add(
+        "the same with (9) and (10) as printed",
+        None,
+        float(printed[-1]),
+        "their damping term alpha_j dt / 2 lacks 1 / m_j: the motion is another one, at every dt",
+    )
     state = ended(line, x, v, int(steps[-1]))
     energy = [0.5 * float(np.sum(line.mass[:, None] * w**2)) for w in (v, state[1])]
     table.add("energy at the end / at the start", f"exp(-2 rate t) = {np.exp(-2 * RATE * END):.6f}",

@@ -43,9 +43,12 @@ def run(quick):
     for n in (4, 10, 50):
         for closed, name in ((False, "multipliers"), (True, "closed form")):
             errors = follow(n, steps, closed)
-            table.add(f"N = {n}, {name}: positions / length", "exact within numerical accuracy",
-                      float(errors[:, 0].max()),
-                      within(errors[:, 0].max(), 0.0, 1e-12, "agree: round-off, in the very step after a disturbance"))
+            table.add(
+                f"N = {n}, {name}: positions / length",
+                "exact within numerical accuracy",
+                float(errors[:, 0].max()),
+                within(errors[:, 0].max(), 0.0, 1e-12, "agree: round-off, in the very step after a disturbance"),
+            )
             table.add(f"N = {n}, {name}: velocities", "exact within numerical accuracy", float(errors[:, 1].max()),
                       within(errors[:, 1].max(), 0.0, 1e-12, "agree: round-off"))  # fmt: skip
             data[f"N = {n}, {name}"] = errors[:, 0]

@@ -28,19 +28,29 @@ def run(quick):
             title = "taylor" if name == "taylor" else f"{LAWS[law]}, h = {step}"
             table.add(title, PRINTED.get((law, step)), rms, WHY[law])
             if len(held) < len(errors):
-                table.add(f"{title}: chains whose energy doubled", "0 (no drift)", str(len(errors) - len(held)),
-                          "left out above: energy feeds itself where steps are too long for how fast bonds turn, and "
-                          "then grows without bound. The NumPy integrator of this paper does the same")
+                table.add(
+                    f"{title}: chains whose energy doubled",
+                    "0 (no drift)",
+                    str(len(errors) - len(held)),
+                    "left out above: energy feeds itself where steps are too long for how fast bonds turn, and "
+                    "then grows without bound. The NumPy integrator of this paper does the same",
+                )
             if law == "variational":
-                rootless.add(f"h = {step}", ROOTLESS.get(step), f"{100 * lacking / number:.2f} %",
-                             "no root near the reflected velocity from which the beads part (kappa > 1/2): a "
-                             "little wider than no real root or nu < 0")
+                rootless.add(
+                    f"h = {step}",
+                    ROOTLESS.get(step),
+                    f"{100 * lacking / number:.2f} %",
+                    "no root near the reflected velocity from which the beads part (kappa > 1/2): a "
+                    "little wider than no real root or nu < 0",
+                )
     data = {"": dict(zip(("law", "step", "rms", "doubled", "rootless"), zip(*rows, strict=True), strict=True))}
-    notes = ["The paper has no such table: it says \"no drift\", which holds where motion is integrable. The values "
-             "under \"printed\" are those of an independent calculation with one chain.",
-             f"{chains} thermal chains of 10 unit bonds and beads in free space, {contacts} contacts each, kT = m = 1; "
-             "the energy is that of the velocities on the bonds. SHAKE/RATTLE is the exact impulse's line to the last "
-             "bit."]
+    notes = [
+        'The paper has no such table: it says "no drift", which holds where motion is integrable. The values '
+        'under "printed" are those of an independent calculation with one chain.',
+        f"{chains} thermal chains of 10 unit bonds and beads in free space, {contacts} contacts each, kT = m = 1; "
+        "the energy is that of the velocities on the bonds. SHAKE/RATTLE is the exact impulse's line to the last "
+        "bit.",
+    ]
     return Result(data, [table, rootless], notes)
 
 

@@ -19,18 +19,37 @@ def run(quick):
         walls = sum(contact[0] == "w" for contacts in record.contacts for contact in contacts)
         relative = energy / energy[0] - 1
         beads = sum(map(len, record.contacts)) - walls
-        table.add(f"h = {step}: contacts with walls, with beads", "1000 in all", f"{walls}, {beads}",
-                  f"{sum(map(len, record.contacts))} here; which they are is chaotic")
+        table.add(
+            f"h = {step}: contacts with walls, with beads",
+            "1000 in all",
+            f"{walls}, {beads}",
+            f"{sum(map(len, record.contacts))} here; which they are is chaotic",
+        )
         quick_ones = str(int(np.sum(np.diff(times) < step)))
-        table.add(f"h = {step}: contacts within one step of the last", "some", quick_ones,
-                  "each adds its own time and g_c = 0 to (16)")
-        table.add(f"h = {step}: energy fluctuation", "1e-4" if step == 0.1 else None, np.ptp(energy),
-                  f"of an energy of {energy[0]:.4f}, over all contacts")
-        table.add(f"h = {step}: mean energy of the last tenth over the first's, - 1", "0 (no drift)",
-                  relative[-len(relative) // 10 :].mean() - relative[: len(relative) // 10].mean(),
-                  "a random walk: nothing bounds the energy from contact to contact where motion is chaotic")
-        table.add(f"h = {step}: contacts without a root of (16)", None, str(record.no_root),
-                  "no real root, or nu < 0: the exact impulse is taken instead")
+        table.add(
+            f"h = {step}: contacts within one step of the last",
+            "some",
+            quick_ones,
+            "each adds its own time and g_c = 0 to (16)",
+        )
+        table.add(
+            f"h = {step}: energy fluctuation",
+            "1e-4" if step == 0.1 else None,
+            np.ptp(energy),
+            f"of an energy of {energy[0]:.4f}, over all contacts",
+        )
+        table.add(
+            f"h = {step}: mean energy of the last tenth over the first's, - 1",
+            "0 (no drift)",
+            relative[-len(relative) // 10 :].mean() - relative[: len(relative) // 10].mean(),
+            "a random walk: nothing bounds the energy from contact to contact where motion is chaotic",
+        )
+        table.add(
+            f"h = {step}: contacts without a root of (16)",
+            None,
+            str(record.no_root),
+            "no real root, or nu < 0: the exact impulse is taken instead",
+        )
         data[f"h{step}"] = {"time": np.array(record.energy_time), "energy": energy}
     return Result(data, [table])
 

@@ -24,19 +24,32 @@ def run(quick):
     last = np.searchsorted(record.energy_time, times[-1])
     energy = np.array(record.energy[: last + 1])
     table = Table("h = .5")
-    table.add("contact nodes until the two beads' contacts come apart", "5000", str(held),
-              "the orbit is unstable: round-off grows at every contact, and in print it can only have held by exact "
-              "symmetry of the arithmetic. Long runs of it test nothing")
-    table.add("contacts at a node", 2, str(max(len(c) for c in record.contacts[:held])),
-              "agrees; the two act with one impulse each, in the ratio of the exact ones")
-    table.add("energy, largest - least", "about 1e-2", np.ptp(energy), 
-              within(np.ptp(energy), 0.5e-2, 2e-2, "agrees, while the orbit holds"))
+    table.add(
+        "contact nodes until the two beads' contacts come apart",
+        "5000",
+        str(held),
+        "the orbit is unstable: round-off grows at every contact, and in print it can only have held by exact "
+        "symmetry of the arithmetic. Long runs of it test nothing",
+    )
+    table.add(
+        "contacts at a node",
+        2,
+        str(max(len(c) for c in record.contacts[:held])),
+        "agrees; the two act with one impulse each, in the ratio of the exact ones",
+    )
+    table.add(
+        "energy, largest - least",
+        "about 1e-2",
+        np.ptp(energy),
+        within(np.ptp(energy), 0.5e-2, 2e-2, "agrees, while the orbit holds"),
+    )
     table.add("first contact", None, f"{times[0]:.4f}", f"exact {EXACT[0]:.4f}")
     table.add("period", None, f"{np.diff(times).mean():.4f}", f"exact {EXACT[1]:.4f}; error of order h^2")
-    data = {"": {"time": np.array(record.energy_time[: last + 1]), "energy": energy},
-            "contacts": {"time": times}}
-    notes = ["Bead diameter 1 (printed: radius .1, for which the printed configurations are not contacts), box "
-             "8 × 10 × 14 centred at 0."]
+    data = {"": {"time": np.array(record.energy_time[: last + 1]), "energy": energy}, "contacts": {"time": times}}
+    notes = [
+        "Bead diameter 1 (printed: radius .1, for which the printed configurations are not contacts), box "
+        "8 × 10 × 14 centred at 0."
+    ]
     return Result(data, [table], notes)
 
 

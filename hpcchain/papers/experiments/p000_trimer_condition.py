@@ -19,15 +19,31 @@ def run(quick):
     reduced, printed, scaled = rows
     table = Table("Free steps of the trimer")
     table.add("null space: h = .5", "10^2 at most", reduced[0], within(reduced[0], 1.0, 100.0))
-    table.add(f"null space: order in h down to {steps[-1]}", "0", order(steps, reduced),
-              within(order(steps, reduced), -0.1, 0.1))
-    table.add("multipliers: h = .5", "larger", printed[0],
-              "the system as (10) has it: unknowns q and λ, force h G^T λ; no worse than the null space here")
-    table.add("multipliers: order in h", "-3", order(steps, printed),
-              within(order(steps, printed), -3.3, -2.6, "agrees towards small h; but see the next line"))
-    table.add(f"multipliers, unknown h^2 λ: h = {steps[-1]}", None, scaled[-1],
-              "the first line of (10) times h: the same solution, by a matrix whose condition does not depend on h. "
-              "What Fig 7 shows is a matter of scaling")
+    table.add(
+        f"null space: order in h down to {steps[-1]}",
+        "0",
+        order(steps, reduced),
+        within(order(steps, reduced), -0.1, 0.1),
+    )
+    table.add(
+        "multipliers: h = .5",
+        "larger",
+        printed[0],
+        "the system as (10) has it: unknowns q and λ, force h G^T λ; no worse than the null space here",
+    )
+    table.add(
+        "multipliers: order in h",
+        "-3",
+        order(steps, printed),
+        within(order(steps, printed), -3.3, -2.6, "agrees towards small h; but see the next line"),
+    )
+    table.add(
+        f"multipliers, unknown h^2 λ: h = {steps[-1]}",
+        None,
+        scaled[-1],
+        "the first line of (10) times h: the same solution, by a matrix whose condition does not depend on h. "
+        "What Fig 7 shows is a matter of scaling",
+    )
     data = {"": {"step": np.array(steps), "null_space": reduced, "multipliers": printed, "multipliers_scaled": scaled}}
     return Result(data, [table])
 
@@ -49,8 +65,7 @@ def largest(step, quick):
 
 
 def conditions(q, after, step):
-    """Return cond of P^T M P' / h, of [[M / h, h G^T], [G', 0]], and of the same with h^2 λ and the first line times h.
-    """
+    """Return cond of P^T M P' / h, of [[M / h, h G^T], [G', 0]], and of that with h^2 λ and its first line times h."""
     g, end = gradient(q), gradient(after)
     n, m = g.shape[1], g.shape[0]
     zero = np.zeros((m, m))

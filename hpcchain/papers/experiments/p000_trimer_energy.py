@@ -19,15 +19,27 @@ def run(quick):
     contact, after = iterations[kind == "contact"], iterations[kind == "after"]
     gaps = [chain.gap(q, ("p", 0, 2)) for q in record.node_position]
     table = Table("Trimer, h = .5, 10 collisions")
-    table.add("energy, largest - least", "about 1e-2", np.ptp(record.energy),
-              within(np.ptp(record.energy), 0.5e-2, 2e-2))
-    table.add("Newton iterations, free step", "4–5", f"{free.min()}–{free.max()}",
-              "a reparametrisation by the exponential map at every iterate, and its exact derivative there")
-    table.add("Newton iterations, contact (15) and step after it (16)", "7–9",
-              f"{(contact + after).min()}–{(contact + after).max()}",
-              "both together; (16) starts from the reflected velocity, from which it is nearly linear")
-    table.add("increments cut at |u| = h", "in some contacts", str(sum(record.damped)),
-              "from the reflected velocity none is longer than h")
+    table.add(
+        "energy, largest - least", "about 1e-2", np.ptp(record.energy), within(np.ptp(record.energy), 0.5e-2, 2e-2)
+    )
+    table.add(
+        "Newton iterations, free step",
+        "4–5",
+        f"{free.min()}–{free.max()}",
+        "a reparametrisation by the exponential map at every iterate, and its exact derivative there",
+    )
+    table.add(
+        "Newton iterations, contact (15) and step after it (16)",
+        "7–9",
+        f"{(contact + after).min()}–{(contact + after).max()}",
+        "both together; (16) starts from the reflected velocity, from which it is nearly linear",
+    )
+    table.add(
+        "increments cut at |u| = h",
+        "in some contacts",
+        str(sum(record.damped)),
+        "from the reflected velocity none is longer than h",
+    )
     table.add("least gap at a node", "0", min(gaps), within(min(gaps), -1e-9, 1e-9))
     data = {"": {"time": np.array(record.energy_time), "energy": np.array(record.energy)},
             "nodes": {"time": np.array(record.node_time), "gap": np.array(gaps)},

@@ -26,8 +26,12 @@ def run(quick):
         period = np.diff(times).mean()
         errors[step] = EXACT_PERIOD - period
         table.add(f"h = {step}", None, f"{period:.5f}", f"exact {EXACT_PERIOD:.5f}")
-    table.add("order in h of the period's error", None, np.log2(errors[0.5] / errors[0.125]) / 2,
-              "the shift of Fig 8 is the midpoint rule's error in the period, not the way contacts are found")
+    table.add(
+        "order in h of the period's error",
+        None,
+        np.log2(errors[0.5] / errors[0.125]) / 2,
+        "the shift of Fig 8 is the midpoint rule's error in the period, not the way contacts are found",
+    )
     table.add("first contact, h = .5", None, f"{record.contact_time[0]:.4f}", f"exact {EXACT_FIRST:.4f}")
     data = {"": {"time": np.array(record.node_time), "gap": [chain.gap(q, ("p", 0, 2)) for q in nodes],
                  "x": nodes[:, 0, 0], "y": nodes[:, 0, 1]},

@@ -26,21 +26,39 @@ def run(quick):
     kinds = {kind: record.kind.count(kind) for kind in ("free", "after", "discarded", "contact")}
     table = Table("Variational integrator, null space")
     table.add("collisions", 1000, len(times), "the same" if len(times) == 1000 else "fewer, for speed")
-    table.add("number of unknowns", "65 750", f"{record.unknowns:,}".replace(",", " "),
-              f"7 ({kinds['free'] + kinds['after']} + {kinds['discarded']}) + 8 · {kinds['contact']}: grid nodes, "
-              "trial steps discarded at contacts, and (15) with the time among its unknowns")
+    table.add(
+        "number of unknowns",
+        "65 750",
+        f"{record.unknowns:,}".replace(",", " "),
+        f"7 ({kinds['free'] + kinds['after']} + {kinds['discarded']}) + 8 · {kinds['contact']}: grid nodes, "
+        "trial steps discarded at contacts, and (15) with the time among its unknowns",
+    )
     table.add("CPU time", "< 1 min", f"{seconds:.1f} s", "other machines; both interpreted")
-    table.add("largest condition number", "10^2", max(record.condition),
-              "as printed but for contacts right after a node, where (15)'s column for the time grows as 1/τ")
-    table.add("accuracy of t_i", "1e-12", f"{abs(times[0] - EXACT_FIRST):.1e}",
-              f"(15) is solved to 1e-12, but the discrete motion reaches the contact at {times[0]:.4f} instead of "
-              f"{EXACT_FIRST:.4f}: the printed accuracy is the equation's, not the time's")
-    table.add("energy fluctuation", "10^-2", np.ptp(energy),
-              within(np.ptp(energy), 0.5e-2, 2e-2, "agrees, in absolute terms: the energy is 0.25"))
+    table.add(
+        "largest condition number",
+        "10^2",
+        max(record.condition),
+        "as printed but for contacts right after a node, where (15)'s column for the time grows as 1/τ",
+    )
+    table.add(
+        "accuracy of t_i",
+        "1e-12",
+        f"{abs(times[0] - EXACT_FIRST):.1e}",
+        f"(15) is solved to 1e-12, but the discrete motion reaches the contact at {times[0]:.4f} instead of "
+        f"{EXACT_FIRST:.4f}: the printed accuracy is the equation's, not the time's",
+    )
+    table.add(
+        "energy fluctuation",
+        "10^-2",
+        np.ptp(energy),
+        within(np.ptp(energy), 0.5e-2, 2e-2, "agrees, in absolute terms: the energy is 0.25"),
+    )
     table.add("period of the contacts", None, np.diff(times).mean(), f"exact {EXACT_PERIOD:.5f}: an error of order h^2")
-    return Result({"": {"contact": np.arange(1, len(times) + 1), "time": times}},
-                  [table, engines(20 if quick else 200)],
-                  ["q0 = (1,0,0, 0,0,0, 0,-1,0), v0 = (0,.5,0, 0,0,0, -.5,0,0): three numbers are missing in print."])
+    return Result(
+        {"": {"contact": np.arange(1, len(times) + 1), "time": times}},
+        [table, engines(20 if quick else 200)],
+        ["q0 = (1,0,0, 0,0,0, 0,-1,0), v0 = (0,.5,0, 0,0,0, -.5,0,0): three numbers are missing in print."],
+    )
 
 
 def engines(contacts):
@@ -60,8 +78,12 @@ def engines(contacts):
         times, energies = contact_times(system, contacts, 4.0 * contacts)
         exact = EXACT_FIRST + EXACT_PERIOD * (len(times) - 1)
         table.add(title, printed, abs(times[-1] - exact), WHY[physics["propagator"], physics["step"]])
-        table.add(title.replace("last contact's error", "energy, largest - least"), PRINTED_ENERGY.get(
-            (physics["propagator"], physics["step"])), number(np.ptp(energies)), "of the velocities on the bonds")
+        table.add(
+            title.replace("last contact's error", "energy, largest - least"),
+            PRINTED_ENERGY.get((physics["propagator"], physics["step"])),
+            number(np.ptp(energies)),
+            "of the velocities on the bonds",
+        )
     return table
 
 

@@ -28,13 +28,20 @@ def run(quick):
     data, energy = {}, {}
     for way in WAYS[:2]:
         track = move(way, duration)
-        columns = {"time": track.time, "d2E": track.double_energy - track.double_energy[0],
-                   "distance13": np.linalg.norm(track.position[:, 0] - track.position[:, 2], axis=1)}
+        columns = {
+            "time": track.time,
+            "d2E": track.double_energy - track.double_energy[0],
+            "distance13": np.linalg.norm(track.position[:, 0] - track.position[:, 2], axis=1),
+        }
         data[f"fig6-{way}"], energy[way] = columns, np.max(np.abs(columns["d2E"]))
     fig6 = Table("Fig 6: largest |Δ2E|")
     fig6.add("Verlet, h = 0.01", "about 1e-6", energy["analytic"], "read off the figure")
-    fig6.add("collocation, s = 10, τ = 0.5, as printed", "about 1e-9", energy["collocation"],
-             "ours drifts with every step, as the printed scheme must; theirs is called random")
+    fig6.add(
+        "collocation, s = 10, τ = 0.5, as printed",
+        "about 1e-9",
+        energy["collocation"],
+        "ours drifts with every step, as the printed scheme must; theirs is called random",
+    )
     for way in WAYS:
         move(way, 10.0)
     table2 = Table("Table II: CPU seconds, and the ratio to collocation")
@@ -42,18 +49,25 @@ def run(quick):
     for T in (10,) if quick else PRINTED:
         seconds = [cpu(lambda T=T, way=way: move(way, T, 1000)) for way in WAYS]
         for way, theirs, ours in zip(WAYS, PRINTED[T], seconds, strict=True):
-            table2.add(f"T = {T}, {way}", f"{theirs} ({theirs / PRINTED[T][0]:.1f})",
-                       f"{ours:.4f} ({ours / seconds[0]:.2f})",
-                       "theirs: MATLAB, where calls dominate and a step of 10 stages is one call; ours is compiled")
+            table2.add(
+                f"T = {T}, {way}",
+                f"{theirs} ({theirs / PRINTED[T][0]:.1f})",
+                f"{ours:.4f} ({ours / seconds[0]:.2f})",
+                "theirs: MATLAB, where calls dominate and a step of 10 stages is one call; ours is compiled",
+            )
             for column, value in zip(data["table2"].values(), (T, way, ours), strict=True):
                 column.append(value)
     data["accuracy"], equal = accuracy(quick)
-    return Result(data, [fig6, table2, equal], [
-        "Table II compares steps of very different accuracy. At equal accuracy, measured by the contacts' times "
-        "against their exact values (period 3.68939049...), the order decides: the table above.",
-        "In Fig 6 and Table II Verlet's contacts are found by bisection to 1e-4, as collocation's by nested intervals; "
-        "the last table shows that this width is what limits both. The sound variant solves for the root.",
-    ])
+    return Result(
+        data,
+        [fig6, table2, equal],
+        [
+            "Table II compares steps of very different accuracy. At equal accuracy, measured by the contacts' times "
+            "against their exact values (period 3.68939049...), the order decides: the table above.",
+            "In Fig 6 and Table II Verlet's contacts are found by bisection to 1e-4, as collocation's by "
+            "nested intervals; the last table shows that this width is what limits both. The sound variant solves for the root.",
+        ],
+    )
 
 
 def cpu(action):
@@ -74,12 +88,16 @@ def accuracy(quick):
 
     duration = 15.0 if quick else 100.0
     steps = [(h,) for h in (0.04, 0.02, 0.01, 0.005, 0.0025, 0.00125)]
-    kinds = {"Verlet, analytic, contacts to 1e-4": steps, "Verlet, analytic, contacts to 1e-12": steps,
-             "collocation as printed": [(tau, s) for s in (4, 6, 10) for tau in (0.5, 0.25, 0.125)],
-             "collocation, index2, root": [(tau, s) for s in (2, 4, 6, 10) for tau in (0.5, 0.25, 0.125)]}
+    kinds = {
+        "Verlet, analytic, contacts to 1e-4": steps,
+        "Verlet, analytic, contacts to 1e-12": steps,
+        "collocation as printed": [(tau, s) for s in (4, 6, 10) for tau in (0.5, 0.25, 0.125)],
+        "collocation, index2, root": [(tau, s) for s in (2, 4, 6, 10) for tau in (0.5, 0.25, 0.125)],
+    }
     columns = {name: [] for name in ("way", "step", "stages", "cpu_per_time", "contact_time_error", "d2E")}
     for way, settings in kinds.items():
         for setting in settings[: 2 if quick else None]:
+
             def move(way=way, setting=setting):
                 if way.startswith("Verlet"):
                     return colliding().rattle(setting[0], duration, ANALYTIC, width=1e-12 if "12" in way else 1e-4)
@@ -90,8 +108,14 @@ def accuracy(quick):
             track = move()
             found = track.time[track.contact]
             error = np.max(np.abs(found - contact_times(len(found)))) if not track.failed else np.nan
-            values = (way, setting[0], setting[1] if len(setting) > 1 else 0, cpu(move) / duration, error,
-                      np.max(np.abs(track.double_energy - track.double_energy[0])))
+            values = (
+                way,
+                setting[0],
+                setting[1] if len(setting) > 1 else 0,
+                cpu(move) / duration,
+                error,
+                np.max(np.abs(track.double_energy - track.double_energy[0])),
+            )
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
     table = Table(f"Equal accuracy: CPU µs per unit time for contact times to an error over T = {duration:g}")
@@ -99,8 +123,12 @@ def accuracy(quick):
         for way in kinds:
             rows = zip(columns["way"], columns["cpu_per_time"], columns["contact_time_error"], strict=True)
             good = [cost for name, cost, error in rows if name == way and error <= wanted]
-            table.add(f"error {wanted:g}: {way}", None, f"{1e6 * min(good):.3g}" if good else "not reached",
-                      "the paper gives CPU times without errors")
+            table.add(
+                f"error {wanted:g}: {way}",
+                None,
+                f"{1e6 * min(good):.3g}" if good else "not reached",
+                "the paper gives CPU times without errors",
+            )
     return columns, table
 
 

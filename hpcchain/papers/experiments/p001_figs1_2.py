@@ -23,21 +23,26 @@ def run(quick):
         off = track.position[early] - interpolate(verlet, here)
         energy = track.double_energy[early] - 1.0
         ends = track.position[early][:, [0, 2]].reshape(-1, 6)
-        data[variant] = dict(zip(("time", "x1", "y1", "z1", "x3", "y3", "z3", "off_verlet", "d2E"),
-                                 (here, *ends.T, distance(off), energy), strict=True))
+        data[variant] = dict(
+            zip(
+                ("time", "x1", "y1", "z1", "x3", "y3", "z3", "off_verlet", "d2E"),
+                (here, *ends.T, distance(off), energy),
+                strict=True,
+            )
+        )
         largest[variant] = np.max(np.abs(energy))
         paths[variant] = farthest(track.position[early] - interpolate(true, here))
     reference = farthest(verlet.position - interpolate(true, verlet.time))
     thin = slice(None, None, 200)
-    data["verlet"] = {"time": verlet.time[thin]} | {
-        f"{c}3": verlet.position[thin, 2, k] for k, c in enumerate("xyz")
-    }
+    data["verlet"] = {"time": verlet.time[thin]} | {f"{c}3": verlet.position[thin, 2, k] for k, c in enumerate("xyz")}
     table = Table("Energy and path")
-    table.add("Fig 2: |Δ2E|, as printed", "within 1e-8", largest["paper"],
-              "their own Table I has 4.8e-7 for the same s and τ")
+    table.add(
+        "Fig 2: |Δ2E|, as printed", "within 1e-8", largest["paper"], "their own Table I has 4.8e-7 for the same s and τ"
+    )
     table.add("|Δ2E|, index2", None, largest["index2"], "the sound variant keeps it to round-off")
-    table.add("Fig 1: farthest from the exact path, as printed", "on the lines", paths["paper"],
-              "not visible in a figure")
+    table.add(
+        "Fig 1: farthest from the exact path, as printed", "on the lines", paths["paper"], "not visible in a figure"
+    )
     table.add("farthest from the exact path, index2", None, paths["index2"], "of order 20 instead of 10")
     table.add("farthest from the exact path, Verlet h = 5e-4", None, reference, "their reference")
     return Result(data, [table], [f"T = {duration:g}."])

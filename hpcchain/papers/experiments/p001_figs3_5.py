@@ -22,27 +22,40 @@ def run(quick):
     for tau in STEPS:
         for way, (variant, nested) in WAYS.items():
             track = two().collocate(tau, 10, duration, variant, contacts=NESTED if nested else ROOT)
-            columns = {"time": track.time, "contact": track.contact.astype(int),
-                       "d2E": track.double_energy - track.double_energy[0],
-                       "dL3": track.angular[:, 2] - track.angular[0, 2], "bond": track.stretch[:, 1]}
+            columns = {
+                "time": track.time,
+                "contact": track.contact.astype(int),
+                "d2E": track.double_energy - track.double_energy[0],
+                "dL3": track.angular[:, 2] - track.angular[0, 2],
+                "bond": track.stretch[:, 1],
+            }
             data[f"{way}-{tau}"] = columns
-            found = {name: np.max(np.abs(columns[key])) for name, key in
-                     (("energy", "d2E"), ("angular", "dL3"))} | {"bond": np.max(np.abs(track.stretch))}
+            found = {name: np.max(np.abs(columns[key])) for name, key in (("energy", "d2E"), ("angular", "dL3"))} | {
+                "bond": np.max(np.abs(track.stretch))
+            }
             count, between = int(track.contact.sum()), between_trimers(track)
             words = "as printed" if nested else "index2, root"
             for name, symbol in (("energy", "|Δ2E|"), ("angular", "|ΔL3|"), ("bond", "||b|² - 1|")):
                 theirs = printed[name] if nested and (tau == 0.5 or name == "bond") else None
                 reason = why(name, nested, tau, quick, theirs, found[name])
                 table.add(f"τ = {tau}, {words}: {symbol}", theirs, found[name], reason)
-            table.add(f"τ = {tau}, {words}: contacts", "about 200" if nested else None,
-                      f"{count}, {between} between the two", "shorter run" if quick else "theirs is a round number")
-    return Result(data, [table], [
-        f"T = {duration:g}. As printed: positions on the bonds at the stages, restart at the last Gauss node, contacts "
-        "by nested intervals down to 1e-4 with one stage fewer each time. The sound way ends each step at t0 + τ and "
-        "solves anew up to the root of the gap.",
-        "The paper sees no drift of the energy but steps at contacts. Ours drifts evenly, as the scheme does in "
-        "free flight (Table I), and the steps at contacts are smaller than that; the sound way does neither.",
-    ])
+            table.add(
+                f"τ = {tau}, {words}: contacts",
+                "about 200" if nested else None,
+                f"{count}, {between} between the two",
+                "shorter run" if quick else "theirs is a round number",
+            )
+    return Result(
+        data,
+        [table],
+        [
+            f"T = {duration:g}. As printed: positions on the bonds at the stages, restart at the last Gauss node, "
+            "contacts by nested intervals down to 1e-4 with one stage fewer each time. The sound way ends each step at "
+            "t0 + τ and solves anew up to the root of the gap.",
+            "The paper sees no drift of the energy but steps at contacts. Ours drifts evenly, as the scheme does in "
+            "free flight (Table I), and the steps at contacts are smaller than that; the sound way does neither.",
+        ],
+    )
 
 
 def why(name, nested, tau, quick, theirs, ours):

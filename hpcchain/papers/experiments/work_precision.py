@@ -56,15 +56,19 @@ def run(quick):
                     rows.append((case, n, label, table.get("stages", 0), table.get("step", 0.0),
                                  table.get("tolerance", 1e-12), cost, error, energy))  # fmt: skip
     data = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
-    return Result({"": data}, [cheapest(data)], [
-        "Error: root of the mean square distance of the beads from Taylor series to 1e-14, at t = 5 (free) and t = 1 "
-        "(colliding). Energy error 20 later, relative. Cost: CPU time of the whole engine, contact search included, on "
-        "one core, for one chain; bond length, diameter, mass and temperature are 1.",
-        "Collisions multiply errors: a chain of 50 hits itself tens of times until t = 1. So small errors "
-        "there need a small error of each segment, and the orders of the methods show less than in free flight.",
-        f"{len(lost)} of {len(rows)} runs came to no end, errors are inf ({', '.join(dict.fromkeys(lost)) or '-'}): "
-        "where steps are too long for how fast bonds turn, energy grows until no next step is found (000-drift).",
-    ])
+    return Result(
+        {"": data},
+        [cheapest(data)],
+        [
+            "Error: root of the mean square distance of the beads from Taylor series to 1e-14, at t = 5 (free) and "
+            "t = 1 (colliding). Energy error 20 later, relative. Cost: CPU time of the whole engine, contact search "
+            "included, on one core, for one chain; bond length, diameter, mass and temperature are 1.",
+            "Collisions multiply errors: a chain of 50 hits itself tens of times until t = 1. So small errors "
+            "there need a small error of each segment, and the orders of the methods show less than in free flight.",
+            f"{len(lost)} of {len(rows)} runs did not end, errors are inf ({', '.join(dict.fromkeys(lost)) or '-'}): "
+            "where steps are too long for how fast bonds turn, energy grows until no next step is found (000-drift).",
+        ],
+    )
 
 
 def measured(position, velocity, collide, end, propagator, quick):
@@ -182,8 +186,9 @@ def draw(result, figure):
                 panel.set_ylabel("position error" if name == "error" else "energy error")
             if row == 3:
                 panel.set_xlabel("CPU µs per bead and unit time")
-    figure.legend(*panels[0, -1].get_legend_handles_labels(), loc="outside upper center", ncols=len(labels),
-                  fontsize="small")
+    figure.legend(
+        *panels[0, -1].get_legend_handles_labels(), loc="outside upper center", ncols=len(labels), fontsize="small"
+    )
 
 
 def frontier(cost, error):

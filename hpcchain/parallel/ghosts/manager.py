@@ -2,26 +2,28 @@
 
 Each molecule has *room*: a distance that none of its beads may go from its *home*, where it was when its room was
 given. Ghosts are chosen so that none that is not one can touch an owned molecule while all stay in their rooms; that
-they did is checked at the end of every window (`excess`), and a window in which one did not is taken back. Before one
-leaves its room it gets a new home (`rehome`), and ghosts that this makes necessary are added. Now and then everything
-is chosen anew (`regroup`): molecules go to the ranks whose sectors they are in, ghosts that have moved off are dropped.
+they did is checked at the end of every window (`violation`), and a window in which one did not is taken back. Before
+one leaves its room it gets a new home (`refresh_skins`), and ghosts that this makes necessary are added. Now and then
+everything is chosen anew (`rebuild_ghosts`): molecules go to the ranks whose sectors they are in, ghosts that have
+moved off are dropped.
 
-Where a rank's molecules may come to is a set of cells (`parallel.ghosts.reach`) within an extent, a box with a margin. All
-know all extents, six numbers each. Ranks whose extents have cells in common are *neighbours*, and tell each other which
-of these cells they may come to. What a rank keeps and sends so depends on its own molecules and its neighbours alone.
+Where a rank's molecules may come to is a set of cells (`parallel.ghosts.reach`) within an extent, a box with a margin.
+All know all extents, six numbers each. Ranks whose extents have cells in common are *neighbours*, and tell each other
+which of these cells they may come to. What a rank keeps and sends so depends on its own molecules and its neighbours
+alone.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from hpcchain.parallel.ghosts.molecules import WIDTH, Held, merged, pack, taken, unpack
-from hpcchain.parallel.ghosts.skins import Rooms
-from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
 from hpcchain.layout import arrays as L
+from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
+from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, merged, pack, taken, unpack
+from hpcchain.parallel.ghosts.reach import FINEST, Cells, Extent, mark_cells, may_reach, reaches, set_cells
+from hpcchain.parallel.ghosts.skins import Skins
+from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.setup.allocate import list_capacity
-from hpcchain.parallel.ghosts.reach import FINEST, Cells, Extent, mark, may_reach, put, reaches
-from hpcchain.sector.ghosted import Patch
 
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
@@ -33,7 +35,7 @@ MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 NOBODY = np.zeros(0, dtype=np.int64)
 
 
-class Groups:
+class GhostManager:
     """The molecules of this rank and its ghosts.
 
     Parameters
@@ -43,7 +45,7 @@ class Groups:
     comm : Exchange
     blueprint : Blueprint
     shell, cell, growth :
-        See `Patch`.
+        See `GhostedSector`.
     sectors : sequence of 3 int or None
     now : (float, float)
         Ticks and remainder that the state is at.
@@ -70,15 +72,15 @@ class Groups:
         self.system = replace(system, topology=self.composition, state=None, held=None)
         self.shell, self.cell, self.growth = shell, cell, growth
         self.base = float(now[0])
-        self.regroupings = self.rehomings = 0
-        self.crowding = 1.0
+        self.rebuilds = self.skin_refreshes = 0
+        self.cell_capacity_factor = 1.0
         self.patch = None
         self.demanded = set()
         self.past_withdrawn = 0
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
         self.contact = float(self.composition.examples.diameter.max())
         self.capacity = list_capacity(self.composition.examples, shell)
-        self.rooms = Rooms(self.composition, self.contact, window)
+        self.rooms = Skins(self.composition, self.contact, window)
         own = self._given(system)
         points = self._points(own)
         self.sectors = sectors_for(system.box, sectors, points, self._sizes(own), comm)
@@ -87,25 +89,25 @@ class Groups:
 
     def _given(self, system):
         """Return the Held of this rank's part of a system, an even part of one that every rank has the whole of."""
-        names, state = system.held, system.state
-        if names is None:
+        molecule_ids, state = system.held, system.state
+        if molecule_ids is None:
             low, high = (self.composition.molecules * (self.comm.rank + k) // self.comm.size for k in (0, 1))
-            names = np.arange(low, high)
-            state = taken(state, self.composition.beads_of(names))
-        return Held(names, state, state.position.copy())
+            molecule_ids = np.arange(low, high)
+            state = taken(state, self.composition.beads_of(molecule_ids))
+        return MoleculeSet(molecule_ids, state, state.position.copy())
 
     def _sizes(self, own):
         """Return how many beads owned molecules have, as float64."""
-        return self.composition.size_of(own.names).astype(float)
+        return self.composition.size_of(own.molecule_ids).astype(float)
 
     def _settled(self, own, points):
         """Hand molecules, which are at these points, over to the ranks whose sectors they are in; collective."""
         owner, mine = self.sectors.owner(points), self.comm.rank
         leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
-        received = self.comm.deliver({r: own.packed(self.composition, m).ravel() for r, m in leaving.items()})
+        received = self.comm.exchange_unknown({r: own.packed(self.composition, m).ravel() for r, m in leaving.items()})
         staying = own.only(self.composition, owner == mine)
         own = merged(self.composition, [staying, *(self._store(received[rank]) for rank in sorted(received))])
-        self.owned = own.names
+        self.owned = own.molecule_ids
         return own
 
     def _located(self, own, now):
@@ -113,10 +115,10 @@ class Groups:
         state = own.state
         if not (np.any(state.ticks != now[0]) or np.any(state.remainder != now[1])):
             return own
-        self._build(own, np.full(len(own.names), L.OWNED, dtype=np.int8))
-        return replace(own, here=self._own(now).here)
+        self._build(own, np.full(len(own.molecule_ids), L.OWNED, dtype=np.int8))
+        return replace(own, position_now=self._own(now).position_now)
 
-    def regroup(self, now, window, everything=False, more_room=False, cost=None):
+    def rebuild_ghosts(self, now, window, everything=False, more_room=False, cost=None):
         """Hand molecules over to the ranks whose sectors they are in, and choose all ghosts anew; collective.
 
         Parameters
@@ -132,14 +134,14 @@ class Groups:
         cost : float, optional
             What this rank's molecules have cost lately, in any unit, for sectors to follow; on all ranks or on none.
         """
-        self.regroupings += 1
+        self.rebuilds += 1
         self.rooms.window = window
         own = self._own(now)
         self.past_counts = self.counts()
         self.past_withdrawn += self.patch.withdrawn
         if more_room:
             self.capacity, self.patch.capacity = (c + c // 2 + 8 for c in (self.capacity, self.patch.capacity))
-            self.crowding *= 2.0
+            self.cell_capacity_factor *= 2.0
         points = self._points(own)
         if cost is not None:
             self._balance(own, points, cost)
@@ -150,45 +152,47 @@ class Groups:
         patch = self.patch
         rows = patch.owned[np.argsort(patch.order[patch.owned])]
         beads = patch.beads_of(rows)
-        here = np.empty((len(patch.ids), 3))
-        here[patch.owned_beads] = patch.frame(*now)[0]
-        return Held(patch.order[rows], patch.state(beads), here[beads])
+        position_now = np.empty((len(patch.ids), 3))
+        position_now[patch.owned_beads] = patch.frame(*now)[0]
+        return MoleculeSet(patch.order[rows], patch.state(beads), position_now[beads])
 
     def _points(self, own):
         """Return the reference points of owned molecules."""
-        beads = self.composition.beads_of(own.names)
-        return reference_points(self.system.box, Loose(self.composition, own.names, beads), own.here,
-                                np.arange(len(own.names)))  # fmt: skip
+        beads = self.composition.beads_of(own.molecule_ids)
+        return reference_points(self.system.box, Loose(self.composition, own.molecule_ids, beads), own.position_now,
+                                np.arange(len(own.molecule_ids)))  # fmt: skip
 
-    def rehome(self, now, until, window):
+    def refresh_skins(self, now, until, window):
         """Give new homes to molecules that would else be out of their rooms by a time; collective.
 
-        Returns False, on every rank, when `regroup` has to be called instead.
+        Returns False, on every rank, when `rebuild_ghosts` has to be called instead.
         """
         if self.everything:
             return False
-        self.rehomings += 1
+        self.skin_refreshes += 1
         self.rooms.window = window
-        leaving = np.flatnonzero(self.excess(now, until) > 0.0)
-        own = self.patch.sorts[leaving] == L.OWNED
+        leaving = np.flatnonzero(self.violation(now, until) > 0.0)
+        own = self.patch.ownership[leaving] == L.OWNED
         rows, ghosts = leaving[own], leaving[~own]
-        self.patch.locate(rows, now, self.home)
+        self.patch.locate(rows, now, self.reference_position)
         self._give_rooms(rows)
         narrow = self.room[rows]
         self.room[rows] = self.rooms.widened(self._balls(rows), self._near)
         fresh = self._mark(self._balls(rows))
         near = rows[self.room[rows] == narrow]  # wider rooms are clear of all that neighbours have told so far
         cells = NOBODY if fresh is None else fresh
-        news = self.comm.trade({rank: self._told(rank, cells) for rank in self.neighbours}, sorted(self.neighbours))
+        news = self.comm.exchange_known(
+            {rank: self._cells_message(rank, cells) for rank in self.neighbours}, sorted(self.neighbours)
+        )
         wanted = {rank: self._newly_wanted(rank, near, news[rank].astype(np.int64)) for rank in self.neighbours}
-        admitted = self._lend(wanted)
+        admitted = self._send_ghosts(wanted)
         failed = fresh is None or admitted is None
         if not failed:
-            failed = not self._wake(np.concatenate([ghosts, admitted]), cells, now)
+            failed = not self._activate(np.concatenate([ghosts, admitted]), cells, now)
         crowd = self.patch.ghosts > CROWD * self.ghosts_at_first + 64
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
-    def _told(self, rank, cells):
+    def _cells_message(self, rank, cells):
         """Return, for a message, the places of cells in what is in common with a neighbour."""
         return self.cells.within(self.neighbours[rank], cells).astype(np.float64)
 
@@ -210,14 +214,14 @@ class Groups:
         """Return the bits of cells, given by their places in an extent, and which molecules may come to them."""
         cells, _, _, periodic = self.cells.place
         fresh, wide = extent.nothing(), extent.nothing()
-        put(fresh, wide, extent.low, extent.length, cells, periodic, places, SPAN)
+        set_cells(fresh, wide, extent.low, extent.length, cells, periodic, places, SPAN)
         near = np.zeros(len(balls[2]), dtype=np.uint8)
         may_reach(wide, extent.low, extent.length, *self.cells.place, *balls, SPAN, near)
         near = np.flatnonzero(near)
         position, radius, *others = balls
         return fresh, near[self._reaching(extent, fresh, (position, radius, *(of[near] for of in others)))]
 
-    def _wake(self, ghosts, fresh, now):
+    def _activate(self, ghosts, fresh, now):
         """Give ghosts new rooms, and wake idle beads that may touch owned ones from now on.
 
         Parameters
@@ -234,10 +238,10 @@ class Groups:
             False if there was no room on the neighbour lists.
         """
         patch = self.patch
-        patch.settle_down(ghosts, now, self.home)
+        patch.deactivate_again(ghosts, now, self.reference_position)
         self._give_rooms(ghosts)
         idle = patch.idle
-        of = patch.sector.seg[idle, L.MOLECULE]
+        of = patch.sector.segment[idle, L.MOLECULE]
         moved = np.zeros(len(patch.order), dtype=bool)
         moved[ghosts] = True
         moved = moved[of]
@@ -245,18 +249,24 @@ class Groups:
         near = near[self._reaching(self.extent, self.bits, self._singly(near))]
         rest = idle[~moved]
         coming = self._coming_to(self.extent, self.cells.within(self.extent, fresh), self._singly(rest))[1]
-        return patch.wake(np.concatenate([near, rest[coming]]), now)
+        return patch.activate(np.concatenate([near, rest[coming]]), now)
 
     def _singly(self, beads):
         """Return what `_balls` does of beads each of which is looked at on its own."""
-        return self.home, self.radius, beads, np.ones_like(beads), self.room[self.patch.sector.seg[beads, L.MOLECULE]]
+        return (
+            self.reference_position,
+            self.radius,
+            beads,
+            np.ones_like(beads),
+            self.room[self.patch.sector.segment[beads, L.MOLECULE]],
+        )
 
     def _give_rooms(self, rows):
         """Choose the rooms of molecules for how fast they are."""
         beads = self.patch.beads_of(rows)
-        self.room[rows] = self.rooms.of(self.patch.order[rows], self.patch.sector.line[beads, L.VX : L.START_TICKS])
+        self.room[rows] = self.rooms.of(self.patch.order[rows], self.patch.sector.starts[beads, L.VX : L.START_TICKS])
 
-    def _lend(self, wanted):
+    def _send_ghosts(self, wanted):
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
 
         That is None if there was no room for one.
@@ -265,18 +275,18 @@ class Groups:
         out = {}
         for rank, rows in wanted.items():
             beads = patch.beads_of(rows)
-            out[rank] = pack(patch.ids[beads], patch.state(beads), self.home[beads]).ravel()
+            out[rank] = pack(patch.ids[beads], patch.state(beads), self.reference_position[beads]).ravel()
             if len(rows):
                 self.holders[rank] = np.concatenate([self.holders.get(rank, NOBODY), rows])
-        received = self.comm.trade(out, sorted(wanted))
+        received = self.comm.exchange_known(out, sorted(wanted))
         taken, good = [NOBODY], True
         for rank in sorted(received):
             rows = received[rank].reshape(-1, WIDTH)
             if len(rows):
                 self.sources = sorted({*self.sources, rank})
-                names = self._store(received[rank]).names
-                taken.append(np.array(patch.admit(names, rows[:, 1:-3]), dtype=np.int64))
-                good = good and len(taken[-1]) == len(names)
+                molecule_ids = self._store(received[rank]).molecule_ids
+                taken.append(np.array(patch.admit(molecule_ids, rows[:, 1:-3]), dtype=np.int64))
+                good = good and len(taken[-1]) == len(molecule_ids)
         return np.concatenate(taken) if good else None
 
     def _balance(self, own, points, cost):
@@ -313,36 +323,38 @@ class Groups:
 
     def demand(self, wanted):
         """Have these molecules as full ghosts at the next choice; collective, every rank says what it wants."""
-        for rank, names in enumerate(self.comm.allgather([int(m) for m in wanted])):
-            self.demanded.update((m, rank) for m in names)
+        for rank, molecule_ids in enumerate(self.comm.allgather([int(m) for m in wanted])):
+            self.demanded.update((m, rank) for m in molecule_ids)
 
-    def excess(self, since, until):
+    def violation(self, since, until):
         """Return per molecule row how far beyond its room it gets between two times (ticks, remainder) [length]."""
-        return self.patch.strayed(self.home, self.room, since, until)
+        return self.patch.skin_violation(self.reference_position, self.room, since, until)
 
-    def widen(self, excess):
+    def widen(self, violation):
         """Give molecules that got out of their room more of it from the next choice on."""
-        out = np.flatnonzero(excess > 0.0)
-        self.rooms.give_more(self.patch.order[out], 1.5 * (self.room[out] + excess[out]))
+        out = np.flatnonzero(violation > 0.0)
+        self.rooms.give_more(self.patch.order[out], 1.5 * (self.room[out] + violation[out]))
 
     def _choose(self, own, everything):
         """Choose ghosts of and for owned molecules, fetch them, and build the patch."""
         self.everything = everything
         self.rooms.look_at(own.state.velocity)
-        room = self.rooms.of(own.names, own.state.velocity)
-        size = self.composition.size_of(own.names)
-        like = self.composition.example_of(self.composition.beads_of(own.names))
-        balls = own.here, self._reach_of(like), np.cumsum(size) - size, size, room
+        room = self.rooms.of(own.molecule_ids, own.state.velocity)
+        size = self.composition.size_of(own.molecule_ids)
+        like = self.composition.example_of(self.composition.beads_of(own.molecule_ids))
+        balls = own.position_now, self._reach_of(like), np.cumsum(size) - size, size, room
         self._look_around(balls)
         room = self.rooms.widened(balls, self._near)
         balls = *balls[:-1], room
         self._mark(balls)
         self._tell_cells()
-        wanted_by = {rank: self._wanted(rank, own.names, balls) for rank in self.neighbours}
-        received = self.comm.trade({rank: own.packed(self.composition, which).ravel()
+        wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.neighbours}
+        received = self.comm.exchange_known({rank: own.packed(self.composition, which).ravel()
                                     for rank, which in wanted_by.items()}, sorted(self.neighbours))  # fmt: skip
         ghosts = {rank: self._store(received[rank]) for rank in sorted(received) if len(received[rank])}
-        self._settle_in(own, room, {r: own.names[which] for r, which in wanted_by.items() if which.any()}, ghosts)
+        self._settle_in(
+            own, room, {r: own.molecule_ids[which] for r, which in wanted_by.items() if which.any()}, ghosts
+        )
 
     def _look_around(self, balls):
         """Find the neighbours, and let them know where these molecules (`_balls`) may come to."""
@@ -370,52 +382,66 @@ class Groups:
         """Tell the neighbours where molecules here may come to, and learn it of theirs; collective."""
         bits = {rank: as_message(self.cells.shared(self.extent, extent, self.bits))
                 for rank, extent in self.neighbours.items()}  # fmt: skip
-        received = self.comm.trade(bits, sorted(self.neighbours))
+        received = self.comm.exchange_known(bits, sorted(self.neighbours))
         self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
 
     def _settle_in(self, own, room, wanted_by, ghosts):
         """Build the patch from owned molecules and the ghosts received, rank -> Held."""
         held = merged(self.composition, [own, *ghosts.values()])
-        sorts = np.full(len(held.names), L.FULL_GHOST if self.everything else L.GHOST, dtype=np.int8)
-        sorts[np.isin(held.names, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
-        sorts[np.searchsorted(held.names, own.names)] = L.OWNED
-        self.rooms.forget_others(held.names)
-        rooms = self.rooms.of(held.names, held.state.velocity)
-        self._build(held, sorts, self._idle(held, sorts, rooms))
+        ownership = np.full(len(held.molecule_ids), L.FULL_GHOST if self.everything else L.GHOST, dtype=np.int8)
+        ownership[np.isin(held.molecule_ids, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
+        ownership[np.searchsorted(held.molecule_ids, own.molecule_ids)] = L.OWNED
+        self.rooms.forget_others(held.molecule_ids)
+        rooms = self.rooms.of(held.molecule_ids, held.state.velocity)
+        self._build(held, ownership, self._idle(held, ownership, rooms))
         patch = self.patch
-        self.holders = {rank: patch.rows_of(names) for rank, names in wanted_by.items()}
+        self.holders = {rank: patch.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
         self.sources = sorted(ghosts)
-        self.home = np.concatenate([held.here, np.zeros((self.composition.examples.beads, 3))])[patch.at]
+        self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.examples.beads, 3))])[
+            patch.at
+        ]
         self.room = np.zeros(len(patch.order))
-        self.room[patch.rows_of(held.names)] = rooms
-        self.room[patch.rows_of(own.names)] = room
-        self.radius = patch.sector.span[: len(patch.ids), L.RADIUS] * (1.0 + ROUNDING)
+        self.room[patch.rows_of(held.molecule_ids)] = rooms
+        self.room[patch.rows_of(own.molecule_ids)] = room
+        self.radius = patch.sector.bounds[: len(patch.ids), L.RADIUS] * (1.0 + ROUNDING)
         self.ghosts_at_first = patch.ghosts
 
-    def _idle(self, held, sorts, rooms):
+    def _idle(self, held, ownership, rooms):
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
-        size = self.composition.size_of(held.names)
-        beads = np.flatnonzero(np.repeat(sorts == L.GHOST, size))
-        radius = self._reach_of(self.composition.example_of(self.composition.beads_of(held.names)))
-        balls = held.here, radius, beads, np.ones_like(beads), np.repeat(rooms, size)[beads]
+        size = self.composition.size_of(held.molecule_ids)
+        beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
+        radius = self._reach_of(self.composition.example_of(self.composition.beads_of(held.molecule_ids)))
+        balls = held.position_now, radius, beads, np.ones_like(beads), np.repeat(rooms, size)[beads]
         idle = np.zeros(len(radius), dtype=bool)
         idle[beads] = ~self._reaching(self.extent, self.bits, balls)
         return idle
 
-    def _build(self, held, sorts, idle=None):
-        idle = np.zeros(len(held.here), dtype=bool) if idle is None else idle
+    def _build(self, held, ownership, idle=None):
+        idle = np.zeros(len(held.position_now), dtype=bool) if idle is None else idle
         system = replace(self.system, state=held.state)
-        capacity = self._capacities(self.composition.beads_of(held.names))
+        capacity = self._capacities(self.composition.beads_of(held.molecule_ids))
         closed = None if self.patch is None else self.patch.closed
-        self.patch = Patch(self.blueprint, system, held.names, sorts, self.shell, self.cell, self.growth, capacity,
-                           self.base, idle, self.crowding, closed)  # fmt: skip
+        self.patch = GhostedSector(
+            self.blueprint,
+            system,
+            held.molecule_ids,
+            ownership,
+            self.shell,
+            self.cell,
+            self.growth,
+            capacity,
+            self.base,
+            idle,
+            self.cell_capacity_factor,
+            closed,
+        )
         self.past_counts[L.SUMMED] -= self.patch.sector.count[L.SUMMED]
 
     def _capacities(self, ids):
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
         capacity = self.capacity[self.composition.example_of(ids)]
         if self.patch is not None and len(ids):
-            beads = self.patch.beads_of(np.flatnonzero(self.patch.sorts != L.VACANT))
+            beads = self.patch.beads_of(np.flatnonzero(self.patch.ownership != L.VACANT))
             earlier, had = self.patch.ids[beads], self.patch.capacity[self.patch.at[beads]]
             place = np.minimum(np.searchsorted(ids, earlier), len(ids) - 1)
             stays = ids[place] == earlier
@@ -427,9 +453,9 @@ class Groups:
         return 0.5 * self.composition.examples.diameter[like] * (1.0 + ROUNDING)
 
     def _balls(self, rows):
-        """Return what tells kernels where the molecules in these rows may come to (`reach.mark`)."""
+        """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""
         mol = self.patch.sector.mol
-        return self.home, self.radius, mol[rows, L.MOL_FIRST], mol[rows, L.MOL_BEADS], self.room[rows]
+        return self.reference_position, self.radius, mol[rows, L.MOL_FIRST], mol[rows, L.MOL_BEADS], self.room[rows]
 
     def _mark(self, balls):
         """Set the cells that these molecules may come to; return those that were not set before.
@@ -437,7 +463,7 @@ class Groups:
         Returns None if they are too many, or outside the extent.
         """
         fresh = np.empty(MOST_FRESH, dtype=np.int64)
-        count = mark(self.bits, self.extent.low, self.extent.length, *self.cells.place, *balls, fresh)
+        count = mark_cells(self.bits, self.extent.low, self.extent.length, *self.cells.place, *balls, fresh)
         return fresh[:count] if 0 <= count <= MOST_FRESH else None
 
     def _reaching(self, extent, bits, balls):
@@ -453,12 +479,12 @@ class Groups:
             hit |= self._reaching(extent, self.theirs[rank], balls)
         return hit
 
-    def _wanted(self, rank, names, balls):
+    def _wanted(self, rank, molecule_ids, balls):
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
         if self.everything:
-            return np.ones(len(names), dtype=bool)
+            return np.ones(len(molecule_ids), dtype=bool)
         reaching = self._reaching(self.neighbours[rank], self.theirs[rank], balls)
-        return reaching | np.isin(names, [m for m, asker in self.demanded if asker == rank])
+        return reaching | np.isin(molecule_ids, [m for m, asker in self.demanded if asker == rank])
 
     def _store(self, rows):
         """Return the Held of received bead rows."""

@@ -71,8 +71,10 @@ class Cells:
         """Return the bits of an extent's cells as those of another extent, 0 where that has more."""
         if extent.size == 0:
             return other.nothing()
-        inside = [(low + np.arange(n) - start) % count for low, n, start, count in
-                  zip(other.low, other.length, extent.low, self.counts, strict=True)]
+        inside = [
+            (low + np.arange(n) - start) % count
+            for low, n, start, count in zip(other.low, other.length, extent.low, self.counts, strict=True)
+        ]
         here = np.ix_(*(np.minimum(at, n - 1) for at, n in zip(inside, extent.length, strict=True)))
         x, y, z = (at < n for at, n in zip(inside, extent.length, strict=True))
         return other.bits(extent.flags(bits)[here] & (x[:, None, None] & y[:, None] & z))
@@ -149,7 +151,7 @@ def shortest(layers, count, wraps, margin):
 
 @kernel
 def spread(layers, cells, origin, inverse, periodic, position, radius):
-    """Set the layers of cells (3, most) uint8, along each axis, that boxes reach; see `mark`."""
+    """Set the layers of cells (3, most) uint8, along each axis, that boxes reach; see `mark_cells`."""
     for i in range(len(position)):
         for c in range(3):
             first, last = _range(cells, origin, inverse, periodic, position, radius[i], i, c)
@@ -158,7 +160,7 @@ def spread(layers, cells, origin, inverse, periodic, position, radius):
 
 
 @kernel
-def mark(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, fresh):
+def mark_cells(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, fresh):
     """Set the cells of an extent that molecules may come to.
 
     Parameters
@@ -214,16 +216,16 @@ def mark(bits, low, length, cells, origin, inverse, periodic, position, radius, 
 
 
 @inlined
-def _set_run(bits, line, start, number, low, length, cells, row, fresh, new):
+def _set_run(bits, starts, start, number, low, length, cells, row, fresh, new):
     at = start
     left = number
     while left > 0:
         bit = at % WORD
         some = min(left, WORD - bit)
         run = ((np.int64(1) << some) - 1) << bit
-        before = np.int64(bits[line + at // WORD])
+        before = np.int64(bits[starts + at // WORD])
         if run & ~before != 0:
-            bits[line + at // WORD] = np.uint32(before | run)
+            bits[starts + at // WORD] = np.uint32(before | run)
             for b in range(bit, bit + some):
                 if (before >> b) & 1 == 0:
                     if new < len(fresh):
@@ -237,14 +239,14 @@ def _set_run(bits, line, start, number, low, length, cells, row, fresh, new):
 
 
 @inlined
-def _any_in_run(bits, line, start, number):
+def _any_in_run(bits, starts, start, number):
     found = np.int64(0)
     at = start
     left = number
     while left > 0:
         bit = at % WORD
         some = min(left, WORD - bit)
-        found |= np.int64(bits[line + at // WORD]) & (((np.int64(1) << some) - 1) << bit)
+        found |= np.int64(bits[starts + at // WORD]) & (((np.int64(1) << some) - 1) << bit)
         at += some
         left -= some
     return found
@@ -252,7 +254,7 @@ def _any_in_run(bits, line, start, number):
 
 @kernel
 def reaches(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, hit):
-    """Set hit[k] where molecule k may come to a set cell of an extent; see `mark`."""
+    """Set hit[k] where molecule k may come to a set cell of an extent; see `mark_cells`."""
     words = (length[2] + WORD - 1) // WORD
     for k in range(len(first)):
         for i in range(first[k], first[k] + count[k]):
@@ -276,9 +278,9 @@ def reaches(bits, low, length, cells, origin, inverse, periodic, position, radiu
                 dy = from_y
                 for _ in range(y0, y1 + 1):
                     if found == 0 and dx < length[0] and dy < length[1]:
-                        line = (dx * length[1] + dy) * words
-                        found |= _any_in_run(bits, line, start, ahead)
-                        found |= _any_in_run(bits, line, np.int64(0), again)
+                        starts = (dx * length[1] + dy) * words
+                        found |= _any_in_run(bits, starts, start, ahead)
+                        found |= _any_in_run(bits, starts, np.int64(0), again)
                     dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
                 dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
             if found != 0:
@@ -286,43 +288,45 @@ def reaches(bits, low, length, cells, origin, inverse, periodic, position, radiu
 
 
 @kernel
-def put(bits, wide, low, length, cells, periodic, places, span):
-    """Set cells of an extent in `bits`, and in `wide` also those up to `span` cells from them; see `mark`.
+def set_cells(bits, wide, low, length, cells, periodic, places, bounds):
+    """Set cells of an extent in `bits`, and in `wide` also those up to `bounds` cells from them; see `mark_cells`.
 
     Parameters
     ----------
     bits, wide : (n,) uint32 arrays
     places : (k,) int64 array
         The cells' numbers in the extent.
-    span : int
+    bounds : int
     """
     for p in range(len(places)):
         z = places[p] % length[2]
         y = places[p] // length[2] % length[1]
         x = places[p] // (length[2] * length[1])
         _set_bit(bits, length, x, y, z)
-        for ox in range(-span, span + 1):
+        for ox in range(-bounds, bounds + 1):
             nx = _beside(x + ox, length[0], cells[0], periodic[0])
-            for oy in range(-span if nx >= 0 else span + 1, span + 1):
+            for oy in range(-bounds if nx >= 0 else bounds + 1, bounds + 1):
                 ny = _beside(y + oy, length[1], cells[1], periodic[1])
                 if ny >= 0:
-                    line = (nx * length[1] + ny) * ((length[2] + WORD - 1) // WORD)
-                    _fill(wide, line, z - span, z + span, length[2])
-                    if periodic[2] and z - span < 0:
-                        _fill(wide, line, cells[2] + z - span, cells[2] - 1, length[2])
-                    if periodic[2] and z + span >= cells[2]:
-                        _fill(wide, line, np.int64(0), z + span - cells[2], length[2])
+                    starts = (nx * length[1] + ny) * ((length[2] + WORD - 1) // WORD)
+                    _fill(wide, starts, z - bounds, z + bounds, length[2])
+                    if periodic[2] and z - bounds < 0:
+                        _fill(wide, starts, cells[2] + z - bounds, cells[2] - 1, length[2])
+                    if periodic[2] and z + bounds >= cells[2]:
+                        _fill(wide, starts, np.int64(0), z + bounds - cells[2], length[2])
 
 
 @inlined
-def _fill(bits, line, first, last, length):
+def _fill(bits, starts, first, last, length):
     """Set the bits from the first to the last one of a row, as far as there are that many."""
     at = max(first, 0)
     left = min(last, length - 1) - at + 1
     while left > 0:
         bit = at % WORD
         some = min(left, WORD - bit)
-        bits[line + at // WORD] = np.uint32(np.int64(bits[line + at // WORD]) | (((np.int64(1) << some) - 1) << bit))
+        bits[starts + at // WORD] = np.uint32(
+            np.int64(bits[starts + at // WORD]) | (((np.int64(1) << some) - 1) << bit)
+        )
         at += some
         left -= some
 
@@ -342,12 +346,12 @@ def _beside(x, length, n, periodic):
 
 
 @kernel
-def may_reach(wide, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, span, hit):
-    """Set hit[k] where molecule k may come to the cells that `put` made `wide` of, and for some that cannot."""
+def may_reach(wide, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, bounds, hit):
+    """Set hit[k] where molecule k may come to the cells that `set_cells` made `wide` of, and for some that cannot."""
     for k in range(len(first)):
         for i in range(first[k], first[k] + count[k]):
             far = radius[i] + room[k]
-            if far * max(inverse[0], inverse[1], inverse[2]) > span:
+            if far * max(inverse[0], inverse[1], inverse[2]) > bounds:
                 hit[k] = 1
                 break
             x = _range(cells, origin, inverse, periodic, position, 0.0, i, 0)[0]
@@ -357,8 +361,8 @@ def may_reach(wide, low, length, cells, origin, inverse, periodic, position, rad
             y = (y - low[1]) % cells[1]
             z = (z - low[2]) % cells[2]
             if x >= length[0] or y >= length[1] or z >= length[2]:
-                near = _beyond(x, length[0], cells[0]) <= span and _beyond(y, length[1], cells[1]) <= span
-                if near and _beyond(z, length[2], cells[2]) <= span:
+                near = _beyond(x, length[0], cells[0]) <= bounds and _beyond(y, length[1], cells[1]) <= bounds
+                if near and _beyond(z, length[2], cells[2]) <= bounds:
                     hit[k] = 1
                     break
                 continue

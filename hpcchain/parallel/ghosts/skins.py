@@ -8,7 +8,7 @@ FAST = 2.0  # molecules faster than this times the typical speed get more, for a
 WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
 
 
-class Rooms:
+class Skins:
     """Chooses the room of each molecule.
 
     Parameters
@@ -78,7 +78,7 @@ class Rooms:
     def _least(self, molecules):
         least = np.full(len(molecules), LEAST * self.contact)
         if self.wide:
-            names, rooms = np.array(sorted(self.wide.items())).T
-            at = np.minimum(np.searchsorted(names, molecules), len(names) - 1)
-            least = np.where(names[at] == molecules, rooms[at], least)
+            molecule_ids, rooms = np.array(sorted(self.wide.items())).T
+            at = np.minimum(np.searchsorted(molecule_ids, molecules), len(molecule_ids) - 1)
+            least = np.where(molecule_ids[at] == molecules, rooms[at], least)
         return least

@@ -25,9 +25,9 @@ That is index2. The other variants' states: index1 is put on its bonds, which it
 loses energy at that order; paper is carried as its last stage has it, and what a contact's projection takes is not
 given back, there being no energy that holds.
 
-The scratch follows that of `graph_molecule`, in the place of the series' workspace: the stages' constants (number of stages,
-tolerance of the solver, variant, solver, width of nested intervals, whether stages fall in them, then the arrays of
-GaussTables) and the workspace of `collocation`.
+The scratch follows that of `graph_molecule`, in the place of the series' workspace: the stages' constants (number of
+stages, tolerance of the solver, variant, solver, width of nested intervals, whether stages fall in them, then the
+arrays of GaussTables) and the workspace of `collocation`.
 """
 
 import numpy as np
@@ -196,7 +196,7 @@ def stages_iterations(work, o, nt, gs, go):
 
 
 @kernel
-def stages_solve(work, o, nt, gs, go, table, at, k, span):
+def stages_solve(work, o, nt, gs, go, table, at, k, bounds):
     """Solve k falling stages over a span from the state in the tiles; return the solver's status.
 
     `stages_state` and `stages_jump` read them. The constants of all stages are those of k then, until the next load.
@@ -206,7 +206,7 @@ def stages_solve(work, o, nt, gs, go, table, at, k, span):
     _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
     _start(work, o, nt, block)
     tables, ws = stage_tables(work, constants)
-    reach = span * tables.node[-1] if tables.variant == PAPER else span
+    reach = bounds * tables.node[-1] if tables.variant == PAPER else bounds
     return collocation_state(
         gs, go, work, block, W.LANES * nt, work, im, reach, work[constants + ACCURACY], tables, work, ws, work, factors
     )

@@ -8,8 +8,8 @@ w = |u'|,
 
 the axis turns by arcsin(w tau) at an unchanged rate. So energy, momentum and angular momentum are kept to round-off and
 a step backwards leads back, whatever tau is: only the phase of the turning is of order 2. A segment is one step, to the
-next point of the grid k * step, as for chains under rattle (`step_molecule`), and a state inside it is the step truncated
-there. Here that is a curve in closed form, its series the even one of (1 - (w t)^2)^1/2.
+next point of the grid k * step, as for chains under rattle (`step_molecule`), and a state inside it is the step
+truncated there. Here that is a curve in closed form, its series the even one of (1 - (w t)^2)^1/2.
 
 There is no step beyond w tau = 1, and the curve has no bounded curvature up to there. From WIDEST on a step is halved
 until it is shorter; the node is then off the grid, and the next step goes to the grid again.

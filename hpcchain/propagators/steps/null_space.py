@@ -31,7 +31,7 @@ def tree_walk(n, bonds):
         If the bonds close a ring or leave beads apart: there is no such walk.
     """
     if len(bonds) != n - 1:
-        raise ConfigError("propagator.solver: \"null-space\" moves molecules without rings; take \"tridiagonal\"")
+        raise ConfigError('propagator.solver: "null-space" moves molecules without rings; take "tridiagonal"')
     walk, reached = [], {0}
     while len(reached) < n:
         before = len(reached)
@@ -40,7 +40,7 @@ def tree_walk(n, bonds):
                 walk += [high, low, k, 1.0] if low in reached else [low, high, k, -1.0]
                 reached |= {low, high}
         if len(reached) == before:
-            raise ConfigError("propagator.solver: \"null-space\" needs molecules whose beads are all joined")
+            raise ConfigError('propagator.solver: "null-space" needs molecules whose beads are all joined')
     return np.array(walk, dtype=np.float64)
 
 

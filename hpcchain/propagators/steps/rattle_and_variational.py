@@ -22,10 +22,10 @@ import math
 
 from hpcchain.jit.decorators import apart, kernel
 from hpcchain.propagators.dense import dense_solve
-from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_solve
 from hpcchain.propagators.steps.null_space import null_space_newton, null_space_size
 from hpcchain.propagators.steps.step_jacobian import paired_factor, paired_size, paired_solve
 from hpcchain.propagators.taylor.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
+from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_solve
 
 ITERATIONS, RESIDUAL, CHORD = 0, 1, 4
 TRIDIAGONAL, SWEEPING, ANALYTIC, MULTIPLIERS, NULL_SPACE = range(5)
@@ -50,8 +50,7 @@ def step_size(gs, go, npad, solver):
 
 @kernel
 def step_places(gs, go, npad, wo):
-    """Return where V, q1, start acceleration / 2, multipliers, residuals, bonds at start and end, factors and rest are.
-    """
+    """Return offsets of V, q1, start acceleration / 2, multipliers, residuals, bonds (start, end), factors, rest."""
     stride = gs[go + STRIDE]
     chord = wo + CHORD
     multipliers = chord + 9 * npad

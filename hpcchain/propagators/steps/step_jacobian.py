@@ -6,7 +6,6 @@ fill. Arrays are laid out as in `graph`; a factorisation takes `paired_size` flo
 """
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.propagators.taylor.graph import DROPPED_PIVOT, eliminate, factor_size
 from hpcchain.propagators.taylor.bond_graph import (
     BONDS,
     COLUMN,
@@ -26,6 +25,7 @@ from hpcchain.propagators.taylor.bond_graph import (
     STRIDE,
     UPDATE,
 )
+from hpcchain.propagators.taylor.graph import DROPPED_PIVOT, eliminate, factor_size
 
 
 @kernel

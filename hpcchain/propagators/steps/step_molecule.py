@@ -9,13 +9,14 @@ may be from the truncated steps is judged by how much the acceleration changed (
 **The discrete energy.** A truncated step has velocity V; the node that it ends in has the part p of V on the bonds, of
 less energy. EXCESS is that difference. The exact impulse changes p as if V did not exist. Paper 000's law (14)-(16)
 conserves the energy of V over a contact instead: the impulse is kappa times the exact one, with kappa such that the
-next steps, each molecule's to its own point of the grid, have the energy of the last ones (`contact.variational_law`). Where a
-contact comes before that point is reached, the step was not taken: what the molecule had is then the energy of the step
-that was planned, so that none is lost or won from contact to contact, and momentum and angular momentum stay exact.
+next steps, each molecule's to its own point of the grid, have the energy of the last ones (`contact.variational_law`).
+Where a contact comes before that point is reached, the step was not taken: what the molecule had is then the energy of
+the step that was planned, so that none is lost or won from contact to contact, and momentum and angular momentum stay
+exact.
 
-The scratch follows that of `graph_molecule`, in the place of the series' workspace: solver, accuracy, EXCESS, MARGIN (how far the
-cubic may be from the truncated steps), PLANNED (the energy of V over the whole step), the walk through the beads
-(null-space only), then the workspace of `steps`.
+The scratch follows that of `graph_molecule`, in the place of the series' workspace: solver, accuracy, EXCESS, MARGIN
+(how far the cubic may be from the truncated steps), PLANNED (the energy of V over the whole step), the walk through the
+beads (null-space only), then the workspace of `steps`.
 """
 
 import math

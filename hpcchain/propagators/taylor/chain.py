@@ -7,7 +7,6 @@ equation 6).
 """
 
 from hpcchain.jit.decorators import apart, inlined, kernel
-from hpcchain.layout import workspace as W
 from hpcchain.jit.simd import (
     add,
     after_1,
@@ -31,6 +30,7 @@ from hpcchain.jit.simd import (
     store,
     sub,
 )
+from hpcchain.layout import workspace as W
 
 BOND_ERROR = 5e-15
 

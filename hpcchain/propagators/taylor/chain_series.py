@@ -9,8 +9,6 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import apart, inlined, kernel
-from hpcchain.layout import workspace as W
-from hpcchain.propagators.taylor.chain import chain_bonds, dot, forward, put_triple, solve_back, triple
 from hpcchain.jit.simd import (
     add,
     after_1,
@@ -26,6 +24,8 @@ from hpcchain.jit.simd import (
     store,
     sub,
 )
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.taylor.chain import chain_bonds, dot, forward, put_triple, solve_back, triple
 
 LAMBDA = W.HIST + W.ROW
 ORDER = 32

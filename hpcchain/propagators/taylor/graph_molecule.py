@@ -9,6 +9,7 @@ import math
 
 from hpcchain.jit.decorators import apart, kernel
 from hpcchain.layout import workspace as W
+from hpcchain.propagators.taylor.bond_graph import BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.taylor.graph import (
     factor_size,
     graph_bonds,
@@ -20,7 +21,6 @@ from hpcchain.propagators.taylor.graph import (
     series_duration,
     series_size,
 )
-from hpcchain.propagators.taylor.bond_graph import BONDS, HIGH, LOW, STRIDE
 
 BOND_ERROR = 5e-15
 LEAST_ORDER = 3
@@ -192,4 +192,3 @@ def bound_acceleration(work, o, nt, order, h):
             for i in range(W.ROW):
                 work[w + W.BOUND + i] += k * (k - 1) * power * abs(work[w + W.COEF + W.ROW * k + i])
             power *= h
-

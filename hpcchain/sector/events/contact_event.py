@@ -2,49 +2,50 @@
 
 import numpy as np
 
-from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
-from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_at, restitution_now
 from hpcchain.contact.impulse import lane, separation, single_impulse, tied_impulses
-from hpcchain.layout.segment_bits import set_struck
+from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_at, restitution_now
+from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.jit.decorators import apart, inlined, kernel
-from hpcchain.layout import workspace as W
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import span as time_span
-from hpcchain.sector.speculation.rollback import remember, withdraw
-from hpcchain.sector.segments.new_segment import new_segment, two_segments
+from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.segment_bits import set_struck
 from hpcchain.sector.events.simultaneous import bring, gather_ties, join, rewind_touching
+from hpcchain.sector.segments.new_segment import new_segment, two_segments
+from hpcchain.sector.speculation.rollback import roll_back, save_segment
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
 
 
 @kernel
-def learn_pace(pace, m, realised):
+def learn_pace(timing, m, realised):
     """Move a molecule's running segment length towards PACE_RATIO times the length that came true."""
-    old = pace[m, L.RUNNING_LENGTH] if pace[m, L.RUNNING_LENGTH] > 0.0 else pace[m, L.SEGMENT_LENGTH]
-    pace[m, L.RUNNING_LENGTH] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
+    old = timing[m, L.RUNNING_LENGTH] if timing[m, L.RUNNING_LENGTH] > 0.0 else timing[m, L.SEGMENT_LENGTH]
+    timing[m, L.RUNNING_LENGTH] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
 
 
 @kernel
 def _close(s, m, ticks, rest):
     """End molecule m's present segment at a time: learn from its length, forget who was struck at its start."""
-    remember(s, m)
+    save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
-    length = time_span(ticks, rest, s.line[first, L.START_TICKS], s.line[first, L.START_REM], s.par[L.TICK])
-    learn_pace(s.pace, m, length)
+    length = time_span(ticks, rest, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    learn_pace(s.timing, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        set_struck(s.seg, i, 0)
-    pass_time(s.par, s.seg, first, s.mol[m, L.MOL_BEADS], length)
+        set_struck(s.segment, i, 0)
+    pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
 
 
 @kernel
-def others_due(par, when, first, n, ticks, rest, a, b):
+def others_due(par, event_time, first, n, ticks, rest, a, b):
     """Whether another bead of the range than a and b has an event at this instant."""
     for i in range(first, first + n):
         if (
             i != a
             and i != b
-            and abs((when[i, L.EVENT_TICKS] - ticks) * par[L.TICK] + (when[i, L.EVENT_REM] - rest)) < par[L.TIE_TIME]
+            and abs((event_time[i, L.EVENT_TICKS] - ticks) * par[L.TICK] + (event_time[i, L.EVENT_REM] - rest))
+            < par[L.SIMULTANEOUS]
         ):
             return True
     return False
@@ -69,7 +70,7 @@ def record(s, log_rows, time, gid_a, gid_b, size, moment):
     row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
     row[L.LOG_IMPULSE] = size
     row[L.LOG_QUANTA] = quanta
-    row[L.LOG_STATUS] = L.STANDS
+    row[L.LOG_STATUS] = L.LOG_STATUS
     s.count[L.N_LOGGED] += 1
 
 
@@ -108,33 +109,52 @@ def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
 
 
 @kernel
-def _book(s, time, i, other, p, q, oa, ob, size, log_rows):
+def _log_contact(s, time, i, other, p, q, oa, ob, size, log_rows):
     """Mark a contact's beads, count and log it."""
-    set_struck(s.seg, i, 1)
-    begin_contact(s.par, s.seg, i)
+    set_struck(s.segment, i, 1)
+    begin_contact(s.par, s.segment, i)
     moment = 0.0
     if other >= 0:
         n = s.normals[L.MOST_TIES]
         r = separation(s.par, s.work, p, q, n)
-        set_struck(s.seg, other, 1)
-        begin_contact(s.par, s.seg, other)
-        moment = virial(s.par, s.work, oa, ob, s.mol, s.seg[i, L.MOLECULE], s.seg[other, L.MOLECULE], p, q, n, r, size)
-    gid = s.what[other, L.BEAD_ID] if other >= 0 else other
-    record(s, log_rows, time, s.what[i, L.BEAD_ID], gid, size, moment)
+        set_struck(s.segment, other, 1)
+        begin_contact(s.par, s.segment, other)
+        moment = virial(
+            s.par, s.work, oa, ob, s.mol, s.segment[i, L.MOLECULE], s.segment[other, L.MOLECULE], p, q, n, r, size
+        )
+    gid = s.next_event[other, L.BEAD_ID] if other >= 0 else other
+    record(s, log_rows, time, s.next_event[i, L.BEAD_ID], gid, size, moment)
 
 
 @inlined
-def _leave(s, i, other):
+def _mark_graze(s, i, other):
     """Mark the beads of a contact that others at the same instant part without an impulse of its own: a graze."""
-    set_struck(s.seg, i, 1)
+    set_struck(s.segment, i, 1)
     if other >= 0:
-        set_struck(s.seg, other, 1)
+        set_struck(s.segment, other, 1)
     s.count[L.N_GRAZES] += 1
 
 
 @apart
-def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group, offset, contacts, beads, normals,
-            growths, matrix, sizes):  # fmt: skip
+def contact_event(
+    s,
+    log_rows,
+    i,
+    partner,
+    crowded,
+    is_straggler,
+    ticks,
+    rest,
+    depth,
+    group,
+    offset,
+    contacts,
+    beads,
+    normals,
+    growths,
+    matrix,
+    sizes,
+):
     """Bring the molecules of a contact to its time, apply the contact law and start their new segments.
 
     Parameters
@@ -146,7 +166,7 @@ def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group,
         Bead, and other bead or wall code.
     crowded : bool
         Other events are due at this instant: look for contacts to be resolved together.
-    passed : bool
+    is_straggler : bool
         In a window: others may have been carried on past this event.
     ticks, rest, depth : float, float, int
         Key of the event.
@@ -160,22 +180,22 @@ def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group,
         has part in: one code must do these (`monomer`).
     """
     par, mol = s.par, s.mol
-    if partner >= 0 and s.what[partner, L.BEAD_ID] < s.what[i, L.BEAD_ID]:
+    if partner >= 0 and s.next_event[partner, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
         i, partner = partner, i
-    ma = s.seg[i, L.MOLECULE]
-    mb = s.seg[partner, L.MOLECULE] if partner >= 0 else -1
-    _, members, lost = join(s, group, offset, np.int64(0), ma, ticks, rest)
+    ma = s.segment[i, L.MOLECULE]
+    mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
+    _, members, projection_loss = join(s, group, offset, np.int64(0), ma, ticks, rest)
     if mb >= 0:
         _, members, more = join(s, group, offset, members, mb, ticks, rest)
-        lost += more
+        projection_loss += more
     time = ticks * par[L.TICK] + rest
     found = 0
     others = False
     if crowded:
-        if passed:
-            higher = s.what[partner, L.BEAD_ID] if partner >= 0 else partner
-            rewind_touching(s, group, offset, members, ticks, rest, depth, s.what[i, L.BEAD_ID], higher)
-            withdraw(s)
+        if is_straggler:
+            higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
+            rewind_touching(s, group, offset, members, ticks, rest, depth, s.next_event[i, L.BEAD_ID], higher)
+            roll_back(s)
         found, members, others = gather_ties(
             s, i, partner, group, offset, members, ticks, rest, contacts, beads, normals, growths, sizes
         )
@@ -184,7 +204,7 @@ def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group,
             keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
     if found > 1 and others and tied_impulses(
         s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found,
-        restitution_at(par, s.line, s.seg, beads, found, ticks, rest), s.kicks,
+        restitution_at(par, s.starts, s.segment, beads, found, ticks, rest), s.impulse_response,
         matrix, sizes, _lost_in_ties(s, group, offset, contacts, found, ticks, rest),
     ) == 0:  # fmt: skip
         s.count[L.N_TIES] += 1
@@ -195,14 +215,14 @@ def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group,
         kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
         for k in range(found):
             if sizes[k] == 0.0:
-                _leave(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
+                _mark_graze(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
                 continue
             sizes[k] *= kappa if kappa > 0.0 else 1.0
             oa = offset[contacts[k, L.MEMBER]]
             ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
             p = lane(oa, contacts[k, L.MEMBER_BEAD])
             q = lane(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
-            _book(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], log_rows)
+            _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], log_rows)
             if kappa == 0.0:
                 _note_rootless(s, log_rows)
     elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
@@ -211,7 +231,7 @@ def collide(s, log_rows, i, partner, crowded, passed, ticks, rest, depth, group,
         members = 1 if mb < 0 or mb == ma else 2
         for k in range(members):
             _close(s, group[k], ticks, rest)
-        _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, normals[0], lost)
+        _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, normals[0], projection_loss)
     _new_segments(s, group, offset, members, ticks, rest, depth)
     return members
 
@@ -236,7 +256,7 @@ def _lost_in_ties(s, group, offset, contacts, found, ticks, rest):
     Members without a contact do not count, nor does the order in which lists name them. Those moved by collocation, the
     only ones that lose any, are brought once more: ties are rare.
     """
-    lost = 0.0
+    projection_loss = 0.0
     if s.stepper is not None:
         for k in range(2 * found):
             g = contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]
@@ -244,8 +264,8 @@ def _lost_in_ties(s, group, offset, contacts, found, ticks, rest):
             for e in range(k):
                 seen = seen or contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
             if not seen:
-                lost += bring(s, offset[g], group[g], ticks, rest)
-    return lost
+                projection_loss += bring(s, offset[g], group[g], ticks, rest)
+    return projection_loss
 
 
 @kernel
@@ -261,12 +281,10 @@ def _keep_used(group, members, contacts, found):
 
 @kernel
 def _law(s, group, offset, members, ticks, rest, stepper):
-    """Return how many times the exact impulse the molecules' law takes; 0: it has no root (`contact.variational_law`)."""
+    """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.variational_law`)."""
     if stepper is not None:
         if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, group, members):
-            return discrete_share(
-                s.work, s.mol, s.table, s.graph, group, offset, members, ticks, rest, s.par[L.TICK]
-            )
+            return discrete_share(s.work, s.mol, s.table, s.graph, group, offset, members, ticks, rest, s.par[L.TICK])
     return 1.0
 
 
@@ -276,11 +294,11 @@ def _note_rootless(s, log_rows):
     if s.book[L.BOOK_WINDOWED] == 0:
         s.count[L.N_NO_ROOTS] += 1
     if log_rows > 0:
-        s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.ROOTLESS
+        s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.EXACT_FALLBACK
 
 
 @apart
-def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, n, lost):
+def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, n, projection_loss):
     """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
     oa = offset[0]
     ob = offset[members - 1]
@@ -292,21 +310,23 @@ def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest
         b = partner - s.mol[mb, L.MOL_FIRST]
         q = lane(ob, b)
         separation(s.par, s.work, p, q, n)
-        growth = (s.span[i, L.RADIUS] + s.span[partner, L.RADIUS]) * s.par[L.GROWTH_RATE]
-        set_struck(s.seg, partner, 1)
+        growth = (s.bounds[i, L.RADIUS] + s.bounds[partner, L.RADIUS]) * s.par[L.GROWTH_RATE]
+        set_struck(s.segment, partner, 1)
     else:
         code = -1 - partner
         n[:] = 0.0
         n[code % 3] = 1.0 if code < 3 else -1.0
-        growth = s.span[i, L.RADIUS] * s.par[L.GROWTH_RATE]
-    set_struck(s.seg, i, 1)
-    e = restitution_now(s.par, s.seg, i, partner)
-    size = single_impulse(s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.kicks, lost)
+        growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+    set_struck(s.segment, i, 1)
+    e = restitution_now(s.par, s.segment, i, partner)
+    size = single_impulse(
+        s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss
+    )
     if size == 0.0:
         s.count[L.N_GRAZES] += 1
     else:
         kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
-        _book(
+        _log_contact(
             s, ticks * s.par[L.TICK] + rest, i, partner, p, q, oa, ob, size * kappa if kappa > 0.0 else size, log_rows
         )
         if kappa == 0.0:

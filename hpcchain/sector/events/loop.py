@@ -2,31 +2,37 @@
 
 import numpy as np
 
-from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_now
 from hpcchain.contact.pair import curve
-from hpcchain.layout.segment_bits import set_struck
+from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_now
 from hpcchain.jit.decorators import apart, inlined, kernel
-from hpcchain.propagators.interface import load, prepare
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import bounds as time_span
 from hpcchain.layout.clock import earlier
-from hpcchain.layout.clock import span as time_span
-from hpcchain.sector.events.contact_event import collide, learn_pace, others_due, record
-from hpcchain.sector.segments.monomer import aim, bounce, fly, rebound
-from hpcchain.sector.speculation.rollback import aim_back, closed_with_serial, remember, sign_event, withdraw
-from hpcchain.sector.search.neighbour_lists import relist
-from hpcchain.sector.speculation.ghost_messages import compare, follow_script
+from hpcchain.layout.segment_bits import set_struck
+from hpcchain.propagators.interface import load, prepare
+from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
+from hpcchain.sector.queue.event_order import is_current, precedes
+from hpcchain.sector.search.broad_phase import store_path
+from hpcchain.sector.search.earliest_event import list_expiry
+from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import BEAD, choose_next, prefetch
+from hpcchain.sector.segments.monomer import bounce, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import (
-    complete_one,
+    make_own_series,
     new_segment,
     renew_lists,
+    schedule_molecule,
     search_molecule,
     search_range,
-    settle,
 )
-from hpcchain.sector.search.earliest_event import list_expiry
-from hpcchain.sector.queue.event_order import precedes, stands
-from hpcchain.sector.search.broad_phase import take_course
+from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
+from hpcchain.sector.speculation.rollback import (
+    closed_with_serial,
+    request_rollback,
+    roll_back,
+    save_segment,
+    sign_event,
+)
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON = range(8)
 MOST_DEPTH = 100000
@@ -44,34 +50,45 @@ def _end_segment(s, m, ticks, rest):
     first = s.mol[m, L.MOL_FIRST]
     s.book[L.BOOK_SERIAL] += 1
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        remember(s, m)
-        pass_time(s.par, s.seg, first, 1, s.pace[m, L.SEGMENT_LENGTH])
-        fly(
-            s.par, s.line, s.seg, s.mol, first, m, s.pace[m, L.SEGMENT_LENGTH], ticks, rest, s.book[L.BOOK_SERIAL], 0, 0
+        save_segment(s, m)
+        pass_time(s.par, s.segment, first, 1, s.timing[m, L.SEGMENT_LENGTH])
+        move_straight(
+            s.par,
+            s.starts,
+            s.segment,
+            s.mol,
+            first,
+            m,
+            s.timing[m, L.SEGMENT_LENGTH],
+            ticks,
+            rest,
+            s.book[L.BOOK_SERIAL],
+            0,
+            0,
         )
-        aim(s.par, s.line, s.span, s.pace, first, m)
-        take_course(s, first)
+        set_bounds(s.par, s.starts, s.bounds, s.timing, first, m)
+        store_path(s, first)
         return
-    complete_one(s, m)
+    make_own_series(s, m)
     o = np.int64(0)
-    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, s.pace[m, L.SEGMENT_LENGTH], s.stepper)
+    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.starts, s.timing[m, L.SEGMENT_LENGTH], s.stepper)
     prepare(s.work, o, s.mol, m, s.graph, s.stepper)
-    remember(s, m)
-    learn_pace(s.pace, m, s.pace[m, L.SEGMENT_LENGTH])
+    save_segment(s, m)
+    learn_pace(s.timing, m, s.timing[m, L.SEGMENT_LENGTH])
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        set_struck(s.seg, i, 0)
-    pass_time(s.par, s.seg, first, s.mol[m, L.MOL_BEADS], s.pace[m, L.SEGMENT_LENGTH])
+        set_struck(s.segment, i, 0)
+    pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], s.timing[m, L.SEGMENT_LENGTH])
     new_segment(s, o, m, ticks, rest, s.book[L.BOOK_SERIAL], o)
 
 
 @inlined
 def _renew_list(s, i, ticks, rest):
     """Make a bead's list anew where it is now; no segment changes."""
-    complete_one(s, s.seg[i, L.MOLECULE])
-    dt = time_span(ticks, rest, s.line[i, L.START_TICKS], s.line[i, L.START_REM], s.par[L.TICK])
-    x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+    make_own_series(s, s.segment[i, L.MOLECULE])
+    dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
     s.count[L.N_RELISTS] += 1
-    return relist(s, i, x, y, z, dt)
+    return rebuild_list(s, i, x, y, z, dt)
 
 
 @kernel
@@ -96,25 +113,29 @@ def others_before(key, winner, m, other, latest):
 @inlined
 def _crowded(s, i, partner, m, other, ticks, rest, base):
     """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
-    latest = (ticks - base) * s.par[L.TICK] + rest + s.par[L.TIE_TIME]
+    latest = (ticks - base) * s.par[L.TICK] + rest + s.par[L.SIMULTANEOUS]
     if others_before(s.key, s.winner, m, other, latest):
         return True
-    if s.what[i, L.TIED] != 0 or (partner >= 0 and s.what[partner, L.TIED] != 0):
+    if s.next_event[i, L.TIED] != 0 or (partner >= 0 and s.next_event[partner, L.TIED] != 0):
         return True
-    if partner >= 0 and s.what[partner, L.PARTNER] != i:  # an event of its own, found before this one
+    if partner >= 0 and s.next_event[partner, L.PARTNER] != i:  # an event of its own, found before this one
         if (
-            abs(time_span(s.when[partner, L.EVENT_TICKS], s.when[partner, L.EVENT_REM], ticks, rest, s.par[L.TICK]))
-            < s.par[L.TIE_TIME]
+            abs(
+                time_span(
+                    s.event_time[partner, L.EVENT_TICKS], s.event_time[partner, L.EVENT_REM], ticks, rest, s.par[L.TICK]
+                )
+            )
+            < s.par[L.SIMULTANEOUS]
         ):
             return True
     for k in (m, other):
         if k >= 0 and s.mol[k, L.MOL_BEADS] > 1:
             if (
-                abs(time_span(s.pace[k, L.END_TICKS], s.pace[k, L.END_REM], ticks, rest, s.par[L.TICK]))
-                < s.par[L.TIE_TIME]
+                abs(time_span(s.timing[k, L.END_TICKS], s.timing[k, L.END_REM], ticks, rest, s.par[L.TICK]))
+                < s.par[L.SIMULTANEOUS]
             ):
                 return True  # its next segment, in which others may be due, has not been searched
-            if others_due(s.par, s.when, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, rest, i, partner):
+            if others_due(s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, rest, i, partner):
                 return True
     return False
 
@@ -122,46 +143,46 @@ def _crowded(s, i, partner, m, other, ticks, rest, base):
 @inlined
 def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
-    mi = s.seg[i, L.MOLECULE]
+    mi = s.segment[i, L.MOLECULE]
     s.group[0] = mi
-    dt = time_span(ticks, rest, s.line[i, L.START_TICKS], s.line[i, L.START_REM], s.par[L.TICK])
-    remember(s, mi)
-    pass_time(s.par, s.seg, i, 1, dt)
+    dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    save_segment(s, mi)
+    pass_time(s.par, s.segment, i, 1, dt)
     s.book[L.BOOK_SERIAL] += 1
-    fly(s.par, s.line, s.seg, s.mol, i, mi, dt, ticks, rest, s.book[L.BOOK_SERIAL], depth, 1)
+    move_straight(s.par, s.starts, s.segment, s.mol, i, mi, dt, ticks, rest, s.book[L.BOOK_SERIAL], depth, 1)
     time = ticks * s.par[L.TICK] + rest
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
     moment = 0.0
     if partner >= 0:
-        mj = s.seg[partner, L.MOLECULE]
+        mj = s.segment[partner, L.MOLECULE]
         s.group[1] = mj
-        dt = time_span(ticks, rest, s.line[partner, L.START_TICKS], s.line[partner, L.START_REM], s.par[L.TICK])
-        remember(s, mj)
-        pass_time(s.par, s.seg, partner, 1, dt)
+        dt = time_span(ticks, rest, s.starts[partner, L.START_TICKS], s.starts[partner, L.START_REM], s.par[L.TICK])
+        save_segment(s, mj)
+        pass_time(s.par, s.segment, partner, 1, dt)
         s.book[L.BOOK_SERIAL] += 1
-        fly(s.par, s.line, s.seg, s.mol, partner, mj, dt, ticks, rest, s.book[L.BOOK_SERIAL], depth, 1)
-        e = restitution_now(s.par, s.seg, i, partner)
+        move_straight(s.par, s.starts, s.segment, s.mol, partner, mj, dt, ticks, rest, s.book[L.BOOK_SERIAL], depth, 1)
+        e = restitution_now(s.par, s.segment, i, partner)
         size, moment = bounce(
-            s.par, s.line, s.span, s.table, s.mol[mi, L.MOL_TABLE], s.mol[mj, L.MOL_TABLE], i, partner, e
+            s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], s.mol[mj, L.MOL_TABLE], i, partner, e
         )
-        aim(s.par, s.line, s.span, s.pace, partner, mj)
-        take_course(s, partner)
+        set_bounds(s.par, s.starts, s.bounds, s.timing, partner, mj)
+        store_path(s, partner)
         s.count[L.N_SEGMENTS] += 1
         s.count[L.N_BEAD_SEGMENTS] += 1
     else:
-        e = restitution_now(s.par, s.seg, i, partner)
-        size = rebound(s.par, s.line, s.span, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
-    aim(s.par, s.line, s.span, s.pace, i, mi)
-    take_course(s, i)
+        e = restitution_now(s.par, s.segment, i, partner)
+        size = rebound(s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
+    set_bounds(s.par, s.starts, s.bounds, s.timing, i, mi)
+    store_path(s, i)
     if size == 0.0:
         s.count[L.N_GRAZES] += 1
         return
-    begin_contact(s.par, s.seg, i)
+    begin_contact(s.par, s.segment, i)
     if partner >= 0:
-        begin_contact(s.par, s.seg, partner)
-    gid = s.what[partner, L.BEAD_ID] if partner >= 0 else partner
-    record(s, log_rows, time, s.what[i, L.BEAD_ID], gid, size, moment)
+        begin_contact(s.par, s.segment, partner)
+    gid = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
+    record(s, log_rows, time, s.next_event[i, L.BEAD_ID], gid, size, moment)
 
 
 @inlined
@@ -169,7 +190,7 @@ def _ask_for_neighbours(s, i):
     """Have bead i's neighbours brought to the cache, where its search will want them."""
     first = np.int64(s.row[i, L.LIST_FIRST])
     for e in range(first, first + s.row[i, L.LIST_LENGTH]):
-        prefetch(s.line, np.int64(s.neighbour[e]))
+        prefetch(s.starts, np.int64(s.neighbour[e]))
 
 
 @inlined
@@ -178,7 +199,7 @@ def _refresh(s, m, base):
     status = renew_lists(s, m) if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC else 0
     if status == 0:
         search_molecule(s, m)
-        settle(s, m, base)
+        schedule_molecule(s, m, base)
     return status
 
 
@@ -190,43 +211,43 @@ def refresh_touched(s, base):
     """
     status = 0
     for k in range(s.book[L.BOOK_TOUCHED]):
-        s.mol[s.touched[k], L.MOL_TARGET] = -1
+        s.mol[s.rolled_back[k], L.MOL_TARGET] = -1
     for k in range(s.book[L.BOOK_TOUCHED]):
-        m = s.touched[k]
-        ticks = s.opened[m, L.OPENED_TICKS]
-        rest = s.opened[m, L.OPENED_REM]
+        m = s.rolled_back[k]
+        ticks = s.rolled_back_to[m, L.OPENED_TICKS]
+        rest = s.rolled_back_to[m, L.OPENED_REM]
         s.par[L.NOW] = ticks
         s.par[L.NOW_REM] = rest
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             s.centre[i, L.CENTRE_TIME] = -1.0
-            dt = max(time_span(ticks, rest, s.line[i, L.START_TICKS], s.line[i, L.START_REM], s.par[L.TICK]), 0.0)
+            dt = max(time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0)
             if status == 0 and s.row[i, L.OWNERSHIP] != L.IDLE and _strayed(s, i, dt):
-                complete_one(s, m)
-                x, y, z, u, v, w = curve(s.line, s.seg, s.series, i, dt)
+                make_own_series(s, m)
+                x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
                 s.count[L.N_RELISTS] += 1
-                status = relist(s, i, x, y, z, dt)
+                status = rebuild_list(s, i, x, y, z, dt)
         if status == 0:
             search_molecule(s, m)
-            settle(s, m, base)
+            schedule_molecule(s, m, base)
     s.book[L.BOOK_TOUCHED] = 0
     return status
 
 
 @kernel
 def set_back(s, base):
-    """Withdraw all that `aim_back` was asked for, then list and search anew what that set back; 0 or an error."""
-    withdraw(s)
+    """Roll back all that was requested, list and search anew what that changed; return 0 or an error."""
+    roll_back(s)
     return refresh_touched(s, base)
 
 
 @inlined
 def _strayed(s, i, dt):
     """Whether bead i may be out of its list's shell a time dt after its segment's start."""
-    if s.span[i, L.ACCELERATION] != 0.0:
+    if s.bounds[i, L.ACCELERATION] != 0.0:
         return list_expiry(s, i) <= dt
     far = 0.0
     for c in range(3):
-        d = s.line[i, c] + s.line[i, L.VX + c] * dt - s.centre[i, c]
+        d = s.starts[i, c] + s.starts[i, L.VX + c] * dt - s.centre[i, c]
         d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
         far += d * d
     return far >= s.par[L.SHELL] * s.par[L.SHELL]
@@ -235,22 +256,24 @@ def _strayed(s, i, dt):
 @inlined
 def _go_back(s, holder, partner, ticks, rest, depth, base):
     """Open the closed segment again with which an event is, and undo what came after it; -1 if it is not to be."""
-    m = s.seg[partner, L.MOLECULE]
-    serial = s.what[holder, L.PARTNER_SERIAL]
+    m = s.segment[partner, L.MOLECULE]
+    serial = s.next_event[holder, L.PARTNER_SERIAL]
     b = partner - s.mol[m, L.MOL_FIRST]
-    h, newer = closed_with_serial(s.mol, s.seg, m, b, serial)
+    h, newer = closed_with_serial(s.mol, s.segment, m, b, serial)
     if h < 0:
         return -1
     r = s.mol[h, L.MOL_FIRST] + b
     after_r = s.mol[newer, L.MOL_FIRST] + b
-    if not stands(s, holder, r, after_r, ticks, rest, depth, s.what[holder, L.BEAD_ID], s.what[partner, L.BEAD_ID]):
+    if not is_current(
+        s, holder, r, after_r, ticks, rest, depth, s.next_event[holder, L.BEAD_ID], s.next_event[partner, L.BEAD_ID]
+    ):
         return -1
-    a = s.what[holder, L.BEAD_ID]
-    b = s.what[partner, L.BEAD_ID]
+    a = s.next_event[holder, L.BEAD_ID]
+    b = s.next_event[partner, L.BEAD_ID]
     tied = not precedes(s, after_r, ticks, rest, depth, a, b)
     s.book[L.BOOK_BACKS] += 1
-    aim_back(s, m, s.mol[h, L.MOL_NUMBER])
-    withdraw(s)
+    request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
+    roll_back(s)
     if tied:
         s.mol[m, L.MOL_REOPENED] += 1
     return refresh_touched(s, base)
@@ -259,8 +282,11 @@ def _go_back(s, holder, partner, ticks, rest, depth, base):
 @inlined
 def _looks_further_back(s, i, j):
     """Whether bead i's event is at j's instant and with a segment of j that has been closed: then that comes first."""
-    together = s.when[i, L.EVENT_TICKS] == s.when[j, L.EVENT_TICKS] and s.when[i, L.EVENT_REM] == s.when[j, L.EVENT_REM]
-    return together and s.what[i, L.PARTNER] == j and s.what[i, L.PARTNER_SERIAL] != s.seg[j, L.SERIAL]
+    together = (
+        s.event_time[i, L.EVENT_TICKS] == s.event_time[j, L.EVENT_TICKS]
+        and s.event_time[i, L.EVENT_REM] == s.event_time[j, L.EVENT_REM]
+    )
+    return together and s.next_event[i, L.PARTNER] == j and s.next_event[i, L.PARTNER_SERIAL] != s.segment[j, L.SERIAL]
 
 
 @kernel
@@ -303,48 +329,48 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             return status
         ticks = s.first[m, L.EVENT_TICKS]
         rest = s.first[m, L.EVENT_REM]
-        if s.ahead[BEAD] < 0:
+        if s.prefetch_state[BEAD] < 0:
             choose_next(s)
         s.par[L.NOW] = ticks
         s.par[L.NOW_REM] = rest
-        passed = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], ticks, rest)
-        if windowed and not passed:
+        is_straggler = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], ticks, rest)
+        if windowed and not is_straggler:
             s.par[L.LATEST] = ticks
             s.par[L.LATEST_REM] = rest
-        holder = s.tag[m, L.NEXT_HOLDER]
+        holder = s.molecule_event[m, L.NEXT_HOLDER]
         if holder < 0:
             _carry_on(s, m, holder, ticks, rest)
             if _refresh(s, m, base):
                 return LIST_FULL
             continue
-        partner = s.what[holder, L.PARTNER]
+        partner = s.next_event[holder, L.PARTNER]
         if partner == L.RELIST:
             if _renew_list(s, holder, ticks, rest):
                 return LIST_FULL
             _search_one(s, holder)
-            settle(s, m, base)
+            schedule_molecule(s, m, base)
             continue
-        depth = s.what[holder, L.DEPTH]
+        depth = s.next_event[holder, L.DEPTH]
         if partner >= 0:
-            prefetch(s.line, partner)
+            prefetch(s.starts, partner)
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
             holder, partner = partner, holder
-            m = s.seg[holder, L.MOLECULE]
-        if partner >= 0 and s.seg[partner, L.SERIAL] != s.what[holder, L.PARTNER_SERIAL]:
+            m = s.segment[holder, L.MOLECULE]
+        if partner >= 0 and s.segment[partner, L.SERIAL] != s.next_event[holder, L.PARTNER_SERIAL]:
             s.count[L.N_RESCANS] += 1
             status = _go_back(s, holder, partner, ticks, rest, depth, base) if windowed else -1
             if status > 0:
                 return LIST_FULL
             if status < 0:
                 _search_one(s, holder)
-                settle(s, m, base)
+                schedule_molecule(s, m, base)
             continue
         if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
             return LOG_FULL
         if depth > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK
-        if _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, passed):
+        if _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, is_straggler):
             return LIST_FULL
     return PAUSED
 
@@ -362,7 +388,7 @@ def _halt(s, m, until_ticks, until_rest, until, windowed):
         return REACHED
     if s.book[L.BOOK_BACKS] > MOST_BACKS + s.book[L.BOOK_MOLECULES]:
         return STUCK
-    if windowed and (s.book[L.BOOK_LOW] != 0 or s.book[L.BOOK_EVENT] + 1 >= len(s.event)):
+    if windowed and (s.book[L.BOOK_LOW] != 0 or s.book[L.BOOK_EVENT] + 1 >= len(s.window_event)):
         return HISTORY_FULL
     return GO_ON
 
@@ -370,24 +396,26 @@ def _halt(s, m, until_ticks, until_rest, until, windowed):
 @inlined
 def _carry_on(s, m, holder, ticks, rest):
     """Start the next segment of a molecule that nothing here has hit: the next of its free motion, or its script's."""
-    if holder == L.BY_SCRIPT:
-        follow_script(s, m)
+    if holder == L.BY_HISTORY:
+        replay(s, m)
         return
     s.count[L.N_SEGMENT_ENDS] += 1
     _end_segment(s, m, ticks, rest)
-    if s.mol[m, L.MOL_GHOST] != L.OWNED:
-        compare(s, m)
+    if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED:
+        match_with_owner(s, m)
 
 
 @inlined
-def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, passed):
+def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
-    other = s.seg[partner, L.MOLECULE] if partner >= 0 else -1
+    other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     logged = s.count[L.N_LOGGED]
-    lower = s.tag[m, L.NEXT_LOWER]
-    higher = s.tag[m, L.NEXT_HIGHER]
+    lower = s.molecule_event[m, L.NEXT_LOWER]
+    higher = s.molecule_event[m, L.NEXT_HIGHER]
     crowded = _crowded(s, holder, partner, m, other, ticks, rest, base)
-    crowded = crowded or s.mol[m, L.MOL_GHOST] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_GHOST] != L.OWNED)
+    crowded = (
+        crowded or s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED)
+    )
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
         _ask_for_neighbours(s, holder)
@@ -395,26 +423,41 @@ def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, p
             _ask_for_neighbours(s, partner)
     members = 0
     if crowded or not free:
-        members = collide(
-            s, log_rows, holder, partner, crowded, passed, ticks, rest, depth, s.group, s.offset, s.contacts, s.tied,
-            s.normals, s.growths, s.matrix, s.sizes,
-        )  # fmt: skip
+        members = contact_event(
+            s,
+            log_rows,
+            holder,
+            partner,
+            crowded,
+            is_straggler,
+            ticks,
+            rest,
+            depth,
+            s.group,
+            s.offset,
+            s.contacts,
+            s.tied,
+            s.normals,
+            s.growths,
+            s.matrix,
+            s.sizes,
+        )
     free = members == 0
     if free:
         _meet_free(s, holder, partner, ticks, rest, depth, log_rows)
         members = 1 if other < 0 else 2
     if windowed:
         s.book[L.BOOK_EVENT] += 1
-        sign_event(s.event, s.mol, s.group, s.count, s.book[L.BOOK_EVENT], members, lower, higher, logged)
+        sign_event(s.window_event, s.mol, s.group, s.count, s.book[L.BOOK_EVENT], members, lower, higher, logged)
         for k in range(members):
-            if s.group[k] >= 0 and s.mol[s.group[k], L.MOL_GHOST] != L.OWNED:
-                compare(s, s.group[k])
+            if s.group[k] >= 0 and s.mol[s.group[k], L.MOL_OWNERSHIP] != L.OWNED:
+                match_with_owner(s, s.group[k])
     if free:
         _search_one(s, holder)
-        settle(s, m, base)
+        schedule_molecule(s, m, base)
         if other >= 0:
             _search_one(s, partner)
-            settle(s, other, base)
+            schedule_molecule(s, other, base)
     else:
         for k in range(members):
             if s.group[k] >= 0 and _refresh(s, s.group[k], base):

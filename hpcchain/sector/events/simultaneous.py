@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from hpcchain.contact.variational_law import takes_law
 from hpcchain.contact.impulse import approach, lane, separation
 from hpcchain.contact.pair import NOISE, curve
-from hpcchain.layout.segment_bits import struck
+from hpcchain.contact.variational_law import takes_law
 from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.segment_bits import struck
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
-from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import span as time_span
-from hpcchain.sector.speculation.rollback import aim_back
-from hpcchain.sector.segments.new_segment import complete_one
-from hpcchain.sector.search.earliest_event import joined
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
+from hpcchain.sector.search.earliest_event import joined
+from hpcchain.sector.segments.new_segment import make_own_series
+from hpcchain.sector.speculation.rollback import request_rollback
 
 ANY_MOLECULE = 2**62
 
@@ -25,23 +25,22 @@ ANY_MOLECULE = 2**62
 def bring(s, o, m, ticks, rest):
     """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
     first = s.mol[m, L.MOL_FIRST]
-    complete_one(s, m)
-    dt = time_span(ticks, rest, s.line[first, L.START_TICKS], s.line[first, L.START_REM], s.par[L.TICK])
-    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.line, dt, s.stepper)
+    make_own_series(s, m)
+    dt = time_span(ticks, rest, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
     if dt != 0.0:
         note_iterations(s.count, L.N_NODES, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
-    if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.seg, first, s.mol[m, L.MOL_BEADS]):
+    if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
         excess = steps_excess(s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
-        s.work[excess] = s.pace[m, L.STEP_ENERGY] - kinetic_energy(s.work, o, s.mol[m, L.MOL_TILES])
+        s.work[excess] = s.timing[m, L.STEP_ENERGY] - kinetic_energy(s.work, o, s.mol[m, L.MOL_TILES])
     return project(s.work, o, s.mol, m, s.graph, s.stepper)
 
 
 @kernel
-def _struck(seg, first, n):
-    """Whether a contact began the segment of these beads: then the energy of its step is what that contact's law kept.
-    """
+def _struck(segment, first, n):
+    """Whether a contact began these beads' segment: then that contact's law has set the energy of its step."""
     for i in range(first, first + n):
-        if struck(seg, i) != 0:
+        if struck(segment, i) != 0:
             return True
     return False
 
@@ -99,7 +98,7 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
         )
         others = others or (closing[k] != 0.0 and not main)
     _sort_members(s.mol, group, offset, core, members, contacts, count)
-    _sort_ties(s.what, contacts, beads, normals, growths, closing, count)
+    _sort_ties(s.next_event, contacts, beads, normals, growths, closing, count)
     return count, members, others
 
 
@@ -110,7 +109,7 @@ def _touching(s, group, offset, core, highest, ticks, rest, contacts, beads, nor
     Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
     try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
     """
-    par, span, mol = s.par, s.span, s.mol
+    par, bounds, mol = s.par, s.bounds, s.mol
     scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + rest)
     members = core
     count = 0
@@ -123,10 +122,10 @@ def _touching(s, group, offset, core, highest, ticks, rest, contacts, beads, nor
             p = lane(offset[g], b)
             for e in range(within_reach(s, i, 0.0) if close else all_listed(s, i)):
                 j = s.found[e]
-                sigma = s.span[i, L.RADIUS] + s.span[j, L.RADIUS]
-                mj = s.seg[j, L.MOLECULE]
+                sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+                mj = s.segment[j, L.MOLECULE]
                 inner = mj == group[0] or (core > 1 and mj == group[1])
-                if inner and s.what[j, L.BEAD_ID] < s.what[i, L.BEAD_ID]:
+                if inner and s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
                     continue
                 if not inner and (
                     mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, rest)
@@ -142,7 +141,21 @@ def _touching(s, group, offset, core, highest, ticks, rest, contacts, beads, nor
                                   normals, growths, closing, count)  # fmt: skip
             if par[L.WALLS] != 0.0:
                 count = _wall_ties(
-                    s.what, par, s.work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count
+                    s.next_event,
+                    par,
+                    s.work,
+                    bounds,
+                    p,
+                    g,
+                    b,
+                    i,
+                    scale,
+                    contacts,
+                    beads,
+                    normals,
+                    growths,
+                    closing,
+                    count,
                 )
     return count, members, highest
 
@@ -175,7 +188,7 @@ def _sort_members(mol, group, offset, core, members, contacts, count):
 
 @kernel
 def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher):
-    """Ask for those to be set back (`aim_back`) that touch the event's molecules now but have been carried on since.
+    """Request a rollback of those that touch the event's molecules now but have been carried on since.
 
     The event's key is (ticks, rest, depth, lower, higher): of one instant, too, what comes later may have been done.
     """
@@ -188,33 +201,33 @@ def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher
             i = start + b
             for e in range(within_reach(s, i, back) if close else all_listed(s, i)):
                 j = s.found[e]
-                m = s.seg[j, L.MOLECULE]
+                m = s.segment[j, L.MOLECULE]
                 h = m
                 while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, rest, depth, lower, higher):
                     h = s.mol[h, L.MOL_PREVIOUS]
                 if h == m or h < 0:
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
-                far = (s.span[i, L.RADIUS] + s.span[j, L.RADIUS]) * scale
+                far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
                 if _near(s, s.work, lane(offset[g], b), r, far, ticks, rest):
-                    aim_back(s, m, s.mol[h, L.MOL_NUMBER])
+                    request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
 
 
 @apart
 def _near(s, work, p, j, distance, ticks, rest):
     """Whether a bead, read off its segment in row j, touches the bead at place p."""
-    dt = time_span(ticks, rest, s.line[j, L.START_TICKS], s.line[j, L.START_REM], s.par[L.TICK])
+    dt = time_span(ticks, rest, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
     if dt < 0.0:
         return False
-    far = distance * (1.0 + s.par[L.TIE_GAP])
-    bend = 0.5 * s.span[j, L.ACCELERATION] * dt * dt
-    x = s.line[j, L.X] + s.line[j, L.VX] * dt
-    y = s.line[j, L.Y] + s.line[j, L.VY] * dt
-    z = s.line[j, L.Z] + s.line[j, L.VZ] * dt
+    far = distance * (1.0 + s.par[L.SIMULTANEOUS_GAP])
+    bend = 0.5 * s.bounds[j, L.ACCELERATION] * dt * dt
+    x = s.starts[j, L.X] + s.starts[j, L.VX] * dt
+    y = s.starts[j, L.Y] + s.starts[j, L.VY] * dt
+    z = s.starts[j, L.Z] + s.starts[j, L.VZ] * dt
     if not _within(s.par, work, p, far + bend, x, y, z):
         return False
-    complete_one(s, s.seg[j, L.MOLECULE])
-    x, y, z, u, v, w = curve(s.line, s.seg, s.series, j, dt)
+    make_own_series(s, s.segment[j, L.MOLECULE])
+    x, y, z, u, v, w = curve(s.starts, s.segment, s.series, j, dt)
     return _within(s.par, work, p, far, x, y, z)
 
 
@@ -236,53 +249,53 @@ def _closing(par, gap, rate, speed):
 
     `speed` bounds the rate; below NOISE of it the search, too, finds none with what has just been hit.
     """
-    return 1.0 if gap < -0.5 * par[L.TIE_TIME] * rate and rate < -NOISE * speed else 0.0
+    return 1.0 if gap < -0.5 * par[L.SIMULTANEOUS] * rate and rate < -NOISE * speed else 0.0
 
 
 @kernel
 def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, closing, count):
     n = normals[count]
-    if s.what[j, L.BEAD_ID] < s.what[i, L.BEAD_ID]:
+    if s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
         g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
     r = separation(s.par, s.work, p, q, n)
     growths[count] = sigma * s.par[L.GROWTH_RATE]
     gap = r - sigma * scale
     rate = approach(s.work, p, q, n) - growths[count]
-    if gap > s.par[L.TIE_GAP] * sigma or rate >= 0.0:
+    if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or rate >= 0.0:
         return count
-    closing[count] = _closing(s.par, gap, rate, s.span[i, L.SPEED] + s.span[j, L.SPEED])
+    closing[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED])
     contacts[count, L.MEMBER] = g
     contacts[count, L.MEMBER_BEAD] = b
     contacts[count, L.OTHER_MEMBER] = h
     contacts[count, L.OTHER_BEAD] = bj
     beads[count, L.FIRST_BEAD] = i
     beads[count, L.SECOND_BEAD] = j
-    return _one_more(s.what, contacts, beads, normals, growths, closing, count)
+    return _one_more(s.next_event, contacts, beads, normals, growths, closing, count)
 
 
 @kernel
-def _one_more(what, contacts, beads, normals, growths, closing, count):
+def _one_more(next_event, contacts, beads, normals, growths, closing, count):
     """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
     if count == L.MOST_TIES:
-        _sort_ties(what, contacts, beads, normals, growths, closing, count + 1)
+        _sort_ties(next_event, contacts, beads, normals, growths, closing, count + 1)
         return count
     return count + 1
 
 
 @kernel
-def _wall_ties(what, par, work, span, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
+def _wall_ties(next_event, par, work, bounds, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
     for axis in range(3):
         for wall in range(2):
             place = par[L.LOWER_WALL + axis] if wall == 0 else par[L.UPPER_WALL + axis]
             if place == np.inf or place == -np.inf:
                 continue
             sign = 1.0 if wall == 0 else -1.0
-            growth = span[i, L.RADIUS] * par[L.GROWTH_RATE]
-            gap = sign * (work[p + W.COEF + W.LANES * axis] - place) - span[i, L.RADIUS] * scale
+            growth = bounds[i, L.RADIUS] * par[L.GROWTH_RATE]
+            gap = sign * (work[p + W.COEF + W.LANES * axis] - place) - bounds[i, L.RADIUS] * scale
             rate = sign * work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > par[L.TIE_GAP] * span[i, L.RADIUS] or rate >= 0.0:
+            if gap > par[L.SIMULTANEOUS_GAP] * bounds[i, L.RADIUS] or rate >= 0.0:
                 continue
-            closing[count] = _closing(par, gap, rate, span[i, L.SPEED])
+            closing[count] = _closing(par, gap, rate, bounds[i, L.SPEED])
             normals[count, :] = 0.0
             normals[count, axis] = sign
             growths[count] = growth
@@ -292,16 +305,16 @@ def _wall_ties(what, par, work, span, p, g, b, i, scale, contacts, beads, normal
             contacts[count, L.OTHER_BEAD] = 0
             beads[count, L.FIRST_BEAD] = i
             beads[count, L.SECOND_BEAD] = -1 - axis - 3 * wall
-            count = _one_more(what, contacts, beads, normals, growths, closing, count)
+            count = _one_more(next_event, contacts, beads, normals, growths, closing, count)
     return count
 
 
 @kernel
-def _sort_ties(what, contacts, beads, normals, growths, closing, count):
+def _sort_ties(next_event, contacts, beads, normals, growths, closing, count):
     """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
     for k in range(1, count):
         at = k
-        while at > 0 and _before(what, beads, at, at - 1):
+        while at > 0 and _before(next_event, beads, at, at - 1):
             for c in range(4):
                 contacts[at, c], contacts[at - 1, c] = contacts[at - 1, c], contacts[at, c]
             for c in range(3):
@@ -314,12 +327,12 @@ def _sort_ties(what, contacts, beads, normals, growths, closing, count):
 
 
 @kernel
-def _before(what, beads, a, b):
-    first = what[beads[a, L.FIRST_BEAD], L.BEAD_ID] - what[beads[b, L.FIRST_BEAD], L.BEAD_ID]
+def _before(next_event, beads, a, b):
+    first = next_event[beads[a, L.FIRST_BEAD], L.BEAD_ID] - next_event[beads[b, L.FIRST_BEAD], L.BEAD_ID]
     if first != 0:
         return first < 0
-    x = what[beads[a, L.SECOND_BEAD], L.BEAD_ID] if beads[a, L.SECOND_BEAD] >= 0 else beads[a, L.SECOND_BEAD]
-    y = what[beads[b, L.SECOND_BEAD], L.BEAD_ID] if beads[b, L.SECOND_BEAD] >= 0 else beads[b, L.SECOND_BEAD]
+    x = next_event[beads[a, L.SECOND_BEAD], L.BEAD_ID] if beads[a, L.SECOND_BEAD] >= 0 else beads[a, L.SECOND_BEAD]
+    y = next_event[beads[b, L.SECOND_BEAD], L.BEAD_ID] if beads[b, L.SECOND_BEAD] >= 0 else beads[b, L.SECOND_BEAD]
     return x < y
 
 

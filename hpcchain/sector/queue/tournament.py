@@ -20,19 +20,19 @@ def queue_size(entries):
 
 
 @kernel
-def tie_less(time, tag, a, b):
+def tie_less(time, molecule_event, a, b):
     """Return whether entry a comes before entry b in the exact order."""
     for k in range(2):
         if time[a, k] != time[b, k]:
             return time[a, k] < time[b, k]
     for k in range(3):
-        if tag[a, k] != tag[b, k]:
-            return tag[a, k] < tag[b, k]
-    return tag[a, L.NEXT_HOLDER] > tag[b, L.NEXT_HOLDER]
+        if molecule_event[a, k] != molecule_event[b, k]:
+            return molecule_event[a, k] < molecule_event[b, k]
+    return molecule_event[a, L.NEXT_HOLDER] > molecule_event[b, L.NEXT_HOLDER]
 
 
 @kernel
-def queue_update(key, winner, time, tag, entry, value):
+def queue_update(key, winner, time, molecule_event, entry, value):
     """Give an entry a new key and replay its matches up to the root."""
     node = (len(key) >> 1) + entry
     key[node] = value
@@ -44,7 +44,7 @@ def queue_update(key, winner, time, tag, entry, value):
         if key[other] < key[node] or (
             key[other] == key[node]
             and winner[other] >= 0
-            and (winner[node] < 0 or tie_less(time, tag, winner[other], winner[node]))
+            and (winner[node] < 0 or tie_less(time, molecule_event, winner[other], winner[node]))
         ):
             best = other
         if winner[parent] == winner[best] and winner[best] != entry and key[parent] == key[best]:
@@ -55,7 +55,7 @@ def queue_update(key, winner, time, tag, entry, value):
 
 
 @kernel
-def queue_build(key, winner, time, tag, entries, base, tick):
+def queue_build(key, winner, time, molecule_event, entries, base, tick):
     """Fill the whole tree from the entries' exact times, relative to `base` ticks."""
     size = len(key) >> 1
     for m in range(size):
@@ -72,7 +72,7 @@ def queue_build(key, winner, time, tag, entries, base, tick):
         if key[b] < key[a] or (
             key[b] == key[a]
             and winner[b] >= 0
-            and (winner[a] < 0 or tie_less(time, tag, winner[b], winner[a]))
+            and (winner[a] < 0 or tie_less(time, molecule_event, winner[b], winner[a]))
         ):
             best = b
         key[node] = key[best]

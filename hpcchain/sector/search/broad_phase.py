@@ -13,9 +13,9 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import bounds as time_span
 from hpcchain.layout.clock import earlier
-from hpcchain.layout.clock import span as time_span
-from hpcchain.sector.search.broad_phase_simd import met_rows
+from hpcchain.sector.search.broad_phase_simd import broad_phase_rows
 
 TURN = 4294967296.0
 HALF_TURN = 2147483648
@@ -34,21 +34,23 @@ def sweep(s, m):
     """Write down where the beads of molecule m may be during its segment, or the way of a single one.
 
     From the place after half the segment's length h it is at most |v| h / 2 on straight flight, and the greatest
-    acceleration over the segment adds h^2 / 2 times itself: half of h times the greatest speed that `span` has.
+    acceleration over the segment adds h^2 / 2 times itself: half of h times the greatest speed that `bounds` has.
     """
     first = s.mol[m, L.MOL_FIRST]
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        take_course(s, first)
+        store_path(s, first)
         return
-    end = s.line[first, L.START_TICKS] * s.par[L.TICK] + s.line[first, L.START_REM] + s.span[first, L.LENGTH]
+    end = s.starts[first, L.START_TICKS] * s.par[L.TICK] + s.starts[first, L.START_REM] + s.bounds[first, L.LENGTH]
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         if s.row[i, L.OWNERSHIP] == L.IDLE:
             continue
-        half = 0.5 * s.span[i, L.LENGTH]
+        half = 0.5 * s.bounds[i, L.LENGTH]
         for c in range(3):
-            s.swept[i, c] = np.int64(fraction(s.par, c, s.line[i, c] + s.line[i, L.VX + c] * half) * TURN) - HALF_TURN
-        reach = (s.span[i, L.RADIUS] * scale + s.span[i, L.SPEED] * half + s.pace[m, L.SERIES_ERROR]) / s.par[
+            s.swept[i, c] = (
+                np.int64(fraction(s.par, c, s.starts[i, c] + s.starts[i, L.VX + c] * half) * TURN) - HALF_TURN
+            )
+        reach = (s.bounds[i, L.RADIUS] * scale + s.bounds[i, L.SPEED] * half + s.timing[m, L.SERIES_ERROR]) / s.par[
             L.REACH_UNIT
         ]
         reach = math.ceil(reach + s.par[L.REACH_MARGIN]) if reach < L.UNBOUNDED else L.UNBOUNDED
@@ -56,19 +58,19 @@ def sweep(s, m):
 
 
 @kernel
-def take_course(s, i):
+def store_path(s, i):
     """Write down from where, when and how fast single bead i flies, time as the sum of two numbers."""
     for c in range(3):
-        s.flight[i, c] = s.line[i, c] - s.par[L.ORIGIN + c]
-        s.flight[i, L.VX + c] = s.line[i, L.VX + c]
-    time = s.line[i, L.START_TICKS] * s.par[L.TICK] + s.line[i, L.START_REM]
+        s.flight[i, c] = s.starts[i, c] - s.par[L.ORIGIN + c]
+        s.flight[i, L.VX + c] = s.starts[i, L.VX + c]
+    time = s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
     whole = np.float64(np.float32(time))
     s.flight[i, L.FLIGHT_HIGH] = whole
     s.flight[i, L.FLIGHT_LOW] = time - whole
 
 
 @inlined
-def on_course(s, i):
+def candidates_straight(s, i):
     """Write those of single bead i's list to `found` that straight flight may bring to it; return how many.
 
     They are left out where they part, or pass at more than the largest contact distance, by more than rounding can make
@@ -150,7 +152,7 @@ def within_reach(s, i, back):
         b = np.int64(s.neighbour[e + min(left - 1, 1)])
         c = np.int64(s.neighbour[e + min(left - 1, 2)])
         d = np.int64(s.neighbour[e + min(left - 1, 3)])
-        bits = met_rows(s.swept, a, b, c, d, left, px, py, pz, own, sx, sy, sz, unit, back, L.UNBOUNDED)
+        bits = broad_phase_rows(s.swept, a, b, c, d, left, px, py, pz, own, sx, sy, sz, unit, back, L.UNBOUNDED)
         s.found[count] = a
         count += bits & 1
         s.found[count] = b

@@ -74,7 +74,7 @@ def near_rows(typing, rows, first, count, px, py, pz, sx, sy, sz, limit):
 
 
 @intrinsic
-def met_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
+def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
     """Tell which of the first `count` of rows a, b, c, d a bead may meet, as bits (`broad_phase.within_reach`)."""
 
     def generate(context, builder, signature, args):
@@ -112,7 +112,7 @@ if config.DISABLE_JIT:
         near = (_square(px, py, pz, rows[first + k], sx, sy, sz) < limit for k in range(min(count, 4)))
         return sum(1 << k for k, is_near in enumerate(near) if is_near)
 
-    def met_rows(rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
+    def broad_phase_rows(rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
         """Tell which rows may be met, as bits."""
         bits = 0
         for k, j in enumerate((a, b, c, d)[: min(count, 4)]):

@@ -16,10 +16,10 @@ import numpy as np
 
 from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.sector.search.broad_phase_simd import near_rows
-from hpcchain.sector.search.prefetch import ask
-from hpcchain.sector.search.earliest_event import joined
 from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, fraction
+from hpcchain.sector.search.broad_phase_simd import near_rows
+from hpcchain.sector.search.earliest_event import joined
+from hpcchain.sector.search.prefetch import ask
 
 FULL, CELL_FULL = 1, 2
 ROUNDING = 1e-8
@@ -46,7 +46,7 @@ def place_centre(s, i, x, y, z):
     s.place[i, L.FRACTION_Z] = np.int64(fz * TURN) - HALF_TURN
     windowed = s.book[L.BOOK_WINDOWED] != 0
     if windowed and old >= 0:
-        _append(s.stale, s.book, L.BOOK_STALE, old)
+        _append(s.stale_cells, s.book, L.BOOK_STALE, old)
     if old != cell or windowed:
         if old >= 0 and not windowed:
             last = old * capacity + s.fill[old] - 1
@@ -156,7 +156,7 @@ def far_apart(s, i, j):
     dx = np.int32(np.int64(s.place[i, L.FRACTION_X]) - s.place[j, L.FRACTION_X]) * (s.par[L.PERIOD] / TURN)
     dy = np.int32(np.int64(s.place[i, L.FRACTION_Y]) - s.place[j, L.FRACTION_Y]) * (s.par[L.PERIOD + L.Y] / TURN)
     dz = np.int32(np.int64(s.place[i, L.FRACTION_Z]) - s.place[j, L.FRACTION_Z]) * (s.par[L.PERIOD + L.Z] / TURN)
-    sigma = s.span[i, L.RADIUS] + s.span[j, L.RADIUS] if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
+    sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS] if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
     far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST]
     return dx * dx + dy * dy + dz * dz >= far * far
 
@@ -165,7 +165,7 @@ def far_apart(s, i, j):
 def reach_of(s, i):
     """Return how far from bead i's centre the largest bead's centre may be to be listed [length]."""
     return (
-        s.span[i, L.RADIUS]
+        s.bounds[i, L.RADIUS]
         + 0.5 * s.par[L.WIDEST]
         + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING)
         + ROUNDING * s.par[L.WIDEST]
@@ -173,7 +173,7 @@ def reach_of(s, i):
 
 
 @apart
-def relist(s, i, x, y, z, t):
+def rebuild_list(s, i, x, y, z, t):
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
@@ -236,16 +236,16 @@ def relist(s, i, x, y, z, t):
 
 @inlined
 def _note_owned(s, i):
-    """Note for bead i, and those on its list, where an owned molecule's bead is on the list (`beside`)."""
+    """Note for bead i, and those on its list, where an owned molecule's bead is on the list (`near_owned`)."""
     first = np.int64(s.row[i, L.LIST_FIRST])
     if s.row[i, L.OWNERSHIP] == L.OWNED:
         for e in range(first, first + s.row[i, L.LIST_LENGTH]):
-            s.beside[s.neighbour[e]] = 1
+            s.near_owned[s.neighbour[e]] = 1
     else:
         found = 0
         for e in range(first, first + s.row[i, L.LIST_LENGTH]):
             found |= s.row[s.neighbour[e], L.OWNERSHIP] == L.OWNED
-        s.beside[i] = found
+        s.near_owned[i] = found
 
 
 @kernel
@@ -281,7 +281,7 @@ def build_lists(s):
     """
     status = 0
     windowed = s.book[L.BOOK_WINDOWED] != 0
-    s.beside[:] = 0
+    s.near_owned[:] = 0
     s.fill[:] = 0
     s.book[L.BOOK_STALE] = 0
     s.book[L.BOOK_APART] = 0
@@ -320,9 +320,9 @@ def clean_lists(s):
     """At a window's end, take beads' former centres out of the cells and who was only near those out of the lists."""
     for k in range(s.book[L.BOOK_STALE] if s.book[L.BOOK_STALE] >= 0 else len(s.fill)):
         if k + SOON < s.book[L.BOOK_STALE]:
-            ask(s.room, s.stale[k + SOON] * s.cells[L.CELL_CAPACITY])
-            ask(s.fill, s.stale[k + SOON])
-        _compact(s, s.stale[k] if s.book[L.BOOK_STALE] >= 0 else k)
+            ask(s.room, s.stale_cells[k + SOON] * s.cells[L.CELL_CAPACITY])
+            ask(s.fill, s.stale_cells[k + SOON])
+        _compact(s, s.stale_cells[k] if s.book[L.BOOK_STALE] >= 0 else k)
     for k in range(s.book[L.BOOK_APART]):
         if k + SOON < s.book[L.BOOK_APART]:
             ask(s.place, s.apart[k + SOON, L.FIRST_BEAD])

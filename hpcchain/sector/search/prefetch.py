@@ -7,14 +7,14 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from hpcchain.jit.decorators import inlined, kernel
-from hpcchain.layout import workspace as W
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
 PARTS = 8
-# In a sector's `ahead`, behind who was asked for last in each part of the queue: the molecule that is asked for now,
-# its bead that comes next, counted from 1 (0: none yet, -1: nobody is asked for), and what comes after it.
+# In a sector's `prefetch_state`, behind who was asked for last in each part of the queue: the molecule that is asked
+# for now, its bead that comes next, counted from 1 (0: none yet, -1: nobody is asked for), and what comes after it.
 NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
 # In a gas: the bead that was asked for last, and the two partners.
 LAST, MET, MET_BEFORE = range(2 * PARTS + 3, 2 * PARTS + 6)
@@ -29,8 +29,8 @@ def _ask(context, builder, kind, array, row, lines, nearness):
     start = builder.gep(builder.bitcast(data.data, BYTE), [builder.mul(row, stride)])
     kind_of_call = ir.FunctionType(ir.VoidType(), [BYTE, INT32, INT32, INT32])
     call = builder.module.declare_intrinsic("llvm.prefetch", [BYTE], fnty=kind_of_call)
-    for line in range(lines):
-        builder.call(call, [builder.gep(start, [INT32(64 * line)]), INT32(0), INT32(nearness), INT32(1)])
+    for starts in range(lines):
+        builder.call(call, [builder.gep(start, [INT32(64 * starts)]), INT32(0), INT32(nearness), INT32(1)])
     return context.get_dummy_value()
 
 
@@ -83,24 +83,24 @@ def choose_next(s):
     least = np.inf
     if len(s.key) >= 8 * PARTS:
         for node in range(PARTS, 2 * PARTS):
-            key = s.key[node] if s.winner[node] != s.ahead[node] else np.inf
+            key = s.key[node] if s.winner[node] != s.prefetch_state[node] else np.inf
             best = node if key < least else best
             least = min(key, least)
-    s.ahead[BEAD] = -1
+    s.prefetch_state[BEAD] = -1
     if best == 0:
         return
     m = s.winner[best]
-    s.ahead[best] = m
+    s.prefetch_state[best] = m
     if m >= 0:
-        s.ahead[THEN] = PARTNER
+        s.prefetch_state[THEN] = PARTNER
         _begin_with(s, m)
 
 
 @inlined
 def _begin_with(s, m):
     """Ask for what tells where the memory of molecule m is; the rest follows, a step for each bead that is searched."""
-    s.ahead[NEXT] = m
-    s.ahead[BEAD] = 0
+    s.prefetch_state[NEXT] = m
+    s.prefetch_state[BEAD] = 0
     _ask_for_molecule(s, m)
 
 
@@ -109,9 +109,9 @@ def _ask_for_molecule(s, m):
     """Ask for a molecule's rows, and that of the list of its bead if it is a gas's."""
     prefetch(s.mol, m)
     ask(s.row, m)
-    ask(s.pace, m)
+    ask(s.timing, m)
     ask(s.first, m)
-    ask(s.tag, m)
+    ask(s.molecule_event, m)
 
 
 @inlined
@@ -122,21 +122,21 @@ def ask_for_next(s):
     which lies beside it in the queue as in space, and so is seldom first in another part. In a gas of single beads
     there are too few searches for so many steps: each asks for one, and goes on with those of the steps before.
     """
-    b = s.ahead[BEAD]
-    m = s.ahead[NEXT]
+    b = s.prefetch_state[BEAD]
+    m = s.prefetch_state[NEXT]
     if b < 0:
         return
     if m >= s.book[L.BOOK_MOLECULES]:  # the sector has been made anew since
-        s.ahead[BEAD] = -1
+        s.prefetch_state[BEAD] = -1
     elif b == 0 and s.mol[m, L.MOL_BEADS] == 1 and s.mol[m, L.MOL_FIRST] == m:
         _ask_for_single_beads(s, m)
         choose_next(s)
     elif b == 0:
         ask(s.row, s.mol[m, L.MOL_FIRST])
-        s.ahead[BEAD] = 1
+        s.prefetch_state[BEAD] = 1
     elif b <= s.mol[m, L.MOL_BEADS]:
         _ask_for_beads(s, m, b - 1)
-        s.ahead[BEAD] = b + AT_ONCE
+        s.prefetch_state[BEAD] = b + AT_ONCE
     else:
         _ask_for_partner(s, m)
 
@@ -150,7 +150,7 @@ def _ask_for_single_beads(s, i):
     last = _still_there(s, LAST)
     if last >= 0:
         _ask_for_flights(s, last)
-        partner = s.what[last, L.PARTNER]
+        partner = s.next_event[last, L.PARTNER]
         if partner >= 0:
             _ask_for_molecule(s, partner)
             _ask_for_single(s, partner)
@@ -160,31 +160,31 @@ def _ask_for_single_beads(s, i):
     met_before = _still_there(s, MET_BEFORE)
     if met_before >= 0:
         _ask_for_flights(s, met_before)
-    s.ahead[LAST] = i
-    s.ahead[MET_BEFORE] = met
-    s.ahead[MET] = partner
+    s.prefetch_state[LAST] = i
+    s.prefetch_state[MET_BEFORE] = met
+    s.prefetch_state[MET] = partner
 
 
 @inlined
 def _still_there(s, k):
-    """Return the bead in place k of `ahead`, below 0 where there is none or the sector has been made anew since."""
-    return s.ahead[k] if s.ahead[k] < s.book[L.BOOK_BEADS] else np.int64(-1)
+    """Return the bead in place k of `prefetch_state`; below 0: there is none, or the sector has been rebuilt since."""
+    return s.prefetch_state[k] if s.prefetch_state[k] < s.book[L.BOOK_BEADS] else np.int64(-1)
 
 
 @inlined
 def _ask_for_single(s, i):
     """Ask for what a new flight of single bead i will read and write."""
     _ask_for_state(s, i)
-    ask(s.when, i)
+    ask(s.event_time, i)
     ask(s.flight, i)
 
 
 @inlined
 def _ask_for_state(s, i):
     """Ask for what every bead's new segment reads and writes."""
-    ask(s.line, i)
-    ask(s.span, i)
-    ask(s.what, i)
+    ask(s.starts, i)
+    ask(s.bounds, i)
+    ask(s.next_event, i)
     ask(s.centre, i)
 
 
@@ -208,18 +208,18 @@ def _ask_for_beads(s, m, b):
 @inlined
 def _ask_for_partner(s, m):
     """Ask where the partner of molecule m's event is; once that is known begin with it, and then with another."""
-    then = s.ahead[THEN]
-    if then == PARTNER and s.tag[m, L.NEXT_HOLDER] >= 0:
-        then = s.what[s.tag[m, L.NEXT_HOLDER], L.PARTNER]
+    then = s.prefetch_state[THEN]
+    if then == PARTNER and s.molecule_event[m, L.NEXT_HOLDER] >= 0:
+        then = s.next_event[s.molecule_event[m, L.NEXT_HOLDER], L.PARTNER]
         if then >= 0:
-            ask(s.seg, then)
-            s.ahead[THEN] = then
+            ask(s.segment, then)
+            s.prefetch_state[THEN] = then
             return
-    if then < 0 or then >= s.book[L.BOOK_BEADS] or s.seg[then, L.MOLECULE] == m:
+    if then < 0 or then >= s.book[L.BOOK_BEADS] or s.segment[then, L.MOLECULE] == m:
         choose_next(s)
     else:
-        s.ahead[THEN] = ANOTHER
-        _begin_with(s, s.seg[then, L.MOLECULE])
+        s.prefetch_state[THEN] = ANOTHER
+        _begin_with(s, s.segment[then, L.MOLECULE])
 
 
 @inlined
@@ -229,7 +229,7 @@ def _ask_for_bead(s, i, at, size):
     for k in range(0, size, 8):
         ask(s.series, at + k)
     if i % 4 == 0:
-        ask(s.when, i)
+        ask(s.event_time, i)
         ask(s.swept, i)
         ask(s.place, i)
         ask(s.row, i + 4)

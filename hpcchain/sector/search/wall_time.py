@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import struck
 from hpcchain.contact.wall import wall_contact
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import struck
 from hpcchain.sector.search.solved_contact_time import exact_contact
 
 SLACK = 1.0 + 1e-9
@@ -21,22 +21,48 @@ def wall_time(s, i, axis, side, limit, stepper):
     if wall == np.inf or wall == -np.inf:
         return np.inf
     sign = 1.0 - 2.0 * side
-    growth = s.span[i, L.RADIUS] * s.par[L.GROWTH_RATE]
-    radius = s.span[i, L.RADIUS] * s.par[L.GROWTH] + growth * (
-        s.line[i, L.START_TICKS] * s.par[L.TICK] + s.line[i, L.START_REM]
+    growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+    radius = s.bounds[i, L.RADIUS] * s.par[L.GROWTH] + growth * (
+        s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
     )
-    gap = sign * (s.line[i, axis] - wall) - radius
+    gap = sign * (s.starts[i, axis] - wall) - radius
     if stepper is not None:
-        gap -= s.pace[s.seg[i, L.MOLECULE], L.SERIES_ERROR]
-    if gap > (s.span[i, L.SPEED] + growth) * limit * SLACK:
+        gap -= s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR]
+    if gap > (s.bounds[i, L.SPEED] + growth) * limit * SLACK:
         return np.inf
-    just_hit = struck(s.seg, i) == 1
+    just_hit = struck(s.segment, i) == 1
     if stepper is not None:
         return exact_contact(
-            (s.mol, s.table, s.graph, s.work, s.pace), s.line, s.seg, s.series, i, -1 - axis - 3 * side, 0.0, 0.0,
-            wall, sign, 0.0, radius, growth, s.span[i, L.ACCELERATION], limit, just_hit,
-        )  # fmt: skip
+            (s.mol, s.table, s.graph, s.work, s.timing),
+            s.starts,
+            s.segment,
+            s.series,
+            i,
+            -1 - axis - 3 * side,
+            0.0,
+            0.0,
+            wall,
+            sign,
+            0.0,
+            radius,
+            growth,
+            s.bounds[i, L.ACCELERATION],
+            limit,
+            just_hit,
+        )
     end = limit * SLACK
     return wall_contact(
-        s.line, s.seg, s.series, i, 0.0, axis, sign, wall, radius, growth, s.span[i, L.ACCELERATION], end, just_hit
+        s.starts,
+        s.segment,
+        s.series,
+        i,
+        0.0,
+        axis,
+        sign,
+        wall,
+        radius,
+        growth,
+        s.bounds[i, L.ACCELERATION],
+        end,
+        just_hit,
     )

@@ -7,20 +7,20 @@ import math
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import set_start
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after
+from hpcchain.layout.segment_bits import set_start
 
 LONGEST = 2.0**20
 REBASE = 0.25
 
 
 @kernel
-def fly(par, line, seg, mol, i, m, dt, ticks, rest, serial, depth, struck):
+def move_straight(par, starts, segment, mol, i, m, dt, ticks, rest, serial, depth, struck):
     """Start bead i's next straight segment where it is a time dt after the start of the last one."""
     for c in range(3):
-        x = line[i, c] + line[i, L.VX + c] * dt
+        x = starts[i, c] + starts[i, L.VX + c] * dt
         size = par[L.SIZE + c]
         if size != 0.0:
             away = (x - par[L.ORIGIN + c]) / size
@@ -28,31 +28,33 @@ def fly(par, line, seg, mol, i, m, dt, ticks, rest, serial, depth, struck):
                 whole = math.floor(away)
                 mol[m, L.MOL_IMAGE + c] += np.int64(whole)
                 x -= whole * size
-        line[i, c] = x
-    line[i, L.START_TICKS] = ticks
-    line[i, L.START_REM] = rest
-    seg[i, L.SERIAL] = serial
-    set_start(seg, i, depth, struck)
+        starts[i, c] = x
+    starts[i, L.START_TICKS] = ticks
+    starts[i, L.START_REM] = rest
+    segment[i, L.SERIAL] = serial
+    set_start(segment, i, depth, struck)
 
 
 @kernel
-def aim(par, line, span, pace, i, m):
+def set_bounds(par, starts, bounds, timing, i, m):
     """Set speed bound and end of bead i's segment from its velocity."""
-    speed = math.sqrt(line[i, L.VX] ** 2 + line[i, L.VY] ** 2 + line[i, L.VZ] ** 2)
+    speed = math.sqrt(starts[i, L.VX] ** 2 + starts[i, L.VY] ** 2 + starts[i, L.VZ] ** 2)
     h = LONGEST * par[L.TICK]
     if speed * h > par[L.CAP]:
         h = par[L.CAP] / speed
-    span[i, L.SPEED] = speed
-    span[i, L.LENGTH] = h
-    pace[m, L.END_TICKS], pace[m, L.END_REM] = after(line[i, L.START_TICKS], line[i, L.START_REM], h, par[L.TICK])
-    pace[m, L.SEGMENT_LENGTH] = h
-    pace[m, L.TOP_SPEED] = speed
+    bounds[i, L.SPEED] = speed
+    bounds[i, L.LENGTH] = h
+    timing[m, L.END_TICKS], timing[m, L.END_REM] = after(
+        starts[i, L.START_TICKS], starts[i, L.START_REM], h, par[L.TICK]
+    )
+    timing[m, L.SEGMENT_LENGTH] = h
+    timing[m, L.TOP_SPEED] = speed
     if speed > par[L.FASTEST]:
         par[L.FASTEST] = speed
 
 
 @kernel
-def bounce(par, line, span, table, at_i, at_j, i, j, e):
+def bounce(par, starts, bounds, table, at_i, at_j, i, j, e):
     """Exchange momentum of two single beads in contact, e being e_n; return the impulse, 0 for a graze, and the virial.
 
     In units of mass length / time and mass length^2 / time.
@@ -61,17 +63,17 @@ def bounce(par, line, span, table, at_i, at_j, i, j, e):
     that, is always rounded alike, and the energy drifts by up to half a bit a contact. The vector times the speed will
     do as well, and neither its square nor the impulse in its units is near any one number.
     """
-    rx = line[i, L.X] - line[j, L.X]
-    ry = line[i, L.Y] - line[j, L.Y]
-    rz = line[i, L.Z] - line[j, L.Z]
+    rx = starts[i, L.X] - starts[j, L.X]
+    ry = starts[i, L.Y] - starts[j, L.Y]
+    rz = starts[i, L.Z] - starts[j, L.Z]
     rx -= par[L.SIZE] * np.rint(rx * par[L.INVERSE])
     ry -= par[L.SIZE + L.Y] * np.rint(ry * par[L.INVERSE + L.Y])
     rz -= par[L.SIZE + L.Z] * np.rint(rz * par[L.INVERSE + L.Z])
     r = math.sqrt(rx * rx + ry * ry + rz * rz)
-    ux = line[i, L.VX] - line[j, L.VX]
-    uy = line[i, L.VY] - line[j, L.VY]
-    uz = line[i, L.VZ] - line[j, L.VZ]
-    growth = (span[i, L.RADIUS] + span[j, L.RADIUS]) * par[L.GROWTH_RATE]
+    ux = starts[i, L.VX] - starts[j, L.VX]
+    uy = starts[i, L.VY] - starts[j, L.VY]
+    uz = starts[i, L.VZ] - starts[j, L.VZ]
+    growth = (bounds[i, L.RADIUS] + bounds[j, L.RADIUS]) * par[L.GROWTH_RATE]
     speed = math.sqrt(ux * ux + uy * uy + uz * uz) + growth
     nx = rx * speed
     ny = ry * speed
@@ -84,25 +86,24 @@ def bounce(par, line, span, table, at_i, at_j, i, j, e):
     wi = table[at_i]
     wj = table[at_j]
     p = -(1.0 + e) * un / (wi * square + wj * square)  # a sum of the two is always rounded alike, too
-    line[i, L.VX] += p * wi * nx
-    line[i, L.VY] += p * wi * ny
-    line[i, L.VZ] += p * wi * nz
-    line[j, L.VX] -= p * wj * nx
-    line[j, L.VY] -= p * wj * ny
-    line[j, L.VZ] -= p * wj * nz
+    starts[i, L.VX] += p * wi * nx
+    starts[i, L.VY] += p * wi * ny
+    starts[i, L.VZ] += p * wi * nz
+    starts[j, L.VX] -= p * wj * nx
+    starts[j, L.VY] -= p * wj * ny
+    starts[j, L.VZ] -= p * wj * nz
     p *= length
     return p, p * r
 
 
 @kernel
-def rebound(par, line, span, table, at, i, code, e):
+def rebound(par, starts, bounds, table, at, i, code, e):
     """Reflect a single bead from the wall with this code, e being e_n; return the impulse, 0 for a graze."""
     axis = (-1 - code) % 3
     side = 1.0 if -1 - code < 3 else -1.0
-    un = side * line[i, L.VX + axis] - span[i, L.RADIUS] * par[L.GROWTH_RATE]
+    un = side * starts[i, L.VX + axis] - bounds[i, L.RADIUS] * par[L.GROWTH_RATE]
     if un >= 0.0:
         return 0.0
     change = -(1.0 + e) * un
-    line[i, L.VX + axis] += side * change
+    starts[i, L.VX + axis] += side * change
     return change / table[at]
-

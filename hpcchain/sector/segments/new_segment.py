@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import series_order, set_order, set_start, start_depth, struck
 from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout import segment_record as R
 from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import after, earlier
+from hpcchain.layout.segment_bits import series_order, set_order, set_start, start_depth, struck
 from hpcchain.propagators.interface import (
     acceleration_bound,
     expand,
@@ -19,14 +22,11 @@ from hpcchain.propagators.interface import (
     store,
 )
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
-from hpcchain.layout import arrays as L
-from hpcchain.layout import segment_record as R
-from hpcchain.layout.clock import after, earlier
-from hpcchain.sector.search.neighbour_lists import relist
-from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
 from hpcchain.sector.queue.tournament import queue_update
-from hpcchain.sector.search.earliest_event import list_expiry, search_bead
 from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.search.earliest_event import list_expiry, search_bead
+from hpcchain.sector.search.neighbour_lists import rebuild_list
+from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
 
 LONGEST = 2.0**20
 REBASE = 0.25
@@ -59,9 +59,9 @@ def rebase(s, o, m):
 def new_segment(s, o, m, ticks, rest, serial, depth):
     """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
 
-    `serial` is a number that no other segment has. Struck beads must be marked in `seg` by the caller beforehand. The
-    length asked for follows the molecule's own running mean of realised lengths (NUMERICS 9), so it is a function of
-    its history alone.
+    `serial` is a number that no other segment has. Struck beads must be marked in `segment` by the caller beforehand.
+    The length asked for follows the molecule's own running mean of realised lengths (NUMERICS 9), so it is a function
+    of its history alone.
     """
     rebase(s, o, m)
     h = _asked_length(s, m, ticks, rest)
@@ -99,7 +99,7 @@ def _asked_length(s, m, ticks, rest):
         return s.table[limits + L.STEP_AT]
     if solver == L.STEPPER or solver == L.ROD_STEPPER:
         return to_grid(ticks, rest, s.par[L.TICK], s.table[limits + L.STEP_AT])
-    h = s.pace[m, L.RUNNING_LENGTH]
+    h = s.timing[m, L.RUNNING_LENGTH]
     if h <= 0.0:
         h = s.par[L.FIRST_STEP]
     return min(h, s.table[limits + L.STEP_AT])
@@ -113,45 +113,45 @@ def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
     solver = s.mol[m, L.MOL_SOLVER]
     if solver != L.BALLISTIC:
         store(s.work, o, s.mol, m, s.series, order)
-    s.pace[m, L.SERIES_ERROR] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
+    s.timing[m, L.SERIES_ERROR] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
     if solver == L.STEPPER:
-        s.pace[m, L.SERIES_ERROR], s.pace[m, L.STEP_ENERGY] = steps_figures(
+        s.timing[m, L.SERIES_ERROR], s.timing[m, L.STEP_ENERGY] = steps_figures(
             s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
         )
     fastest = 0.0
     for b in range(n):
         p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         i = first + b
-        s.line[i, L.X] = s.work[p]
-        s.line[i, L.Y] = s.work[p + W.LANES]
-        s.line[i, L.Z] = s.work[p + 2 * W.LANES]
+        s.starts[i, L.X] = s.work[p]
+        s.starts[i, L.Y] = s.work[p + W.LANES]
+        s.starts[i, L.Z] = s.work[p + 2 * W.LANES]
         u = s.work[p + W.ROW]
         v = s.work[p + W.ROW + W.LANES]
         w = s.work[p + W.ROW + 2 * W.LANES]
-        s.line[i, L.VX] = u
-        s.line[i, L.VY] = v
-        s.line[i, L.VZ] = w
-        s.line[i, L.START_TICKS] = ticks
-        s.line[i, L.START_REM] = rest
+        s.starts[i, L.VX] = u
+        s.starts[i, L.VY] = v
+        s.starts[i, L.VZ] = w
+        s.starts[i, L.START_TICKS] = ticks
+        s.starts[i, L.START_REM] = rest
         bend = acceleration_bound(s.work, o, b) if solver != L.BALLISTIC else 0.0
         speed = math.sqrt(u * u + v * v + w * w) + bend * h
-        s.span[i, L.ACCELERATION] = bend
-        s.span[i, L.SPEED] = speed
+        s.bounds[i, L.ACCELERATION] = bend
+        s.bounds[i, L.SPEED] = speed
         fastest = max(fastest, speed)
-        s.seg[i, L.SERIAL] = serial
-        set_start(s.seg, i, depth, struck(s.seg, i))
-        set_order(s.seg, i, order)
-    s.pace[m, L.TOP_SPEED] = fastest
+        s.segment[i, L.SERIAL] = serial
+        set_start(s.segment, i, depth, struck(s.segment, i))
+        set_order(s.segment, i, order)
+    s.timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
     if fastest * h > s.par[L.CAP]:
         h = s.par[L.CAP] / fastest
     for i in range(first, first + n):
-        s.span[i, L.LENGTH] = h
+        s.bounds[i, L.LENGTH] = h
     end_ticks, end_rest = after(ticks, rest, h, s.par[L.TICK])
-    s.pace[m, L.END_TICKS] = end_ticks
-    s.pace[m, L.END_REM] = end_rest
-    s.pace[m, L.SEGMENT_LENGTH] = h
+    s.timing[m, L.END_TICKS] = end_ticks
+    s.timing[m, L.END_REM] = end_rest
+    s.timing[m, L.SEGMENT_LENGTH] = h
     if first < s.book[L.BOOK_BEADS]:
         sweep(s, m)
     s.count[L.N_ORDERS] += order
@@ -160,31 +160,31 @@ def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
 
 
 @kernel
-def complete(s, h):
+def make_series(s, h):
     """Make the series of the segment in molecule row h, which so far has only its start and bounds.
 
     The last room of the workspace is used, which no member of an event's group has.
     """
     o = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
     first = s.mol[h, L.MOL_FIRST]
-    load_start(s.work, o, s.mol, h, s.table, s.graph, s.line, s.stepper)
+    load_start(s.work, o, s.mol, h, s.table, s.graph, s.starts, s.stepper)
     refresh(s.work, o, s.mol, h, s.graph)
     new_segment(
         s,
         o,
         h,
-        s.line[first, L.START_TICKS],
-        s.line[first, L.START_REM],
-        s.seg[first, L.SERIAL],
-        start_depth(s.seg, first),
+        s.starts[first, L.START_TICKS],
+        s.starts[first, L.START_REM],
+        s.segment[first, L.SERIAL],
+        start_depth(s.segment, first),
     )
 
 
 @inlined
-def complete_one(s, h):
+def make_own_series(s, h):
     """Make the series of the segment in molecule row h if it has none."""
-    if series_order(s.seg, s.mol[h, L.MOL_FIRST]) == L.UNMADE:
-        complete(s, h)
+    if series_order(s.segment, s.mol[h, L.MOL_FIRST]) == L.UNMADE:
+        make_series(s, h)
 
 
 @kernel
@@ -198,70 +198,70 @@ def renew_lists(s, m):
         s.centre[i, L.CENTRE_TIME] = -1.0
         if s.row[i, L.OWNERSHIP] == L.IDLE:
             continue
-        if s.span[i, L.ACCELERATION] != 0.0 and list_expiry(s, i) < SOON * s.span[i, L.LENGTH]:
+        if s.bounds[i, L.ACCELERATION] != 0.0 and list_expiry(s, i) < SOON * s.bounds[i, L.LENGTH]:
             s.count[L.N_RELISTS] += 1
-            status = relist(s, i, s.line[i, L.X], s.line[i, L.Y], s.line[i, L.Z], 0.0)
+            status = rebuild_list(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], 0.0)
             if status:
                 return status
     return 0
 
 
 @kernel
-def settle(s, m, base):
+def schedule_molecule(s, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
     The end of a ghost that has followed its script so far is what the script has next; where it ends the ghost waits
-    for its owner, and where an owned molecule takes part (ALONE in `ghost_messages`) for what is done here. Of a contact and
-    a script with one key the contact is first (`tie_less`): it moves both molecules.
+    for its owner, and where an owned molecule takes part (ALONE in `ghost_messages`) for what is done here. Of a
+    contact and a script with one key the contact is first (`tie_less`): it moves both molecules.
     """
     start = s.mol[m, L.MOL_FIRST]
-    sort = s.mol[m, L.MOL_GHOST]
+    sort = s.mol[m, L.MOL_OWNERSHIP]
     place = np.int64(-1)
-    if sort != L.OWNED and s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_SCRIPT]:
-        place = s.script_at[m, s.mol[m, L.MOL_NUMBER] + 1]
-    if place >= 0 and s.script[place + R.ALONE] != 0.0:
-        ticks = s.script[place + R.TICKS]
-        rest = s.script[place + R.REM]
-        depth = np.int64(s.script[place + R.DEPTH])
-        lower = np.int64(s.script[place + R.LOWER])
-        higher = np.int64(s.script[place + R.HIGHER])
-        holder = L.BY_SCRIPT
+    if sort != L.OWNED and s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_HISTORY]:
+        place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    if place >= 0 and s.owner_history[place + R.ALONE] != 0.0:
+        ticks = s.owner_history[place + R.TICKS]
+        rest = s.owner_history[place + R.REM]
+        depth = np.int64(s.owner_history[place + R.DEPTH])
+        lower = np.int64(s.owner_history[place + R.LOWER])
+        higher = np.int64(s.owner_history[place + R.HIGHER])
+        holder = L.BY_HISTORY
     else:
         waits = sort == L.GHOST or sort == L.VACANT
-        ticks = np.inf if waits else s.pace[m, L.END_TICKS]
-        rest = np.inf if waits else s.pace[m, L.END_REM]
+        ticks = np.inf if waits else s.timing[m, L.END_TICKS]
+        rest = np.inf if waits else s.timing[m, L.END_REM]
         depth = np.int64(0)
-        lower = s.what[start, L.BEAD_ID]
+        lower = s.next_event[start, L.BEAD_ID]
         higher = np.int64(L.SEGMENT_END)
         holder = L.AT_END
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
-        if earlier(ticks, rest, s.when[i, L.EVENT_TICKS], s.when[i, L.EVENT_REM]):
+        if earlier(ticks, rest, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
             continue
-        partner = s.what[i, L.PARTNER]
+        partner = s.next_event[i, L.PARTNER]
         if partner == L.NO_EVENT:
             continue
-        a = s.what[i, L.BEAD_ID]
-        b = s.what[partner, L.BEAD_ID] if partner >= 0 else partner
+        a = s.next_event[i, L.BEAD_ID]
+        b = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
         lo = min(a, b) if partner >= 0 else a
         hi = max(a, b) if partner >= 0 else b
-        d = s.what[i, L.DEPTH]
-        if ticks == s.when[i, L.EVENT_TICKS] and rest == s.when[i, L.EVENT_REM]:
-            same = holder != L.BY_SCRIPT and hi == higher
+        d = s.next_event[i, L.DEPTH]
+        if ticks == s.event_time[i, L.EVENT_TICKS] and rest == s.event_time[i, L.EVENT_REM]:
+            same = holder != L.BY_HISTORY and hi == higher
             if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
                 continue
-        ticks = s.when[i, L.EVENT_TICKS]
-        rest = s.when[i, L.EVENT_REM]
+        ticks = s.event_time[i, L.EVENT_TICKS]
+        rest = s.event_time[i, L.EVENT_REM]
         depth = d
         lower = lo
         higher = hi
         holder = i
     s.first[m, L.EVENT_TICKS] = ticks
     s.first[m, L.EVENT_REM] = rest
-    s.tag[m, L.NEXT_DEPTH] = depth
-    s.tag[m, L.NEXT_LOWER] = lower
-    s.tag[m, L.NEXT_HIGHER] = higher
-    s.tag[m, L.NEXT_HOLDER] = holder
-    queue_update(s.key, s.winner, s.first, s.tag, m, (ticks - base) * s.par[L.TICK] + rest)
+    s.molecule_event[m, L.NEXT_DEPTH] = depth
+    s.molecule_event[m, L.NEXT_LOWER] = lower
+    s.molecule_event[m, L.NEXT_HIGHER] = higher
+    s.molecule_event[m, L.NEXT_HOLDER] = holder
+    queue_update(s.key, s.winner, s.first, s.molecule_event, m, (ticks - base) * s.par[L.TICK] + rest)
 
 
 @kernel
@@ -276,7 +276,7 @@ def search_range(s, first, n):
         while lacking >= 0:
             lacking = search_bead(s, i, s.stepper)
             if lacking >= 0:
-                complete(s, lacking)
+                make_series(s, lacking)
         ask_for_next(s)
 
 

@@ -3,16 +3,16 @@
 import numpy as np
 
 from hpcchain.contact.tc_model import contact_rate
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.memory import aligned_zeros, records
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
+from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
 from hpcchain.model.rods import longest_rod
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.layout import workspace as W
-from hpcchain.layout.workspace import tiles
-from hpcchain.layout import arrays as L
-from hpcchain.sector.setup.molecule_classes import has_law
-from hpcchain.layout.memory import aligned_zeros, records
 from hpcchain.sector.queue.tournament import queue_size
+from hpcchain.sector.setup.molecule_classes import has_law
 
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 
@@ -38,8 +38,8 @@ def parameters(system, shell, cell):
     par[L.CAP] *= 1.0 - 1e-9
     par[L.RESTITUTION] = physics.restitution
     par[L.CONTACT_RATE] = contact_rate(physics.contact_time)
-    par[L.TIE_TIME] = physics.tick * 2.0**-20
-    par[L.TIE_GAP] = 1e-10
+    par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
+    par[L.SIMULTANEOUS_GAP] = 1e-10
     par[L.FIRST_STEP] = physics.tick
     par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
     par[L.LAW] = any(has_law(each) for each in physics.every())
@@ -123,36 +123,36 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     mol, size = molecule_rows(blueprint, order)
     starting = at[mol[:, L.MOL_FIRST]]
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
-    line, span, seg = records(n)
+    starts, bounds, segment = records(n)
     of = np.repeat(np.arange(m), beads)
-    seg[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
-    seg[:, L.MOLECULE] = of
-    seg[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
-    what = np.full((n, L.WHAT_COLUMNS), L.NO_EVENT, dtype=np.int64)
-    what[:, L.BEAD_ID] = ids
+    segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
+    segment[:, L.MOLECULE] = of
+    segment[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
+    next_event = np.full((n, L.WHAT_COLUMNS), L.NO_EVENT, dtype=np.int64)
+    next_event[:, L.BEAD_ID] = ids
     if part:  # molecules of others may come from anywhere, but not before all is built anew
         cells = folded(cells, system.box, state.position[at])
-    line[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
-    span[:, L.RADIUS] = 0.5 * composition.examples.diameter[like]
+    starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
+    bounds[:, L.RADIUS] = 0.5 * composition.examples.diameter[like]
     row = np.zeros((n, 4), dtype=np.int32)
-    starts = np.concatenate([[0], np.cumsum(capacity[at])])
-    row[:, L.LIST_FIRST], row[:, L.LIST_CAPACITY] = starts[:-1], capacity[at]
-    pace = np.zeros((m, L.PACE_COLUMNS))
-    pace[:, L.RUNNING_LENGTH] = state.step[starting]
+    list_first = np.concatenate([[0], np.cumsum(capacity[at])])
+    row[:, L.LIST_FIRST], row[:, L.LIST_CAPACITY] = list_first[:-1], capacity[at]
+    timing = np.zeros((m, L.PACE_COLUMNS))
+    timing[:, L.RUNNING_LENGTH] = state.step[starting]
     longest = int(tiles(beads.max(initial=1)))
     leaves = queue_size(m)
     sector = L.Sector(
-        par=par, line=line, span=span, seg=seg,
-        when=np.full((n, 2), np.inf), what=what, centre=np.zeros((n, 4)), row=row,
+        par=par, starts=starts, bounds=bounds, segment=segment,
+        event_time=np.full((n, 2), np.inf), next_event=next_event, centre=np.zeros((n, 4)), row=row,
         swept=np.full((n, 4), L.UNBOUNDED, dtype=np.int32), flight=np.full((n, 8), np.nan, dtype=np.float32),
-        neighbour=np.zeros(int(starts[-1]), dtype=np.int32), mol=mol, pace=pace,
-        mark=np.zeros(n, dtype=np.int8), beside=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
+        neighbour=np.zeros(int(list_first[-1]), dtype=np.int32), mol=mol, timing=timing,
+        mark=np.zeros(n, dtype=np.int8), near_owned=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
-        first=np.full((m, 2), np.inf), tag=np.zeros((m, 4), dtype=np.int64),
+        first=np.full((m, 2), np.inf), molecule_event=np.zeros((m, 4), dtype=np.int64),
         key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
         series=aligned_zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
         work=aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_ROOM].max(initial=0))),
-        kicks=np.zeros(kick_size(longest)),
+        impulse_response=np.zeros(kick_size(longest)),
         count=np.zeros(len(L.COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
         group=np.zeros(L.MOST_MEMBERS, dtype=np.int64), offset=np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         contacts=np.zeros((L.MOST_TIES + 1, 4), dtype=np.int64), tied=np.zeros((L.MOST_TIES + 1, 2), dtype=np.int64),
@@ -170,16 +170,16 @@ def window_arrays(beads, molecules, sizes):
     book[L.BOOK_MOLECULES], book[L.BOOK_BEADS] = molecules, beads
     return {
         "book": book,
-        "spare": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
-        "event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
-        "script": np.zeros(1),
-        "script_at": np.zeros((1, 1), dtype=np.int64),
+        "free_rows": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
+        "window_event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
+        "owner_history": np.zeros(1),
+        "owner_history_at": np.zeros((1, 1), dtype=np.int64),
         "inside": unplaced(max(molecules, 1)),
-        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
-        "opened": np.zeros((max(molecules, 1), 2)),
+        "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
+        "rolled_back_to": np.zeros((max(molecules, 1), 2)),
         "apart": np.zeros((4 * beads + 64, 2), dtype=np.int64),
-        "stale": np.zeros(max(beads, 1), dtype=np.int64),
-        "ahead": np.full(32, -1, dtype=np.int64),
+        "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
+        "prefetch_state": np.full(32, -1, dtype=np.int64),
     }
 
 
@@ -215,8 +215,8 @@ def folded(cells, box, position):
     return np.array([*few, 0, *edge], dtype=np.int64)
 
 
-def cell_arrays(cells, beads, crowding, entries=1):
-    """Return the arrays of cells with room for `crowding` times the expected number of beads in each.
+def cell_arrays(cells, beads, cell_capacity_factor, entries=1):
+    """Return the arrays of cells with room for `cell_capacity_factor` times the expected number of beads in each.
 
     A cell's room is an odd number of cache lines. Most cells have entries in their first one alone: a power of two
     apart, these would all have to share a part of the cache.
@@ -226,12 +226,12 @@ def cell_arrays(cells, beads, crowding, entries=1):
     cells : (3,) or (7,) int64 array
         Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
     beads : int
-    crowding : float
+    cell_capacity_factor : float
     entries : int
         Places that cells may hold of a bead: in a window, those that it had before too.
     """
     number = int(np.prod(cells[:3]))
-    capacity = int(min(entries * beads, 8 + crowding * 4 * np.ceil(beads / number)))
+    capacity = int(min(entries * beads, 8 + cell_capacity_factor * 4 * np.ceil(beads / number)))
     fours = -(-capacity // 4)  # entries are looked at by fours
     capacity = 4 * (fours + 1 - fours % 2)
     return {

@@ -2,31 +2,31 @@
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import start_depth
 from hpcchain.jit.decorators import kernel
-from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.layout import arrays as L
-from hpcchain.sector.search.neighbour_lists import build_lists
+from hpcchain.layout.segment_bits import start_depth
+from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.queue.tournament import queue_build
-from hpcchain.sector.segments.new_segment import new_segment, search_molecule, settle
+from hpcchain.sector.search.neighbour_lists import build_lists
+from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule, search_molecule
 
 
 @kernel
 def begin(s, m):
-    """Make molecule m's segment from its start state in `line`."""
+    """Make molecule m's segment from its start state in `starts`."""
     o = np.int64(0)  # a literal would have every kernel compiled for it once more
     first = s.mol[m, L.MOL_FIRST]
-    load_start(s.work, o, s.mol, m, s.table, s.graph, s.line, s.stepper)
+    load_start(s.work, o, s.mol, m, s.table, s.graph, s.starts, s.stepper)
     refresh(s.work, o, s.mol, m, s.graph)
     s.book[L.BOOK_SERIAL] += 1
     new_segment(
         s,
         o,
         m,
-        s.line[first, L.START_TICKS],
-        s.line[first, L.START_REM],
+        s.starts[first, L.START_TICKS],
+        s.starts[first, L.START_REM],
         s.book[L.BOOK_SERIAL],
-        start_depth(s.seg, first),
+        start_depth(s.segment, first),
     )
 
 
@@ -43,17 +43,17 @@ def admit(s, m, base):
         Ticks that queue keys are relative to.
     """
     begin(s, m)
-    settle(s, m, base)
+    schedule_molecule(s, m, base)
 
 
 @kernel
 def start(s):
-    """Make first segments of all molecules from their start states in `line`.
+    """Make first segments of all molecules from their start states in `starts`.
 
     A segment is a function of its start state, so a restart makes the very segments that were interrupted.
     """
     for m in range(s.book[L.BOOK_MOLECULES]):
-        if s.mol[m, L.MOL_GHOST] != L.VACANT:
+        if s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
             begin(s, m)
 
 
@@ -62,7 +62,7 @@ def enlist(s):
     """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
     for i in range(s.book[L.BOOK_BEADS]):
         for c in range(3):
-            s.centre[i, c] = s.line[i, c]
+            s.centre[i, c] = s.starts[i, c]
         s.centre[i, L.CENTRE_TIME] = 0.0
     return build_lists(s)
 
@@ -72,7 +72,7 @@ def search_all(s, base):
     """Search every bead and build the queue."""
     s.par[L.NOW] = -np.inf
     for m in range(s.book[L.BOOK_MOLECULES]):
-        if s.mol[m, L.MOL_GHOST] != L.VACANT:
+        if s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
             search_molecule(s, m)
-        settle(s, m, base)
-    queue_build(s.key, s.winner, s.first, s.tag, s.book[L.BOOK_MOLECULES], base, s.par[L.TICK])
+        schedule_molecule(s, m, base)
+    queue_build(s.key, s.winner, s.first, s.molecule_event, s.book[L.BOOK_MOLECULES], base, s.par[L.TICK])

@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from hpcchain.model.composition import composition_of
-from hpcchain.model.rods import molecule_sites
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.workspace import tiles
+from hpcchain.model.composition import composition_of
+from hpcchain.model.rods import molecule_sites
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
-from hpcchain.propagators.steps.step_molecule import step_table, steps_room
 from hpcchain.propagators.steps.rattle_and_variational import SOLVERS
+from hpcchain.propagators.steps.step_molecule import step_table, steps_room
 from hpcchain.propagators.taylor.bond_graph import LANES as STRIDE_LANES
 from hpcchain.propagators.taylor.bond_graph import build_structure
 from hpcchain.propagators.taylor.graph_molecule import web_room
-from hpcchain.layout import arrays as L
 
 
-class Blueprint:
+class MoleculeClasses:
     """What sectors of one system share: made once, whichever molecules a sector holds.
 
     Parameters
@@ -111,8 +111,8 @@ def solver_of(topology, m, physics):
         return L.ROTOR
     if physics.propagator == "collocation":
         return L.COLLOCATION
-    line = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-    if bonds.shape == line.shape and np.array_equal(bonds, line):
+    starts = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    if bonds.shape == starts.shape and np.array_equal(bonds, starts):
         return L.CHAIN
     return L.GRAPH
 

@@ -22,15 +22,15 @@ import math
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_record as R
 from hpcchain.layout.clock import after
-from hpcchain.sector.speculation.rollback import aim_back, remember
-from hpcchain.layout.id_table import row_in
-from hpcchain.sector.segments.new_segment import settle
+from hpcchain.layout.id_table import lookup
+from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.segments.new_segment import schedule_molecule
+from hpcchain.sector.speculation.rollback import request_rollback, save_segment
 
 FROM_SCRIPT = -1
 
@@ -76,36 +76,38 @@ def pack(s, rows, out):
 @kernel
 def _write(s, h, out, at):
     first = s.mol[h, L.MOL_FIRST]
-    out[at + R.TICKS] = s.line[first, L.START_TICKS]
-    out[at + R.REM] = s.line[first, L.START_REM]
-    out[at + R.DEPTH] = start_depth(s.seg, first)
+    out[at + R.TICKS] = s.starts[first, L.START_TICKS]
+    out[at + R.REM] = s.starts[first, L.START_REM]
+    out[at + R.DEPTH] = start_depth(s.segment, first)
     out[at + R.LOWER] = s.mol[h, L.MOL_LOWER]
     out[at + R.HIGHER] = s.mol[h, L.MOL_HIGHER]
-    out[at + R.STEP] = s.pace[h, L.RUNNING_LENGTH]
+    out[at + R.STEP] = s.timing[h, L.RUNNING_LENGTH]
     for c in range(3):
         out[at + R.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
-    out[at + R.LENGTH] = s.pace[h, L.SEGMENT_LENGTH]
-    out[at + R.WRONG] = s.pace[h, L.SERIES_ERROR]
-    event = s.mol[h, L.MOL_EVENT]
-    members = s.event[event, L.EVENT_SIZE] if event > 0 else 0
+    out[at + R.LENGTH] = s.timing[h, L.SEGMENT_LENGTH]
+    out[at + R.WRONG] = s.timing[h, L.SERIES_ERROR]
+    window_event = s.mol[h, L.MOL_EVENT]
+    members = s.window_event[window_event, L.EVENT_SIZE] if window_event > 0 else 0
     out[at + R.MEMBERS] = members
     for k in range(L.MOST_MEMBERS):
-        out[at + R.MEMBER_IDS + k] = s.mol[s.event[event, L.EVENT_MEMBERS + k], L.MOL_ID] if k < members else -1
+        out[at + R.MEMBER_IDS + k] = (
+            s.mol[s.window_event[window_event, L.EVENT_MEMBERS + k], L.MOL_ID] if k < members else -1
+        )
     out[at + R.ALONE] = 0.0
     at += R.BEADS
     for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
-            out[at + c] = s.line[i, c]
-        out[at + R.BEAD_MARKS] = _marks(s.seg, i)
-        out[at + R.BEAD_ACCELERATION] = s.span[i, L.ACCELERATION]
-        out[at + R.BEAD_SPEED] = s.span[i, L.SPEED]
+            out[at + c] = s.starts[i, c]
+        out[at + R.BEAD_MARKS] = _marks(s.segment, i)
+        out[at + R.BEAD_ACCELERATION] = s.bounds[i, L.ACCELERATION]
+        out[at + R.BEAD_SPEED] = s.bounds[i, L.SPEED]
         at += R.PER_BEAD
 
 
 @inlined
-def _marks(seg, i):
+def _marks(segment, i):
     """Return whether a bead was struck, and twice what was left of its last contact, in one number."""
-    return struck(seg, i) + 2 * in_contact(seg, i)
+    return struck(segment, i) + 2 * in_contact(segment, i)
 
 
 @kernel
@@ -126,13 +128,13 @@ def unsent(s, rows):
 
 
 @kernel
-def longest_script(s, message, row_of):
+def longest_history(s, message, row_of):
     """Return the most segments that a molecule of the message has, and the floats of them all."""
     most = 0
     at = 0
     floats = 0
     while at < len(message):
-        m = row_in(row_of, np.int64(message[at + R.HEAD_ID]))
+        m = lookup(row_of, np.int64(message[at + R.HEAD_ID]))
         more = np.int64(message[at + R.HEAD_TOTAL]) - np.int64(message[at + R.HEAD_KEPT])
         most = max(most, np.int64(message[at + R.HEAD_TOTAL]))
         size = more * _size(s.mol[m, L.MOL_BEADS])
@@ -142,13 +144,13 @@ def longest_script(s, message, row_of):
 
 
 @kernel
-def take(s, message, row_of, wanted, base):
+def receive(s, message, row_of, wanted, base):
     """Put a message's segments into the ghosts' scripts; set back those that have gone another way.
 
     Parameters
     ----------
     s : Sector
-        With room in `script` and `script_at` (`longest_script`).
+        With room in `owner_history` and `owner_history_at` (`longest_history`).
     message : (n,) float64 array
     row_of : (k, 2) int64 array
         Local rows of molecules by global number (`names`).
@@ -166,7 +168,7 @@ def take(s, message, row_of, wanted, base):
     at = 0
     count = 0
     while at < len(message):
-        m = row_in(row_of, np.int64(message[at + R.HEAD_ID]))
+        m = lookup(row_of, np.int64(message[at + R.HEAD_ID]))
         kept = np.int64(message[at + R.HEAD_KEPT])
         total = np.int64(message[at + R.HEAD_TOTAL])
         at += R.HEAD
@@ -174,43 +176,43 @@ def take(s, message, row_of, wanted, base):
         for k in range(kept + 1, total + 1):
             place = s.book[L.BOOK_SCRIPT]
             for c in range(size):
-                s.script[place + c] = message[at + c]
-            s.script_at[m, k] = place
+                s.owner_history[place + c] = message[at + c]
+            s.owner_history_at[m, k] = place
             s.book[L.BOOK_SCRIPT] += size
             at += size
-            s.script[place + R.ALONE] = _alone(s, place, row_of)
+            s.owner_history[place + R.ALONE] = _alone(s, place, row_of)
             count = _want(s, place, row_of, wanted, count)
-        s.mol[m, L.MOL_SCRIPT] = total
+        s.mol[m, L.MOL_HISTORY] = total
         _check(s, m)
-        settle(s, m, base)
+        schedule_molecule(s, m, base)
     return count
 
 
 @kernel
 def _alone(s, place, row_of):
-    for k in range(np.int64(s.script[place + R.MEMBERS])):
-        m = row_in(row_of, np.int64(s.script[place + R.MEMBER_IDS + k]))
-        if m >= 0 and s.mol[m, L.MOL_GHOST] == L.OWNED:
+    for k in range(np.int64(s.owner_history[place + R.MEMBERS])):
+        m = lookup(row_of, np.int64(s.owner_history[place + R.MEMBER_IDS + k]))
+        if m >= 0 and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             return 0.0
     return 1.0
 
 
 @kernel
 def _want(s, place, row_of, wanted, count):
-    members = np.int64(s.script[place + R.MEMBERS])
+    members = np.int64(s.owner_history[place + R.MEMBERS])
     ours = False
     seen = True
     for k in range(members):
-        m = row_in(row_of, np.int64(s.script[place + R.MEMBER_IDS + k]))
-        ours = ours or (m >= 0 and s.mol[m, L.MOL_GHOST] != L.GHOST)
-        seen = seen and m >= 0 and s.mol[m, L.MOL_GHOST] != L.GHOST
-    core = 2 if s.script[place + R.HIGHER] >= 0.0 else 1  # of a contact with a wall one molecule
+        m = lookup(row_of, np.int64(s.owner_history[place + R.MEMBER_IDS + k]))
+        ours = ours or (m >= 0 and s.mol[m, L.MOL_OWNERSHIP] != L.GHOST)
+        seen = seen and m >= 0 and s.mol[m, L.MOL_OWNERSHIP] != L.GHOST
+    core = 2 if s.owner_history[place + R.HIGHER] >= 0.0 else 1  # of a contact with a wall one molecule
     if not ours or seen or members <= core:
         return count
     for k in range(members):
-        name = np.int64(s.script[place + R.MEMBER_IDS + k])
-        m = row_in(row_of, name)
-        if (m < 0 or s.mol[m, L.MOL_GHOST] == L.GHOST) and count < len(wanted):
+        name = np.int64(s.owner_history[place + R.MEMBER_IDS + k])
+        m = lookup(row_of, name)
+        if (m < 0 or s.mol[m, L.MOL_OWNERSHIP] == L.GHOST) and count < len(wanted):
             wanted[count] = name
             count += 1
     return count
@@ -223,7 +225,7 @@ def _check(s, m):
     Wrong is what differs, and what an earlier script said that its owner has withdrawn. A segment of this rank's own
     making that goes on where the script ends stays: the owner may not have heard yet of what hit its molecule.
     """
-    total = s.mol[m, L.MOL_SCRIPT]
+    total = s.mol[m, L.MOL_HISTORY]
     wrong = s.mol[m, L.MOL_NUMBER] + 1
     h = m
     while h >= 0 and s.mol[h, L.MOL_NUMBER] > 0:
@@ -232,14 +234,14 @@ def _check(s, m):
             s.mol[h, L.MOL_MATCH] = 0
             if s.mol[h, L.MOL_EVENT] == FROM_SCRIPT:
                 wrong = k
-        elif same_segment(s, h, s.script_at[m, k]):
+        elif same_segment(s, h, s.owner_history_at[m, k]):
             s.mol[h, L.MOL_MATCH] = 1
         else:
             s.mol[h, L.MOL_MATCH] = 0
             wrong = k
         h = s.mol[h, L.MOL_PREVIOUS]
     if wrong <= s.mol[m, L.MOL_NUMBER]:
-        aim_back(s, m, wrong - 1)
+        request_rollback(s, m, wrong - 1)
 
 
 @kernel
@@ -247,78 +249,84 @@ def same_segment(s, h, place):
     """Whether the segment in molecule row h starts with the very bits of a script's segment."""
     first = s.mol[h, L.MOL_FIRST]
     if (
-        s.line[first, L.START_TICKS] != s.script[place + R.TICKS]
-        or s.line[first, L.START_REM] != s.script[place + R.REM]
+        s.starts[first, L.START_TICKS] != s.owner_history[place + R.TICKS]
+        or s.starts[first, L.START_REM] != s.owner_history[place + R.REM]
     ):
         return False
     if (
-        start_depth(s.seg, first) != s.script[place + R.DEPTH]
-        or s.pace[h, L.RUNNING_LENGTH] != s.script[place + R.STEP]
+        start_depth(s.segment, first) != s.owner_history[place + R.DEPTH]
+        or s.timing[h, L.RUNNING_LENGTH] != s.owner_history[place + R.STEP]
     ):
         return False
-    if s.mol[h, L.MOL_LOWER] != s.script[place + R.LOWER] or s.mol[h, L.MOL_HIGHER] != s.script[place + R.HIGHER]:
+    if (
+        s.mol[h, L.MOL_LOWER] != s.owner_history[place + R.LOWER]
+        or s.mol[h, L.MOL_HIGHER] != s.owner_history[place + R.HIGHER]
+    ):
         return False
     for c in range(3):
-        if s.mol[h, L.MOL_IMAGE + c] != s.script[place + R.IMAGE + c]:
+        if s.mol[h, L.MOL_IMAGE + c] != s.owner_history[place + R.IMAGE + c]:
             return False
     at = place + R.BEADS
     for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
-            x = s.line[i, c]
-            y = s.script[at + c]
+            x = s.starts[i, c]
+            y = s.owner_history[at + c]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return False
-        if _marks(s.seg, i) != s.script[at + R.BEAD_MARKS]:
+        if _marks(s.segment, i) != s.owner_history[at + R.BEAD_MARKS]:
             return False
         at += R.PER_BEAD
     return True
 
 
 @kernel
-def compare(s, m):
+def match_with_owner(s, m):
     """Note whether a ghost's new segment is the next one of its script; owned molecules have none."""
-    if s.mol[m, L.MOL_GHOST] == L.OWNED or s.mol[m, L.MOL_MATCH] == 0:
+    if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_MATCH] == 0:
         return
     k = s.mol[m, L.MOL_NUMBER]
-    s.mol[m, L.MOL_MATCH] = 1 if k <= s.mol[m, L.MOL_SCRIPT] and same_segment(s, m, s.script_at[m, k]) else 0
+    s.mol[m, L.MOL_MATCH] = 1 if k <= s.mol[m, L.MOL_HISTORY] and same_segment(s, m, s.owner_history_at[m, k]) else 0
 
 
 @kernel
-def follow_script(s, m):
+def replay(s, m):
     """Write the next segment of ghost m's script, as yet without a series, over its present one, which is kept."""
-    place = s.script_at[m, s.mol[m, L.MOL_NUMBER] + 1]
-    remember(s, m)
+    place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    save_segment(s, m)
     s.book[L.BOOK_SERIAL] += 1
     s.mol[m, L.MOL_EVENT] = FROM_SCRIPT
-    s.mol[m, L.MOL_LOWER] = np.int64(s.script[place + R.LOWER])
-    s.mol[m, L.MOL_HIGHER] = np.int64(s.script[place + R.HIGHER])
-    s.pace[m, L.RUNNING_LENGTH] = s.script[place + R.STEP]
+    s.mol[m, L.MOL_LOWER] = np.int64(s.owner_history[place + R.LOWER])
+    s.mol[m, L.MOL_HIGHER] = np.int64(s.owner_history[place + R.HIGHER])
+    s.timing[m, L.RUNNING_LENGTH] = s.owner_history[place + R.STEP]
     for c in range(3):
-        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.script[place + R.IMAGE + c])
+        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[place + R.IMAGE + c])
     first = s.mol[m, L.MOL_FIRST]
     at = place + R.BEADS
     fastest = 0.0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        fastest = max(fastest, s.script[at + R.BEAD_SPEED])
+        fastest = max(fastest, s.owner_history[at + R.BEAD_SPEED])
         for c in range(6):
-            s.line[i, c] = s.script[at + c]
-        s.line[i, L.START_TICKS] = s.script[place + R.TICKS]
-        s.line[i, L.START_REM] = s.script[place + R.REM]
-        s.seg[i, L.SERIAL] = s.book[L.BOOK_SERIAL]
-        marks = np.int64(s.script[at + R.BEAD_MARKS])
-        set_start(s.seg, i, np.int64(s.script[place + R.DEPTH]), marks & 1)
-        set_in_contact(s.seg, i, marks >> 1)
-        set_order(s.seg, i, L.UNMADE if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC else 1)
-        s.span[i, L.ACCELERATION] = s.script[at + R.BEAD_ACCELERATION]
-        s.span[i, L.SPEED] = s.script[at + R.BEAD_SPEED]
-        s.span[i, L.LENGTH] = s.script[place + R.LENGTH]
+            s.starts[i, c] = s.owner_history[at + c]
+        s.starts[i, L.START_TICKS] = s.owner_history[place + R.TICKS]
+        s.starts[i, L.START_REM] = s.owner_history[place + R.REM]
+        s.segment[i, L.SERIAL] = s.book[L.BOOK_SERIAL]
+        marks = np.int64(s.owner_history[at + R.BEAD_MARKS])
+        set_start(s.segment, i, np.int64(s.owner_history[place + R.DEPTH]), marks & 1)
+        set_in_contact(s.segment, i, marks >> 1)
+        set_order(s.segment, i, L.UNMADE if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC else 1)
+        s.bounds[i, L.ACCELERATION] = s.owner_history[at + R.BEAD_ACCELERATION]
+        s.bounds[i, L.SPEED] = s.owner_history[at + R.BEAD_SPEED]
+        s.bounds[i, L.LENGTH] = s.owner_history[place + R.LENGTH]
         at += R.PER_BEAD
-    s.pace[m, L.END_TICKS], s.pace[m, L.END_REM] = after(
-        s.script[place + R.TICKS], s.script[place + R.REM], s.script[place + R.LENGTH], s.par[L.TICK]
+    s.timing[m, L.END_TICKS], s.timing[m, L.END_REM] = after(
+        s.owner_history[place + R.TICKS],
+        s.owner_history[place + R.REM],
+        s.owner_history[place + R.LENGTH],
+        s.par[L.TICK],
     )
-    s.pace[m, L.SEGMENT_LENGTH] = s.script[place + R.LENGTH]
-    s.pace[m, L.SERIES_ERROR] = s.script[place + R.WRONG]
-    s.pace[m, L.TOP_SPEED] = fastest
+    s.timing[m, L.SEGMENT_LENGTH] = s.owner_history[place + R.LENGTH]
+    s.timing[m, L.SERIES_ERROR] = s.owner_history[place + R.WRONG]
+    s.timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
     sweep(s, m)
@@ -326,11 +334,11 @@ def follow_script(s, m):
 
 
 @kernel
-def unlike(s, ghosts):
+def count_mismatched(s, ghosts):
     """Return how many of the ghosts in these rows are not what their owners have sent."""
     count = 0
     for k in range(len(ghosts)):
         m = ghosts[k]
-        if s.mol[m, L.MOL_MATCH] == 0 or s.mol[m, L.MOL_NUMBER] != s.mol[m, L.MOL_SCRIPT]:
+        if s.mol[m, L.MOL_MATCH] == 0 or s.mol[m, L.MOL_NUMBER] != s.mol[m, L.MOL_HISTORY]:
             count += 1
     return count

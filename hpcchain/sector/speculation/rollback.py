@@ -2,7 +2,7 @@
 
 A closed segment is kept in rows behind those of the present ones (`arrays`), like a molecule that moves no more:
 everything that reads a bead's segment by its row can read it too. Its series is not kept but made again when something
-comes near (`complete`), which is seldom. The rows of one molecule's closed segments form a
+comes near (`make_series`), which is seldom. The rows of one molecule's closed segments form a
 chain, MOL_PREVIOUS, from its present segment back to the one that was open when the window began.
 
 A withdrawal sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
@@ -11,22 +11,22 @@ took part in it, and so on; contacts of undone events are struck from the log.
 
 import numpy as np
 
-from hpcchain.layout.segment_bits import set_order
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import bounds as time_span
 from hpcchain.layout.clock import earlier
-from hpcchain.layout.clock import span as time_span
-from hpcchain.sector.search.prefetch import ask, prefetch
+from hpcchain.layout.segment_bits import set_order
 from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.search.prefetch import ask, prefetch
 
 
 @inlined
-def remember(s, m):
+def save_segment(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.book[L.BOOK_WINDOWED] != 0:
         further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
-        _remember(s.mol, s.pace, s.line, s.span, s.seg, s.what, s.spare, s.book, m)
-        s.pace[m, L.TRAVELLED] += further
+        _save_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, s.next_event, s.free_rows, s.book, m)
+        s.timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
 
 
@@ -36,8 +36,8 @@ def known_from(s, m):
 
     They are the segment's start, or IN_SINCE if that is later and the segment was open at the window's start.
     """
-    ticks = s.line[s.mol[m, L.MOL_FIRST], L.START_TICKS]
-    rest = s.line[s.mol[m, L.MOL_FIRST], L.START_REM]
+    ticks = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
+    rest = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
     if s.mol[m, L.MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]):
         return s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]
     return ticks, rest
@@ -47,46 +47,46 @@ def known_from(s, m):
 def way(s, m, ticks, rest):
     """Return how far the beads of molecule m may go at most in its present segment up to a time [length]."""
     from_ticks, from_rest = known_from(s, m)
-    return s.pace[m, L.SERIES_ERROR] + s.pace[m, L.TOP_SPEED] * max(
+    return s.timing[m, L.SERIES_ERROR] + s.timing[m, L.TOP_SPEED] * max(
         time_span(ticks, rest, from_ticks, from_rest, s.par[L.TICK]), 0.0
     )
 
 
 @kernel
-def _remember(mol, pace, line, span, seg, what, spare, book, m):
-    h = _take_row(mol, spare, book, mol[m, L.MOL_CLASS])
-    _copy_segment(mol, pace, line, span, seg, m, h)
+def _save_segment(mol, timing, starts, bounds, segment, next_event, free_rows, book, m):
+    h = _take_row(mol, free_rows, book, mol[m, L.MOL_CLASS])
+    _copy_segment(mol, timing, starts, bounds, segment, m, h)
     mol[h, L.MOL_PREVIOUS] = mol[m, L.MOL_PREVIOUS]
     mol[m, L.MOL_PREVIOUS] = h
     mol[m, L.MOL_NUMBER] += 1
     mol[m, L.MOL_EVENT] = 0
-    mol[m, L.MOL_LOWER] = what[mol[m, L.MOL_FIRST], L.BEAD_ID]
+    mol[m, L.MOL_LOWER] = next_event[mol[m, L.MOL_FIRST], L.BEAD_ID]
     mol[m, L.MOL_HIGHER] = L.SEGMENT_END
     mol[m, L.MOL_REOPENED] = 0
     mol[m, L.MOL_CHANGED] = 1
-    _ask_for_row(mol, pace, line, spare[mol[m, L.MOL_CLASS], L.SPARE_HEAD])
+    _ask_for_row(mol, timing, starts, free_rows[mol[m, L.MOL_CLASS], L.SPARE_HEAD])
 
 
 @inlined
-def _ask_for_row(mol, pace, line, h):
+def _ask_for_row(mol, timing, starts, h):
     """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
     if h < 0:
         return
     after = mol[h, L.MOL_PREVIOUS]
     if after >= 0:
         prefetch(mol, after)
-    ask(pace, h)
+    ask(timing, h)
     first = mol[h, L.MOL_FIRST]
     for j in range(first, first + mol[h, L.MOL_BEADS]):
-        prefetch(line, j)
+        prefetch(starts, j)
 
 
 @inlined
-def _take_row(mol, spare, book, size):
-    h = spare[size, L.SPARE_HEAD]
-    spare[size, L.SPARE_HEAD] = mol[h, L.MOL_PREVIOUS]
-    spare[size, L.SPARE_ROWS] -= 1
-    if spare[size, L.SPARE_ROWS] < L.MOST_MEMBERS:
+def _take_row(mol, free_rows, book, size):
+    h = free_rows[size, L.SPARE_HEAD]
+    free_rows[size, L.SPARE_HEAD] = mol[h, L.MOL_PREVIOUS]
+    free_rows[size, L.SPARE_ROWS] -= 1
+    if free_rows[size, L.SPARE_ROWS] < L.MOST_MEMBERS:
         book[L.BOOK_LOW] = 1
     return h
 
@@ -94,13 +94,13 @@ def _take_row(mol, spare, book, size):
 @kernel
 def _release_row(s, h):
     size = s.mol[h, L.MOL_CLASS]
-    s.mol[h, L.MOL_PREVIOUS] = s.spare[size, L.SPARE_HEAD]
-    s.spare[size, L.SPARE_HEAD] = h
-    s.spare[size, L.SPARE_ROWS] += 1
+    s.mol[h, L.MOL_PREVIOUS] = s.free_rows[size, L.SPARE_HEAD]
+    s.free_rows[size, L.SPARE_HEAD] = h
+    s.free_rows[size, L.SPARE_ROWS] += 1
 
 
 @inlined
-def _copy_segment(mol, pace, line, span, seg, a, b):
+def _copy_segment(mol, timing, starts, bounds, segment, a, b):
     """Copy all that belongs to the segment of molecule row a, but its place in the chain, to row b."""
     first = mol[b, L.MOL_FIRST]
     series = mol[b, L.MOL_SERIES]
@@ -110,45 +110,45 @@ def _copy_segment(mol, pace, line, span, seg, a, b):
     mol[b, L.MOL_FIRST] = first
     mol[b, L.MOL_SERIES] = series
     for c in range(7):
-        pace[b, c] = pace[a, c]
+        timing[b, c] = timing[a, c]
     i = mol[a, L.MOL_FIRST]
     j = mol[b, L.MOL_FIRST]
     order = L.UNMADE if mol[a, L.MOL_SOLVER] != L.BALLISTIC else 1
     for _ in range(mol[a, L.MOL_BEADS]):
         for c in range(8):
-            line[j, c] = line[i, c]
+            starts[j, c] = starts[i, c]
         for c in range(4):
-            span[j, c] = span[i, c]
+            bounds[j, c] = bounds[i, c]
         for c in range(2):
-            seg[j, c] = seg[i, c]
-        set_order(seg, j, order)
+            segment[j, c] = segment[i, c]
+        set_order(segment, j, order)
         i += 1
         j += 1
 
 
 @kernel
-def reopen(s, m):
+def restore_segment(s, m):
     """Drop molecule m's present segment and open the one before it again."""
     h = s.mol[m, L.MOL_PREVIOUS]
-    s.opened[m, L.OPENED_TICKS] = s.line[s.mol[m, L.MOL_FIRST], L.START_TICKS]
-    s.opened[m, L.OPENED_REM] = s.line[s.mol[m, L.MOL_FIRST], L.START_REM]
+    s.rolled_back_to[m, L.OPENED_TICKS] = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
+    s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
     s.inside[m, L.IN_UNTIL] = -np.inf
-    _copy_segment(s.mol, s.pace, s.line, s.span, s.seg, h, m)
+    _copy_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, h, m)
     sweep(s, m)
     s.mol[m, L.MOL_PREVIOUS] = s.mol[h, L.MOL_PREVIOUS]
     _release_row(s, h)
     s.mol[m, L.MOL_SENT] = min(s.mol[m, L.MOL_SENT], s.mol[m, L.MOL_NUMBER])
     s.mol[m, L.MOL_CHANGED] = 1
-    s.book[L.BOOK_WITHDRAWN] += 1 if s.mol[m, L.MOL_GHOST] == L.OWNED else 0
+    s.book[L.BOOK_WITHDRAWN] += 1 if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED else 0
 
 
 @kernel
-def sign_event(event_table, mol, group, count, event, members, lower, higher, log):
+def sign_event(event_table, mol, group, count, window_event, members, lower, higher, log):
     """Write down who took part in an event and which contacts it logged, and mark their new segments with it.
 
     Parameters
     ----------
-    event : int
+    window_event : int
         The event's number in the window.
     members : int
         Entries of `group`; those below 0 took no part.
@@ -157,7 +157,7 @@ def sign_event(event_table, mol, group, count, event, members, lower, higher, lo
     log : int
         First of its rows in the log; they end where the log now ends.
     """
-    row = event_table[event]
+    row = event_table[window_event]
     number = 0
     for k in range(members):
         m = group[k]
@@ -165,7 +165,7 @@ def sign_event(event_table, mol, group, count, event, members, lower, higher, lo
             continue
         row[L.EVENT_MEMBERS + number] = m
         number += 1
-        mol[m, L.MOL_EVENT] = event
+        mol[m, L.MOL_EVENT] = window_event
         mol[m, L.MOL_LOWER] = lower
         mol[m, L.MOL_HIGHER] = higher
     row[L.EVENT_SIZE] = number
@@ -174,65 +174,65 @@ def sign_event(event_table, mol, group, count, event, members, lower, higher, lo
 
 
 @kernel
-def aim_back(s, m, number):
+def request_rollback(s, m, number):
     """Ask for molecule m to be set back to its segment of that number in the window."""
     if s.mol[m, L.MOL_TARGET] < 0:
-        s.touched[s.book[L.BOOK_TOUCHED]] = m
+        s.rolled_back[s.book[L.BOOK_TOUCHED]] = m
         s.book[L.BOOK_TOUCHED] += 1
         s.mol[m, L.MOL_TARGET] = number
-        s.opened[m, L.OPENED_TICKS] = s.par[L.NOW]
-        s.opened[m, L.OPENED_REM] = s.par[L.NOW_REM]
+        s.rolled_back_to[m, L.OPENED_TICKS] = s.par[L.NOW]
+        s.rolled_back_to[m, L.OPENED_REM] = s.par[L.NOW_REM]
     else:
         s.mol[m, L.MOL_TARGET] = min(s.mol[m, L.MOL_TARGET], number)
 
 
 @kernel
-def withdraw(s):
-    """Set all molecules that `aim_back` was asked for back, and whom they met since, until nothing is left to undo.
+def roll_back(s):
+    """Roll back all molecules that were requested (`request_rollback`), and those they met since, until none is left.
 
-    They stand in `touched` afterwards, to be listed and searched again.
+    They stand in `rolled_back` afterwards, to be listed and searched again.
     """
     more = True
     while more:
         more = False
         k = 0
         while k < s.book[L.BOOK_TOUCHED]:
-            m = s.touched[k]
+            m = s.rolled_back[k]
             k += 1
             while s.mol[m, L.MOL_NUMBER] > s.mol[m, L.MOL_TARGET]:
                 more = True
-                event = s.mol[m, L.MOL_EVENT]
-                reopen(s, m)
-                if event > 0:
-                    _undo(s, event)
+                window_event = s.mol[m, L.MOL_EVENT]
+                restore_segment(s, m)
+                if window_event > 0:
+                    _cancel_event(s, window_event)
 
 
 @kernel
-def _undo(s, event):
+def _cancel_event(s, window_event):
     """Strike an event's contacts from the log, and ask for all its molecules to be set back to before it."""
-    row = s.event[event]
+    row = s.window_event[window_event]
     for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
         s.log[e, L.LOG_STATUS] = L.WITHDRAWN
     for k in range(row[L.EVENT_SIZE]):
         m = row[L.EVENT_MEMBERS + k]
-        number = number_of_event(s, m, event)
+        number = number_of_event(s, m, window_event)
         if number > 0:
-            aim_back(s, m, number - 1)
+            request_rollback(s, m, number - 1)
 
 
 @kernel
-def number_of_event(s, m, event):
+def number_of_event(s, m, window_event):
     """Return the number of molecule m's segment that an event began, 0 if it has none."""
     h = m
     while h >= 0 and s.mol[h, L.MOL_NUMBER] > 0:
-        if s.mol[h, L.MOL_EVENT] == event:
+        if s.mol[h, L.MOL_EVENT] == window_event:
             return s.mol[h, L.MOL_NUMBER]
         h = s.mol[h, L.MOL_PREVIOUS]
     return 0
 
 
 @kernel
-def closed_with_serial(mol, seg, m, b, serial):
+def closed_with_serial(mol, segment, m, b, serial):
     """Return the molecule row of m's closed segment in which its bead b has that serial number, and its successor's.
 
     Returns (-1, -1) when it is not in the window.
@@ -240,7 +240,7 @@ def closed_with_serial(mol, seg, m, b, serial):
     after = m
     h = mol[m, L.MOL_PREVIOUS]
     while h >= 0:
-        if seg[mol[h, L.MOL_FIRST] + b, L.SERIAL] == serial:
+        if segment[mol[h, L.MOL_FIRST] + b, L.SERIAL] == serial:
             return h, after
         after = h
         h = mol[h, L.MOL_PREVIOUS]
@@ -248,7 +248,7 @@ def closed_with_serial(mol, seg, m, b, serial):
 
 
 @kernel
-def forget(s, m):
+def discard_history(s, m):
     """End the window for molecule m: its present segment is the next window's first."""
     h = s.mol[m, L.MOL_PREVIOUS]
     while h >= 0:

@@ -5,26 +5,26 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier
-from hpcchain.layout.clock import span as time_span
-from hpcchain.sector.speculation.rollback import forget, known_from, reopen, way
+from hpcchain.layout.clock import bounds as time_span
+from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
 
 
 @kernel
-def finish_window(s):
+def commit_window(s):
     """Forget all closed segments, scripts and events: the present segments are the next window's first."""
     fastest = 0.0
     for m in range(s.book[L.BOOK_MOLECULES]):
         if s.mol[m, L.MOL_NUMBER] > 0:
             _note_since(s, m)
-            forget(s, m)
+            discard_history(s, m)
         s.mol[m, L.MOL_MATCH] = 1
-        s.mol[m, L.MOL_SCRIPT] = 0
+        s.mol[m, L.MOL_HISTORY] = 0
         s.mol[m, L.MOL_REOPENED] = 0
         s.mol[m, L.MOL_TARGET] = -1
-        fastest = max(fastest, s.pace[m, L.TOP_SPEED])
+        fastest = max(fastest, s.timing[m, L.TOP_SPEED])
     s.par[L.FASTEST] = fastest
     s.book[L.BOOK_EVENT] = 0
     s.book[L.BOOK_SCRIPT] = 0
@@ -35,16 +35,16 @@ def finish_window(s):
 
 
 @kernel
-def undo_window(s):
+def abort_window(s):
     """Set every molecule back to the segment that it had when the window began."""
     for m in range(s.book[L.BOOK_MOLECULES]):
         while s.mol[m, L.MOL_NUMBER] > 0:
-            reopen(s, m)
-    finish_window(s)
+            restore_segment(s, m)
+    commit_window(s)
 
 
 @kernel
-def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, excess):
+def skin_violation(s, reference_position, room, from_ticks, from_rest, until_ticks, until_rest, violation):
     """Find how far the beads of molecules that are owned, or have idle ones, may leave their room between two times.
 
     What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
@@ -53,36 +53,38 @@ def strayed(s, home, room, from_ticks, from_rest, until_ticks, until_rest, exces
     Parameters
     ----------
     s : Sector
-    home : (N, 3) float64 array
+    reference_position : (N, 3) float64 array
         Where each bead was when the ghosts were chosen [length].
     room : (M,) float64 array
         How far each molecule's beads may go from there [length].
     from_ticks, from_rest, until_ticks, until_rest : float
         The times: the window's start, and up to when present segments count.
-    excess : (M,) float64 array
+    violation : (M,) float64 array
         Receives how far beyond its room each molecule gets at most, not a number if a place is not; negative inside it,
         and -inf where that is known from before [length].
     """
     for m in range(s.book[L.BOOK_MOLECULES]):
-        excess[m] = -np.inf
+        violation[m] = -np.inf
         soon = not earlier(until_ticks, until_rest, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
-        if soon and (s.mol[m, L.MOL_GHOST] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):
-            excess[m] = _at_most(s, m, until_ticks, until_rest) - room[m]
-            if not excess[m] <= 0.0:
-                excess[m] = _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest) - room[m]
-            if excess[m] <= 0.0:  # its closed segments, too: they are no more asked about
+        if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):
+            violation[m] = _at_most(s, m, until_ticks, until_rest) - room[m]
+            if not violation[m] <= 0.0:
+                violation[m] = (
+                    _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, until_rest) - room[m]
+                )
+            if violation[m] <= 0.0:  # its closed segments, too: they are no more asked about
                 _keep_inside(s, m, room[m])
 
 
 @inlined
 def _at_most(s, m, until_ticks, until_rest):
     """Return how far molecule m may be from its home at most up to a time, by its fastest bead's speeds."""
-    s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.pace[m, L.TRAVELLED]
+    s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.timing[m, L.TRAVELLED]
     return s.inside[m, L.IN_NOW] + way(s, m, until_ticks, until_rest)
 
 
 @kernel
-def _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest):
+def _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, until_rest):
     """Return how far molecule m may be from its home between two times, not a number if a place is not.
 
     What is found of its beads at the present segment's start, or at the earlier time if that is later, is kept.
@@ -93,16 +95,19 @@ def _bead_by_bead(s, m, home, from_ticks, from_rest, until_ticks, until_rest):
     h = m
     while h >= 0:
         first = s.mol[h, L.MOL_FIRST]
-        ticks = s.line[first, L.START_TICKS]
-        rest = s.line[first, L.START_REM]
+        ticks = s.starts[first, L.START_TICKS]
+        rest = s.starts[first, L.START_REM]
         lag = max(time_span(from_ticks, from_rest, ticks, rest, s.par[L.TICK]), 0.0)
         dt = time_span(end_ticks, end_rest, ticks, rest, s.par[L.TICK]) - lag
         now = 0.0
         if dt >= 0.0:
             for b in range(s.mol[m, L.MOL_BEADS]):
-                here = _distance(s, first + b, lag, home, s.mol[m, L.MOL_FIRST] + b) + s.pace[h, L.SERIES_ERROR]
+                here = (
+                    _distance(s, first + b, lag, reference_position, s.mol[m, L.MOL_FIRST] + b)
+                    + s.timing[h, L.SERIES_ERROR]
+                )
                 now = max(now, here)
-                here += s.span[first + b, L.SPEED] * dt
+                here += s.bounds[first + b, L.SPEED] * dt
                 if not here <= far:  # so that what is not a number stays
                     far = here
             if h == m:
@@ -130,8 +135,8 @@ def _note_now(s, m, now, lag, ticks, rest):
 def _keep_inside(s, m, room):
     """Note until when a molecule stays in its room if nothing begins another segment of it."""
     ticks, rest = known_from(s, m)
-    left = room - s.inside[m, L.IN_NOW] - s.pace[m, L.SERIES_ERROR]
-    safe = EARLY * left / s.pace[m, L.TOP_SPEED] if left > 0.0 else 0.0
+    left = room - s.inside[m, L.IN_NOW] - s.timing[m, L.SERIES_ERROR]
+    safe = EARLY * left / s.timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
     s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, rest, min(safe, LONGEST), s.par[L.TICK])
 
 
@@ -139,12 +144,12 @@ def _keep_inside(s, m, room):
 def _note_since(s, m):
     """At a window's end: what is known of a new segment's start is what is known of the next window's."""
     s.inside[m, L.IN_FAR] = s.inside[m, L.IN_NOW]
-    s.pace[m, L.TRAVELLED] = 0.0
+    s.timing[m, L.TRAVELLED] = 0.0
     s.inside[m, L.IN_SINCE] = -np.inf
 
 
 @kernel
-def move_home(s, m, ticks, rest):
+def move_reference(s, m, ticks, rest):
     """Note that molecule m's home is where it is at a time between windows, and its room a new one."""
     s.inside[m, L.IN_UNTIL] = -np.inf
     s.inside[m, L.IN_SINCE] = ticks
@@ -154,11 +159,11 @@ def move_home(s, m, ticks, rest):
 
 
 @kernel
-def _distance(s, r, dt, home, i):
+def _distance(s, r, dt, reference_position, i):
     """Return how far the bead in row r may at most be from its home a time dt after its segment's start."""
     total = 0.0
     for c in range(3):
-        d = s.line[r, c] + s.line[r, L.VX + c] * dt - home[i, c]
+        d = s.starts[r, c] + s.starts[r, L.VX + c] * dt - reference_position[i, c]
         d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
         total += d * d
-    return np.sqrt(total) + 0.5 * s.span[r, L.ACCELERATION] * dt * dt
+    return np.sqrt(total) + 0.5 * s.bounds[r, L.ACCELERATION] * dt * dt

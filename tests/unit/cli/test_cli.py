@@ -9,13 +9,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.support.launching import clean_environment
 
 from hpcchain.cli import analyze, console, logs, perf, template
 from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
 from hpcchain.machine import size
+from tests.support.launching import clean_environment
 
 
 def ended(capsys, action, debug=False):
@@ -27,8 +27,10 @@ def ended(capsys, action, debug=False):
 
 def raising(error):
     """Return an action that raises an error."""
+
     def action(comm):
         raise error
+
     return action
 
 
@@ -59,21 +61,24 @@ sys.exit(f"{codes} {heavy}" if codes != [0, 2, 0] or heavy else 0)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("argv", "words"), [
-    (["frob"], "invalid choice: 'frob'"),
-    ([], "required: COMMAND"),
-    (["run"], "required: INPUT.toml"),
-    (["run", "a.toml", "--unti", "3"], "unrecognized arguments: --unti"),
-    (["run", "a.toml", "--until", "nan"], "'nan' is not a simulated time"),
-    (["run", "a.toml", "--until", "-1"], "'-1' is not a simulated time"),
-    (["run", "a.toml", "--until", "soon"], "'soon' is not a simulated time"),
-    (["run", "a.toml", "--silence", "-5"], "'-5' is not a wall time: give 0.01 to 1e+08 seconds, or 0"),
-    (["run", "a.toml", "--silence", "0.0001"], "'0.0001' is not a wall time"),
-    (["resume", "a", "--silence", "1e300"], "'1e300' is not a wall time"),
-    (["run", "a.toml", "--resume", "never"], "invalid choice: 'never'"),
-    (["export", "a.h5", "--to", "pdb", "-o", "x"], "invalid choice: 'pdb'"),
-    (["template", "nope"], "no template is called 'nope'"),
-])
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["frob"], "invalid choice: 'frob'"),
+        ([], "required: COMMAND"),
+        (["run"], "required: INPUT.toml"),
+        (["run", "a.toml", "--unti", "3"], "unrecognized arguments: --unti"),
+        (["run", "a.toml", "--until", "nan"], "'nan' is not a simulated time"),
+        (["run", "a.toml", "--until", "-1"], "'-1' is not a simulated time"),
+        (["run", "a.toml", "--until", "soon"], "'soon' is not a simulated time"),
+        (["run", "a.toml", "--silence", "-5"], "'-5' is not a wall time: give 0.01 to 1e+08 seconds, or 0"),
+        (["run", "a.toml", "--silence", "0.0001"], "'0.0001' is not a wall time"),
+        (["resume", "a", "--silence", "1e300"], "'1e300' is not a wall time"),
+        (["run", "a.toml", "--resume", "never"], "invalid choice: 'never'"),
+        (["export", "a.h5", "--to", "pdb", "-o", "x"], "invalid choice: 'pdb'"),
+        (["template", "nope"], "no template is called 'nope'"),
+    ],
+)
 def test_usage_errors_exit_2_and_say_what_is_wrong(capsys, argv, words):
     assert main(argv) == 2
     captured = capsys.readouterr()
@@ -83,10 +88,16 @@ def test_usage_errors_exit_2_and_say_what_is_wrong(capsys, argv, words):
     assert captured.out == ""
 
 
-@pytest.mark.parametrize(("error", "code"), [
-    (ConfigError("a.toml: box.size"), 78), (DataError("a.h5: truncated"), 65), (UsageError("no such format"), 2),
-    (EngineError("beads 3 and 4"), 70), (HpcchainError("something"), 70),
-])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ConfigError("a.toml: box.size"), 78),
+        (DataError("a.h5: truncated"), 65),
+        (UsageError("no such format"), 2),
+        (EngineError("beads 3 and 4"), 70),
+        (HpcchainError("something"), 70),
+    ],
+)
 def test_own_errors_keep_their_code_and_their_words(capsys, error, code):
     assert ended(capsys, raising(error)) == (code, "", f"hpcchain: {error}\n")
 
@@ -119,8 +130,9 @@ def test_missing_input_is_65_from_the_command_line(run_hpcchain):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [["info"], ["perf"], ["analyze"], ["compare", "missing.h5"],
-                                   ["export", "--to", "gsd", "-o", "out.gsd"]])
+@pytest.mark.parametrize(
+    "words", [["info"], ["perf"], ["analyze"], ["compare", "missing.h5"], ["export", "--to", "gsd", "-o", "out.gsd"]]
+)
 def test_missing_files_are_65_for_every_reader(capsys, words):
     assert main([words[0], "missing.h5", *words[1:]]) == 65
     captured = capsys.readouterr()
@@ -152,10 +164,15 @@ sys.exit(console.run(action))
     assert error == b""
 
 
-@pytest.mark.parametrize(("outcomes", "spokesman"), [
-    ([(0, 0), (0, 0)], 0), ([(0, 0), (75, 0), (75, 0)], 1), ([(75, 0), (0, 0), (78, 1), (70, 1)], 2),
-    ([(0, 0), (0, 1)], 1),
-])
+@pytest.mark.parametrize(
+    ("outcomes", "spokesman"),
+    [
+        ([(0, 0), (0, 0)], 0),
+        ([(0, 0), (75, 0), (75, 0)], 1),
+        ([(75, 0), (0, 0), (78, 1), (70, 1)], 2),
+        ([(0, 0), (0, 1)], 1),
+    ],
+)
 def test_who_speaks_for_all(outcomes, spokesman):
     assert console.decide(outcomes) == spokesman
 
@@ -228,8 +245,13 @@ def test_perf_table():
 
 
 def test_perf_table_has_the_parts_of_a_phase_below_it_and_counts_them_once():
-    table = {"events": (2.0, 2.0, 2.0), "files": (1.0, 1.0, 1.0), "events: waiting": (0.0, 0.5, 1.0),
-             "events: computing": (1.0, 1.5, 2.0), "total": (4.0, 4.0, 4.0)}
+    table = {
+        "events": (2.0, 2.0, 2.0),
+        "files": (1.0, 1.0, 1.0),
+        "events: waiting": (0.0, 0.5, 1.0),
+        "events: computing": (1.0, 1.5, 2.0),
+        "total": (4.0, 4.0, 4.0),
+    }
     lines = perf.table(table).splitlines()
     assert [line.split()[0] for line in lines] == ["phase", "events", "computing", "waiting", "files", "rest", "total"]
     assert lines[2].startswith("  computing") and lines[3].split()[4:] == ["12.5", "%", "2.00"]

@@ -5,13 +5,13 @@ import sys
 
 import numpy as np
 import pytest
-from tests.support.io_samples import system_of
 
 from hpcchain.cli import analyze
 from hpcchain.cli.main import main
-from hpcchain.io.output.assemble import assemble
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from tests.support.io_samples import system_of
 
 LENGTHS = [2, 4]
 PNG = b"\x89PNG\r\n"

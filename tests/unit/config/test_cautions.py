@@ -1,10 +1,10 @@
 """Inputs that ask for a million outputs or steps are told so before they start; others are not."""
 
 import pytest
-from tests.support.launching import run_hpcchain
 
 from hpcchain.config import load_config
 from hpcchain.config.cautions import cautions
+from tests.support.launching import run_hpcchain
 
 CHAINS = """
 [box]
@@ -40,14 +40,14 @@ def test_usual_inputs_are_not_told_of(tmp_path):
     ("checkpoint_every", "makes 1e+06 checkpoints up to time 10"),
 ])  # fmt: skip
 def test_a_million_of_one_output_is_told_with_its_key(tmp_path, key, says):
-    line, = told(tmp_path, output=f"{key} = 1e-5")
+    (line,) = told(tmp_path, output=f"{key} = 1e-5")
     assert line.startswith(f"output.{key} = 1e-05 ") and says in line
 
 
 def test_a_million_steps_are_told_of_whoever_takes_them(tmp_path):
-    line, = told(tmp_path, propagator="step = 1e-6")
+    (line,) = told(tmp_path, propagator="step = 1e-6")
     assert line.startswith("propagator.step = 1e-06 makes at least 1e+07 steps")
-    line, = told(tmp_path, molecule='propagator = { name = "rattle", step = 1e-6 }')
+    (line,) = told(tmp_path, molecule='propagator = { name = "rattle", step = 1e-6 }')
     assert line.startswith("molecule[0].propagator.step = 1e-06 ")
     assert told(tmp_path, propagator="step = 1e-6", molecule='propagator = { name = "rattle", step = 0.1 }') == []
 

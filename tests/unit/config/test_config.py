@@ -80,19 +80,24 @@ MISTAKES = [
     ("box.size = [30, 1.0000000009, 30]", "no room to move; needs more than 1e-09 diameters beyond it"),
     ("box.size = [3, 3, 3]", "box.size: the beads do not fit: packing fraction"),
     ("box.size = [30, 1e11, 30]", "box.size: 100000000000.0 along axis 1 is more than 1e+09 times the smallest"),
-    ("run.list_shell = 1e-20", "run.list_shell: 1e-20 is so thin that lists would be made anew all the time; needs at "
-                               "least 1e-05, a ten thousandth of the smallest diameter"),
+    (
+        "run.list_shell = 1e-20",
+        "run.list_shell: 1e-20 is so thin that lists would be made anew all the time; needs at "
+        "least 1e-05, a ten thousandth of the smallest diameter",
+    ),
     ("molecule.0.diameter = 1e-20", "molecule[0].diameter: 1e-20 is beyond the range 1e-06 to 1e+06 of lengths"),
     ("box.origin = [1e12, 0, 0]", "box.origin: 1000000000000.0 along axis 0 is so far from 0"),
-    ('box.boundary = ["periodic", "wal", "open"]', 'box.boundary: entry 1: \'wal\' is unknown; did you mean "wall"?'),
+    ('box.boundary = ["periodic", "wal", "open"]', "box.boundary: entry 1: 'wal' is unknown; did you mean \"wall\"?"),
     ("molecule.0.beads = 3.0", "molecule[0].beads: 3.0 is not a whole number"),
     ("molecule.0.beads = true", "molecule[0].beads: True is not a whole number"),
     ("molecule.0.beads = 5", "molecule[0].diameter: has 4 entries; needs 5, one per bead"),
     ("molecule.0.bond_length = [1.0, 1.0]", "molecule[0].bond_length: has 2 entries; needs 3, one per bond"),
     ("molecule.0.count = 0", "molecule[0].count: 0 is out of range"),
     ("molecule.0.count = 2147483648", "more than 2147483648"),
-    ("molecule.0.bond_length = 0.7",
-     "molecule[0].bond_length: 0.7 is shorter than the contact distance 0.75 of beads 0 and 1"),
+    (
+        "molecule.0.bond_length = 0.7",
+        "molecule[0].bond_length: 0.7 is shorter than the contact distance 0.75 of beads 0 and 1",
+    ),
     ("molecule.0.diameter = 0.0", "molecule[0].diameter: 0 is out of range"),
     ("molecule.0.mass = inf", "molecule[0].mass: inf is not a finite number"),
     ("molecule.0.arms = 2", 'molecule[0].arms: means nothing for kind "chain", only for star'),
@@ -115,7 +120,7 @@ MISTAKES = [
     ('initial.file = "a.h5"', 'initial.file: means nothing for method "grow"'),
     ("initial.seed = -1", "initial.seed: -1 is out of range"),
     ("initial.temperature = 0", "initial.temperature: 0 is out of range"),
-    ('propagator.name = "leapfrog"', 'propagator.name'),
+    ('propagator.name = "leapfrog"', "propagator.name"),
     ('propagator.name = "rattle"', 'propagator.stages: means nothing for "rattle"'),
     ('propagator.name = "taylor"', 'propagator.stages: means nothing for "taylor", only for collocation'),
     ('propagator.variant = "index3"', "propagator.variant: 'index3' is unknown; did you mean"),
@@ -123,23 +128,39 @@ MISTAKES = [
     ("propagator.contact_interval = 0.0", "propagator.contact_interval: 0 is out of range"),
     ("propagator.stages = 13", "propagator.stages: 13 is out of range"),
     ('propagator.solver = "null-space"', "propagator.solver: means nothing"),
-    ('molecule.0.propagator = "rattle"',
-     "molecule[0].propagator: 'rattle' is not a table; write { name = ... } with the"),
-    ('molecule.0.propagator = { nam = "rattle" }',
-     "molecule[0].propagator.nam: unknown key; the nearest valid key is molecule[0].propagator.name"),
-    ('molecule.0.propagator = { name = "rattle" }',
-     'molecule[0].propagator.step: is missing; "rattle" needs the longest'),
+    (
+        'molecule.0.propagator = "rattle"',
+        "molecule[0].propagator: 'rattle' is not a table; write { name = ... } with the",
+    ),
+    (
+        'molecule.0.propagator = { nam = "rattle" }',
+        "molecule[0].propagator.nam: unknown key; the nearest valid key is molecule[0].propagator.name",
+    ),
+    (
+        'molecule.0.propagator = { name = "rattle" }',
+        'molecule[0].propagator.step: is missing; "rattle" needs the longest',
+    ),
     ('molecule.0.propagator = { name = "rattle", step = 0 }', "molecule[0].propagator.step: 0 is out of range"),
-    ('molecule.0.propagator = { name = "rattle", step = 0.1, stages = 3 }',
-     'molecule[0].propagator.stages: means nothing for "rattle", only for collocation; remove it'),
-    ('molecule.0.propagator = { solver = "sweeping" }',
-     'molecule[0].propagator.solver: means nothing for "collocation"'),
-    ('molecule.0.propagator = { stage_solver = "fixed-point" }',
-     'molecule[0].propagator.stage_solver: "fixed-point" does not exist for variant'),
-    ('molecule.1.propagator = { name = "taylor" }',
-     "molecule[1].propagator: means nothing for single beads, which fly exactly; remove it"),
-    ('molecule.2.propagator = { name = "variational", step = 0.1, solver = "null-space" }',
-     'molecule[2].propagator.solver: "null-space" moves molecules without rings only'),
+    (
+        'molecule.0.propagator = { name = "rattle", step = 0.1, stages = 3 }',
+        'molecule[0].propagator.stages: means nothing for "rattle", only for collocation; remove it',
+    ),
+    (
+        'molecule.0.propagator = { solver = "sweeping" }',
+        'molecule[0].propagator.solver: means nothing for "collocation"',
+    ),
+    (
+        'molecule.0.propagator = { stage_solver = "fixed-point" }',
+        'molecule[0].propagator.stage_solver: "fixed-point" does not exist for variant',
+    ),
+    (
+        'molecule.1.propagator = { name = "taylor" }',
+        "molecule[1].propagator: means nothing for single beads, which fly exactly; remove it",
+    ),
+    (
+        'molecule.2.propagator = { name = "variational", step = 0.1, solver = "null-space" }',
+        'molecule[2].propagator.solver: "null-space" moves molecules without rings only',
+    ),
     ("contact.restitution = 1.5", "contact.restitution: 1.5 is out of range"),
     ("contact.tangential_restitution = 0.5", "contact.tangential_restitution: 0.5 is not available in this version"),
     ("contact.contact_time = -0.1", "contact.contact_time: -0.1 is out of range"),
@@ -224,8 +245,11 @@ def test_each_mistake_gives_one_message_with_its_key(write, setting, message):
         ('kind = "chain"', "", "molecule[0].kind: is missing"),
         ("beads = 2", "", "molecule[0].beads: is missing"),
         ("[[0, 0, 0], [0, 1e-3, 0]]", "[[0, 0, 0]]", "molecule[0].velocities: has 1 rows; needs count × beads = 2"),
-        ("[initial]", '[[molecule]]\nkind = "monomer"\npositions = [[5, 5, 5]]\n[initial]',
-         "molecule[1].velocities: is missing, and other kinds have theirs"),
+        (
+            "[initial]",
+            '[[molecule]]\nkind = "monomer"\npositions = [[5, 5, 5]]\n[initial]',
+            "molecule[1].velocities: is missing, and other kinds have theirs",
+        ),
         ("1e-3", "nan", "molecule[0].velocities: row 1: nan is not a finite number"),
         ("1e-3", "1e61", "molecule[0].velocities: row 1: 1e+61 is beyond the range"),
         ("1e-3", "true", "molecule[0].velocities: row 1: True is not a number"),
@@ -296,7 +320,7 @@ def test_the_table_for_the_readme_names_every_key():
 
 
 def test_masses_may_differ_as_far_as_has_been_tried(write):
-    kinds = '[box]\nsize = [9, 9, 9]\n[run]\nend_time = 1\n' + '[[molecule]]\nkind = "{}"\nbeads = 3\nmass = {}\n' * 2
+    kinds = "[box]\nsize = [9, 9, 9]\n[run]\nend_time = 1\n" + '[[molecule]]\nkind = "{}"\nbeads = 3\nmass = {}\n' * 2
     load_config(write(kinds.format("chain", 1.0, "chain", 1e12)))
     load_config(write(kinds.format("chain", "[1.0, 1e12, 1.0]", "ring", "[1.0, 1.0, 1e10]")))
     with pytest.raises(ConfigError, match=r"molecule\[1\].mass: 1.1e\+12 is 1.1e\+12 times the least mass 1 \(molec"):

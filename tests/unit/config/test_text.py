@@ -7,12 +7,12 @@ import sys
 import time
 
 import pytest
-from tests.support.launching import run_hpcchain
 
 from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.config import text as texts
 from hpcchain.errors import ConfigError, DataError, HpcchainError
+from tests.support.launching import run_hpcchain
 
 INPUT = """title = "größer"
 [box]
@@ -90,9 +90,24 @@ def test_an_input_may_come_through_a_pipe_but_not_endlessly(tmp_path, monkeypatc
         endless.kill()
 
 
-@pytest.mark.parametrize("value", ["[1e9, 1, 1]", "[1.0, 1, 1]", "[0, 1, 1]", "[-1, 1, 1]",
-                                   "[nan, 1, 1]", "[inf, 1, 1]", "[1e400, 1, 1]", f"[{10**30}, 1, 1]", "[1, 1]", "[]",
-                                   "[[1], 1, 1]", "'1'", "0"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[1e9, 1, 1]",
+        "[1.0, 1, 1]",
+        "[0, 1, 1]",
+        "[-1, 1, 1]",
+        "[nan, 1, 1]",
+        "[inf, 1, 1]",
+        "[1e400, 1, 1]",
+        f"[{10**30}, 1, 1]",
+        "[1, 1]",
+        "[]",
+        "[[1], 1, 1]",
+        "'1'",
+        "0",
+    ],
+)
 def test_impossible_sectors_give_one_message(tmp_path, value):
     path = tmp_path / "in.toml"
     path.write_text(INPUT, encoding="utf-8")

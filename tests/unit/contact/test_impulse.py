@@ -126,10 +126,10 @@ def test_energy_that_was_lost_on_the_way_is_given_back():
     bench = Bench(random_chain(9, 6), random_chain(5, 7))
     n = unit(bench.velocity(1)[1] - bench.velocity(0)[8])
     energy, momentum = totals(bench)
-    for lost in (1e-3, -1e-3):
+    for projection_loss in (1e-3, -1e-3):
         bench.load()
-        assert bench.single((0, 8), (1, 1), n, lost=lost) > 0
-        assert totals(bench)[0] == pytest.approx(energy + lost, rel=1e-12)
+        assert bench.single((0, 8), (1, 1), n, projection_loss=projection_loss) > 0
+        assert totals(bench)[0] == pytest.approx(energy + projection_loss, rel=1e-12)
         np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-12)
 
 
@@ -254,7 +254,7 @@ def test_several_contacts_keep_the_energy():
 @pytest.mark.parametrize("restitution", [1.0, 0.5, 0.0])
 @pytest.mark.parametrize("lost", [1e-3, 0.1, -1e-3])
 @pytest.mark.parametrize("case", CASES)
-def test_several_contacts_give_back_what_was_lost(case, lost, restitution):
+def test_several_contacts_give_back_what_was_lost(case, projection_loss, restitution):
     """All impulses grow by one factor; relative to E of lost = 0 the energy is that much higher, momentum as before."""
     molecules_here, contacts = (random_chain(9, 8), random_chain(12, 9)), CASES[case]
     rng = np.random.default_rng(2)
@@ -262,27 +262,28 @@ def test_several_contacts_give_back_what_was_lost(case, lost, restitution):
     normals = facing(plain, contacts, [unit(rng.normal(size=3)) for _ in contacts])
     _, before = totals(plain)
     (status, sizes), (status_other, sizes_other) = (
-        plain.tied(contacts, normals, None, restitution), other.tied(contacts, normals, None, restitution, lost)
+        plain.tied(contacts, normals, None, restitution),
+        other.tied(contacts, normals, None, restitution, projection_loss),
     )
     assert status == status_other == 0
     np.testing.assert_array_equal(sizes_other == 0.0, sizes == 0.0)
     factor = sizes_other[sizes > 0.0] / sizes[sizes > 0.0]
     np.testing.assert_allclose(factor, factor[0], rtol=1e-12)
-    assert (factor[0] > 1.0) == (lost > 0.0)
-    if restitution > 0.0 or lost > 0.0:
-        assert totals(other)[0] - totals(plain)[0] == pytest.approx(lost, abs=1e-12)
+    assert (factor[0] > 1.0) == (projection_loss > 0.0)
+    if restitution > 0.0 or projection_loss > 0.0:
+        assert totals(other)[0] - totals(plain)[0] == pytest.approx(projection_loss, abs=1e-12)
     if "wall" not in case:
         np.testing.assert_allclose(totals(other)[1], before, atol=1e-11)
     assert_bonds(other)
 
 
 @pytest.mark.parametrize("lost", [0.0, 1e-2])
-def test_one_contact_among_ties_is_the_single_one(lost):
+def test_one_contact_among_ties_is_the_single_one(projection_loss):
     one, two = random_chain(9, 10), random_chain(5, 11)
     n = unit(two[2][1] - one[2][8])
     single, tied = Bench(one, two), Bench(one, two)
-    size = single.single((0, 8), (1, 1), n, lost=lost)
-    status, sizes = tied.tied([((0, 8), (1, 1))], [n], lost=lost)
+    size = single.single((0, 8), (1, 1), n, projection_loss=projection_loss)
+    status, sizes = tied.tied([((0, 8), (1, 1))], [n], projection_loss=projection_loss)
     assert status == 0 and sizes[0] == pytest.approx(size, rel=1e-13)
     for k in range(2):
         np.testing.assert_allclose(tied.velocity(k), single.velocity(k), atol=1e-13)
@@ -428,17 +429,19 @@ def straight(n, spacing=1.0):
 
 @pytest.mark.parametrize("lost", [0.0, 1e-3])
 @pytest.mark.parametrize("n", range(2, 10))
-def test_rods_bounce_flat(n, lost):
+def test_rods_bounce_flat(n, projection_loss):
     """Each bead bears as much as any other, and nothing turns the rod."""
     bonds, x, v, mass = straight(n)
     bench = Bench((bonds, x, v + [0.3, 0.1, -1.0], mass), rods=(0,))
     energy, _ = totals(bench)
-    status, sizes = bench.tied([((0, k), None) for k in range(n)], [np.array([0.0, 0, 1])] * n, lost=lost)
+    status, sizes = bench.tied(
+        [((0, k), None) for k in range(n)], [np.array([0.0, 0, 1])] * n, projection_loss=projection_loss
+    )
     assert status == 0
-    up = np.sqrt(1.0 + 2.0 * lost / n)
+    up = np.sqrt(1.0 + 2.0 * projection_loss / n)
     np.testing.assert_allclose(sizes, 1.0 + up, rtol=1e-11)
     np.testing.assert_allclose(bench.velocity(), np.tile([0.3, 0.1, up], (n, 1)), atol=1e-14)
-    assert totals(bench)[0] == pytest.approx(energy + lost, rel=1e-14)
+    assert totals(bench)[0] == pytest.approx(energy + projection_loss, rel=1e-14)
 
 
 @pytest.mark.parametrize("n", [3, 5, 9])
@@ -460,8 +463,7 @@ def test_mirror_images_have_mirrored_impulses(n):
 
 @pytest.mark.parametrize("n", [3, 4, 7, 9])
 def test_unequal_rods_meet_side_to_side(n):
-    """Two rods in a random direction, of unequal masses and turning, so that not all beads bounce; a plain programme.
-    """
+    """Two rods in a random direction, of unequal masses and turning: not all beads bounce; a plain programme."""
     for seed in range(6):
         rng = np.random.default_rng([n, seed])
         turned = np.linalg.qr(rng.normal(size=(3, 3)))[0]

@@ -5,20 +5,20 @@ import pytest
 
 from hpcchain.contact import tc_model
 from hpcchain.contact.tc_model import CONTACT
-from hpcchain.layout.segment_bits import in_contact, set_in_contact
 from hpcchain.layout.arrays import CONTACT_RATE, PARAMETERS, RESTITUTION, TICK
+from hpcchain.layout.segment_bits import in_contact, set_in_contact
 
 TIME = 0.02
 
 
 def sector(left, contact_time=TIME, restitution=0.3):
-    """Return `par`, `seg` and `line` of beads of whose last contacts that is left, segments beginning at 5 ticks."""
-    par, seg, line = np.zeros(PARAMETERS), np.zeros((len(left), 4), dtype=np.int64), np.zeros((len(left), 8))
+    """Return `par`, `segment`, `starts` of beads of whose last contacts that is left; segments begin at 5 ticks."""
+    par, segment, starts = np.zeros(PARAMETERS), np.zeros((len(left), 4), dtype=np.int64), np.zeros((len(left), 8))
     par[RESTITUTION], par[CONTACT_RATE], par[TICK] = restitution, tc_model.contact_rate(contact_time), 2.0**-6
-    line[:, 6] = 5.0
+    starts[:, 6] = 5.0
     for i, value in enumerate(left):
-        set_in_contact(seg, i, value)
-    return par, seg, line
+        set_in_contact(segment, i, value)
+    return par, segment, starts
 
 
 @pytest.mark.parametrize(("dt", "left"), [
@@ -26,22 +26,22 @@ def sector(left, contact_time=TIME, restitution=0.3):
     (TIME * (1 - 1e-9), 0), (TIME * (1 - 1e-7), 1), (TIME, 0), (1.0, 0), (1e60, 0),
 ])  # fmt: skip
 def test_a_contact_is_over_after_the_contact_time(dt, left):
-    par, seg, _ = sector([CONTACT])
-    assert tc_model.left_after(par, seg, 0, dt) == left
+    par, segment, _ = sector([CONTACT])
+    assert tc_model.left_after(par, segment, 0, dt) == left
 
 
 def test_time_passes_for_all_beads_of_a_range_and_no_others():
-    par, seg, _ = sector([CONTACT, CONTACT, CONTACT // 2, 0, CONTACT])
-    tc_model.pass_time(par, seg, 1, 3, 0.5 * TIME)
-    assert [in_contact(seg, i) for i in range(5)] == [CONTACT, CONTACT // 2, 0, 0, CONTACT]
+    par, segment, _ = sector([CONTACT, CONTACT, CONTACT // 2, 0, CONTACT])
+    tc_model.pass_time(par, segment, 1, 3, 0.5 * TIME)
+    assert [in_contact(segment, i) for i in range(5)] == [CONTACT, CONTACT // 2, 0, 0, CONTACT]
 
 
 def test_halves_make_a_whole():
     """Cutting a flight in many segments shortens a contact by less than a millionth each."""
-    par, seg, _ = sector([CONTACT])
+    par, segment, _ = sector([CONTACT])
     for _ in range(1000):
-        tc_model.pass_time(par, seg, 0, 1, 0.0005 * TIME)
-    assert abs(in_contact(seg, 0) / CONTACT - 0.5) < 1000 * 2.0**-24
+        tc_model.pass_time(par, segment, 0, 1, 0.0005 * TIME)
+    assert abs(in_contact(segment, 0) / CONTACT - 0.5) < 1000 * 2.0**-24
 
 
 @pytest.mark.parametrize(("left", "pair", "e"), [
@@ -49,25 +49,25 @@ def test_halves_make_a_whole():
     ([0, 7], (0, -1), 0.3),
 ])  # fmt: skip
 def test_energy_is_kept_where_either_bead_has_a_contact(left, pair, e):
-    par, seg, line = sector(left)
-    assert tc_model.restitution_now(par, seg, *pair) == e
-    assert tc_model.restitution_at(par, line, seg, np.array([pair]), 1, 5.0, 0.0) == e
-    later = tc_model.restitution_at(par, line, seg, np.array([pair]), 1, 5.0 + 2 * TIME * 2.0**6, 0.0)
+    par, segment, starts = sector(left)
+    assert tc_model.restitution_now(par, segment, *pair) == e
+    assert tc_model.restitution_at(par, starts, segment, np.array([pair]), 1, 5.0, 0.0) == e
+    later = tc_model.restitution_at(par, starts, segment, np.array([pair]), 1, 5.0 + 2 * TIME * 2.0**6, 0.0)
     assert later == 0.3
 
 
 def test_contacts_together_have_one_coefficient():
-    par, seg, line = sector([0, 0, 0, 9])
+    par, segment, starts = sector([0, 0, 0, 9])
     pairs = np.array([[0, 1], [1, 2], [3, -2]])
-    found = [tc_model.restitution_at(par, line, seg, pairs, count, 5.0, 0.0) for count in (1, 2, 3)]
+    found = [tc_model.restitution_at(par, starts, segment, pairs, count, 5.0, 0.0) for count in (1, 2, 3)]
     assert found == [0.3, 0.3, 1.0]
 
 
 def test_without_a_contact_time_nothing_is_left_of_a_contact():
-    par, seg, _ = sector([0, 0], contact_time=0.0)
-    tc_model.begin_contact(par, seg, 0)
-    tc_model.pass_time(par, seg, 0, 2, 1.0)
-    assert not seg.any() and tc_model.restitution_now(par, seg, 0, 1) == 0.3
-    par, seg, _ = sector([0, 0])
-    tc_model.begin_contact(par, seg, 1)
-    assert [in_contact(seg, i) for i in range(2)] == [0, CONTACT]
+    par, segment, _ = sector([0, 0], contact_time=0.0)
+    tc_model.begin_contact(par, segment, 0)
+    tc_model.pass_time(par, segment, 0, 2, 1.0)
+    assert not segment.any() and tc_model.restitution_now(par, segment, 0, 1) == 0.3
+    par, segment, _ = sector([0, 0])
+    tc_model.begin_contact(par, segment, 1)
+    assert [in_contact(segment, i) for i in range(2)] == [0, CONTACT]

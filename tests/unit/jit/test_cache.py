@@ -9,11 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.support.launching import ROOT, clean_environment, run_hpcchain, run_python
 
-from hpcchain.jit import cache as cache_module
 from hpcchain import own_folder
 from hpcchain.errors import ConfigError
+from hpcchain.jit import cache as cache_module
+from tests.support.launching import ROOT, clean_environment, run_hpcchain, run_python
 
 OTHER = 54321
 PACKAGE = ROOT / "hpcchain"
@@ -216,6 +216,7 @@ method = "explicit"
 end_time = 0.1
 """
 
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_run_refuses_a_planted_cache_in_one_message(tmp_path, ranks):
     """Whoever else can write there; help and the check of an input that needs no kernel do not look."""
@@ -226,7 +227,7 @@ def test_a_run_refuses_a_planted_cache_in_one_message(tmp_path, ranks):
     (planted / "loop.nbi").write_bytes(pickle.dumps(Planted(tmp_path / "ran")))
     cache.chmod(0o777)
     done = run_hpcchain(["run", "in.toml", "--output", "out"], tmp_path, ranks, NUMBA_CACHE_DIR=str(cache))
-    said = [line for line in done.stderr.splitlines() if line.startswith("hpcchain: ")]
+    said = [starts for starts in done.stderr.splitlines() if starts.startswith("hpcchain: ")]
     assert done.returncode == 78 and len(said) == 1 and f"{cache}: can be written to" in said[0], done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "ran").exists()
     for words in (["--help"], ["run", "--help"], ["template"]):
@@ -235,10 +236,13 @@ def test_a_run_refuses_a_planted_cache_in_one_message(tmp_path, ranks):
 
 def test_numba_looks_in_no_other_place(tmp_path):
     """Where it can write nothing it would go on to a folder of a name that anyone can foresee."""
-    code = "import hpcchain.jit.decorators as k, numba; k.numba.config.CACHE_DIR = '/dev/null/no'\n" \
-           "try: k.owning(lambda: 1)\nexcept RuntimeError as error: print(error)"
-    done = run_python(["-c", code], tmp_path, XDG_CACHE_HOME=str(tmp_path / "shared"),
-                      NUMBA_CACHE_DIR=str(tmp_path / "own"))
+    code = (
+        "import hpcchain.jit.decorators as k, numba; k.numba.config.CACHE_DIR = '/dev/null/no'\n"
+        "try: k.owning(lambda: 1)\nexcept RuntimeError as error: print(error)"
+    )
+    done = run_python(
+        ["-c", code], tmp_path, XDG_CACHE_HOME=str(tmp_path / "shared"), NUMBA_CACHE_DIR=str(tmp_path / "own")
+    )
     assert "no locator available" in done.stdout, done.stderr
     assert not (tmp_path / "shared").exists()
 
@@ -256,7 +260,7 @@ def test_the_module_prints_the_folder_or_what_is_wrong(tmp_path):
 def warm(tmp_path):
     """Run what a node does before the ranks start, with a stand-in for the warm-up; return how it ended."""
     python = tmp_path / "python"
-    python.write_text(f"#!/bin/bash\ncase \"$*\" in *' warmup') echo warmed;; *) exec {sys.executable} \"$@\";; esac\n")
+    python.write_text(f'#!/bin/bash\ncase "$*" in *\' warmup\') echo warmed;; *) exec {sys.executable} "$@";; esac\n')
     python.chmod(0o755)
     words = ["bash", ROOT / "jobs" / "warm_node.sh", tmp_path / "home", tmp_path / "node", python, "-m", "hpcchain"]
     return subprocess.run(list(map(str, words)), env=clean_environment(), cwd=tmp_path, capture_output=True, text=True,
@@ -306,8 +310,10 @@ def test_a_users_cache_that_others_can_write_to_is_not_copied(tmp_path):
 @pytest.mark.parametrize("safe", [True, False])
 def test_a_job_ends_before_its_ranks_start_when_scratch_is_not_safe(tmp_path, safe):
     """The script of `common.sh`, with a stand-in for srun that starts its command here, and one for the warm-up."""
-    for name, text in (("srun", 'while [[ $1 == --* ]]; do shift; done; exec "$@"'),
-                       ("python", f'case "$*" in *" warmup") echo warm;; *) exec {sys.executable} "$@";; esac')):
+    for name, text in (
+        ("srun", 'while [[ $1 == --* ]]; do shift; done; exec "$@"'),
+        ("python", f'case "$*" in *" warmup") echo warm;; *) exec {sys.executable} "$@";; esac'),
+    ):
         (tmp_path / "bin").mkdir(exist_ok=True)
         (tmp_path / "bin" / name).write_text(f"#!/bin/bash\n{text}\n")
         (tmp_path / "bin" / name).chmod(0o755)
@@ -316,11 +322,24 @@ def test_a_job_ends_before_its_ranks_start_when_scratch_is_not_safe(tmp_path, sa
     if not safe:
         cache.mkdir(parents=True)
         cache.chmod(0o777)
-    environment = clean_environment(HPCCHAIN_HOME=str(ROOT), HPCCHAIN_VENV=str(tmp_path), SLURM_JOB_NUM_NODES="1",
-                                    HPCCHAIN_SCRATCH=str(tmp_path / "scratch"), SLURM_JOB_ID="1",
-                                    XDG_CACHE_HOME=str(tmp_path / "home"), SLURM_JOB_END_TIME="1")
-    done = subprocess.run(["bash", "-c", f"source {ROOT}/jobs/common.sh; warm_nodes || exit; echo ranks start"],
-                          env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    environment = clean_environment(
+        HPCCHAIN_HOME=str(ROOT),
+        HPCCHAIN_VENV=str(tmp_path),
+        SLURM_JOB_NUM_NODES="1",
+        HPCCHAIN_SCRATCH=str(tmp_path / "scratch"),
+        SLURM_JOB_ID="1",
+        XDG_CACHE_HOME=str(tmp_path / "home"),
+        SLURM_JOB_END_TIME="1",
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"source {ROOT}/jobs/common.sh; warm_nodes || exit; echo ranks start"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     if safe:
         assert done.stdout.endswith(": warm\nranks start\n") and mode(cache) == 0o700, done.stderr
     else:
@@ -359,8 +378,11 @@ def file_of(called, root):
 def test_every_file_with_kernels_and_what_it_imports_is_in_the_digest():
     files = {path: imports_of(path) for path in PACKAGE.rglob("*.py")}
     compilers = {PACKAGE / "kernel.py", PACKAGE / "apart.py"}
-    needed = {path for path, names in files.items()
-              if any(name.split(".")[0] == "numba" or file_of(name, PACKAGE) in compilers for name in names)}
+    needed = {
+        path
+        for path, names in files.items()
+        if any(name.split(".")[0] == "numba" or file_of(name, PACKAGE) in compilers for name in names)
+    }
     todo = list(needed)
     while todo:
         more = {file_of(name, PACKAGE) for name in files[todo.pop()]} - needed - {None}

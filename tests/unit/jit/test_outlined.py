@@ -6,14 +6,14 @@ Each step is a process of its own with one compile cache, as runs, ranks and lat
 
 import os
 
-from tests.support import launching
 import numba
 import numpy as np
 import pytest
 
 from hpcchain.jit.decorators import TRIED
+from tests.support import launching
 
-KERNELS = '''
+KERNELS = """
 from hpcchain.jit.decorators import apart, kernel
 
 
@@ -44,7 +44,7 @@ def outer(a):
 @kernel
 def outermost(a):
     return outer(a) + 1.0
-'''
+"""
 CALL = """
 import numpy as np
 import kernels_apart as k

@@ -5,11 +5,11 @@ import pytest
 from numba import config
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.jit.struct import handed
+from hpcchain.jit.struct import kernel_struct
 from hpcchain.layout.arrays import FIELDS
 from hpcchain.layout.memory import records
 
-Pair = handed("Pair", {"x": "f8", "wide": "f8 4/16", "plain": "i8 3", "free": "i8 :", "small": "i4"}, ("extra",))
+Pair = kernel_struct("Pair", {"x": "f8", "wide": "f8 4/16", "plain": "i8 3", "free": "i8 :", "small": "i4"}, ("extra",))
 
 
 def pair(extra=None, rows=5):
@@ -71,9 +71,9 @@ def test_an_array_of_another_kind_is_refused(field, array):
 
 
 def test_line_span_and_seg_of_a_bead_share_a_pair_of_cache_lines():
-    line, span, seg = records(3)
-    assert [FIELDS[name] for name in ("line", "span", "seg")] == ["f8 8/16", "f8 4/16", "i8 4/16"]
-    assert line.ctypes.data % 128 == 0
-    assert [array.ctypes.data - line.ctypes.data for array in (span, seg)] == [64, 96]
-    span[2, 3], seg[2, 3] = 1.0, -1
-    assert np.all(line == 0.0) and np.count_nonzero(span) == np.count_nonzero(seg) == 1
+    starts, bounds, segment = records(3)
+    assert [FIELDS[name] for name in ("starts", "bounds", "segment")] == ["f8 8/16", "f8 4/16", "i8 4/16"]
+    assert starts.ctypes.data % 128 == 0
+    assert [array.ctypes.data - starts.ctypes.data for array in (bounds, segment)] == [64, 96]
+    bounds[2, 3], segment[2, 3] = 1.0, -1
+    assert np.all(starts == 0.0) and np.count_nonzero(bounds) == np.count_nonzero(segment) == 1

@@ -6,20 +6,32 @@ from pathlib import Path
 import pytest
 
 import hpcchain
-from hpcchain.layout import workspace
-from hpcchain.layout import arrays, segment_record
+from hpcchain.layout import arrays, segment_record, workspace
 
 PACKAGE = Path(hpcchain.__file__).parent
 KERNELS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
 
 # Arrays with two axes, by the names that a sector's fields and kernels' parameters have; vectors of three components
-# and the rows of `script_at`, one for each segment, are no tables of columns.
-NO_TABLES = {"normals", "script_at", "matrix"}
+# and the rows of `owner_history_at`, one for each segment, are no tables of columns.
+NO_TABLES = {"normals", "owner_history_at", "matrix"}
 TABLES = {name for name, text in arrays.FIELDS.items() if " " in text} - NO_TABLES
 FLAT = {"par", "count", "book", "cells", "winner", "key", "script"}
 PARAMETERS = {
-    "line", "span", "seg", "mol", "what", "when", "pace", "tag", "spare", "contacts", "log", "flight", "tied", "row",
-}  # fmt: skip
+    "starts",
+    "bounds",
+    "segment",
+    "mol",
+    "next_event",
+    "event_time",
+    "timing",
+    "molecule_event",
+    "spare",
+    "contacts",
+    "log",
+    "flight",
+    "tied",
+    "row",
+}
 FLAT_PARAMETERS = {"par", "count", "book"}
 OTHER_NAMES = {"beads": "tied"}
 # Other names of them, and other tables and records, in single files.

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpcchain.sector.setup.allocate import cell_arrays
 from hpcchain.layout.memory import LARGE, LINE, aligned_zeros, gathered, records, stretch
+from hpcchain.sector.setup.allocate import cell_arrays
 
 
 @pytest.mark.parametrize("size", [1, LINE, LARGE - 1, LARGE, 5 * LARGE + 3])
@@ -22,31 +22,31 @@ def test_a_stretch_is_zeros_that_can_be_written(size):
 
 @pytest.mark.parametrize("beads", [3, 5000])
 def test_gathered_arrays_keep_their_contents(beads):
-    """Rows of `line`, `span` and `seg` stay side by side, in steps of a record; what is no array is handed on."""
+    """Rows of `starts`, `bounds`, `segment` stay side by side, in steps of a record; what is no array is handed on."""
     rng = np.random.default_rng(beads)
-    line, span, seg = records(beads)
-    line[:], span[:] = rng.normal(size=line.shape), rng.normal(size=span.shape)
-    seg[:] = rng.integers(-(2**60), 2**60, seg.shape)
-    arrays = {"line": line, "span": span, "seg": seg, "what": rng.integers(0, 99, (beads, 5)),
+    starts, bounds, segment = records(beads)
+    starts[:], bounds[:] = rng.normal(size=starts.shape), rng.normal(size=bounds.shape)
+    segment[:] = rng.integers(-(2**60), 2**60, segment.shape)
+    arrays = {"starts": starts, "bounds": bounds, "segment": segment, "next_event": rng.integers(0, 99, (beads, 5)),
               "mark": np.ones(beads, dtype=np.int8), "none": np.zeros((0, 4)), "series": aligned_zeros(beads),
               "stepper": None}  # fmt: skip
     expected = {name: None if array is None else array.copy() for name, array in arrays.items()}
-    del line, span, seg
+    del starts, bounds, segment
     moved = gathered(arrays)
     assert not arrays and moved.keys() == expected.keys() and moved["stepper"] is None
     for name in expected.keys() - {"stepper"}:
         assert moved[name].dtype == expected[name].dtype and np.array_equal(moved[name], expected[name]), name
-        assert moved[name].size == 0 or moved[name].ctypes.data % {"span": 64, "seg": 32}.get(name, LINE) == 0
-    assert moved["span"].ctypes.data - moved["line"].ctypes.data == 64
-    assert moved["seg"].ctypes.data - moved["line"].ctypes.data == 96
-    assert moved["line"].strides == moved["span"].strides == moved["seg"].strides == (LINE, 8)
+        assert moved[name].size == 0 or moved[name].ctypes.data % {"bounds": 64, "segment": 32}.get(name, LINE) == 0
+    assert moved["bounds"].ctypes.data - moved["starts"].ctypes.data == 64
+    assert moved["segment"].ctypes.data - moved["starts"].ctypes.data == 96
+    assert moved["starts"].strides == moved["bounds"].strides == moved["segment"].strides == (LINE, 8)
 
 
 def test_arrays_are_let_go_as_they_are_copied():
-    line, span, seg = records(2)
+    starts, bounds, segment = records(2)
     old = np.arange(1000.0)
     gone = weakref.ref(old)
-    arrays = {"line": line, "span": span, "seg": seg, "old": old}
+    arrays = {"starts": starts, "bounds": bounds, "segment": segment, "old": old}
     del old
     moved = gathered(arrays)
     gc.collect()
@@ -55,10 +55,10 @@ def test_arrays_are_let_go_as_they_are_copied():
 
 def test_zeros_take_no_memory_before_they_are_written():
     """Of two arrays of 64 MB the one of zeros is there, but none of its pages is."""
-    line, span, seg = records(2)
+    starts, bounds, segment = records(2)
     ones, zeros = np.ones(8 << 20), np.zeros(8 << 20)
     before = resident()
-    moved = gathered({"line": line, "span": span, "seg": seg, "zeros": zeros, "ones": ones})
+    moved = gathered({"starts": starts, "bounds": bounds, "segment": segment, "zeros": zeros, "ones": ones})
     assert 60 << 20 < resident() - before < 80 << 20
     assert not moved["zeros"].any() and moved["ones"].all()
     moved["zeros"][:] = 1.0
@@ -73,9 +73,9 @@ def resident():
 
 @pytest.mark.parametrize("beads", [1, 2, 40, 1000, 3000])
 @pytest.mark.parametrize("crowding", [1.0, 2.0, 8.0])
-def test_cells_do_not_all_begin_in_the_same_part_of_the_cache(beads, crowding):
+def test_cells_do_not_all_begin_in_the_same_part_of_the_cache(beads, cell_capacity_factor):
     """They are an odd number of lines of four entries apart, and have the room asked for."""
-    arrays = cell_arrays(np.array([5, 6, 7]), beads, crowding)
+    arrays = cell_arrays(np.array([5, 6, 7]), beads, cell_capacity_factor)
     capacity = arrays["cells"][3]
     assert capacity % 8 == 4 and arrays["room"].shape == (210 * capacity, 4)
-    assert capacity >= min(beads, 8 + 4 * crowding * beads / 210)
+    assert capacity >= min(beads, 8 + 4 * cell_capacity_factor * beads / 210)

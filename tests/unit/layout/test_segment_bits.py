@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from hpcchain.layout import segment_bits
 from hpcchain.contact.tc_model import CONTACT
-from hpcchain.layout.workspace import CURVE, KMAX
+from hpcchain.layout import segment_bits
 from hpcchain.layout.arrays import UNMADE
+from hpcchain.layout.workspace import CURVE, KMAX
 
 DEPTHS, PLACES = (-1, 0, 1, 100001), (0, 5 * CURVE, 2**40)
 
@@ -15,31 +15,35 @@ DEPTHS, PLACES = (-1, 0, 1, 100001), (0, 5 * CURVE, 2**40)
 @pytest.mark.parametrize("struck", [0, 1])
 @pytest.mark.parametrize("left", [0, 1, CONTACT])
 def test_what_began_a_segment(depth, struck, left):
-    seg = np.full((3, 4), 7, dtype=np.int64)
-    segment_bits.set_in_contact(seg, 1, left)
-    segment_bits.set_start(seg, 1, depth, struck)
+    segment = np.full((3, 4), 7, dtype=np.int64)
+    segment_bits.set_in_contact(segment, 1, left)
+    segment_bits.set_start(segment, 1, depth, struck)
     for other in (1 - struck, struck):
-        segment_bits.set_struck(seg, 1, other)
-        assert (segment_bits.start_depth(seg, 1), segment_bits.struck(seg, 1), segment_bits.in_contact(seg, 1)) == (depth, other, left)
+        segment_bits.set_struck(segment, 1, other)
+        assert (
+            segment_bits.start_depth(segment, 1),
+            segment_bits.struck(segment, 1),
+            segment_bits.in_contact(segment, 1),
+        ) == (depth, other, left)
         for now in (CONTACT - left, left):
-            segment_bits.set_in_contact(seg, 1, now)
-            assert (segment_bits.start_depth(seg, 1), segment_bits.struck(seg, 1)) == (depth, other)
-            assert segment_bits.in_contact(seg, 1) == now
+            segment_bits.set_in_contact(segment, 1, now)
+            assert (segment_bits.start_depth(segment, 1), segment_bits.struck(segment, 1)) == (depth, other)
+            assert segment_bits.in_contact(segment, 1) == now
     packed = segment_bits.packed_starts(*(np.array([value]) for value in (depth, struck, left)))
-    assert packed.tolist() == [seg[1, 1]]
+    assert packed.tolist() == [segment[1, 1]]
     assert [array.tolist() for array in segment_bits.unpacked_starts(packed)] == [[depth], [bool(struck)], [left]]
-    assert np.all(seg[[0, 2]] == 7) and np.all(seg[1, [0, 2, 3]] == 7)
+    assert np.all(segment[[0, 2]] == 7) and np.all(segment[1, [0, 2, 3]] == 7)
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_place_and_order(place):
-    seg = np.full((3, 4), 7, dtype=np.int64)
-    seg[1, 3] = segment_bits.ORDERS * place
-    assert segment_bits.series_order(seg, 1) == UNMADE
+    segment = np.full((3, 4), 7, dtype=np.int64)
+    segment[1, 3] = segment_bits.ORDERS * place
+    assert segment_bits.series_order(segment, 1) == UNMADE
     for order in (1, KMAX, UNMADE, 0):
-        segment_bits.set_order(seg, 1, order)
-        assert (segment_bits.series_place(seg, 1), segment_bits.series_order(seg, 1)) == (place, order)
-    assert np.all(seg[[0, 2]] == 7) and np.all(seg[1, :3] == 7)
+        segment_bits.set_order(segment, 1, order)
+        assert (segment_bits.series_place(segment, 1), segment_bits.series_order(segment, 1)) == (place, order)
+    assert np.all(segment[[0, 2]] == 7) and np.all(segment[1, :3] == 7)
 
 
 @pytest.mark.parametrize(("first", "second", "same"), [
@@ -47,6 +51,6 @@ def test_place_and_order(place):
     ((3, 1, 5), (4, 1, 5), False), ((-1, 0, 0), (-1, 0, 9), True),
 ])  # fmt: skip
 def test_one_event_began_both_whatever_is_left_of_earlier_contacts(first, second, same):
-    seg = np.zeros((2, 4), dtype=np.int64)
-    seg[:, 1] = segment_bits.packed_starts(*np.array([first, second]).T)
-    assert segment_bits.same_start(seg, 0, 1) == same
+    segment = np.zeros((2, 4), dtype=np.int64)
+    segment[:, 1] = segment_bits.packed_starts(*np.array([first, second]).T)
+    assert segment_bits.same_start(segment, 0, 1) == same

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.io_samples import same_topology
-from tests.support.mixtures import mixed_input, to_toml
 
 from hpcchain.config import load_config
 from hpcchain.errors import EngineError
 from hpcchain.model.composition import composition_from, composition_of, one_of_each
 from hpcchain.model.topology import build_composition, build_topology
+from tests.support.io_samples import same_topology
 from tests.support.kernel_tools import make_system
+from tests.support.mixtures import mixed_input, to_toml
 
 TABLES = ("mass", "diameter", "bond_length", "self_contact", "rod")
 
@@ -106,8 +106,9 @@ def test_a_composition_of_a_few_rows_of_the_tables(topology, order):
 
 
 def test_memory_does_not_grow_with_the_molecules(topology):
-    once, often = (composition_of(one_of_each(topology, np.repeat(np.arange(topology.molecules), times)))
-                   for times in (1, 50))
+    once, often = (
+        composition_of(one_of_each(topology, np.repeat(np.arange(topology.molecules), times))) for times in (1, 50)
+    )
     assert often.molecules == 50 * once.molecules
     assert len(often.run) == len(once.run) == 8 and often.examples.beads == once.examples.beads < 100
 

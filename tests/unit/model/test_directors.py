@@ -72,10 +72,12 @@ MISTAKES = [
     ("molecule.0.moment = 0.1", "molecule[0].moment: means nothing without directors"),
     ("molecule.2.orientations = [[1, 0, 0, 0]]", "molecule[2].orientations: means nothing without directors"),
     ("molecule.1.orientations = [[1, 0, 0, 0]]", 'molecule[1].orientations: means nothing for initial.method "grow"'),
-    ("molecule.1.angular_velocities = [[1, 0, 0]]",
-     'molecule[1].angular_velocities: means nothing for initial.method "grow"'),
+    (
+        "molecule.1.angular_velocities = [[1, 0, 0]]",
+        'molecule[1].angular_velocities: means nothing for initial.method "grow"',
+    ),
     ('molecule.1.propagator = { name = "rattle", step = 0.1 }', 'no steps of "rattle"; choose taylor, variational'),
-    ('molecule.1.propagator = { name = "variational" }', 'molecule[1].propagator.step: is missing'),
+    ('molecule.1.propagator = { name = "variational" }', "molecule[1].propagator.step: is missing"),
     ('molecule.2.propagator = { name = "taylor" }', "molecule[2].propagator: means nothing for single beads"),
 ]
 EXPLICIT_MISTAKES = [
@@ -83,14 +85,20 @@ EXPLICIT_MISTAKES = [
     ("[0.6, 0, 0.8000000001, 0]", "[0, 0, 0, 0]", "orientations: row 1: [0.0, 0.0, 0.0, 0.0] is of length 0; needs"),
     ("[0.6, 0, 0.8000000001, 0]", "[nan, 0, 1, 0]", "molecule[1].orientations: row 1: nan is not a finite number"),
     ("[0.6, 0, 0.8000000001, 0]", "[1, 0, 0]", "molecule[1].orientations: row 1: [1, 0, 0] is not a list of 4 numbers"),
-    ("[[1, 0, 0, 0], [0.6, 0, 0.8000000001, 0]]", "[[1, 0, 0, 0]]",
-     "molecule[1].orientations: has 1 rows; needs count = 2 rows [w, x, y, z]"),
+    (
+        "[[1, 0, 0, 0], [0.6, 0, 0.8000000001, 0]]",
+        "[[1, 0, 0, 0]]",
+        "molecule[1].orientations: has 1 rows; needs count = 2 rows [w, x, y, z]",
+    ),
     ("[[1, 0, 0, 0], [0.6, 0, 0.8000000001, 0]]", "3", "molecule[1].orientations: 3 is not a list of [w, x, y, z]"),
     ("[2, 3, -3]", "[2, 3]", "molecule[1].angular_velocities: row 1: [2, 3] is not a list of 3 numbers"),
     ("[2, 3, -3]", "[2, inf, -3]", "molecule[1].angular_velocities: row 1: inf is not a finite number"),
     (", [2, 3, -3]", "", "molecule[1].angular_velocities: has 1 rows; needs count = 2 rows [x, y, z]"),
-    ("[run]", '[propagator]\nname = "variational"\nstep = 0.25\n[run]',
-     "angular_velocities: row 1: [2.0, 3.0, -3.0] is too fast for steps of 0.25: step × angular speed = 1.17"),
+    (
+        "[run]",
+        '[propagator]\nname = "variational"\nstep = 0.25\n[run]',
+        "angular_velocities: row 1: [2.0, 3.0, -3.0] is too fast for steps of 0.25: step × angular speed = 1.17",
+    ),
 ]
 
 
@@ -132,8 +140,15 @@ def test_moments_and_steps_of_kinds(tmp_path):
     found = build_directors(config_of(tmp_path, RANDOM))
     assert found.moment.tolist() == [0.0, 2.0 * 1.5**2 / 10.0, 0.0, 0.25]
     assert found.step.tolist() == [0.0] * 4 and found.table is None
-    stepped = build_directors(config_of(tmp_path, RANDOM, "propagator.name=variational", "propagator.step=0.01",
-                                        'molecule.3.propagator={ name = "taylor" }'))
+    stepped = build_directors(
+        config_of(
+            tmp_path,
+            RANDOM,
+            "propagator.name=variational",
+            "propagator.step=0.01",
+            'molecule.3.propagator={ name = "taylor" }',
+        )
+    )
     assert stepped.step.tolist() == [0.0, 0.01, 0.0, 0.0]
     own = build_directors(config_of(tmp_path, RANDOM, 'molecule.3.propagator={ name = "variational", step = 0.02 }'))
     assert own.step.tolist() == [0.0, 0.0, 0.0, 0.02]

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.support.mixtures import to_toml
 
 from hpcchain import api
 from hpcchain.cli.check import check_start
@@ -14,6 +13,7 @@ from hpcchain.model import independence
 from hpcchain.model.starts.start import build_system
 from hpcchain.run.growth import grown_system
 from hpcchain.run.memory import extent_of
+from tests.support.mixtures import to_toml
 
 SQUARE = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
 RING = [[0, 1], [1, 2], [2, 3], [0, 3]]

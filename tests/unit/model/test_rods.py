@@ -6,13 +6,13 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
-from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.equal_shapes import groups_of
-from hpcchain.model.starts.placement import place
 from hpcchain.model.rods import longest_rod, rod_length, sites
+from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
+from hpcchain.model.starts.placement import place
 from hpcchain.model.starts.start import build_system
-from hpcchain.model.topology import build_box, build_topology
 from hpcchain.model.starts.velocities import kinetic_energy, maxwell
+from hpcchain.model.topology import build_box, build_topology
 
 LENGTH, MASS = np.array([1.0, 1.5, 0.8]), np.array([1.0, 4.0, 0.5, 2.0])
 TEXT = """
@@ -153,10 +153,14 @@ def test_explicit_starts_are_put_on_the_rod(tmp_path):
         ({"positions": ROD, "velocities": [[0, 0, 0], [0, 0, 0], [1, 0, 0]]}, "would stretch at 1;"),
         ({"positions": [*ROD, [1, 1.9, 1], [2, 1.9, 1], [3, 1.9, 1]]}, "beads 0 and 3 overlap: their distance 0.9"),
         ({"positions": [[i, 1, 1] for i in range(10)], "beads": 10, "box": "[9.5, 9, 9]"}, "beads 0 and 9 overlap"),
-        ({"positions": [[i + 0.6, 1, 1] for i in range(10)], "beads": 10, "boundary": "wall", "box": "[9, 9, 9]"},
-         "bead 9 reaches"),
-        ({"positions": [[i + 0.6, 1, 1] for i in range(10)], "beads": 10, "boundary": "wall", "box": "[5, 5, 5]"},
-         "molecule[0].bond_length: a rod of 9.0 between its end beads fits nowhere between the walls"),
+        (
+            {"positions": [[i + 0.6, 1, 1] for i in range(10)], "beads": 10, "boundary": "wall", "box": "[9, 9, 9]"},
+            "bead 9 reaches",
+        ),
+        (
+            {"positions": [[i + 0.6, 1, 1] for i in range(10)], "beads": 10, "boundary": "wall", "box": "[5, 5, 5]"},
+            "molecule[0].bond_length: a rod of 9.0 between its end beads fits nowhere between the walls",
+        ),
         ({"positions": ROD, "extra": "diameter = 1.1"}, "bond_length: 1.0 is shorter than the contact distance 1.1"),
         ({"positions": ROD[:1], "beads": 1}, 'molecule[0].beads: 1 is too few; kind "rod" needs at least 2'),
     ],

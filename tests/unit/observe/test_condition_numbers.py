@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.support.mixtures import to_toml
 
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
@@ -13,6 +12,7 @@ from hpcchain.papers.experiments.p000_trimer_condition import conditions as prin
 from hpcchain.papers.line_verlet import condition_numbers as of_line
 from tests.support import twins
 from tests.support.kernel_tools import make_system, random_chain
+from tests.support.mixtures import to_toml
 from tests.support.stepping import dense_step
 from tests.unit.propagators.collocation.test_collocation import build
 from tests.unit.propagators.rigid.test_rod import random_rod

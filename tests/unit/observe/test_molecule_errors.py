@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.io_samples import chains as chains_of
-from tests.support.io_samples import system_of
 
 from hpcchain.cli import analyze
 from hpcchain.cli.main import main
@@ -14,6 +12,8 @@ from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.observe.correlation import Correlator, integrated
 from hpcchain.observe.molecules import MoleculeMean, far_ends, kinds_of
+from tests.support.io_samples import chains as chains_of
+from tests.support.io_samples import system_of
 
 SEEDS = 12
 CHAINS = 10
@@ -64,8 +64,9 @@ def test_errors_printed_are_the_scatter_over_seeds(tmp_path, capsys, frames, tim
         assert 0.7 < scatter / np.mean([row[error] for row in found]) < 1.4
 
 
-@pytest.mark.parametrize(("frames", "time", "chains"), [(30, 100.0, 10), (200, 10.0, 10), (2000, 5.0, 10),
-                                                        (400, 1.0, 50), (4000, 20.0, 1)])
+@pytest.mark.parametrize(
+    ("frames", "time", "chains"), [(30, 100.0, 10), (200, 10.0, 10), (2000, 5.0, 10), (400, 1.0, 50), (4000, 20.0, 1)]
+)
 def test_error_of_a_mean_over_many_seeds(frames, time, chains):
     means, errors = [], []
     for seed in range(60):
@@ -137,12 +138,16 @@ def test_memory_of_a_correlation_does_not_follow_the_frames():
     assert sum(len(level._kept) for level in correlator._levels) <= 16 * 11
 
 
-@pytest.mark.parametrize(("beads", "bonds", "ends"), [
-    (1, [], (0, 0)), (4, [[0, 1], [1, 2], [2, 3]], (0, 3)),
-    (6, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5]], (0, 3)),
-    (7, [[0, 1], [1, 2], [0, 3], [3, 4], [0, 5], [5, 6]], (2, 4)),
-    (5, [[0, 2], [2, 4], [1, 4], [1, 3]], (0, 3)),
-])
+@pytest.mark.parametrize(
+    ("beads", "bonds", "ends"),
+    [
+        (1, [], (0, 0)),
+        (4, [[0, 1], [1, 2], [2, 3]], (0, 3)),
+        (6, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5]], (0, 3)),
+        (7, [[0, 1], [1, 2], [0, 3], [3, 4], [0, 5], [5, 6]], (2, 4)),
+        (5, [[0, 2], [2, 4], [1, 4], [1, 3]], (0, 3)),
+    ],
+)
 def test_beads_most_bonds_apart(beads, bonds, ends):
     assert far_ends(beads, np.array(bonds, dtype=np.int64).reshape(-1, 2)) == ends
 

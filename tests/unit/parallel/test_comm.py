@@ -6,28 +6,34 @@ from hpcchain.parallel.comm import Single, combine
 from hpcchain.parallel.launcher import joined_by_nobody, launched
 
 
-@pytest.mark.parametrize(("environment", "expected"), [
-    ({}, (1, 0)),
-    ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "3"}, (4, 3)),
-    ({"PMI_SIZE": "2", "PMI_RANK": "1"}, (2, 1)),
-    ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "5", "SLURM_NTASKS": "8"}, (8, 5)),
-    ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}, (1, 0)),
-    ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0", "SLURM_STEP_NUM_TASKS": "2"}, (4, 0)),
-    ({"OMPI_COMM_WORLD_SIZE": "many"}, (1, 0)),
-    ({"PMI_SIZE": "2"}, (2, 0)),
-])
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, (1, 0)),
+        ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "3"}, (4, 3)),
+        ({"PMI_SIZE": "2", "PMI_RANK": "1"}, (2, 1)),
+        ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "5", "SLURM_NTASKS": "8"}, (8, 5)),
+        ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}, (1, 0)),
+        ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0", "SLURM_STEP_NUM_TASKS": "2"}, (4, 0)),
+        ({"OMPI_COMM_WORLD_SIZE": "many"}, (1, 0)),
+        ({"PMI_SIZE": "2"}, (2, 0)),
+    ],
+)
 def test_launchers_are_understood(environment, expected):
     assert launched(environment) == expected
 
 
-@pytest.mark.parametrize(("environment", "expected"), [
-    ({}, False),
-    ({"SLURM_STEP_NUM_TASKS": "1"}, False),
-    ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"}, True),
-    ({"SLURM_STEP_NUM_TASKS": "4", "PMIX_RANK": "1"}, False),
-    ({"SLURM_STEP_NUM_TASKS": "4", "PMI_FD": "9"}, False),
-    ({"SLURM_STEP_NUM_TASKS": "2", "OMPI_COMM_WORLD_SIZE": "4"}, False),
-])
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, False),
+        ({"SLURM_STEP_NUM_TASKS": "1"}, False),
+        ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"}, True),
+        ({"SLURM_STEP_NUM_TASKS": "4", "PMIX_RANK": "1"}, False),
+        ({"SLURM_STEP_NUM_TASKS": "4", "PMI_FD": "9"}, False),
+        ({"SLURM_STEP_NUM_TASKS": "2", "OMPI_COMM_WORLD_SIZE": "4"}, False),
+    ],
+)
 def test_srun_without_a_process_manager_is_noticed(environment, expected):
     assert joined_by_nobody(environment) == expected
 

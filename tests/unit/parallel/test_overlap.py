@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.identity import dealt
-from tests.support.shapes import boxed, rod
 
 from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.parallel.thread_ranks import on_ranks
+from tests.support.identity import dealt
+from tests.support.shapes import boxed, rod
 
 SIZE = (9.0, 8.0, 7.0)
 

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.mixtures import to_toml
-from tests.support.whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
@@ -14,7 +12,9 @@ from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import System
 from hpcchain.sector.serial import Engine
 from tests.support import twins
+from tests.support.mixtures import to_toml
 from tests.support.solved import bits
+from tests.support.whole import frame_of, state_of
 
 TAYLOR = {"name": "taylor"}
 RATTLE = {"name": "rattle", "step": 0.05}

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from tests.support.mixtures import to_toml
 
 from hpcchain import api
 from hpcchain.config import load_config
@@ -17,6 +16,7 @@ from hpcchain.model.system import System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single
 from hpcchain.run.energy import EnergyWatch
+from tests.support.mixtures import to_toml
 
 LEAN = 3e-6
 SQUARE = [[5, 5, 5], [6, 5, 5 + LEAN], [6, 6, 5], [5, 6, 5 + LEAN]]

@@ -5,11 +5,11 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from tests.support.replicated import SEAM, stand_in
 
 from hpcchain.parallel.comm import Single
 from hpcchain.run import engines
 from hpcchain.run.engines import engine_for
+from tests.support.replicated import SEAM, stand_in
 
 FOUR = SimpleNamespace(size=4)
 FOUR.exchange = FOUR  # what the engine talks through

@@ -75,7 +75,7 @@ def test_rods_that_jam_in_all_directions_begin_parallel(tmp_path, caplog):
     path = tmp_path / "rods.toml"
     path.write_text(RODS, encoding="utf-8")
     system = grown_system(load_config(path))
-    told, = [record.getMessage() for record in caplog.records if "rods parallel" in record.getMessage()]
+    (told,) = [record.getMessage() for record in caplog.records if "rods parallel" in record.getMessage()]
     assert "the beads jam at 0.9" in told
     assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None
     ends = system.state.position.reshape(50, 8, 3)[:, 7] - system.state.position.reshape(50, 8, 3)[:, 0]

@@ -44,8 +44,12 @@ def refused(folder, *words):
 def test_without_locks_another_hosts_lock_is_not_taken_over(tmp_path, no_locks):
     """The message says how to get rid of it; that helps."""
     leave(tmp_path, pid=1, host="elsewhere", since="2026-01-02 03:04:05")
-    refused(tmp_path, "process 1 on elsewhere, since 2026-01-02 03:04:05", "has no locks (flock)",
-            f"remove {tmp_path / 'run.lock'}")
+    refused(
+        tmp_path,
+        "process 1 on elsewhere, since 2026-01-02 03:04:05",
+        "has no locks (flock)",
+        f"remove {tmp_path / 'run.lock'}",
+    )
     (tmp_path / "run.lock").unlink()
     with FolderLock(tmp_path):
         assert json.loads((tmp_path / "run.lock").read_text())["pid"] == os.getpid()
@@ -83,8 +87,13 @@ def test_what_is_no_plain_file_is_not_opened(tmp_path, monkeypatch, how, locked)
     (tmp_path / "precious").write_text("kept")
     (tmp_path / "out").mkdir()
     path = tmp_path / "out" / "run.lock"
-    {"link": lambda: path.symlink_to("../precious"), "hard link": lambda: path.hardlink_to(tmp_path / "precious"),
-     "link to nothing": lambda: path.symlink_to("../new"), "pipe": lambda: os.mkfifo(path), "folder": path.mkdir}[how]()
+    {
+        "link": lambda: path.symlink_to("../precious"),
+        "hard link": lambda: path.hardlink_to(tmp_path / "precious"),
+        "link to nothing": lambda: path.symlink_to("../new"),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+    }[how]()
     with pytest.raises(UsageError, match="run.lock: is a link, or no plain file"), FolderLock(tmp_path / "out"):
         pass
     assert (tmp_path / "precious").read_text() == "kept" and not (tmp_path / "new").exists()

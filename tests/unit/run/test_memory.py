@@ -38,8 +38,13 @@ def test_nothing_is_known_of_a_machine_that_tells_nothing(tmp_path):
 
 
 def test_what_the_machine_has_available(tmp_path):
-    write(tmp_path, {"proc/meminfo": f"MemTotal: 9 kB\nMemAvailable:   {KIB_OF_4_GB} kB\n",
-                     "proc/self/statm": "1000 500 100 1 0 300 0\n"})
+    write(
+        tmp_path,
+        {
+            "proc/meminfo": f"MemTotal: 9 kB\nMemAvailable:   {KIB_OF_4_GB} kB\n",
+            "proc/self/statm": "1000 500 100 1 0 300 0\n",
+        },
+    )
     found = room(tmp_path)
     assert found.node.bytes == 4 * GB and "MemAvailable" in found.node.reason
     assert found.taken == 400 * resource.getpagesize()
@@ -75,11 +80,17 @@ def test_odd_group_files_do_no_harm(tmp_path, text):
     assert room(tmp_path) == Room(0, None, None, None)
 
 
-@pytest.mark.parametrize(("environment", "expected"), [
-    ({}, None), ({"SLURM_MEM_PER_NODE": "1000"}, 1000 * 2**20), ({"SLURM_MEM_PER_NODE": "0"}, None),
-    ({"SLURM_MEM_PER_CPU": "500", "SLURM_CPUS_ON_NODE": "4"}, 2000 * 2**20), ({"SLURM_MEM_PER_CPU": "500"}, None),
-    ({"SLURM_MEM_PER_NODE": "much"}, None),
-])
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        ({"SLURM_MEM_PER_NODE": "1000"}, 1000 * 2**20),
+        ({"SLURM_MEM_PER_NODE": "0"}, None),
+        ({"SLURM_MEM_PER_CPU": "500", "SLURM_CPUS_ON_NODE": "4"}, 2000 * 2**20),
+        ({"SLURM_MEM_PER_CPU": "500"}, None),
+        ({"SLURM_MEM_PER_NODE": "much"}, None),
+    ],
+)
 def test_what_slurm_gives_a_job(tmp_path, environment, expected):
     found = room(tmp_path, environment).job
     assert (found and found.bytes) == expected
@@ -95,15 +106,18 @@ def test_limits_of_the_process(tmp_path):
     assert room(tmp_path, limits=lambda which: (space[which], -1)).own.bytes == 0
 
 
-@pytest.mark.parametrize(("rooms", "words"), [
-    ([Room(0, Bound(3 * GB, "here"), None, None)], None),
-    ([Room(0, Bound(GB, "here"), None, None)], "2 GB more in all"),
-    ([Room(GB, Bound(GB, "here"), None, None)], None),
-    ([Room(0, Bound(3 * GB, "here"), None, None)] * 2, "4 GB more for 2 ranks"),
-    ([Room(GB, None, Bound(3 * GB, "job"), None)] * 2, "4 GB for 2 ranks"),
-    ([Room(0, None, None, None), Room(0, None, None, Bound(GB, "limit"))], "2 GB more for one rank"),
-    ([Room(0, None, None, None)], None),
-])
+@pytest.mark.parametrize(
+    ("rooms", "words"),
+    [
+        ([Room(0, Bound(3 * GB, "here"), None, None)], None),
+        ([Room(0, Bound(GB, "here"), None, None)], "2 GB more in all"),
+        ([Room(GB, Bound(GB, "here"), None, None)], None),
+        ([Room(0, Bound(3 * GB, "here"), None, None)] * 2, "4 GB more for 2 ranks"),
+        ([Room(GB, None, Bound(3 * GB, "job"), None)] * 2, "4 GB for 2 ranks"),
+        ([Room(0, None, None, None), Room(0, None, None, Bound(GB, "limit"))], "2 GB more for one rank"),
+        ([Room(0, None, None, None)], None),
+    ],
+)
 def test_what_is_lacking(rooms, words):
     found = memory.lacking(2 * GB, rooms)
     assert (found and found[0]) == words
@@ -112,22 +126,35 @@ def test_what_is_lacking(rooms, words):
 def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
     extent = memory.Extent(10**9, 0, 10**9, whole=True)
     with pytest.raises(ConfigError) as caught:
-        memory.require_memory(extent, Single(), None, "in.toml: molecule.count", "use more nodes",
-                              Room(0, Bound(8 * GB, "available"), None, None))
+        memory.require_memory(
+            extent,
+            Single(),
+            None,
+            "in.toml: molecule.count",
+            "use more nodes",
+            Room(0, Bound(8 * GB, "available"), None, None),
+        )
     text = str(caught.value)
     assert text.startswith("in.toml: molecule.count: 1000000000 beads on 1 rank need about 2.9 TB of memory")
     assert "where 8 GB are available; use more nodes" in text
     memory.require_memory(extent, Single(), None, "", "", Room(0, None, None, None))
 
 
-@pytest.mark.parametrize(("beads", "ranks", "options", "measured"), [
-    (10**3, 1, {"whole": True}, 117e6),
-    (10**5, 1, {"whole": True}, 304e6), (10**5, 2, {"whole": True}, 345e6),  # monomers; chains of 20 need less
-    (10**5, 1, {"whole": False}, 269e6), (10**5, 2, {"whole": False}, 268e6), (10**5, 4, {"whole": False}, 209e6),
-    (3 * 10**5, 1, {"whole": True}, 595e6),
-    (20_000, 1, {"whole": True, "largest": 20_000}, 187e6), (20_001, 1, {"whole": True, "largest": 20_001}, 225e6),
-    (3_000, 1, {"whole": True, "largest": 3_000, "closed": 3_000}, 393e6),
-])
+@pytest.mark.parametrize(
+    ("beads", "ranks", "options", "measured"),
+    [
+        (10**3, 1, {"whole": True}, 117e6),
+        (10**5, 1, {"whole": True}, 304e6),
+        (10**5, 2, {"whole": True}, 345e6),  # monomers; chains of 20 need less
+        (10**5, 1, {"whole": False}, 269e6),
+        (10**5, 2, {"whole": False}, 268e6),
+        (10**5, 4, {"whole": False}, 209e6),
+        (3 * 10**5, 1, {"whole": True}, 595e6),
+        (20_000, 1, {"whole": True, "largest": 20_000}, 187e6),
+        (20_001, 1, {"whole": True, "largest": 20_001}, 225e6),
+        (3_000, 1, {"whole": True, "largest": 3_000, "closed": 3_000}, 393e6),
+    ],
+)
 def test_estimates_are_above_what_runs_took_but_not_far(beads, ranks, options, measured):
     assert 1.0 < memory.Extent(beads, 0, beads, **options).need(ranks) / measured < 1.8
 
@@ -151,8 +178,14 @@ def huge(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("words", [["run", "huge.toml"], ["build", "huge.toml", "-o", "start.h5"],
-                                   ["build", "huge.toml", "-o", "start.h5", "--replicate", "1", "1", "1"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "huge.toml"],
+        ["build", "huge.toml", "-o", "start.h5"],
+        ["build", "huge.toml", "-o", "start.h5", "--replicate", "1", "1", "1"],
+    ],
+)
 def test_what_no_machine_holds_is_refused_before_it_is_made(run_hpcchain, huge, words):
     done = run_hpcchain(words, timeout=60.0)
     assert done.returncode == 78, done.stderr

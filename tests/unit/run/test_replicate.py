@@ -5,26 +5,26 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from tests.support.copied import SIZE, longer, mixed, turning
-from tests.support.run_folders import write_input
 
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import ConfigError
-from hpcchain.io.hdf5 import slabs
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.hdf5 import slabs
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.inspect import info
+from hpcchain.model.directors import build_directors
 from hpcchain.model.starts import replicate_system
 from hpcchain.model.starts.replicate_system import Copies
-from hpcchain.model.directors import build_directors
-from hpcchain.model.starts.start import build_system, check_start
 from hpcchain.model.starts.replicate_velocities import Thermal
+from hpcchain.model.starts.start import build_system, check_start
 from hpcchain.parallel.comm import Single
 from hpcchain.run import replicate
-from hpcchain.run.start_from_file import system_from_file
 from hpcchain.run.signals import Stopped
+from hpcchain.run.start_from_file import system_from_file
+from tests.support.copied import SIZE, longer, mixed, turning
+from tests.support.run_folders import write_input
 
 
 @pytest.fixture(autouse=True)

@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.support.copied import SIZE, longer, mixed
-from tests.support.identity import parallel, require_same, serial
-from tests.support.run_folders import run_here, write_input
-from tests.support.whole import frame_of
 
 from hpcchain import api
 from hpcchain.io.checkpoint.store import list_checkpoints
@@ -16,6 +12,10 @@ from hpcchain.model.starts.velocities import kinetic_energy
 from hpcchain.parallel.comm import Single
 from hpcchain.run.start_from_file import system_from_file
 from hpcchain.sector.serial import Engine
+from tests.support.copied import SIZE, longer, mixed
+from tests.support.identity import parallel, require_same, serial
+from tests.support.run_folders import run_here, write_input
+from tests.support.whole import frame_of
 
 END, LATER = 1.5, 20.0
 

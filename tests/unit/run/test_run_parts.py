@@ -161,8 +161,9 @@ def test_a_tally_sums_over_ranks_to_the_last_unit():
 
 
 def test_a_tally_goes_on_from_an_earlier_versions_checkpoint():
-    tally = Tally(Counting(), {"contacts": 4, "wall_contacts": 1, "interval_contacts": 2, "interval_virial": 1.75},
-                  Single())
+    tally = Tally(
+        Counting(), {"contacts": 4, "wall_contacts": 1, "interval_contacts": 2, "interval_virial": 1.75}, Single()
+    )
     assert (tally.contacts, tally.interval_contacts, tally.interval_virial) == (4, 2, 1.75)
     assert tally.interval_pushes is None and tally.saved()["interval_pushes"] is None
     again = Tally(Counting(), json.loads(json.dumps(tally.saved())), Single())

@@ -30,10 +30,20 @@ def test_different_intervals_meet_at_the_same_bits():
     assert len(set(tenths) & set(others)) == 43
 
 
-@pytest.mark.parametrize(("start", "served", "first"), [
-    (0.0, None, 0.0), (0.0, 0.0, 0.3), (0.3, None, 0.3), (0.3, 0.3, 0.6), (0.3, 0.0, 0.3), (0.31, 0.3, 0.6),
-    (math.nextafter(0.3, 0.0), 0.0, 0.3), (math.nextafter(0.3, 1.0), 0.0, 0.6), (0.7, 0.65, 0.9),
-])
+@pytest.mark.parametrize(
+    ("start", "served", "first"),
+    [
+        (0.0, None, 0.0),
+        (0.0, 0.0, 0.3),
+        (0.3, None, 0.3),
+        (0.3, 0.3, 0.6),
+        (0.3, 0.0, 0.3),
+        (0.31, 0.3, 0.6),
+        (math.nextafter(0.3, 0.0), 0.0, 0.3),
+        (math.nextafter(0.3, 1.0), 0.0, 0.6),
+        (0.7, 0.65, 0.9),
+    ],
+)
 def test_where_it_goes_on(start, served, first):
     assert Schedule(0.3, start, served).next == first
 

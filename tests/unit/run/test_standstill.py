@@ -37,6 +37,7 @@ def cube(tmp_path, edge, room, side="periodic"):
 
 def carry(system, ranks, end):
     """Carry a system on on threads as ranks; return the contacts of all."""
+
     def body(exchange):
         engine = Engine(system) if ranks == 1 else WindowedEngine(system, exchange)
         engine.advance(end)

@@ -1,7 +1,6 @@
 """Units: what was tried runs as in units of 1, what was not is refused and the range named."""
 
 import pytest
-from tests.support.mixtures import to_toml
 
 from hpcchain import api
 from hpcchain.config import check, load_config
@@ -9,9 +8,10 @@ from hpcchain.errors import ConfigError, DataError
 from hpcchain.model.starts.start import build_system
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.comm import Single
-from hpcchain.run.start_from_file import system_from_file
 from hpcchain.run.growth import grown_system
+from hpcchain.run.start_from_file import system_from_file
 from hpcchain.sector.serial import Engine
+from tests.support.mixtures import to_toml
 
 
 def scaled(length=1.0, time=1.0, mass=1.0, **sections):
@@ -104,8 +104,10 @@ def test_rest_and_one_slow_bead_are_taken(write):
     build_system(load_config(write(tables)))
 
 
-@pytest.mark.parametrize(("key", "value"), [("positions", [[1.0, 1.0, 1e20], [3.0, 1.0, 1.0]]),
-                                            ("velocities", [[1e20, 0.0, 0.0], [0.0, 1.0, 0.0]])])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("positions", [[1.0, 1.0, 1e20], [3.0, 1.0, 1.0]]), ("velocities", [[1e20, 0.0, 0.0], [0.0, 1.0, 0.0]])],
+)
 def test_single_numbers_far_out_are_refused(write, key, value):
     tables = explicit(1.0)
     tables["molecule"][0][key] = value

@@ -4,13 +4,13 @@ import argparse
 import time
 
 import pytest
-from tests.support.run_folders import checkpoint_times, difference, log_rows, run_here
 
 from hpcchain import api
 from hpcchain.cli.options import wall_seconds
 from hpcchain.errors import EXIT_RESUBMIT
 from hpcchain.parallel.comm import Single
 from hpcchain.run.wall_limit import LEAST_MARGIN, SAFETY, VARIABLE, WallLimit
+from tests.support.run_folders import checkpoint_times, difference, log_rows, run_here
 
 INPUT = """
 [box]
@@ -49,9 +49,17 @@ def clock(monkeypatch):
     return Clock(monkeypatch)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [
-    ("90", 90.0), ("1.5", 1.5), ("2:30", 150.0), ("01:00:05", 3605.0), ("1-00:00:00", 86400.0), ("2-3:4:5", 183845.0),
-])
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90.0),
+        ("1.5", 1.5),
+        ("2:30", 150.0),
+        ("01:00:05", 3605.0),
+        ("1-00:00:00", 86400.0),
+        ("2-3:4:5", 183845.0),
+    ],
+)
 def test_wall_times_are_read(text, seconds):
     assert wall_seconds(text) == seconds
 

@@ -10,9 +10,15 @@ from hpcchain.parallel.activity import Activity
 from hpcchain.run.watchdog import Watchdog, ranks_as_text
 
 
-@pytest.mark.parametrize(("ranks", "text"), [
-    ([3], "rank 3"), ([1, 2], "ranks 1, 2"), ([0, 1, 2, 3, 7], "ranks 0 to 3, 7"), ([2, 4, 6], "ranks 2, 4, 6"),
-])
+@pytest.mark.parametrize(
+    ("ranks", "text"),
+    [
+        ([3], "rank 3"),
+        ([1, 2], "ranks 1, 2"),
+        ([0, 1, 2, 3, 7], "ranks 0 to 3, 7"),
+        ([2, 4, 6], "ranks 2, 4, 6"),
+    ],
+)
 def test_ranks_as_text(ranks, text):
     assert ranks_as_text(ranks) == text
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from hpcchain.sector.event_budget import LEAST, MOST, Batch
+from hpcchain.sector.event_budget import LEAST, MOST, EventBudget
 
 PAUSED, REACHED = 1, 0
 
 
 def settled(seconds, calls=40):
     """Return the size after calls whose events take so long each."""
-    batch = Batch()
+    batch = EventBudget()
     for _ in range(calls):
-        assert batch.spend(lambda size: pretend(size * seconds), PAUSED) == PAUSED
+        assert batch.run_timed(lambda size: pretend(size * seconds), PAUSED) == PAUSED
     return batch.size
 
 
@@ -41,9 +41,9 @@ def test_bounds():
 
 
 def test_a_batch_that_is_not_used_up_says_little():
-    batch = Batch()
+    batch = EventBudget()
     for _ in range(5):
-        batch.spend(lambda size: REACHED, PAUSED)
+        batch.run_timed(lambda size: REACHED, PAUSED)
     assert batch.size == 1000
-    batch.spend(lambda size: pretend(1.0) - PAUSED, PAUSED)
+    batch.run_timed(lambda size: pretend(1.0) - PAUSED, PAUSED)
     assert batch.size < 1000

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from tests.support.whole import frame_of, state_of
 
 from hpcchain.errors import EngineError
+from hpcchain.layout.arrays import MOST_TIES
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State, System
 from hpcchain.sector import serial as engine_module
 from hpcchain.sector.serial import Engine
-from hpcchain.layout.arrays import MOST_TIES
 from tests.support import twins
 from tests.support.gases import MIXTURE, gas, monomer
 from tests.support.kernel_tools import chain_bonds, make_system, reverse_lists
+from tests.support.whole import frame_of, state_of
 
 END = 3.0
 
@@ -323,11 +323,11 @@ def test_a_dimer_in_a_short_box(length, boundary, bond):
 
 
 @pytest.mark.parametrize("bead", [0, 1, 2])
-@pytest.mark.parametrize("what", ["position", "velocity"])
-def test_not_a_number_is_an_error(bead, what):
+@pytest.mark.parametrize("next_event", ["position", "velocity"])
+def test_not_a_number_is_an_error(bead, next_event):
     beads = [monomer([p, 0, 0], [q, 0, 0]) for p, q in ((-2.0, 1.0), (0.0, 0.0), (2.0, -1.0))]
     system = make_system(beads)
-    getattr(system.state, what)[bead, 1] = np.nan
+    getattr(system.state, next_event)[bead, 1] = np.nan
     calls = iter(range(5))
     with pytest.raises(EngineError):
         Engine(system).advance(2.0, pause=lambda: next(calls) >= 3)

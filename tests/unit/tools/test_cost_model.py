@@ -5,6 +5,7 @@ import runpy
 
 import numpy as np
 import pytest
+
 from tests.support.launching import ROOT
 
 TOOL = runpy.run_path(str(ROOT / "tools" / "cost_model"))

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.support.launching import OPEN_MPI, ROOT, clean_environment
 
 BARE = [sys.executable, "-S"]  # sees no installed packages, like a system's own Python

@@ -3,21 +3,14 @@
 import dataclasses
 import os
 import re
-import sys
 import tracemalloc
-from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
-
-from tests.support.io_samples import chains, same_state, same_system, same_topology, system_of
-
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint import checkpoint
-from hpcchain.io.hdf5 import slabs, seal
-from hpcchain.io.hdf5.atomic import temporary
 from hpcchain.io.checkpoint.checkpoint import (
     read_checkpoint,
     read_outline,
@@ -28,8 +21,11 @@ from hpcchain.io.checkpoint.checkpoint import (
 )
 from hpcchain.io.checkpoint.layout import STATE, TOPOLOGY
 from hpcchain.io.checkpoint.store import checkpoint_name, list_checkpoints, newest_valid, prune
+from hpcchain.io.hdf5 import seal, slabs
+from hpcchain.io.hdf5.atomic import temporary
 from hpcchain.io.hdf5.collective import plain
 from hpcchain.model.system import State, Topology
+from tests.support.io_samples import chains, same_state, same_system, same_topology, system_of
 
 
 @pytest.fixture
@@ -359,8 +355,22 @@ def test_prune_keeps_the_latest_and_removes_leftovers(tmp_path, system):
 def test_provenance_tells_nothing_of_the_user(tmp_path, system):
     write(tmp_path / "c.h5", system)
     found = read_checkpoint(tmp_path / "c.h5").provenance
-    assert set(found) == {"hpcchain", "python", "numpy", "numba", "llvmlite", "mpi4py", "h5py", "hdf5", "mpi",
-                          "system", "cpu_names", "hosts", "ranks", "created"}
+    assert set(found) == {
+        "hpcchain",
+        "python",
+        "numpy",
+        "numba",
+        "llvmlite",
+        "mpi4py",
+        "h5py",
+        "hdf5",
+        "mpi",
+        "system",
+        "cpu_names",
+        "hosts",
+        "ranks",
+        "created",
+    }
     words = set(" ".join(map(str, found.values())).split())
     assert not words & {os.uname().nodename, os.path.expanduser("~"), str(tmp_path)}
 

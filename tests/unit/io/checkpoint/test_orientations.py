@@ -5,21 +5,21 @@ from dataclasses import replace
 import h5py
 import numpy as np
 import pytest
-from tests.support.io_samples import frame_of, same_system, system_of
 
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint import checkpoint
-from hpcchain.io.hdf5 import slabs
-from hpcchain.io.output.assemble import assemble
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline, write_checkpoint
+from hpcchain.io.hdf5 import slabs
+from hpcchain.io.hdf5.seal import seal
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.export import export
 from hpcchain.io.tools.inspect import info
-from hpcchain.io.output.parts import PartWriter
-from hpcchain.io.hdf5.seal import seal
-from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.model.directors import Directors, Table
 from hpcchain.model.rotation import times, unit
+from tests.support.io_samples import frame_of, same_system, system_of
 
 LENGTHS = [1, 3, 1, 3, 1]
 SPHERES = [0, 4, 8]
@@ -105,19 +105,25 @@ def bad_rows(system, name, value):
     return {name: slabs}
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    (lambda s: bad_rows(s, "orientation", np.nan), "an orientation is no unit quaternion"),
-    (lambda s: bad_rows(s, "orientation", 2.0), "an orientation is no unit quaternion"),
-    (lambda s: {"orientation": s.directors.table.orientation * (1.0 + 1e-11)}, "an orientation is no unit quaternion"),
-    (lambda s: bad_rows(s, "angular_velocity", np.inf), "an angular velocity is not finite"),
-    (lambda s: {"orientation": s.directors.table.angular_velocity}, "/directors/orientation is float64 (9, 3)"),
-    (lambda s: {"angular_velocity": s.directors.table.angular_velocity.astype(np.float32)}, "is float32 (9, 3)"),
-    (lambda s: {"moment": np.array([0.3])}, "moments of inertia or null-space steps"),
-    (lambda s: {"moment": np.array([0.3, -1.0])}, "moments of inertia or null-space steps"),
-    (lambda s: {"step": np.array([np.nan, 0.0])}, "moments of inertia or null-space steps"),
-    (lambda s: {"temperature": 0.0}, "the seed or the temperature"),
-    (lambda s: {"seed": "x"}, "the seed or the temperature"),
-])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda s: bad_rows(s, "orientation", np.nan), "an orientation is no unit quaternion"),
+        (lambda s: bad_rows(s, "orientation", 2.0), "an orientation is no unit quaternion"),
+        (
+            lambda s: {"orientation": s.directors.table.orientation * (1.0 + 1e-11)},
+            "an orientation is no unit quaternion",
+        ),
+        (lambda s: bad_rows(s, "angular_velocity", np.inf), "an angular velocity is not finite"),
+        (lambda s: {"orientation": s.directors.table.angular_velocity}, "/directors/orientation is float64 (9, 3)"),
+        (lambda s: {"angular_velocity": s.directors.table.angular_velocity.astype(np.float32)}, "is float32 (9, 3)"),
+        (lambda s: {"moment": np.array([0.3])}, "moments of inertia or null-space steps"),
+        (lambda s: {"moment": np.array([0.3, -1.0])}, "moments of inertia or null-space steps"),
+        (lambda s: {"step": np.array([np.nan, 0.0])}, "moments of inertia or null-space steps"),
+        (lambda s: {"temperature": 0.0}, "the seed or the temperature"),
+        (lambda s: {"seed": "x"}, "the seed or the temperature"),
+    ],
+)
 def test_impossible_directors_are_refused(tmp_path, change, words):
     system = spinning_system()
     path = saved(tmp_path / "c.h5", broken(system, **change(system)))

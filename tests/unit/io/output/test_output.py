@@ -1,24 +1,21 @@
 """Parts and the files made of them: trajectory, observables, event log; kills and resumes leave no trace."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
-
-from tests.support.io_samples import events_between, frame_of, system_of
-
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output import observables
 from hpcchain.io.output.assemble import assemble
-from hpcchain.io.tools.compare import compare
 from hpcchain.io.output.events import EVENT, read_events
 from hpcchain.io.output.parts import PartWriter, list_parts, read_head, remove_from
 from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.tools.compare import compare
+from tests.support.io_samples import events_between, frame_of, system_of
 
 LENGTHS = [1, 3, 5, 2]
 BEADS = 11
@@ -274,6 +271,10 @@ def test_mdanalysis_opens_the_trajectory(tmp_path, system):
 def test_the_event_log_has_the_promised_columns(tmp_path, system):
     with h5py.File(whole_run(tmp_path, system) / "events.h5") as file:
         types = {name: (node.dtype, node.shape[1:]) for name, node in file["events"].items()}
-    assert types == {"time": (np.dtype("f8"), ()), "kind": (np.dtype("u1"), ()), "bead": (np.dtype("i8"), (2,)),
-                     "impulse": (np.dtype("f8"), ())}
+    assert types == {
+        "time": (np.dtype("f8"), ()),
+        "kind": (np.dtype("u1"), ()),
+        "bead": (np.dtype("i8"), (2,)),
+        "impulse": (np.dtype("f8"), ()),
+    }
     assert set(types) == set(EVENT.names)

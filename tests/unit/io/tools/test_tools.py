@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,19 +9,17 @@ import h5py
 import numpy as np
 import pytest
 
-
-from tests.support.io_samples import events_between, frame_of, system_of
-
 from hpcchain.errors import DataError, UsageError
+from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.hdf5 import seal
 from hpcchain.io.output.assemble import assemble
-from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.export import export
 from hpcchain.io.tools.inspect import info
-from hpcchain.io.output.parts import PartWriter
-from hpcchain.io.tools.species import bead_types
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
+from hpcchain.io.tools.species import bead_types
+from tests.support.io_samples import events_between, frame_of, system_of
 
 BEADS = 6
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.starts.constraints import (
     NotConverged,
     constraint_rank,
@@ -10,9 +11,8 @@ from hpcchain.model.starts.constraints import (
     project_positions,
     project_velocities,
 )
-from hpcchain.model.equal_shapes import groups_of
-from hpcchain.model.system import Topology
 from hpcchain.model.starts.tension import DENSE, along, matrix, solve, solve_iterated
+from hpcchain.model.system import Topology
 
 COMPLETE = [[i, j] for i in range(5) for j in range(i + 1, 5)]
 SHAPES = {

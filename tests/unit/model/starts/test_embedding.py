@@ -7,9 +7,9 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
+from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.starts import placement
 from hpcchain.model.starts.embedding import classical, embed
-from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.starts.placement import NoArrangement, place
 from hpcchain.model.topology import build_box, build_topology
 
@@ -40,8 +40,10 @@ def turned(a, b, c):
 
 SIGNS = (-1.0, 1.0)
 ICOSAHEDRON = np.array([p for s in SIGNS for t in SIGNS for p in turned(0.0, s, t * GOLDEN)])
-DODECAHEDRON = np.array([(a, b, c) for a in SIGNS for b in SIGNS for c in SIGNS]
-                        + [p for s in SIGNS for t in SIGNS for p in turned(0.0, s / GOLDEN, t * GOLDEN)])
+DODECAHEDRON = np.array(
+    [(a, b, c) for a in SIGNS for b in SIGNS for c in SIGNS]
+    + [p for s in SIGNS for t in SIGNS for p in turned(0.0, s / GOLDEN, t * GOLDEN)]
+)
 SOLIDS = {
     "tetrahedron": (4, list(map(list, combinations(range(4), 2)))),
     "octahedron": (6, [[i, j] for i, j in combinations(range(6), 2) if j - i != 3]),

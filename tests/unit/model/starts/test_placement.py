@@ -240,8 +240,10 @@ ALONG = [[0.5 + i, 5, 5] for i in range(10)]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"positions": BENT + [[5, 5, 5], [6, 5, 5], [6, 6.001, 5]]},
-         "beads 4 and 5 are 1.001 apart, their bond_length is 1;"),
+        (
+            {"positions": BENT + [[5, 5, 5], [6, 5, 5], [6, 6.001, 5]]},
+            "beads 4 and 5 are 1.001 apart, their bond_length is 1;",
+        ),
         ({"positions": BENT + [[1, 2.9, 1], [1, 2.9, 2], [2, 2.9, 2]]}, None),
         ({"positions": BENT + [[2, 2.9, 1], [2, 2.9, 2], [2, 3.9, 2]]}, "beads 2 and 3 overlap: their distance 0.9"),
         ({"positions": BENT + [[2, 32.9, 1], [2, 32.9, 2], [2, 33.9, 2]]}, "beads 2 and 3 overlap: their distance 0.9"),
@@ -249,17 +251,29 @@ ALONG = [[0.5 + i, 5, 5] for i in range(10)]
         ({"positions": [[1, 1, 1], [2, 1, 1], [1.5, 1.5, 1.7071067811865475]], "extra": "diameter = [1, 1, 1]"}, None),
         ({"positions": [[1, 1, 1], [2, 1, 1], [1.4, 1.8, 1]]}, "beads 0 and 2 overlap"),
         ({"positions": [[1, 1, 1], [2, 1, 1], [1.4, 1.8, 1]], "extra": "self_contact = false"}, None),
-        ({"positions": BENT, "velocities": [[0, 0, 0], [1, 0, 0], [1, 0, 0]]},
-         "bond of beads 0 and 1 would stretch at 1;"),
-        ({"positions": BENT, "velocities": [[0, 0, 0], [0, 1, 0], [0, 1 + 1e-8, 0]]},
-         "bond of beads 1 and 2 would stretch at 1e-08;"),
+        (
+            {"positions": BENT, "velocities": [[0, 0, 0], [1, 0, 0], [1, 0, 0]]},
+            "bond of beads 0 and 1 would stretch at 1;",
+        ),
+        (
+            {"positions": BENT, "velocities": [[0, 0, 0], [0, 1, 0], [0, 1 + 1e-8, 0]]},
+            "bond of beads 1 and 2 would stretch at 1e-08;",
+        ),
         ({"positions": [[x, y, 0.5] for x, y, _ in BENT], "boundary": "wall"}, None),
-        ({"positions": [[x, y, 9.6] for x, y, _ in BENT], "boundary": "wall"},
-         "bead 0 reaches 0.1 into a wall of axis 2;"),
+        (
+            {"positions": [[x, y, 9.6] for x, y, _ in BENT], "boundary": "wall"},
+            "bead 0 reaches 0.1 into a wall of axis 2;",
+        ),
         ({"positions": [[x, y, 9.6] for x, y, _ in BENT], "boundary": "open"}, None),
         ({"positions": ALONG, "beads": 10}, None),
-        ({"positions": [[0.5 + 0.99 * i, 5, 5] for i in range(11)], "beads": 11,
-          "extra": "bond_length = 0.99\ndiameter = 0.99"}, "beads 0 and 10 overlap: their distance 0.1"),
+        (
+            {
+                "positions": [[0.5 + 0.99 * i, 5, 5] for i in range(11)],
+                "beads": 11,
+                "extra": "bond_length = 0.99\ndiameter = 0.99",
+            },
+            "beads 0 and 10 overlap: their distance 0.1",
+        ),
     ],
 )
 def test_explicit_starts_are_checked(tmp_path, change, message):

@@ -7,8 +7,8 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.placement import place
-from hpcchain.model.topology import build_box, build_topology
 from hpcchain.model.starts.velocities import kinetic_energy, maxwell
+from hpcchain.model.topology import build_box, build_topology
 
 TEXT = """
 [box]

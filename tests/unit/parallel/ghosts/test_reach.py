@@ -8,29 +8,34 @@ import pytest
 from hpcchain.model.system import OPEN, PERIODIC
 from hpcchain.parallel.ghosts.reach import Cells, Extent, mark, may_reach, put, reaches, shortest
 
-BOX = SimpleNamespace(size=np.array([7.0, 5.0, 9.0]), origin=np.array([-3.0, 2.0, 0.5]),
-                      boundary=np.array([PERIODIC, OPEN, PERIODIC]))
+BOX = SimpleNamespace(
+    size=np.array([7.0, 5.0, 9.0]), origin=np.array([-3.0, 2.0, 0.5]), boundary=np.array([PERIODIC, OPEN, PERIODIC])
+)
 
 
 def numbers(cells, extent):
     """Return the set of an extent's cells, by number in the whole box."""
-    axes = [(low + np.arange(n)) % count for low, n, count in
-            zip(extent.low, extent.length, cells.counts, strict=True)]
+    axes = [(low + np.arange(n)) % count for low, n, count in zip(extent.low, extent.length, cells.counts, strict=True)]
     return set(((axes[0][:, None, None] * cells.counts[1] + axes[1][:, None]) * cells.counts[2] + axes[2]).ravel())
 
 
 def ordered(cells, extent):
     """Return the numbers of an extent's cells in its own order."""
-    axes = np.ix_(*((low + np.arange(n)) % count for low, n, count in
-                    zip(extent.low, extent.length, cells.counts, strict=True)))
+    axes = np.ix_(
+        *((low + np.arange(n)) % count for low, n, count in zip(extent.low, extent.length, cells.counts, strict=True))
+    )
     return np.ravel((axes[0] * cells.counts[1] + axes[1]) * cells.counts[2] + axes[2])
 
 
 def some_extent(rng, cells):
     """Return a random extent; it goes through the boundary only along axes that wrap."""
     length = np.array([rng.integers(1, n + 1) for n in cells.counts])
-    low = np.array([rng.integers(0, n if wraps else n - have + 1) for n, have, wraps in
-                    zip(cells.counts, length, cells.place[3], strict=True)])
+    low = np.array(
+        [
+            rng.integers(0, n if wraps else n - have + 1)
+            for n, have, wraps in zip(cells.counts, length, cells.place[3], strict=True)
+        ]
+    )
     return Extent(low, length)
 
 
@@ -86,23 +91,23 @@ def test_what_beads_reach(seed):
     assert hit.tolist() == expected
 
 
-@pytest.mark.parametrize("span", [2, 3])
+@pytest.mark.parametrize("bounds", [2, 3])
 @pytest.mark.parametrize("seed", range(30))
-def test_a_first_look_misses_nobody(seed, span):
+def test_a_first_look_misses_nobody(seed, bounds):
     """Who reaches one of a few cells is among those that the first look leaves, and these are not everyone."""
     rng = np.random.default_rng(seed)
     cells = Cells(BOX, rng.choice([0.7, 0.2]))
     frame = some_extent(rng, cells)
     places = rng.choice(frame.size, min(3, frame.size), replace=False)
     bits, wide = frame.nothing(), frame.nothing()
-    put(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, span)
+    put(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, bounds)
     assert set(np.flatnonzero(frame.flags(bits)).tolist()) == set(places.tolist())
     left = 0
     for _ in range(20):
         balls, _ = some_balls(rng)
         hit, near = np.zeros(len(balls[2]), dtype=np.uint8), np.zeros(len(balls[2]), dtype=np.uint8)
         reaches(bits, frame.low, frame.length, *cells.place, *balls, hit)
-        may_reach(wide, frame.low, frame.length, *cells.place, *balls, span, near)
+        may_reach(wide, frame.low, frame.length, *cells.place, *balls, bounds, near)
         assert np.all(near >= hit)
         left += np.count_nonzero(near == 0)
     assert left or cells.counts[0] > 20 or frame.size < 3
@@ -114,8 +119,8 @@ def cells_of(cells, x, r):
     spans = []
     for c in range(3):
         first, last = (np.floor((x[c] + d - origin[c]) * inverse[c]) for d in (-r, r))
-        span = np.arange(first, last + 1)
-        spans.append(np.unique(span % counts[c] if wraps[c] else np.clip(span, 0, counts[c] - 1)).astype(int))
+        bounds = np.arange(first, last + 1)
+        spans.append(np.unique(bounds % counts[c] if wraps[c] else np.clip(bounds, 0, counts[c] - 1)).astype(int))
     return [(a * counts[1] + b) * counts[2] + c for a in spans[0] for b in spans[1] for c in spans[2]]
 
 
@@ -130,9 +135,17 @@ def test_a_cell_outside_is_told():
         assert mark(extent.nothing(), extent.low, extent.length, *cells.place, *balls, fresh) == -1
 
 
-@pytest.mark.parametrize("layers, wraps, margin, run", [
-    ([3, 4, 5], True, 0, (3, 3)), ([3, 4, 5], True, 2, (1, 7)), ([0, 1, 9], True, 1, (8, 5)),
-    ([0, 5], True, 3, (0, 10)), ([0, 9], False, 1, (0, 10)), ([4], False, 1, (3, 3)), ([], True, 1, (0, 0)),
-])
+@pytest.mark.parametrize(
+    "layers, wraps, margin, run",
+    [
+        ([3, 4, 5], True, 0, (3, 3)),
+        ([3, 4, 5], True, 2, (1, 7)),
+        ([0, 1, 9], True, 1, (8, 5)),
+        ([0, 5], True, 3, (0, 10)),
+        ([0, 9], False, 1, (0, 10)),
+        ([4], False, 1, (3, 3)),
+        ([], True, 1, (0, 0)),
+    ],
+)
 def test_the_shortest_run(layers, wraps, margin, run):
     assert shortest(np.array(layers, dtype=np.int64), 10, wraps, margin) == run

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.support.identity import parallel, require_same, serial
-from tests.support.shapes import bead, boxed
-from tests.support.gases import MIXTURE, gas
 
+from hpcchain.layout.arrays import IN_UNTIL, MOL_BEADS, MOL_FIRST
 from hpcchain.parallel.ghosts import skins as choice
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.layout.arrays import IN_UNTIL, MOL_BEADS, MOL_FIRST
+from tests.support.gases import MIXTURE, gas
+from tests.support.identity import parallel, require_same, serial
+from tests.support.shapes import bead, boxed
 
 WINDOW = 0.05
 
@@ -19,7 +19,7 @@ def distances(groups, time):
     patch, size = groups.patch, groups.system.box.size
     here = np.full((len(patch.ids), 3), np.nan)
     here[patch.owned_beads] = patch.frame(*time)[0]
-    apart = here - groups.home
+    apart = here - groups.reference_position
     apart -= size * np.rint(apart / size)
     away = np.sqrt(np.sum(apart**2, axis=1))
     mol = patch.sector.mol
@@ -39,12 +39,12 @@ def watched(seed):
         for k in range(40):
             engine.advance((k + 1) * WINDOW)
             owned, room = groups.patch.owned, groups.room[groups.patch.owned]
-            looked = np.isfinite(groups.excess(engine.now, engine.now)[owned])
-            groups.excess(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
+            looked = np.isfinite(groups.violation(engine.now, engine.now)[owned])
+            groups.violation(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
             groups.patch.sector.inside[:, IN_UNTIL] = -np.inf
-            excess = groups.excess(engine.now, engine.now)[owned]
-            rows.append(np.column_stack([distances(groups, engine.now), room, excess, looked]))
-        return np.concatenate(rows), groups.rehomings
+            violation = groups.violation(engine.now, engine.now)[owned]
+            rows.append(np.column_stack([distances(groups, engine.now), room, violation, looked]))
+        return np.concatenate(rows), groups.skin_refreshes
 
     every = on_ranks(2, body)
     return np.concatenate([rows for rows, _ in every]), every[0][1]
@@ -53,11 +53,11 @@ def watched(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_nobody_is_farther_from_home_than_is_known(seed):
     """While molecules meet, turn and get new homes."""
-    rows, rehomings = watched(seed)
-    away, room, excess, looked = rows.T
-    assert np.all(away <= room + excess + 1e-9)
+    rows, skin_refreshes = watched(seed)
+    away, room, violation, looked = rows.T
+    assert np.all(away <= room + violation + 1e-9)
     assert np.all(away <= room + 1e-9), "a window was ended in which somebody got out"
-    assert rehomings > 2 and np.max(away / room) > 0.25, "nobody gets far"
+    assert skin_refreshes > 2 and np.max(away / room) > 0.25, "nobody gets far"
     assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
 
 
@@ -72,12 +72,12 @@ def test_ways_before_a_contact_count():
             engine.advance(time)
             chosen = engine.groups
             chosen.patch.sector.inside[:, IN_UNTIL] = -np.inf
-            excess = chosen.excess(engine.now, engine.now)
-            rows.append(np.max(distances(chosen, engine.now) - (chosen.room + excess)[chosen.patch.owned]))
-        return rows, engine.counters["contacts"], engine.groups.regroupings
+            violation = chosen.violation(engine.now, engine.now)
+            rows.append(np.max(distances(chosen, engine.now) - (chosen.room + violation)[chosen.patch.owned]))
+        return rows, engine.counters["contacts"], engine.groups.rebuilds
 
-    [(rows, contacts, regroupings)] = on_ranks(1, body)
-    assert contacts == 1 and regroupings == 0 and max(rows) < 1e-9
+    [(rows, contacts, rebuilds)] = on_ranks(1, body)
+    assert contacts == 1 and rebuilds == 0 and max(rows) < 1e-9
 
 
 def in_a_long_box(seed):
@@ -125,10 +125,10 @@ def test_all_that_rooms_reach_is_marked_and_told(seed):
             known = [exchange.allgather(chosen.theirs), exchange.allgather(mine)]
             told += [np.array_equal(known[0][rank][exchange.rank], mine[rank]) for rank in mine]
             engine.advance((k + 1) * WINDOW)
-        return fresh, told, engine.groups.rehomings
+        return fresh, told, engine.groups.skin_refreshes
 
-    for fresh, told, rehomings in on_ranks(3, body):
-        assert fresh == [0] * 20 and told and all(told) and rehomings
+    for fresh, told, skin_refreshes in on_ranks(3, body):
+        assert fresh == [0] * 20 and told and all(told) and skin_refreshes
 
 
 @pytest.mark.parametrize("seed", range(3))

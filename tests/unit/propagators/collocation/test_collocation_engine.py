@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
-from tests.support.mixtures import random_input, to_toml
-from tests.reference import cases, tables
-from tests.reference.contacts import Geometry
-from tests.reference.program import run
-from tests.reference.systems import Molecule, System, place, thermal
-from tests.support.whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.run.growth import grown_system
 from hpcchain.sector.serial import Engine
+from tests.reference import cases, tables
+from tests.reference.contacts import Geometry
+from tests.reference.program import run
+from tests.reference.systems import Molecule, System, place, thermal
+from tests.support.mixtures import random_input, to_toml
 from tests.support.solved import instants, invariants, start, stretched
+from tests.support.whole import frame_of, state_of
 
 
 def propagator(stages, step):
@@ -42,8 +42,15 @@ def test_event_table(name, tmp_path):
     times = np.repeat(table.time[:count], [len(contacts) for contacts in table.contacts[:count]]).astype(float)
     allowed = 1e-11 + 10 * np.repeat(table.allowed[:count], [len(contacts) for contacts in table.contacts[:count]])
     assert np.all(np.abs(events["time"] - times) < allowed)
-    found = sorted(zip(np.searchsorted(instants(events), events["time"] + 1e-7).tolist(), events["kind"].tolist(),
-                       *events["bead"].T.tolist(), events["impulse"].tolist(), strict=True))
+    found = sorted(
+        zip(
+            np.searchsorted(instants(events), events["time"] + 1e-7).tolist(),
+            events["kind"].tolist(),
+            *events["bead"].T.tolist(),
+            events["impulse"].tolist(),
+            strict=True,
+        )
+    )
     for (_, *contact, impulse), (name, exact), slack in zip(found, wanted, allowed, strict=True):
         assert tuple(contact) == name
         assert abs(impulse - float(exact)) < 10 * slack
@@ -95,16 +102,17 @@ def test_grazes_are_decided_by_the_solution_not_by_the_polynomial(seed, tmp_path
 
     _, near = farthest(np.linspace(0.0, end, 400))
     engine = Engine(start(system, tmp_path, **propagator(2, step)))
-    reach, when = farthest(np.linspace(max(near - 0.01, 0.0), near + 0.01, 801))
-    if not 0.05 < when < end - 0.05:
+    reach, event_time = farthest(np.linspace(max(near - 0.01, 0.0), near + 0.01, 801))
+    if not 0.05 < event_time < end - 0.05:
         pytest.skip("farthest at the end")
     for offset, contacts in ((-1e-7, 1), (1e-7, 0)):
         size = (reach + 0.5 + offset + 30.0, 60.0, 60.0)
-        box = System(system.molecules, size, ("wall", "open", "open"), (-30.0,) * 3, 1.0, system.position,
-                     system.velocity)
+        box = System(
+            system.molecules, size, ("wall", "open", "open"), (-30.0,) * 3, 1.0, system.position, system.velocity
+        )
         walled = Engine(start(box, tmp_path, **propagator(2, step)), log_events=True)
-        walled.advance(when + 0.02)
-        assert len(walled.drain_events()) == contacts, (offset, when)
+        walled.advance(event_time + 0.02)
+        assert len(walled.drain_events()) == contacts, (offset, event_time)
 
 
 def solved(engine, time):

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.reference import cases, tables
-from tests.reference.contacts import Geometry
-from tests.support.whole import frame_of
 
 from hpcchain.sector.serial import Engine
+from tests.reference import cases, tables
+from tests.reference.contacts import Geometry
 from tests.support.solved import instants, invariants, start, stretched
+from tests.support.whole import frame_of
 from tests.unit.propagators.collocation.test_collocation_engine import propagator
 
 NESTED = {"contact_search": "nested"}
@@ -24,19 +24,30 @@ def first_contacts(name, folder, stages, step, count=4, **keys):
 
 
 @pytest.mark.parametrize("name", ["trimer_44", "thermal_n5_seed7"])
-@pytest.mark.parametrize(("keys", "stages", "step", "allowed"), [
-    ({"variant": "index1"}, 6, 0.05, 1e-11), ({"variant": "index1", "stage_solver": "newton"}, 12, 0.1, 1e-11),
-    ({"variant": "index2", "stage_solver": "newton"}, 12, 0.1, 1e-11), (PAPER, 12, 0.1, 1e-9), (PAPER, 6, 0.025, 1e-7),
-])
+@pytest.mark.parametrize(
+    ("keys", "stages", "step", "allowed"),
+    [
+        ({"variant": "index1"}, 6, 0.05, 1e-11),
+        ({"variant": "index1", "stage_solver": "newton"}, 12, 0.1, 1e-11),
+        ({"variant": "index2", "stage_solver": "newton"}, 12, 0.1, 1e-11),
+        (PAPER, 12, 0.1, 1e-9),
+        (PAPER, 6, 0.025, 1e-7),
+    ],
+)
 def test_event_table(name, keys, stages, step, allowed, tmp_path):
     found, exact = first_contacts(name, tmp_path, stages, step, **keys)
     assert np.max(np.abs(found - exact)) < allowed
 
 
-@pytest.mark.parametrize(("variant", "stages", "steps", "order"), [
-    ("index1", 2, [0.1, 0.05, 0.025], 4), ("index1", 3, [0.2, 0.1, 0.05], 6),
-    ("paper", 3, [0.05, 0.025, 0.0125], 3), ("paper", 4, [0.1, 0.05, 0.025], 4),
-])
+@pytest.mark.parametrize(
+    ("variant", "stages", "steps", "order"),
+    [
+        ("index1", 2, [0.1, 0.05, 0.025], 4),
+        ("index1", 3, [0.2, 0.1, 0.05], 6),
+        ("paper", 3, [0.05, 0.025, 0.0125], 3),
+        ("paper", 4, [0.1, 0.05, 0.025], 4),
+    ],
+)
 def test_times_of_contacts_are_of_the_variants_order(variant, stages, steps, order, tmp_path):
     errors = []
     for step in steps:
@@ -53,9 +64,17 @@ def test_nested_intervals_end_before_the_contact_by_less_than_their_width(width,
     assert found[0] != first_contacts("trimer_44", tmp_path, 6, 0.2, 1)[0][0]
 
 
-@pytest.mark.parametrize(("keys", "lost"), [
-    (NESTED, 1e-13), (ALL, 1e-13), ({"variant": "index1"}, 1e-6), (PAPER, 1e-3), (PAPER | NESTED, 1e-3),
-], ids=["nested", "nested, all stages", "index1", "paper", "paper nested"])
+@pytest.mark.parametrize(
+    ("keys", "lost"),
+    [
+        (NESTED, 1e-13),
+        (ALL, 1e-13),
+        ({"variant": "index1"}, 1e-6),
+        (PAPER, 1e-3),
+        (PAPER | NESTED, 1e-3),
+    ],
+    ids=["nested", "nested, all stages", "index1", "paper", "paper nested"],
+)
 def test_mixed_molecules(keys, lost, tmp_path):
     """No overlap, bonds and momenta to round-off, energy as the variant holds it."""
     system = cases.build("everything")

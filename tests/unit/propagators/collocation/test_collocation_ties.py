@@ -6,11 +6,11 @@ projection takes energy far above round-off.
 
 import numpy as np
 import pytest
-from tests.support.kernel_tools import chain_bonds, make_system
-from tests.support.whole import frame_of
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.sector.serial import Engine
+from tests.support.kernel_tools import chain_bonds, make_system
+from tests.support.whole import frame_of
 
 OPENING = 0.5
 """Angle of a trimer's arms to the line that they would lie on."""

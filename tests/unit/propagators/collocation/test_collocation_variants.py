@@ -12,8 +12,11 @@ from tests.support.molecules import GRAPHS, Molecule, chain, ring, star
 from tests.unit.propagators.collocation.test_collocation import build, reference
 from tests.unit.propagators.steps.test_rattle_and_variational import form, on_bonds
 
-SOLVERS = {"index2": ["quasi-newton", "newton"], "index1": ["quasi-newton", "newton", "fixed-point"],
-           "paper": ["quasi-newton", "newton"]}
+SOLVERS = {
+    "index2": ["quasi-newton", "newton"],
+    "index1": ["quasi-newton", "newton", "fixed-point"],
+    "paper": ["quasi-newton", "newton"],
+}
 
 
 @pytest.mark.parametrize(("bonds", "n", "band"), [(chain(7), 7, 7), (ring(8), 8, 12), (star(3, 2), 7, 13)])
@@ -88,11 +91,18 @@ def test_stages_satisfy_the_variants_equations(name, variant):
         assert np.abs(np.sum(bond * force + rate * rate, axis=1)).max() < 1e-13 * np.sum(rate**2)
 
 
-@pytest.mark.parametrize(("variant", "s", "counts", "order"), [
-    ("index1", 1, (32, 64, 128), 2), ("index1", 2, (16, 32, 64), 4), ("index1", 3, (9, 14, 20), 6),
-    ("index1", 4, (6, 8, 11), 8), ("paper", 2, (64, 128, 256), 2), ("paper", 3, (32, 64, 128), 3),
-    ("paper", 4, (24, 48, 96), 4),
-])
+@pytest.mark.parametrize(
+    ("variant", "s", "counts", "order"),
+    [
+        ("index1", 1, (32, 64, 128), 2),
+        ("index1", 2, (16, 32, 64), 4),
+        ("index1", 3, (9, 14, 20), 6),
+        ("index1", 4, (6, 8, 11), 8),
+        ("paper", 2, (64, 128, 256), 2),
+        ("paper", 3, (32, 64, 128), 3),
+        ("paper", 4, (24, 48, 96), 4),
+    ],
+)
 def test_order(variant, s, counts, order):
     """Positions: 2s for index1, and s only for the printed variant."""
     time, errors = 0.7, []
@@ -105,9 +115,16 @@ def test_order(variant, s, counts, order):
     assert abs(slope - order) < 0.4, (slope, errors)
 
 
-@pytest.mark.parametrize(("variant", "s", "order"), [
-    ("index2", 1, 3), ("index2", 2, 5), ("index1", 2, 5), ("paper", 1, 2), ("paper", 3, 4),
-])
+@pytest.mark.parametrize(
+    ("variant", "s", "order"),
+    [
+        ("index2", 1, 3),
+        ("index2", 2, 5),
+        ("index1", 2, 5),
+        ("paper", 1, 2),
+        ("paper", 3, 4),
+    ],
+)
 def test_symplectic_to_its_own_order(variant, s, order):
     """The defect of a step's Jacobian: 2s + 1, that of its error. As printed, to s + 1 only.
 
@@ -141,8 +158,9 @@ def forms_of(m, s, tau, variant, eps=1e-4):
     for _ in range(2):
         disturbance = twins.project(m.bonds, m.x, random.normal(size=m.x.shape), m.mass), random.normal(size=m.x.shape)
         near, back, far, further_back = (ends(*disturbance, k * eps) for k in (1, -1, 2, -2))
-        changes.append([(8 * (a - b) - (c - d)) / (12 * eps)
-                        for a, b, c, d in zip(near, back, far, further_back, strict=True)])
+        changes.append(
+            [(8 * (a - b) - (c - d)) / (12 * eps) for a, b, c, d in zip(near, back, far, further_back, strict=True)]
+        )
     return [form(m.mass, one, other) for one, other in zip(*changes, strict=True)]
 
 

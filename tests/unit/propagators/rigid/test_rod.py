@@ -8,13 +8,13 @@ import math
 
 import numpy as np
 import pytest
-from tests.support.whole import frame_of
 
-from hpcchain.sector.serial import Engine
 from hpcchain.layout.arrays import CHAIN, ROD, ROTOR
+from hpcchain.sector.serial import Engine
 from tests.reference.linear import pushes
 from tests.support import twins
 from tests.support.kernel_tools import Bench, chain_bonds, make_system, random_chain
+from tests.support.whole import frame_of
 
 SIZES = [2, 3, 5, 8, 9, 50]
 

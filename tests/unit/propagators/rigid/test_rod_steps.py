@@ -1,10 +1,10 @@
-"""Single steps of rods (`hpcchain.propagators.rigid.rod_steps`) against paper 002's own form, and what many of them keep."""
+"""Single steps of rods (`propagators.rigid.rod_steps`) against paper 002's own form, and what many keep."""
 
 import numpy as np
 import pytest
 
-from hpcchain.papers import line_verlet as lv
 from hpcchain.layout.workspace import COEF, ROW
+from hpcchain.papers import line_verlet as lv
 from hpcchain.propagators.interface import acceleration_bound
 from hpcchain.propagators.rigid.rod import rod_prepare
 from hpcchain.propagators.rigid.rod_steps import WIDEST, rod_step, rod_steps_error, rod_steps_series

@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
-from tests.support.mixtures import to_toml
-from tests.support.whole import frame_of
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
+from hpcchain.layout.arrays import MOL_SOLVER, ROD, ROD_STEPPER
 from hpcchain.model.starts.start import build_system
 from hpcchain.run.growth import grown_system
-from hpcchain.sector.setup.molecule_classes import Blueprint
 from hpcchain.sector.serial import Engine
-from hpcchain.layout.arrays import MOL_SOLVER, ROD, ROD_STEPPER
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from tests.support import twins
 from tests.support.kernel_tools import make_system
+from tests.support.mixtures import to_toml
+from tests.support.whole import frame_of
 from tests.unit.propagators.rigid.test_rod import random_rod, two_rods, unit
 from tests.unit.propagators.rigid.test_rod_steps import by_paper
 
@@ -24,7 +24,7 @@ def test_rods_move_in_steps_under_rattle_alone():
     """And in runs that began with rods that fly exactly under rattle, too, they go on doing so."""
 
     def code(n, rods, **physics):
-        return Blueprint(make_system([random_rod(n, 1)], rods=rods, step=0.1, **physics)).rows[0, MOL_SOLVER]
+        return MoleculeClasses(make_system([random_rod(n, 1)], rods=rods, step=0.1, **physics)).rows[0, MOL_SOLVER]
 
     assert code(4, (0,), **STEPS) == ROD_STEPPER
     others = [{"propagator": name} for name in ("taylor", "rattle")]
@@ -172,7 +172,7 @@ def test_contacts_keep_energy_and_lead_back(tmp_path):
     assert contacts > 30
     position, velocity, image = frame_of(engine, end)
     np.testing.assert_allclose(totals(system, velocity), totals(system, system.state.velocity), atol=1e-11)
-    state = system.state.at_rest_clock(position, -velocity)
+    state = system.state.at_time_zero(position, -velocity)
     state.image[:] = image
     back = Engine(type(system)(system.box, system.topology, state, system.physics), log_events=True)
     back.advance(end)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
-from hpcchain.propagators.taylor.graph import graph_bonds
 from hpcchain.propagators.steps.null_space import tree_walk
-from hpcchain.propagators.steps.step_molecule import cubic_error, to_grid
 from hpcchain.propagators.steps.rattle_and_variational import ITERATIONS, NOT_SOLVED, SOLVED, SOLVERS
+from hpcchain.propagators.steps.step_molecule import cubic_error, to_grid
+from hpcchain.propagators.taylor.graph import graph_bonds
 from tests.support import twins
 from tests.support.molecules import GRAPHS, Molecule, chain, ring
 from tests.support.stepping import dense_step, march, state, step, still
@@ -74,8 +74,10 @@ def test_symplectic(name):
         crooked = other, still(moved, other, (other - x) / tau)
         return np.array([x, v]), np.array([end, still(moved, end, rate)]), np.array(crooked)
 
-    pairs = [(twins.project(m.bonds, m.x, random.normal(size=m.x.shape), m.mass), random.normal(size=m.x.shape))
-             for _ in range(2)]
+    pairs = [
+        (twins.project(m.bonds, m.x, random.normal(size=m.x.shape), m.mass), random.normal(size=m.x.shape))
+        for _ in range(2)
+    ]
     ends = [[(a - b) / (2 * eps) for a, b in zip(disturbed(d, eps), disturbed(d, -eps), strict=True)] for d in pairs]
     forms = [form(m.mass, one, other) for one, other in zip(*ends, strict=True)]
     assert abs(forms[0]) > 0.1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.arrays import BOOK_EVENT, EVENT_COLUMNS, EVENT_MEMBERS, MOL_BEADS, MOL_FIRST
-from hpcchain.sector.ghosted import EVENTS_PER_BEAD, MOST_EVENTS, Patch
+from hpcchain.sector.ghosted import EVENTS_PER_BEAD, MOST_EVENTS, GhostedSector
 
 MOLECULES, BEADS = 50, 5
 MOST = MOST_EVENTS + EVENTS_PER_BEAD * BEADS
@@ -27,20 +27,20 @@ def after(events):
 
 @pytest.mark.parametrize("others", [[], [11, 3]])
 def test_one_molecule_that_goes_on_and_on_is_noticed(others):
-    assert Patch._rattling(after([[4, *others[:1]]] * MOST)) == -1
-    assert Patch._rattling(after([[4, *others]] * (MOST + 1))) == min([4, *others]) * BEADS
+    assert GhostedSector._rattling(after([[4, *others[:1]]] * MOST)) == -1
+    assert GhostedSector._rattling(after([[4, *others]] * (MOST + 1))) == min([4, *others]) * BEADS
 
 
 def test_many_contacts_of_many_molecules_are_no_rattling():
     pairs = [[k % MOLECULES, (k + 1) % MOLECULES] for k in range(MOST * MOLECULES // 2)]
-    assert Patch._rattling(after(pairs)) == -1
+    assert GhostedSector._rattling(after(pairs)) == -1
 
 
 def test_places_in_the_table_that_no_member_fills_count_for_nobody():
-    assert Patch._rattling(after([[1 + k % 40] for k in range(30 * MOST)])) == -1
+    assert GhostedSector._rattling(after([[1 + k % 40] for k in range(30 * MOST)])) == -1
 
 
 def test_longer_molecules_may_have_more_contacts():
     patch = after([[4, 5]] * (MOST + 1))
     patch.sector.mol[4:6, MOL_BEADS] = BEADS + 1
-    assert Patch._rattling(patch) == -1
+    assert GhostedSector._rattling(patch) == -1

@@ -5,19 +5,19 @@ import json
 
 import numpy as np
 import pytest
-from tests.reference import tables
-from tests.reference.program import run
-from tests.reference.systems import Molecule, System, place, thermal, toml
-from tests.support.whole import frame_of, state_of
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.papers import single_chain
 from hpcchain.papers.collisions import Integrator
 from hpcchain.sector.serial import Engine
+from tests.reference import tables
+from tests.reference.program import run
+from tests.reference.systems import Molecule, System, place, thermal, toml
 from tests.support import twins
 from tests.support.solved import RING, instants, invariants, start, stretched, tumbling
 from tests.support.stepping import dense_step
+from tests.support.whole import frame_of, state_of
 
 LAWS = [
     {"name": "rattle"},
@@ -153,7 +153,7 @@ def test_law_without_a_root_is_counted(tmp_path):
     assert np.all(events["impulse"] > 0)
     law = {"propagator": {"name": "variational", "step": 0.1}}
     done = run(tables.thermal_chain().input(200.0, report_every=100.0) | law, tmp_path, timeout=200)
-    reports = [json.loads(line) for line in (done.directory / "run.jsonl").read_text().splitlines()]
+    reports = [json.loads(starts) for starts in (done.directory / "run.jsonl").read_text().splitlines()]
     counts = [report["contacts_without_root"] for report in reports if "contacts_without_root" in report]
     assert counts[-1] == engine.counters["no_roots"] and counts == sorted(counts)
 
@@ -234,13 +234,14 @@ def test_grazes_are_decided_by_the_steps_not_by_the_cubic(seed, tmp_path):
         return np.max(reach), times[np.argmax(reach)]
 
     _, near = farthest(np.linspace(0.0, end, 200))
-    reach, when = farthest(np.linspace(max(near - 0.02, 0.0), near + 0.02, 801))
-    if not 0.05 < when < end - 0.05:
+    reach, event_time = farthest(np.linspace(max(near - 0.02, 0.0), near + 0.02, 801))
+    if not 0.05 < event_time < end - 0.05:
         pytest.skip("farthest at the end")
     for offset, contacts in ((-1e-7, 1), (1e-7, 0)):
         size = (reach + 0.5 + offset + 30.0, 60.0, 60.0)
-        box = System(system.molecules, size, ("wall", "open", "open"), (-30.0,) * 3, 1.0, system.position,
-                     system.velocity)
+        box = System(
+            system.molecules, size, ("wall", "open", "open"), (-30.0,) * 3, 1.0, system.position, system.velocity
+        )
         walled = Engine(start(box, tmp_path, step=step, name="variational"), log_events=True)
-        walled.advance(when + 0.02)
-        assert len(walled.drain_events()) + walled.counters["grazes"] == contacts, (offset, when)
+        walled.advance(event_time + 0.02)
+        assert len(walled.drain_events()) + walled.counters["grazes"] == contacts, (offset, event_time)

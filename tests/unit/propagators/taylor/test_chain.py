@@ -284,5 +284,3 @@ def test_dimer_as_a_chain():
     assert bench.solve(np.array([2.0]))[0] == pytest.approx(2 / t, rel=1e-14)
     y, mobility = bench.kick(1, (0.0, 1.0, 0.0))
     np.testing.assert_allclose(y, dense_kick(chain_bonds(2), x, mass, 1, [0, 1, 0]), atol=1e-14)
-
-

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from hpcchain.layout.arrays import UNBOUNDED
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.serial import Engine
-from hpcchain.layout.arrays import UNBOUNDED
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import bead_curves, chain_bonds, first_look, first_look_at_single, make_system
 
@@ -29,7 +29,7 @@ def test_who_is_left_out_cannot_be_met(boundary, growth):
         def path(i, curves=curves, length=length):
             return (np.linspace(0, length[i], SAMPLES)[:, None] ** np.arange(len(curves[i]))) @ curves[i]
 
-        for i in np.flatnonzero(s.span[:, 0] != 0.0):
+        for i in np.flatnonzero(s.bounds[:, 0] != 0.0):
             near = first_look(s, i)
             kept += len(near)
             for j in set(s.neighbour[s.row[i, 0] : s.row[i, 0] + s.row[i, 1]].tolist()) - set(near):
@@ -43,18 +43,18 @@ def test_who_is_left_out_cannot_be_met(boundary, growth):
 
 def test_single_beads_may_be_anywhere():
     engine = Engine(gas(MIXTURE * 3, 1, 4.3))
-    single = engine.sector.span[:, 0] == 0.0
-    dimer = np.isin(engine.sector.mol[engine.sector.seg[:, 2], 1], 2)
+    single = engine.sector.bounds[:, 0] == 0.0
+    dimer = np.isin(engine.sector.mol[engine.sector.segment[:, 2], 1], 2)
     assert np.all(engine.sector.swept[single & ~dimer, 3] == UNBOUNDED) and np.any(single)
     assert np.all(engine.sector.swept[dimer, 3] < UNBOUNDED)
 
 
 def nearest(s, i, j, size):
     """Return how near two single beads come from where both segments exist on, and how fast they do at first."""
-    start = s.line[:, 6] * s.par[0] + s.line[:, 7]
+    start = s.starts[:, 6] * s.par[0] + s.starts[:, 7]
     begin = max(start[i], start[j])
-    r, u = (s.line[i, c] - s.line[j, c] for c in (slice(0, 3), slice(3, 6)))
-    r = r + s.line[i, 3:6] * (begin - start[i]) - s.line[j, 3:6] * (begin - start[j])
+    r, u = (s.starts[i, c] - s.starts[j, c] for c in (slice(0, 3), slice(3, 6)))
+    r = r + s.starts[i, 3:6] * (begin - start[i]) - s.starts[j, 3:6] * (begin - start[j])
     r = r - size * np.rint(r / size)
     rate = r @ u
     return (np.linalg.norm(r - u * rate / (u @ u)) if rate < 0.0 else np.linalg.norm(r)), rate
@@ -65,7 +65,7 @@ def test_single_beads_left_out_fly_past(seed):
     system = gas(["monomer"] * 90 + ["chain3"] * 9, seed, 1.9, boundary=(PERIODIC,) * 3, diameter=1.0)
     engine = Engine(system, shell=0.6)
     s, size = engine.sector, system.box.size
-    single = s.mol[s.seg[:, 2], 1] == 1
+    single = s.mol[s.segment[:, 2], 1] == 1
     left_out = kept = 0
     for time in (0.5, 1.0, 4.0):
         engine.advance(time)

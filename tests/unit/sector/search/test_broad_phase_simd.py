@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.sector.search.broad_phase_simd import met_rows, near_rows
 from hpcchain.layout.arrays import UNBOUNDED
+from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, near_rows
 
 SCALE = 7.0 / 2**32, 9.0 / 2**32, 11.0 / 2**32
 UNIT, BACK = 2.0**-20, 0.125
@@ -19,9 +19,25 @@ def near(rows, first, count, place, scale, limit):
 
 @kernel
 def met(rows, four, count, bead, scale, unit, back, unbounded):
-    """Call `met_rows` for a bead's row of int64."""
-    return met_rows(rows, four[0], four[1], four[2], four[3], count, bead[0], bead[1], bead[2], bead[3], scale[0],
-                    scale[1], scale[2], unit, back, unbounded)  # fmt: skip
+    """Call `broad_phase_rows` for a bead's row of int64."""
+    return broad_phase_rows(
+        rows,
+        four[0],
+        four[1],
+        four[2],
+        four[3],
+        count,
+        bead[0],
+        bead[1],
+        bead[2],
+        bead[3],
+        scale[0],
+        scale[1],
+        scale[2],
+        unit,
+        back,
+        unbounded,
+    )
 
 
 def squares(bead, rows):

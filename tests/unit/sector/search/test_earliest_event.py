@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.sector.serial import Engine
 from hpcchain.sector.search.earliest_event import joined
+from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas, monomer
 from tests.support.kernel_tools import (
     TICK,
@@ -163,10 +163,10 @@ def test_who_asks_does_not_matter(growth):
         assert enlist(s) == 0
         search_one(s, 0)
         search_one(s, 1)
-        if s.what[0, 0] == 1:
+        if s.next_event[0, 0] == 1:
             met += 1
-            np.testing.assert_array_equal(s.when[0], s.when[1])
-            np.testing.assert_array_equal(s.what[:, 2], s.what[0, 2])
+            np.testing.assert_array_equal(s.event_time[0], s.event_time[1])
+            np.testing.assert_array_equal(s.next_event[:, 2], s.next_event[0, 2])
     assert met > 500
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.sector.setup.allocate import cell_arrays, folded
 from hpcchain.sector.search.neighbour_lists import CELL_FULL, FULL
+from hpcchain.sector.setup.allocate import cell_arrays, folded
 from tests.support.kernel_tools import (
     cell_counts,
     chain_bonds,
@@ -111,7 +111,7 @@ def check_renewals(s, system, renewals):
     """Build, then renew lists of random beads at random places (also outside the box), and compare with all pairs."""
     rng = np.random.default_rng(1)
     assert enlist(s) == 0
-    points = s.line[:, 0:3].copy()
+    points = s.starts[:, 0:3].copy()
     assert_complete(s, system, points)
     for k in range(renewals):
         i = int(rng.integers(len(points)))
@@ -146,7 +146,7 @@ def test_no_room_is_reported():
     s.row[fullest, 2] = needed[fullest]
     assert enlist(s) == 0
     mover = next(j for j in range(40) if (fullest, j) not in listed(s)[0] and j != fullest)
-    assert relist_one(s, mover, s.line[fullest, 0:3] + 0.1) == FULL
+    assert relist_one(s, mover, s.starts[fullest, 0:3] + 0.1) == FULL
     assert needed.max() > 0
 
 
@@ -155,7 +155,7 @@ def test_a_renewed_bead_with_too_short_a_list_is_reported():
     assert enlist(s) == 0
     i = int(np.argmax(s.row[:, 1]))
     s.row[i, 2] = s.row[i, 1] - 1
-    assert relist_one(s, i, s.line[i, 0:3]) == FULL
+    assert relist_one(s, i, s.starts[i, 0:3]) == FULL
 
 
 def test_a_full_cell_is_reported():
@@ -164,11 +164,11 @@ def test_a_full_cell_is_reported():
     s = s._replace(**cell_arrays(s.cells, 40, 0.0))
     assert s.cells[3] < 40
     assert set_centres(s, system.box.origin + 0.1 * np.random.default_rng(0).random((40, 3))) == CELL_FULL
-    assert set_centres(s, s.line[:, 0:3].copy()) == 0
+    assert set_centres(s, s.starts[:, 0:3].copy()) == 0
     status = [relist_one(s, i, system.box.origin + 0.01) for i in range(int(s.cells[3]) + 1)]
     assert status[0] == 0 and status[-1] == CELL_FULL
-    assert set_centres(s, s.line[:, 0:3].copy()) == 0
-    assert_complete(s, system, s.line[:, 0:3])
+    assert set_centres(s, s.starts[:, 0:3].copy()) == 0
+    assert_complete(s, system, s.starts[:, 0:3])
 
 
 def test_molecules_without_self_contact_are_not_listed_inside():

@@ -3,7 +3,6 @@
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.sector.serial import Engine
 from hpcchain.layout.arrays import BOOK_BEADS, BOOK_MOLECULES, MOL_BEADS
 from hpcchain.sector.search.prefetch import (
     AT_ONCE,
@@ -17,6 +16,7 @@ from hpcchain.sector.search.prefetch import (
     ask_for_next,
     choose_next,
 )
+from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 
 
@@ -30,7 +30,7 @@ def fresh_sector():
     """Return a sector of some sixty molecules in motion, of which nobody was asked for."""
     engine = Engine(gas(MIXTURE * 9, 1, 6.5))
     engine.advance(0.2)
-    engine.sector.ahead[:] = -1
+    engine.sector.prefetch_state[:] = -1
     return engine.sector
 
 
@@ -41,12 +41,12 @@ def test_the_earliest_are_chosen_first_and_once():
     chosen = []
     for _ in range(len(parts)):
         choose_next(s)
-        assert s.ahead[BEAD] == 0
-        chosen.append(int(s.ahead[NEXT]))
+        assert s.prefetch_state[BEAD] == 0
+        chosen.append(int(s.prefetch_state[NEXT]))
     keys = s.key[len(s.key) // 2 + np.array(chosen)]
     assert chosen[0] == s.winner[1] and np.all(np.diff(keys) >= 0.0) and sorted(chosen) == sorted(parts)
     choose_next(s)
-    assert s.ahead[BEAD] == -1
+    assert s.prefetch_state[BEAD] == -1
 
 
 def beads_of(s, m):
@@ -56,25 +56,24 @@ def beads_of(s, m):
 
 def ask_for_beads(s):
     """Ask for all beads of the molecule that was chosen, which is all that happens; return it."""
-    m = int(s.ahead[NEXT])
+    m = int(s.prefetch_state[NEXT])
     for _ in range(1 + -(-beads_of(s, m) // AT_ONCE)):
-        assert s.ahead[NEXT] == m and 0 <= s.ahead[BEAD] <= beads_of(s, m)
+        assert s.prefetch_state[NEXT] == m and 0 <= s.prefetch_state[BEAD] <= beads_of(s, m)
         ask_once(s)
-    assert s.ahead[NEXT] == m and s.ahead[BEAD] > beads_of(s, m)
+    assert s.prefetch_state[NEXT] == m and s.prefetch_state[BEAD] > beads_of(s, m)
     return m
 
 
 def partner_of(s, m):
     """Return the other molecule of molecule m's next event, None where there is none."""
-    partner = s.what[s.tag[m, 3], 0] if s.tag[m, 3] >= 0 else -1
-    other = int(s.seg[partner, 2]) if partner >= 0 else m
+    partner = s.next_event[s.molecule_event[m, 3], 0] if s.molecule_event[m, 3] >= 0 else -1
+    other = int(s.segment[partner, 2]) if partner >= 0 else m
     return other if other != m else None
 
 
 def earliest_unasked(s):
-    """Return the earliest of those first in a part of the queue that were not asked for last there, None if all were.
-    """
-    parts = [(s.key[n], int(s.winner[n])) for n in range(PARTS, 2 * PARTS) if s.winner[n] != s.ahead[n]]
+    """Return the earliest of those first in a part of the queue not asked for last there, None if all were."""
+    parts = [(s.key[n], int(s.winner[n])) for n in range(PARTS, 2 * PARTS) if s.winner[n] != s.prefetch_state[n]]
     return min(parts)[1] if parts else None
 
 
@@ -84,16 +83,20 @@ def test_after_a_molecule_comes_its_partner_and_then_another():
     for k in range(1, 25):
         engine.advance(0.1 * k)
         s = engine.sector
-        s.ahead[:] = -1
+        s.prefetch_state[:] = -1
         choose_next(s)
         awaited = True
-        while s.ahead[BEAD] == 0:
+        while s.prefetch_state[BEAD] == 0:
             m = ask_for_beads(s)
             partner = partner_of(s, m) if awaited else None
             follows = partner if partner is not None else earliest_unasked(s)
-            while s.ahead[NEXT] == m and s.ahead[BEAD] > 0:
+            while s.prefetch_state[NEXT] == m and s.prefetch_state[BEAD] > 0:
                 ask_once(s)
-            assert (s.ahead[NEXT], s.ahead[BEAD]) == (follows, 0) if follows is not None else s.ahead[BEAD] < 0
+            assert (
+                (s.prefetch_state[NEXT], s.prefetch_state[BEAD]) == (follows, 0)
+                if follows is not None
+                else s.prefetch_state[BEAD] < 0
+            )
             awaited = partner is None
             met.append(partner)
     assert None in met and len(set(met)) > 3
@@ -102,26 +105,26 @@ def test_after_a_molecule_comes_its_partner_and_then_another():
 def test_who_is_no_longer_there_is_not_asked_for():
     s = fresh_sector()
     choose_next(s)
-    s.ahead[NEXT] = s.book[BOOK_MOLECULES]
+    s.prefetch_state[NEXT] = s.book[BOOK_MOLECULES]
     ask_once(s)
-    assert s.ahead[BEAD] == -1
+    assert s.prefetch_state[BEAD] == -1
 
 
 def test_a_partner_that_is_no_longer_there_is_not_asked_for():
     s = fresh_sector()
     choose_next(s)
-    m = int(s.ahead[NEXT])
-    s.ahead[BEAD] = beads_of(s, m) + 1
-    s.ahead[THEN] = s.book[BOOK_BEADS]
+    m = int(s.prefetch_state[NEXT])
+    s.prefetch_state[BEAD] = beads_of(s, m) + 1
+    s.prefetch_state[THEN] = s.book[BOOK_BEADS]
     ask_once(s)
-    assert s.ahead[NEXT] != m and s.winner[1] != s.ahead[NEXT]
+    assert s.prefetch_state[NEXT] != m and s.winner[1] != s.prefetch_state[NEXT]
 
 
 def gas_in_motion():
     """Return a sector of a hundred single beads, the first of whom has been chosen."""
     engine = Engine(gas(["monomer"] * 100, 1, 1.1))
     engine.advance(0.5)
-    engine.sector.ahead[:] = -1
+    engine.sector.prefetch_state[:] = -1
     choose_next(engine.sector)
     return engine.sector
 
@@ -129,24 +132,24 @@ def gas_in_motion():
 def test_single_beads_are_asked_for_one_in_each_step():
     s = gas_in_motion()
     for _ in range(4):
-        m, follows = int(s.ahead[NEXT]), earliest_unasked(s)
+        m, follows = int(s.prefetch_state[NEXT]), earliest_unasked(s)
         ask_once(s)
-        assert (s.ahead[NEXT], s.ahead[BEAD]) == (follows, 0) and follows != m
+        assert (s.prefetch_state[NEXT], s.prefetch_state[BEAD]) == (follows, 0) and follows != m
 
 
 def test_of_single_beads_the_partner_follows_a_step_later():
     s = gas_in_motion()
     partners = []
     for _ in range(6):
-        m, last, met = (int(s.ahead[k]) for k in (NEXT, LAST, MET))
+        m, last, met = (int(s.prefetch_state[k]) for k in (NEXT, LAST, MET))
         ask_once(s)
-        partners.append(int(s.what[last, 0]) if last >= 0 else -1)
-        assert (s.ahead[LAST], s.ahead[MET], s.ahead[MET_BEFORE]) == (m, partners[-1], met)
+        partners.append(int(s.next_event[last, 0]) if last >= 0 else -1)
+        assert (s.prefetch_state[LAST], s.prefetch_state[MET], s.prefetch_state[MET_BEFORE]) == (m, partners[-1], met)
     assert max(partners) >= 0
 
 
 def test_single_beads_that_are_no_longer_there_have_no_partners():
     s = gas_in_motion()
-    s.ahead[LAST] = s.ahead[MET] = s.ahead[MET_BEFORE] = s.book[BOOK_BEADS]
+    s.prefetch_state[LAST] = s.prefetch_state[MET] = s.prefetch_state[MET_BEFORE] = s.book[BOOK_BEADS]
     ask_once(s)
-    assert s.ahead[MET] == s.ahead[MET_BEFORE] == -1
+    assert s.prefetch_state[MET] == s.prefetch_state[MET_BEFORE] == -1

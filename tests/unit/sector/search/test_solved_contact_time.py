@@ -5,12 +5,12 @@ Any bond graph, exact contacts, and no trace of restarts, lists and cells; order
 
 import numpy as np
 import pytest
-from tests.reference import cases
-from tests.support.whole import frame_of, state_of
 
 from hpcchain.model.system import System as Start
 from hpcchain.sector.serial import Engine
+from tests.reference import cases
 from tests.support.solved import RING, STAR, bits, invariants, start, stretched, tumbling
+from tests.support.whole import frame_of, state_of
 
 
 def collocation(stages, step, **keys):
@@ -23,10 +23,16 @@ EXACT = {"name": "variational", "collision": "exact"}
 LAW = {"name": "variational"}
 
 
-@pytest.mark.parametrize(("propagator", "end", "contacts", "energy"), [
-    (collocation(4, 0.04), 40.0, 100, 1e-13), (RATTLE | {"step": 0.02}, 10.0, 25, 0.1),
-    (EXACT | {"step": 0.02}, 10.0, 25, 0.1), (LAW | {"step": 0.02}, 10.0, 25, 0.1),
-], ids=["collocation", "rattle", "exact", "variational"])
+@pytest.mark.parametrize(
+    ("propagator", "end", "contacts", "energy"),
+    [
+        (collocation(4, 0.04), 40.0, 100, 1e-13),
+        (RATTLE | {"step": 0.02}, 10.0, 25, 0.1),
+        (EXACT | {"step": 0.02}, 10.0, 25, 0.1),
+        (LAW | {"step": 0.02}, 10.0, 25, 0.1),
+    ],
+    ids=["collocation", "rattle", "exact", "variational"],
+)
 @pytest.mark.parametrize("keys", [RING, STAR], ids=["rings", "stars"])
 def test_rings_and_stars(keys, propagator, end, contacts, energy, tmp_path):
     """Any bond graph, unequal masses, periodic images, contacts within and between molecules."""
@@ -41,9 +47,14 @@ def test_rings_and_stars(keys, propagator, end, contacts, energy, tmp_path):
     assert stretched(system, position) < (1e-14 if propagator["name"] == "collocation" else 1e-13)
 
 
-@pytest.mark.parametrize(("propagator", "end", "contacts"), [
-    (collocation(3, 0.1), 2.0, 40), (LAW | {"step": 0.05}, 1.0, 15),
-], ids=["collocation", "variational"])
+@pytest.mark.parametrize(
+    ("propagator", "end", "contacts"),
+    [
+        (collocation(3, 0.1), 2.0, 40),
+        (LAW | {"step": 0.05}, 1.0, 15),
+    ],
+    ids=["collocation", "variational"],
+)
 def test_gap_is_zero_at_every_contact(propagator, end, contacts, tmp_path):
     """Of the solutions up to that time: the polynomials' own roots are off by far more."""
     system = cases.build("everything")
@@ -67,13 +78,21 @@ def test_gap_is_zero_at_every_contact(propagator, end, contacts, tmp_path):
         assert abs(gap) < 1e-13
 
 
-@pytest.mark.parametrize(("propagator", "end", "contacts"), [
-    (collocation(6, 0.02), 6.0, 150), (collocation(3, 0.1), 6.0, 150), (collocation(2, 0.2), 6.0, 150),
-    (collocation(3, 0.1, variant="index1"), 3.0, 60),
-    (collocation(3, 0.1, variant="paper", stage_solver="newton"), 3.0, 60),
-    (collocation(3, 0.1, contact_search="nested"), 3.0, 60), (RATTLE | {"step": 0.05}, 3.0, 60),
-    (LAW | {"step": 0.2}, 3.0, 60), (LAW | {"step": 0.02}, 3.0, 60),
-], ids=["s = 6", "s = 3", "s = 2", "index1", "paper", "nested", "rattle", "variational", "variational, short"])
+@pytest.mark.parametrize(
+    ("propagator", "end", "contacts"),
+    [
+        (collocation(6, 0.02), 6.0, 150),
+        (collocation(3, 0.1), 6.0, 150),
+        (collocation(2, 0.2), 6.0, 150),
+        (collocation(3, 0.1, variant="index1"), 3.0, 60),
+        (collocation(3, 0.1, variant="paper", stage_solver="newton"), 3.0, 60),
+        (collocation(3, 0.1, contact_search="nested"), 3.0, 60),
+        (RATTLE | {"step": 0.05}, 3.0, 60),
+        (LAW | {"step": 0.2}, 3.0, 60),
+        (LAW | {"step": 0.02}, 3.0, 60),
+    ],
+    ids=["s = 6", "s = 3", "s = 2", "index1", "paper", "nested", "rattle", "variational", "variational, short"],
+)
 def test_restarts_and_lists_leave_no_trace(propagator, end, contacts, tmp_path):
     """Other shells and cells, and an engine made anew from the state at odd times: the same bits and events."""
     whole = start(cases.build("everything"), tmp_path, **propagator)

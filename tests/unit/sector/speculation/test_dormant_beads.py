@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.support.gases import gas
 
+from hpcchain.layout.arrays import GHOST, IDLE, MOL_BEADS, MOL_FIRST, MOL_IDLE, MOL_OWNERSHIP, OWNED
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.layout.arrays import GHOST, IDLE, MOL_BEADS, MOL_FIRST, MOL_GHOST, MOL_IDLE, OWNED
+from tests.support.gases import gas
 
 WINDOW, WINDOWS, RANKS = 0.05, 40, 3
 KINDS = ["chain10", "monomer", "chain10", "dimer", "chain5", "ring"]
@@ -27,10 +27,10 @@ def seen(engine, here):
     size, ids = groups.system.box.size, engine.patch.ids
     idle = engine.patch.idle
     lists = [s.neighbour[first : first + n] for first, n in s.row[: len(ids), :2]]
-    of = s.seg[idle, 2]
+    of = s.segment[idle, 2]
     wrong = (
         np.count_nonzero(np.isin(np.concatenate(lists), idle)) + sum(len(lists[i]) for i in idle),
-        np.count_nonzero(s.mol[of, MOL_GHOST] != GHOST),
+        np.count_nonzero(s.mol[of, MOL_OWNERSHIP] != GHOST),
         np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.mol[:, MOL_IDLE]),
         np.count_nonzero(groups._reaching(groups.extent, groups.bits, groups._singly(idle))),
     )
@@ -40,7 +40,7 @@ def seen(engine, here):
     way = 0.0
     for m in np.unique(of):
         beads = slice(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS])
-        moved = here[ids[beads]] - groups.home[beads]
+        moved = here[ids[beads]] - groups.reference_position[beads]
         moved -= size * np.rint(moved / size)
         way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / groups.room[m])
     return wrong, gap, way, set(ids[idle].tolist()), int(np.count_nonzero(s.row[: len(ids), 3] == IDLE))
@@ -72,11 +72,11 @@ def test_idle_beads_touch_nobody_and_wake_in_time(seed, slow):
                 woken += len(before & here - owned)
             patch, before = engine.patch, rows[-1][3]
         assert np.count_nonzero(engine.patch.sector.row[:, 3] == OWNED) == len(engine.ids)
-        return rows, woken, engine.groups.rehomings
+        return rows, woken, engine.groups.skin_refreshes
 
-    rows, woken, rehomings = zip(*on_ranks(RANKS, body), strict=True)
+    rows, woken, skin_refreshes = zip(*on_ranks(RANKS, body), strict=True)
     wrong, gaps, ways, _, counts = zip(*(row for each in rows for row in each), strict=True)
     assert not np.any(wrong)
     assert min(gaps) > 0.8 and max(ways) <= 1.0 + 1e-9
-    assert max(counts) > 9 and sum(woken) > (3 if slow == 1.0 else 0) and min(rehomings) > 2
+    assert max(counts) > 9 and sum(woken) > (3 if slow == 1.0 else 0) and min(skin_refreshes) > 2
     assert max(ways) > (0.3 if slow == 1.0 else 0.05)

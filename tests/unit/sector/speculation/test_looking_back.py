@@ -6,23 +6,12 @@ asked here for itself.
 
 import numpy as np
 import pytest
-from tests.support.shapes import bead, boxed
-from tests.support.gases import MIXTURE, gas
-from tests.support.kernel_tools import chain_bonds
 
-from hpcchain.layout.segment_bits import series_order, set_order
-from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.thread_ranks import on_ranks
-from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.sector.setup import initialise
-from hpcchain.sector.events import loop
-from hpcchain.sector import sampling
-from hpcchain.sector.speculation.rollback import aim_back, withdraw
 from hpcchain.layout.arrays import (
     MOL_BEADS,
     MOL_FIRST,
-    MOL_GHOST,
     MOL_NUMBER,
+    MOL_OWNERSHIP,
     MOL_PREVIOUS,
     NOW,
     OWNED,
@@ -30,7 +19,18 @@ from hpcchain.layout.arrays import (
     UNMADE,
     VACANT,
 )
-from hpcchain.sector.search.neighbour_lists import relist
+from hpcchain.layout.segment_bits import series_order, set_order
+from hpcchain.model.system import PERIODIC
+from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector import sampling
+from hpcchain.sector.events import loop
+from hpcchain.sector.search.neighbour_lists import rebuild_list
+from hpcchain.sector.setup import initialise
+from hpcchain.sector.speculation.rollback import request_rollback, roll_back
+from tests.support.gases import MIXTURE, gas
+from tests.support.kernel_tools import chain_bonds
+from tests.support.shapes import bead, boxed
 from tests.support.whole import frame_of
 
 
@@ -58,17 +58,17 @@ def passed_by(length):
 def looked_again(patch, m, shift):
     """Set molecule m back to the window's start, move it there, search it as a withdrawal does; return its events."""
     s = patch.sector
-    aim_back(s, m, 0)
-    withdraw(s)
+    request_rollback(s, m, 0)
+    roll_back(s)
     assert s.mol[m, MOL_NUMBER] == 0
     first, n = int(s.mol[m, MOL_FIRST]), int(s.mol[m, MOL_BEADS])
-    s.line[first : first + n, 0:3] += shift
+    s.starts[first : first + n, 0:3] += shift
     initialise.begin(s, m)
     for i in range(first, first + n):
-        assert relist(s, i, *s.line[i, :3], 0.0) == 0
-    s.par[NOW], s.par[NOW + 1] = s.line[first, 6], s.line[first, 7]
+        assert rebuild_list(s, i, *s.starts[i, :3], 0.0) == 0
+    s.par[NOW], s.par[NOW + 1] = s.starts[first, 6], s.starts[first, 7]
     loop.search_range(s, np.int64(first), np.int64(n))
-    return [(s.when[i].copy(), int(s.what[i, 0]), int(s.what[i, 1])) for i in range(first, first + n)]
+    return [(s.event_time[i].copy(), int(s.next_event[i, 0]), int(s.next_event[i, 1])) for i in range(first, first + n)]
 
 
 def test_who_is_set_back_meets_segments_closed_since():
@@ -77,15 +77,15 @@ def test_who_is_set_back_meets_segments_closed_since():
     s = patch.sector
     slow, fast = map(int, patch.rows_of(np.array([0, 1])))
     rows = s.mol[fast, MOL_FIRST] + np.arange(2)
-    assert np.all(np.abs(s.line[rows, 3]) < 1.0) and np.all(s.line[rows, 0] > 12.4), "the fast one is to be at rest"
+    assert np.all(np.abs(s.starts[rows, 3]) < 1.0) and np.all(s.starts[rows, 0] > 12.4), "the fast one is to be at rest"
     found = looked_again(patch, slow, (0.0, 0.5, 0.0))
-    times = [when[0] * s.par[TICK] + when[1] for when, _, _ in found]
+    times = [event_time[0] * s.par[TICK] + event_time[1] for event_time, _, _ in found]
     k = int(np.argmin(times))
     assert found[k][1] in rows
     closed = s.mol[fast, MOL_PREVIOUS]
     serials = []
     while closed >= 0:
-        serials.append(int(s.seg[s.mol[closed, MOL_FIRST], 0]))
+        serials.append(int(s.segment[s.mol[closed, MOL_FIRST], 0]))
         closed = s.mol[closed, MOL_PREVIOUS]
     assert found[k][2] in serials
     reach = np.sqrt(1.0 - 0.7**2)  # of two beads side by side at a distance of 0.7, as z is the same
@@ -94,6 +94,7 @@ def test_who_is_set_back_meets_segments_closed_since():
 
 def test_a_frame_and_the_rooms_make_the_series_that_nobody_has_needed():
     """A withdrawal opens segments again without their series."""
+
     def body(exchange):
         engine = WindowedEngine(gas(MIXTURE, 1, 4.3), exchange, window=0.2)
         engine.advance(0.5)
@@ -101,16 +102,16 @@ def test_a_frame_and_the_rooms_make_the_series_that_nobody_has_needed():
         before = frame_of(engine, 0.5)
         homes = []
         for unmade in (False, True, True):
-            home = np.zeros((len(s.line), 3))
+            reference_position = np.zeros((len(s.starts), 3))
             if unmade:
-                lost = np.array([i for i in range(len(s.seg)) if series_order(s.seg, i) > 1])
+                lost = np.array([i for i in range(len(s.segment)) if series_order(s.segment, i) > 1])
                 assert len(lost) > 20
                 for i in lost:
-                    set_order(s.seg, i, UNMADE)
+                    set_order(s.segment, i, UNMADE)
                 s.series[:] = np.nan
             if len(homes) < 2:
-                sampling.locate(s, engine.patch.owned, *engine.now, home)
-                homes.append(home)
+                sampling.locate(s, engine.patch.owned, *engine.now, reference_position)
+                homes.append(reference_position)
         return before, frame_of(engine, 0.5), homes
 
     before, after, homes = on_ranks(1, body)[0]
@@ -128,9 +129,9 @@ def test_ghosts_have_their_owners_segments_and_their_errors():
         for k in range(1, 7):
             engine.advance(0.1 * k)
             s = engine.patch.sector
-            for m in np.flatnonzero(engine.patch.sorts != VACANT):
-                start = int(engine.patch.order[m]), s.line[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
-                (owned if s.mol[m, MOL_GHOST] == OWNED else ghosts)[start] = float(s.pace[m, 4])
+            for m in np.flatnonzero(engine.patch.ownership != VACANT):
+                start = int(engine.patch.order[m]), s.starts[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
+                (owned if s.mol[m, MOL_OWNERSHIP] == OWNED else ghosts)[start] = float(s.timing[m, 4])
         return owned, ghosts
 
     ranks = on_ranks(2, body)
