@@ -21,7 +21,7 @@ sys.exit(console.run(action))
 def run(tmp_path, ranks, body):
     """Run an action on ranks under the console; return the finished process."""
     script = tmp_path / "action.py"
-    script.write_text(PROGRAM.format(body="\n".join("    " + starts for starts in body.strip().splitlines())))
+    script.write_text(PROGRAM.format(body="\n".join("    " + line for line in body.strip().splitlines())))
     begin = time.monotonic()
     done = run_python([script], tmp_path, ranks, timeout=60.0)
     assert time.monotonic() - begin < 30.0
@@ -30,7 +30,7 @@ def run(tmp_path, ranks, body):
 
 def messages(done):
     """Return the program's own lines on stderr."""
-    return [starts for starts in done.stderr.splitlines() if starts.startswith("hpcchain:")]
+    return [line for line in done.stderr.splitlines() if line.startswith("hpcchain:")]
 
 
 @pytest.mark.parametrize("bad", [0, 2])
@@ -115,11 +115,9 @@ return 0
     )
     assert done.returncode == 0
     assert done.stdout == "result\n"
-    assert (
-        len([starts for starts in done.stderr.splitlines() if starts.endswith("hpcchain.sector 0/3 INFO begun")]) == 1
-    )
-    assert len([starts for starts in done.stderr.splitlines() if starts.endswith("begun")]) == 1
-    assert any(starts.endswith("hpcchain.sector 2/3 WARNING short of memory") for starts in done.stderr.splitlines())
+    assert len([line for line in done.stderr.splitlines() if line.endswith("hpcchain.sector 0/3 INFO begun")]) == 1
+    assert len([line for line in done.stderr.splitlines() if line.endswith("begun")]) == 1
+    assert any(line.endswith("hpcchain.sector 2/3 WARNING short of memory") for line in done.stderr.splitlines())
 
 
 FAILING = {

@@ -63,7 +63,7 @@ def fails(tmp_path, ranks, body):
 
 def messages(said):
     """Return the program's own lines on stderr, less those of the log."""
-    return [starts for starts in said.splitlines() if starts.startswith("hpcchain: ")]
+    return [line for line in said.splitlines() if line.startswith("hpcchain: ")]
 
 
 def pids(place):
@@ -117,9 +117,7 @@ def test_a_rank_that_does_not_come(tmp_path):
     done = run_python([script, "run", "in.toml", "--output", "out", "--until", "0.6", "--silence", "1.5"], tmp_path, 3,
                       timeout=2 * SOON, PYTHONPATH=str(ROOT / "tests"))  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = [starts for starts in done.stderr.splitlines() if "no step for" in starts][
-        -1
-    ]  # loading kernels may be slow, too
+    told = [line for line in done.stderr.splitlines() if "no step for" in line][-1]  # loading kernels may be slow, too
     assert "ranks 0, 2 wait for all ranks" in told and "rank 1 wait for nobody (in advance, failing.py:" in told, told
     assert done.stderr.count("goes on after") == done.stderr.count("no step for")
     assert sorted(path.name for path in (tmp_path / "out" / "stuck").iterdir()) == [

@@ -91,8 +91,8 @@ def test_rods_are_straight(elastic):
         place = np.concatenate([[0.0], np.cumsum(system.bond_length[np.isin(system.bonds[:, 0], rod)])])
         share = (place / place[-1])[:, None]
         for rows in (frames.position, frames.velocity):
-            starts = (1 - share) * rows[:, rod[:1]] + share * rows[:, rod[-1:]]
-            assert np.max(np.abs(rows[:, rod] - starts)) < 1e-12
+            line = (1 - share) * rows[:, rod[:1]] + share * rows[:, rod[-1:]]
+            assert np.max(np.abs(rows[:, rod] - line)) < 1e-12
 
 
 def test_no_overlap(elastic):

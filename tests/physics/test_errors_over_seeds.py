@@ -32,8 +32,8 @@ def test_means_of_chains_scatter_by_the_errors_printed(run_hpcchain, tmp_path, t
         assert done.returncode == 0, done.stderr
         done = run_hpcchain(["analyze", out])
         assert done.returncode == 0, done.stderr
-        starts = next(starts for starts in done.stdout.splitlines() if starts.startswith("A "))
-        rows.append([float(word) for word in starts.split()[4:9]])
+        line = next(line for line in done.stdout.splitlines() if line.startswith("A "))
+        rows.append([float(word) for word in line.split()[4:9]])
     for mean, error in ((0, 1), (2, 3)):
         ratio = np.std([row[mean] for row in rows], ddof=1) / np.mean([row[error] for row in rows])
         print(f"time {time}: scatter over error {ratio:.2f}, correlation {np.mean([row[4] for row in rows]):.3g}")

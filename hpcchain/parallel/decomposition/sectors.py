@@ -195,13 +195,13 @@ def _balanced(level, axes, points, weights, where, comm):
     found = np.full(len(level), np.nan)
     if not lines:
         return found
-    starts, axis = np.full(len(level), -1), np.array(axes)
-    starts[lines] = np.arange(len(lines))
+    line, axis = np.full(len(level), -1), np.array(axes)
+    line[lines] = np.arange(len(lines))
     inner = np.flatnonzero(axis[where] >= 0)
     places = points[inner, axis[where[inner]]]
     ends = np.array([(level[k].least[axes[k]], level[k].most[axes[k]]) for k in lines])
     share = np.array([level[k].ranks // 2 / level[k].ranks for k in lines])
-    found[lines] = balanced_cuts(places, weights[inner], starts[where[inner]], *ends.T, share, comm)
+    found[lines] = balanced_cuts(places, weights[inner], line[where[inner]], *ends.T, share, comm)
     return found
 
 

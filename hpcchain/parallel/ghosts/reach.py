@@ -216,16 +216,16 @@ def mark_cells(bits, low, length, cells, origin, inverse, periodic, position, ra
 
 
 @inlined
-def _set_run(bits, starts, start, number, low, length, cells, row, fresh, new):
+def _set_run(bits, line, start, number, low, length, cells, row, fresh, new):
     at = start
     left = number
     while left > 0:
         bit = at % WORD
         some = min(left, WORD - bit)
         run = ((np.int64(1) << some) - 1) << bit
-        before = np.int64(bits[starts + at // WORD])
+        before = np.int64(bits[line + at // WORD])
         if run & ~before != 0:
-            bits[starts + at // WORD] = np.uint32(before | run)
+            bits[line + at // WORD] = np.uint32(before | run)
             for b in range(bit, bit + some):
                 if (before >> b) & 1 == 0:
                     if new < len(fresh):
@@ -239,14 +239,14 @@ def _set_run(bits, starts, start, number, low, length, cells, row, fresh, new):
 
 
 @inlined
-def _any_in_run(bits, starts, start, number):
+def _any_in_run(bits, line, start, number):
     found = np.int64(0)
     at = start
     left = number
     while left > 0:
         bit = at % WORD
         some = min(left, WORD - bit)
-        found |= np.int64(bits[starts + at // WORD]) & (((np.int64(1) << some) - 1) << bit)
+        found |= np.int64(bits[line + at // WORD]) & (((np.int64(1) << some) - 1) << bit)
         at += some
         left -= some
     return found
@@ -278,9 +278,9 @@ def reaches(bits, low, length, cells, origin, inverse, periodic, position, radiu
                 dy = from_y
                 for _ in range(y0, y1 + 1):
                     if found == 0 and dx < length[0] and dy < length[1]:
-                        starts = (dx * length[1] + dy) * words
-                        found |= _any_in_run(bits, starts, start, ahead)
-                        found |= _any_in_run(bits, starts, np.int64(0), again)
+                        line = (dx * length[1] + dy) * words
+                        found |= _any_in_run(bits, line, start, ahead)
+                        found |= _any_in_run(bits, line, np.int64(0), again)
                     dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
                 dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
             if found != 0:
@@ -288,45 +288,43 @@ def reaches(bits, low, length, cells, origin, inverse, periodic, position, radiu
 
 
 @kernel
-def set_cells(bits, wide, low, length, cells, periodic, places, bounds):
-    """Set cells of an extent in `bits`, and in `wide` also those up to `bounds` cells from them; see `mark_cells`.
+def set_cells(bits, wide, low, length, cells, periodic, places, span):
+    """Set cells of an extent in `bits`, and in `wide` also those up to `span` cells from them; see `mark_cells`.
 
     Parameters
     ----------
     bits, wide : (n,) uint32 arrays
     places : (k,) int64 array
         The cells' numbers in the extent.
-    bounds : int
+    span : int
     """
     for p in range(len(places)):
         z = places[p] % length[2]
         y = places[p] // length[2] % length[1]
         x = places[p] // (length[2] * length[1])
         _set_bit(bits, length, x, y, z)
-        for ox in range(-bounds, bounds + 1):
+        for ox in range(-span, span + 1):
             nx = _beside(x + ox, length[0], cells[0], periodic[0])
-            for oy in range(-bounds if nx >= 0 else bounds + 1, bounds + 1):
+            for oy in range(-span if nx >= 0 else span + 1, span + 1):
                 ny = _beside(y + oy, length[1], cells[1], periodic[1])
                 if ny >= 0:
-                    starts = (nx * length[1] + ny) * ((length[2] + WORD - 1) // WORD)
-                    _fill(wide, starts, z - bounds, z + bounds, length[2])
-                    if periodic[2] and z - bounds < 0:
-                        _fill(wide, starts, cells[2] + z - bounds, cells[2] - 1, length[2])
-                    if periodic[2] and z + bounds >= cells[2]:
-                        _fill(wide, starts, np.int64(0), z + bounds - cells[2], length[2])
+                    line = (nx * length[1] + ny) * ((length[2] + WORD - 1) // WORD)
+                    _fill(wide, line, z - span, z + span, length[2])
+                    if periodic[2] and z - span < 0:
+                        _fill(wide, line, cells[2] + z - span, cells[2] - 1, length[2])
+                    if periodic[2] and z + span >= cells[2]:
+                        _fill(wide, line, np.int64(0), z + span - cells[2], length[2])
 
 
 @inlined
-def _fill(bits, starts, first, last, length):
+def _fill(bits, line, first, last, length):
     """Set the bits from the first to the last one of a row, as far as there are that many."""
     at = max(first, 0)
     left = min(last, length - 1) - at + 1
     while left > 0:
         bit = at % WORD
         some = min(left, WORD - bit)
-        bits[starts + at // WORD] = np.uint32(
-            np.int64(bits[starts + at // WORD]) | (((np.int64(1) << some) - 1) << bit)
-        )
+        bits[line + at // WORD] = np.uint32(np.int64(bits[line + at // WORD]) | (((np.int64(1) << some) - 1) << bit))
         at += some
         left -= some
 
@@ -346,12 +344,12 @@ def _beside(x, length, n, periodic):
 
 
 @kernel
-def may_reach(wide, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, bounds, hit):
+def may_reach(wide, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, span, hit):
     """Set hit[k] where molecule k may come to the cells that `set_cells` made `wide` of, and for some that cannot."""
     for k in range(len(first)):
         for i in range(first[k], first[k] + count[k]):
             far = radius[i] + room[k]
-            if far * max(inverse[0], inverse[1], inverse[2]) > bounds:
+            if far * max(inverse[0], inverse[1], inverse[2]) > span:
                 hit[k] = 1
                 break
             x = _range(cells, origin, inverse, periodic, position, 0.0, i, 0)[0]
@@ -361,8 +359,8 @@ def may_reach(wide, low, length, cells, origin, inverse, periodic, position, rad
             y = (y - low[1]) % cells[1]
             z = (z - low[2]) % cells[2]
             if x >= length[0] or y >= length[1] or z >= length[2]:
-                near = _beyond(x, length[0], cells[0]) <= bounds and _beyond(y, length[1], cells[1]) <= bounds
-                if near and _beyond(z, length[2], cells[2]) <= bounds:
+                near = _beyond(x, length[0], cells[0]) <= span and _beyond(y, length[1], cells[1]) <= span
+                if near and _beyond(z, length[2], cells[2]) <= span:
                     hit[k] = 1
                     break
                 continue

@@ -196,7 +196,7 @@ def stages_iterations(work, o, nt, gs, go):
 
 
 @kernel
-def stages_solve(work, o, nt, gs, go, table, at, k, bounds):
+def stages_solve(work, o, nt, gs, go, table, at, k, span):
     """Solve k falling stages over a span from the state in the tiles; return the solver's status.
 
     `stages_state` and `stages_jump` read them. The constants of all stages are those of k then, until the next load.
@@ -206,7 +206,7 @@ def stages_solve(work, o, nt, gs, go, table, at, k, bounds):
     _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
     _start(work, o, nt, block)
     tables, ws = stage_tables(work, constants)
-    reach = bounds * tables.node[-1] if tables.variant == PAPER else bounds
+    reach = span * tables.node[-1] if tables.variant == PAPER else span
     return collocation_state(
         gs, go, work, block, W.LANES * nt, work, im, reach, work[constants + ACCURACY], tables, work, ws, work, factors
     )

@@ -91,23 +91,23 @@ def test_what_beads_reach(seed):
     assert hit.tolist() == expected
 
 
-@pytest.mark.parametrize("bounds", [2, 3])
+@pytest.mark.parametrize("span", [2, 3])
 @pytest.mark.parametrize("seed", range(30))
-def test_a_first_look_misses_nobody(seed, bounds):
+def test_a_first_look_misses_nobody(seed, span):
     """Who reaches one of a few cells is among those that the first look leaves, and these are not everyone."""
     rng = np.random.default_rng(seed)
     cells = Cells(BOX, rng.choice([0.7, 0.2]))
     frame = some_extent(rng, cells)
     places = rng.choice(frame.size, min(3, frame.size), replace=False)
     bits, wide = frame.nothing(), frame.nothing()
-    put(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, bounds)
+    put(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, span)
     assert set(np.flatnonzero(frame.flags(bits)).tolist()) == set(places.tolist())
     left = 0
     for _ in range(20):
         balls, _ = some_balls(rng)
         hit, near = np.zeros(len(balls[2]), dtype=np.uint8), np.zeros(len(balls[2]), dtype=np.uint8)
         reaches(bits, frame.low, frame.length, *cells.place, *balls, hit)
-        may_reach(wide, frame.low, frame.length, *cells.place, *balls, bounds, near)
+        may_reach(wide, frame.low, frame.length, *cells.place, *balls, span, near)
         assert np.all(near >= hit)
         left += np.count_nonzero(near == 0)
     assert left or cells.counts[0] > 20 or frame.size < 3
@@ -119,8 +119,8 @@ def cells_of(cells, x, r):
     spans = []
     for c in range(3):
         first, last = (np.floor((x[c] + d - origin[c]) * inverse[c]) for d in (-r, r))
-        bounds = np.arange(first, last + 1)
-        spans.append(np.unique(bounds % counts[c] if wraps[c] else np.clip(bounds, 0, counts[c] - 1)).astype(int))
+        span = np.arange(first, last + 1)
+        spans.append(np.unique(span % counts[c] if wraps[c] else np.clip(span, 0, counts[c] - 1)).astype(int))
     return [(a * counts[1] + b) * counts[2] + c for a in spans[0] for b in spans[1] for c in spans[2]]
 
 

@@ -92,14 +92,12 @@ def test_ranks_count_what_they_solve(tmp_path):
 def test_log_and_perf_tell_them(tmp_path, capsys):
     law = {"propagator": {"name": "variational", "step": 0.1}}
     done = run(tables.thermal_chain().input(4.0, report_every=2.0) | law, tmp_path, timeout=200)
-    reports = [json.loads(starts) for starts in (done.directory / "run.jsonl").read_text().splitlines()]
+    reports = [json.loads(line) for line in (done.directory / "run.jsonl").read_text().splitlines()]
     counts = [report["steps_solved"] for report in reports if "steps_solved" in report]
     assert counts == sorted(counts) and counts[-1] >= 40
     assert 1.0 < reports[-1]["iterations_per_step"] <= reports[-1]["most_iterations"] < 8
     assert main(["perf", str(done.directory)]) == 0
-    told = dict(
-        starts.rsplit(maxsplit=1) for starts in capsys.readouterr().out.splitlines() if starts.startswith("steps ")
-    )
+    told = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("steps "))
     assert told["steps solved"] == str(counts[-1]) and told["steps halved"] == "0"
 
 
