@@ -396,7 +396,7 @@ class GhostedSector(Engine):
         s = self.sector
         log = s.log[: s.count[L.C["logged"]]]
         lower = self.rows_of(self.blueprint.composition.molecule_of(log[:, L.LOG_LOWER].astype(np.int64)))
-        log = log[(log[:, L.LOG_STATUS] != L.WITHDRAWN) & (s.mol[lower, L.MOL_OWNERSHIP] == L.OWNED)]
+        log = log[(log[:, L.LOG_STATUS] != L.CANCELLED) & (s.mol[lower, L.MOL_OWNERSHIP] == L.OWNED)]
         rows = np.empty(len(log), dtype=EVENT_ROW)
         rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
         rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]

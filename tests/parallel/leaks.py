@@ -196,7 +196,7 @@ def alone(put):
     def undo(old, s, window_event):
         row = s.window_event[window_event]
         for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
-            s.log[e, L.LOG_STATUS] = 0.0
+            s.log[e, L.LOG_STATUS] = L.CANCELLED
 
     put(rollback, "_cancel_event", undo)
 
@@ -206,7 +206,7 @@ def kept_logs(put):
     def undo(old, s, window_event):
         old(s, window_event)
         row = s.window_event[window_event]
-        s.log[row[L.EVENT_LOG] : row[L.EVENT_LOG] + row[L.EVENT_LOGS], L.LOG_STATUS] = 1.0
+        s.log[row[L.EVENT_LOG] : row[L.EVENT_LOG] + row[L.EVENT_LOGS], L.LOG_STATUS] = L.VALID
 
     put(rollback, "_cancel_event", undo)
 

@@ -65,7 +65,7 @@ def run(quick):
             "Table II compares steps of very different accuracy. At equal accuracy, measured by the contacts' times "
             "against their exact values (period 3.68939049...), the order decides: the table above.",
             "In Fig 6 and Table II Verlet's contacts are found by bisection to 1e-4, as collocation's by nested "
-            "intervals. The last table shows that this width is what limits both. The sound variant solves for the root.",
+            "intervals. The last table shows that this width limits both. The sound variant solves for the root.",
         ],
     )
 

@@ -70,7 +70,7 @@ def record(s, log_rows, time, gid_a, gid_b, size, moment):
     row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
     row[L.LOG_IMPULSE] = size
     row[L.LOG_QUANTA] = quanta
-    row[L.LOG_STATUS] = L.LOG_STATUS
+    row[L.LOG_STATUS] = L.VALID
     s.count[L.N_LOGGED] += 1
 
 

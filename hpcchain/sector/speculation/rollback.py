@@ -212,7 +212,7 @@ def _cancel_event(s, window_event):
     """Strike an event's contacts from the log, and ask for all its molecules to be set back to before it."""
     row = s.window_event[window_event]
     for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
-        s.log[e, L.LOG_STATUS] = L.WITHDRAWN
+        s.log[e, L.LOG_STATUS] = L.CANCELLED
     for k in range(row[L.EVENT_SIZE]):
         m = row[L.EVENT_MEMBERS + k]
         number = number_of_event(s, m, window_event)

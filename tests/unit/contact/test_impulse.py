@@ -252,10 +252,10 @@ def test_several_contacts_keep_the_energy():
 
 
 @pytest.mark.parametrize("restitution", [1.0, 0.5, 0.0])
-@pytest.mark.parametrize("lost", [1e-3, 0.1, -1e-3])
+@pytest.mark.parametrize("projection_loss", [1e-3, 0.1, -1e-3])
 @pytest.mark.parametrize("case", CASES)
 def test_several_contacts_give_back_what_was_lost(case, projection_loss, restitution):
-    """All impulses grow by one factor; relative to E of lost = 0 the energy is that much higher, momentum as before."""
+    """All impulses grow by one factor; the energy is higher by the loss than without, momentum as before."""
     molecules_here, contacts = (random_chain(9, 8), random_chain(12, 9)), CASES[case]
     rng = np.random.default_rng(2)
     plain, other = Bench(*molecules_here), Bench(*molecules_here)
@@ -277,7 +277,7 @@ def test_several_contacts_give_back_what_was_lost(case, projection_loss, restitu
     assert_bonds(other)
 
 
-@pytest.mark.parametrize("lost", [0.0, 1e-2])
+@pytest.mark.parametrize("projection_loss", [0.0, 1e-2])
 def test_one_contact_among_ties_is_the_single_one(projection_loss):
     one, two = random_chain(9, 10), random_chain(5, 11)
     n = unit(two[2][1] - one[2][8])
@@ -427,7 +427,7 @@ def straight(n, spacing=1.0):
     return molecules.chain(n), x, np.zeros((n, 3)), np.ones(n)
 
 
-@pytest.mark.parametrize("lost", [0.0, 1e-3])
+@pytest.mark.parametrize("projection_loss", [0.0, 1e-3])
 @pytest.mark.parametrize("n", range(2, 10))
 def test_rods_bounce_flat(n, projection_loss):
     """Each bead bears as much as any other, and nothing turns the rod."""

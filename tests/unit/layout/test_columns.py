@@ -15,7 +15,7 @@ KERNELS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
 # and the rows of `owner_history_at`, one for each segment, are no tables of columns.
 NO_TABLES = {"normals", "owner_history_at", "matrix"}
 TABLES = {name for name, text in arrays.FIELDS.items() if " " in text} - NO_TABLES
-FLAT = {"par", "count", "book", "cells", "winner", "key", "script"}
+FLAT = {"par", "count", "book", "cells", "winner", "key", "owner_history"}
 PARAMETERS = {
     "starts",
     "bounds",
@@ -35,10 +35,17 @@ PARAMETERS = {
 FLAT_PARAMETERS = {"par", "count", "book"}
 OTHER_NAMES = {"beads": "tied"}
 # Other names of them, and other tables and records, in single files.
-TABLES_OF = {"sector/queue.py": {"time"}, "sector/fours.py": {"rows"}, "sector/names.py": {"table"}}
-FLAT_OF = {"sector/message.py": {"out", "message"}, "sector/refine.py": {"solve"}}
+TABLES_OF = {
+    "sector/queue/tournament.py": {"time"},
+    "sector/search/broad_phase_simd.py": {"rows"},
+    "layout/id_table.py": {"table"},
+}
+FLAT_OF = {
+    "sector/speculation/ghost_messages.py": {"out", "message"},
+    "sector/search/solved_contact_time.py": {"solve"},
+}
 # Where parameters of these names are the sector's arrays; elsewhere they may be anything.
-HOLDERS = ("sector/", "contact/", "propagators/molecule.py")
+HOLDERS = ("sector/", "contact/", "propagators/interface.py")
 # Operators that take a number apart (which side, which axis): what is under them is no column.
 WITHIN = (ast.BitAnd, ast.Mod, ast.RShift, ast.LShift, ast.FloorDiv)
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -46,7 +53,11 @@ NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 def kernel_files():
     """Return the files that have kernels, and those of `parallel`, which has a sector's arrays at hand."""
-    return [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent.name == "parallel" or has_kernels(path)]
+    return [
+        path
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if "parallel" in path.relative_to(PACKAGE).parts or has_kernels(path)
+    ]
 
 
 def has_kernels(path):
@@ -182,10 +193,12 @@ def test_names_of_columns_are_no_numbers(module):
 @pytest.mark.parametrize(
     "text",
     [
-        "s.seg[i, 2]", "s.line[i, 3 + c]", "s.line[:, 0:6]", "s.count[13]", "s.count[0 if wall else 1]", "line[j, 6]",
-        "s.par[L.SIZE + 1]", "s.par[1 + c]", "self.patch.sector.span[rows, 2]", "contacts[k, 2 * side]", "beads[k, 0]",
-        "s.winner[1]", "s.script[place + 3]", "s.mol[m, 10:13]", "note_iterations(s.count, 17, 1)",
-        "what[beads[a, b], 3]", "def f(s):\n    row = s.log[k]\n    row[5] = 0.0",
+        "s.segment[i, 2]", "s.starts[i, 3 + c]", "s.starts[:, 0:6]", "s.count[13]", "s.count[0 if wall else 1]",
+        "starts[j, 6]",
+        "s.par[L.SIZE + 1]", "s.par[1 + c]", "self.patch.sector.bounds[rows, 2]", "contacts[k, 2 * side]",
+        "beads[k, 0]",
+        "s.winner[1]", "s.owner_history[place + 3]", "s.mol[m, 10:13]", "note_iterations(s.count, 17, 1)",
+        "next_event[beads[a, b], 3]", "def f(s):\n    row = s.log[k]\n    row[5] = 0.0",
         "def f(s):\n    log = s.log[:n]\n    log[:, 4]",
     ],
 )  # fmt: skip
@@ -196,9 +209,10 @@ def test_literal_columns_are_found(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["s.seg[i, L.MOLECULE]", "s.line[i, L.VX + c]", "s.line[i, c]", "s.par[L.SIZE + L.Y]", "s.row[rows, L.CELL]",
+    ["s.segment[i, L.MOLECULE]", "s.starts[i, L.VX + c]", "s.starts[i, c]", "s.par[L.SIZE + L.Y]",
+     "s.row[rows, L.CELL]",
      "s.book[L.BOOK_PUSH + (-1 - code) % 3]", "contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]", "normals[k, 2]",
-     "s.script_at[m, number + 1]", "s.event[1:n]", "position[i, 2]", "s.bond_row[i + 1]"],
+     "s.owner_history_at[m, number + 1]", "s.window_event[1:n]", "position[i, 2]", "s.bond_row[i + 1]"],
 )  # fmt: skip
 def test_what_is_no_column_passes(text):
     """Rows, components of vectors and named columns are as they may be."""

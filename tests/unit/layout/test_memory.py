@@ -72,7 +72,7 @@ def resident():
 
 
 @pytest.mark.parametrize("beads", [1, 2, 40, 1000, 3000])
-@pytest.mark.parametrize("crowding", [1.0, 2.0, 8.0])
+@pytest.mark.parametrize("cell_capacity_factor", [1.0, 2.0, 8.0])
 def test_cells_do_not_all_begin_in_the_same_part_of_the_cache(beads, cell_capacity_factor):
     """They are an odd number of lines of four entries apart, and have the room asked for."""
     arrays = cell_arrays(np.array([5, 6, 7]), beads, cell_capacity_factor)

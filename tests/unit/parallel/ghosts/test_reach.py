@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC
-from hpcchain.parallel.ghosts.reach import Cells, Extent, mark, may_reach, put, reaches, shortest
+from hpcchain.parallel.ghosts.reach import Cells, Extent, mark_cells, may_reach, reaches, set_cells, shortest
 
 BOX = SimpleNamespace(
     size=np.array([7.0, 5.0, 9.0]), origin=np.array([-3.0, 2.0, 0.5]), boundary=np.array([PERIODIC, OPEN, PERIODIC])
@@ -76,11 +76,11 @@ def test_what_beads_reach(seed):
     balls, far = some_balls(rng)
     extent = cells.extent(balls[0], far, int(rng.integers(0, 2)))
     bits, fresh = extent.nothing(), np.zeros(100000, dtype=np.int64)
-    new = mark(bits, extent.low, extent.length, *cells.place, *balls, fresh)
+    new = mark_cells(bits, extent.low, extent.length, *cells.place, *balls, fresh)
     boxes = [set(cells_of(cells, x, r)) for x, r in zip(balls[0], far, strict=True)]
     assert set(ordered(cells, extent)[extent.flags(bits).ravel()].tolist()) == set().union(*boxes)
     assert sorted(set(fresh[:new].tolist())) == sorted(fresh[:new].tolist()) == sorted(set().union(*boxes))
-    assert mark(bits, extent.low, extent.length, *cells.place, *balls, fresh) == 0
+    assert mark_cells(bits, extent.low, extent.length, *cells.place, *balls, fresh) == 0
 
     frame = some_extent(rng, cells)
     seen = rng.integers(0, 40, frame.length) == 0
@@ -100,7 +100,7 @@ def test_a_first_look_misses_nobody(seed, span):
     frame = some_extent(rng, cells)
     places = rng.choice(frame.size, min(3, frame.size), replace=False)
     bits, wide = frame.nothing(), frame.nothing()
-    put(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, span)
+    set_cells(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, span)
     assert set(np.flatnonzero(frame.flags(bits)).tolist()) == set(places.tolist())
     left = 0
     for _ in range(20):
@@ -132,7 +132,7 @@ def test_a_cell_outside_is_told():
     fresh = np.zeros(10, dtype=np.int64)
     for away in np.eye(3) * 2.0:
         balls = place + away, np.array([0.1]), none, one, np.array([0.1])
-        assert mark(extent.nothing(), extent.low, extent.length, *cells.place, *balls, fresh) == -1
+        assert mark_cells(extent.nothing(), extent.low, extent.length, *cells.place, *balls, fresh) == -1
 
 
 @pytest.mark.parametrize(
