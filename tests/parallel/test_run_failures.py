@@ -55,7 +55,7 @@ def fails(tmp_path, ranks, body):
     script.write_text(FAILING.format(ranks=ranks, body=" " * 12 + body))
     begin = time.monotonic()
     done = run_python(
-        [script, "run", "in.toml", "--output", "out"], tmp_path, 3, timeout=2 * SOON, PYTHONPATH=str(ROOT / "tests")
+        [script, "run", "in.toml", "--output", "out"], tmp_path, 3, timeout=2 * SOON, PYTHONPATH=str(ROOT)
     )
     assert time.monotonic() - begin < SOON
     return done, tmp_path / "out"
@@ -115,7 +115,7 @@ def test_a_rank_that_does_not_come(tmp_path):
     script = tmp_path / "failing.py"
     script.write_text(FAILING.format(ranks=[1], body=" " * 12 + '__import__("time").sleep(4.0)'))
     done = run_python([script, "run", "in.toml", "--output", "out", "--until", "0.6", "--silence", "1.5"], tmp_path, 3,
-                      timeout=2 * SOON, PYTHONPATH=str(ROOT / "tests"))  # fmt: skip
+                      timeout=2 * SOON, PYTHONPATH=str(ROOT))  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if "no step for" in line][-1]  # loading kernels may be slow, too
     assert "ranks 0, 2 wait for all ranks" in told and "rank 1 wait for nobody (in advance, failing.py:" in told, told
@@ -128,7 +128,15 @@ def test_a_rank_that_does_not_come(tmp_path):
 def started(place):
     """Start a run on three ranks that does not end, wait until it is under way, and return it and its folder."""
     write_input(place / "in.toml", TABLES)
-    words = [*mpirun(3), sys.executable, ROOT / "tests" / "replicated.py", "run", "in.toml", "--output", "out"]
+    words = [
+        *mpirun(3),
+        sys.executable,
+        ROOT / "tests" / "support" / "replicated.py",
+        "run",
+        "in.toml",
+        "--output",
+        "out",
+    ]
     process = subprocess.Popen(list(map(str, words)), cwd=place, env=clean_environment(), stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
     assert wait_for(lambda: len(log_rows(place / "out")) > 12, process)

@@ -9,7 +9,7 @@ from hpcchain.cli.main import build_parser
 from hpcchain.config import load_config
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single
-from tests.unit.manual import PAGES, ROOT, anchors, blocks, command_lines, links, name_of, named_files, read
+from tests.support.manual_pages import PAGES, ROOT, anchors, blocks, command_lines, links, name_of, named_files, read
 
 UNTIL = 0.02
 OUTPUT = "[output]\nframe_every = 0.5\nreport_every = 0.5\n"
