@@ -22,7 +22,7 @@ from hpcchain.errors import EXIT_DONE, ConfigError
 from hpcchain.own_folder import Unsafe, Unusable, own_folder
 
 VARIABLE = "NUMBA_CACHE_DIR"
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 COMPILERS = ("numba.", "hpcchain.jit.decorators.", "hpcchain.jit.outlined.")
 """A file that imports one of these may hold kernels."""
 
