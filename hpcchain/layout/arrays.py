@@ -9,60 +9,65 @@ thing: `X`, `Y`, `Z` for the components of any place (and of what `par` has per 
 behind it, `EVENT_TICKS` and `EVENT_REM` for the time of an earliest event, a bead's (`event_time`) or a molecule's
 (`first`).
 
-========  ==========  ======================================================================================
-array     columns     meaning
-========  ==========  ======================================================================================
-line      8 float64   X ... VZ, START_TICKS, START_REM: position, velocity and time (ticks and remainder) at the
-                      start of the bead's segment
-span      4 float64   ACCELERATION, SPEED: bounds over the segment; RADIUS; LENGTH of the segment [time]; beside
-                      `starts` in memory
-seg       4 int64     SERIAL number of the segment; START_MARKS: depth of its start event and what that did to the
-                      bead (`layout.segment_bits`); MOLECULE; SERIES: place of the bead's coefficients in `series` and
-                      order of the polynomial (`layout.segment_bits`); beside `bounds` in memory
-when      2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
-what      5 int64     that event: PARTNER bead or code (below), PARTNER_SERIAL, DEPTH; BEAD_ID: global id of the
-                      bead; TIED: whether another event of the bead follows within TIE_TIME (0, 1)
-centre    4 float64   X, Y, Z: position about which the bead's neighbour list was made; CENTRE_TIME: how long after
-                      the segment's start that was, -1 if before it
-swept     4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment: see
-`broad_phase` flight    8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH,
-FLIGHT_LOW: the time
-                      in two parts: see `broad_phase`
-beside    int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
-row       4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP: OWNED,
-                      GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or IDLE: see `dormant_beads`
-place     4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: centre as fractions of the box (`neighbour_lists`); CELL
-room      4 int32     the cells' entries: fractions as in `place`; OCCUPANT: the bead; `fill`, `where`: how many, and
-                      where each bead's is
-cells     7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_CAPACITY, GRID_X, GRID_Y, GRID_Z per edge of the
-                      box (`allocate.folded`)
-mol       32 int64    per molecule: columns MOL_… below
-pace      8 float64   per molecule: RUNNING_LENGTH of segments; END_TICKS, END_REM, SEGMENT_LENGTH of the segment;
-                      SERIES_ERROR: how far the series may be from the motion at most [length]; TOP_SPEED: its fastest
-                      bead's bound; TRAVELLED: how far beads may have gone in this window's segments before it
-                      [length]; STEP_ENERGY: discrete energy of a step (`step_molecule`)
-first     2 float64   per molecule: EVENT_TICKS, EVENT_REM of its earliest event
-tag       4 int64     per molecule: NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER id of that event; NEXT_HOLDER: the bead that
-                      holds it (AT_END, BY_SCRIPT)
-book      16 int64    counts and heads of lists: BOOK_… below
-spare     2 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments, SPARE_ROWS: their
-                      number
-event     15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which; EVENT_LOG,
-                      EVENT_LOGS: first row in `log`, rows there
-log       7 float64   per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall), LOG_LOWER, LOG_HIGHER id, LOG_IMPULSE,
-                      LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS
-contacts  4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the event and
-                      bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
-tied      2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code); so has `apart`
-script    flat        owners' records of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by ghost and
-segment inside    8 float64   per molecule, columns IN_… below: whether it stays in its room (`window.strayed`) touched
-int64       molecules that a withdrawal has set back; `rolled_back_to` (2 float64): OPENED_TICKS, OPENED_REM of when
-apart     2 int64     pairs listed in this window whose centres have been far apart (`neighbour_lists`); `stale_cells`:
-cells that hold
-                      centres that beads had before
-ahead     int64       whose memory was asked for (`prefetch`)
-stepper               None, or True where molecules are moved by a method that solves for its steps
-========  ==========  ======================================================================================
+================  ==========  ======================================================================================
+array             columns     meaning
+================  ==========  ======================================================================================
+starts            8 float64   X ... VZ, START_TICKS, START_REM: position, velocity and time (ticks and remainder)
+                              at the start of the bead's segment
+bounds            4 float64   ACCELERATION, SPEED: bounds over the segment; RADIUS; LENGTH of the segment [time];
+                              beside `starts` in memory
+segment           4 int64     SERIAL number of the segment; START_MARKS: depth of its start event and what that did
+                              to the bead (`layout.segment_bits`); MOLECULE; SERIES: place of the bead's coefficients
+                              in `series` and order of the polynomial (`layout.segment_bits`); beside `bounds`
+event_time        2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
+next_event        5 int64     that event: PARTNER bead or code (below), PARTNER_SERIAL, DEPTH; BEAD_ID: global id of
+                              the bead; TIED: whether another of its events follows within SIMULTANEOUS (0, 1)
+centre            4 float64   X, Y, Z: position about which the bead's neighbour list was made; CENTRE_TIME: how long
+                              after the segment's start that was, -1 if before it
+swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
+                              (`broad_phase`)
+flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
+                              the time in two parts (`broad_phase`)
+near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
+row               4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
+                              OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or IDLE: see
+                              `dormant_beads`
+place             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: centre as fractions of the box
+                              (`neighbour_lists`); CELL
+room              4 int32     the cells' entries: fractions as in `place`; OCCUPANT: the bead; `fill`, `where`: how
+                              many, and where each bead's is
+cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_CAPACITY, GRID_X, GRID_Y, GRID_Z per
+                              edge of the box (`allocate.folded`)
+mol               32 int64    per molecule: columns MOL_… below
+timing            8 float64   per molecule: RUNNING_LENGTH of segments; END_TICKS, END_REM, SEGMENT_LENGTH of the
+                              segment; SERIES_ERROR: how far the series may be from the motion at most [length];
+                              TOP_SPEED: its fastest bead's bound; TRAVELLED: how far beads may have gone in this
+                              window's segments before it [length]; STEP_ENERGY: discrete energy of a step
+                              (`step_molecule`)
+first             2 float64   per molecule: EVENT_TICKS, EVENT_REM of its earliest event
+molecule_event    4 int64     per molecule: NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER id of that event; NEXT_HOLDER: the
+                              bead that holds it (AT_END, BY_HISTORY)
+book              16 int64    counts and heads of lists: BOOK_… below
+free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
+                              SPARE_ROWS: their number
+window_event      15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which;
+                              EVENT_LOG, EVENT_LOGS: first row in `log`, rows there
+log               7 float64   per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall), LOG_LOWER, LOG_HIGHER id,
+                              LOG_IMPULSE, LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS
+contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
+                              event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
+tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code); so has `apart`
+owner_history     flat        owners' records of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
+                              ghost and segment
+inside            8 float64   per molecule, columns IN_… below: whether it stays in its skin
+                              (`window.skin_violation`)
+rolled_back       int64       molecules that a rollback has set back; `rolled_back_to` (2 float64): OPENED_TICKS,
+                              OPENED_REM of when
+apart             2 int64     pairs listed in this window whose centres have been far apart (`neighbour_lists`)
+stale_cells       int64       cells that hold centres that beads had before
+prefetch_state    int64       whose memory was asked for (`prefetch`)
+stepper                       None, or True where molecules are moved by a method that solves for its steps
+================  ==========  ======================================================================================
 """
 
 import numpy as np

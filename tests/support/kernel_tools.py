@@ -98,18 +98,18 @@ class Bench:
     Parameters
     ----------
     molecules : (bonds, x, v, mass) each; without ordered chain bonds the sparse solver is used.
-    stale_cells : int or None
+    stale : int or None
         Fill the workspace with random numbers of this seed beforehand, as a previous molecule would.
     """
 
-    def __init__(self, *molecules, stale_cells=None, diameter=1.0, rods=()):
+    def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
         self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
         self.molecules = molecules
         rooms = self.s.mol[:, MOL_ROOM]
         self.offset = MARGIN + np.cumsum(rooms) - rooms
         self.work = np.zeros(int(rooms.sum()) + MARGIN)
-        if stale_cells is not None:
-            self.work[:] = np.random.default_rng(stale_cells).normal(size=len(self.work)) * 10
+        if stale is not None:
+            self.work[:] = np.random.default_rng(stale).normal(size=len(self.work)) * 10
         self.load()
 
     def args(self, m):

@@ -86,7 +86,7 @@ def frame_times(folder):
 def log_rows(folder):
     """Return the rows of a run's log; none when there is no log yet."""
     path = Path(folder) / "run.jsonl"
-    return [json.loads(starts) for starts in path.read_text().splitlines()] if path.exists() else []
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def checkpoint_times(folder):

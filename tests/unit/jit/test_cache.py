@@ -227,7 +227,7 @@ def test_a_run_refuses_a_planted_cache_in_one_message(tmp_path, ranks):
     (planted / "loop.nbi").write_bytes(pickle.dumps(Planted(tmp_path / "ran")))
     cache.chmod(0o777)
     done = run_hpcchain(["run", "in.toml", "--output", "out"], tmp_path, ranks, NUMBA_CACHE_DIR=str(cache))
-    said = [starts for starts in done.stderr.splitlines() if starts.startswith("hpcchain: ")]
+    said = [line for line in done.stderr.splitlines() if line.startswith("hpcchain: ")]
     assert done.returncode == 78 and len(said) == 1 and f"{cache}: can be written to" in said[0], done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "ran").exists()
     for words in (["--help"], ["run", "--help"], ["template"]):
@@ -238,7 +238,7 @@ def test_numba_looks_in_no_other_place(tmp_path):
     """Where it can write nothing it would go on to a folder of a name that anyone can foresee."""
     code = (
         "import hpcchain.jit.decorators as k, numba; k.numba.config.CACHE_DIR = '/dev/null/no'\n"
-        "try: k.owning(lambda: 1)\nexcept RuntimeError as error: print(error)"
+        "try: k.allocating(lambda: 1)\nexcept RuntimeError as error: print(error)"
     )
     done = run_python(
         ["-c", code], tmp_path, XDG_CACHE_HOME=str(tmp_path / "shared"), NUMBA_CACHE_DIR=str(tmp_path / "own")
@@ -377,7 +377,7 @@ def file_of(called, root):
 
 def test_every_file_with_kernels_and_what_it_imports_is_in_the_digest():
     files = {path: imports_of(path) for path in PACKAGE.rglob("*.py")}
-    compilers = {PACKAGE / "kernel.py", PACKAGE / "apart.py"}
+    compilers = {PACKAGE / "jit" / "decorators.py", PACKAGE / "jit" / "outlined.py"}
     needed = {
         path
         for path, names in files.items()
@@ -405,7 +405,7 @@ TREE = {
     "from hpcchain.far.values import (  # sizes\n    ONE,\n    TWO,  # more\n)\n"
     "from hpcchain.far import \\\n    deep as d\n",
     "far/__init__.py": "", "far/values.py": "import hpcchain.far.more as m, json\n", "far/more.py": "A = 1\n",
-    "far/deep.py": "", "far/idle.py": "", "kernel.py": "", "compiled.py": "import numba as nb\n",
+    "far/deep.py": "", "far/idle.py": "", "jit/decorators.py": "", "compiled.py": "import numba as nb\n",
 }  # fmt: skip
 
 
@@ -415,7 +415,7 @@ def test_files_are_found_by_what_they_import(tmp_path):
     for name, text in TREE.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    found = {"far/off.py", "far/values.py", "far/more.py", "far/deep.py", "kernel.py", "compiled.py"}
+    found = {"far/off.py", "far/values.py", "far/more.py", "far/deep.py", "jit/decorators.py", "compiled.py"}
     assert set(cache_module.sources(root)) == found
     (root / "__pycache__").mkdir()
     (root / "__pycache__" / "old.py").write_text("import numba\n")

@@ -22,7 +22,9 @@ def after(events):
     book, mol = np.zeros(64, dtype=np.int64), np.zeros((MOLECULES, 32), dtype=np.int64)
     book[BOOK_EVENT], mol[:, MOL_BEADS] = len(events), BEADS
     mol[:, MOL_FIRST] = BEADS * np.arange(MOLECULES)
-    return SimpleNamespace(sector=SimpleNamespace(event=table, book=book, mol=mol), ids=np.arange(MOLECULES * BEADS))
+    return SimpleNamespace(
+        sector=SimpleNamespace(window_event=table, book=book, mol=mol), ids=np.arange(MOLECULES * BEADS)
+    )
 
 
 @pytest.mark.parametrize("others", [[], [11, 3]])
