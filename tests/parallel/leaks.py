@@ -167,7 +167,7 @@ def fixed_ghosts(put):
 def wrap(put):
     def store(old, self, rows):
         held = old(self, rows)
-        box, state, size = self.system.box, held.state, self.composition.size_of(held.names)
+        box, state, size = self.system.box, held.state, self.composition.size_of(held.molecule_ids)
         for first, beads in zip(np.cumsum(size) - size, size, strict=True):
             own = slice(first, first + beads)
             whole = np.floor((state.position[first] - box.origin) / box.size)

@@ -30,7 +30,7 @@ LEAKS = (
 @pytest.fixture(scope="module")
 def noticed():
     """What was noticed of each leak: its name -> words or None."""
-    path = f"{PROGRAM.parents[1]}"
+    path = f"{PROGRAM.parents[2]}"
     environment = clean_environment(NUMBA_DISABLE_JIT="1", PYTHONPATH=path)
     done = subprocess.run([sys.executable, PROGRAM], env=environment, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr
