@@ -7,7 +7,8 @@ from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.config.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
-from hpcchain.propagators.collocation.gauss_coefficients import solver_for
+from hpcchain.model.bonds import bond_table
+from hpcchain.propagators.catalogue import CONTACT_SEARCHES, ROD_PROPAGATORS, STEP_SOLVERS, solver_for
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
 DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
@@ -26,13 +27,6 @@ THINNEST_SHELL = 1e-4
 
 # Bonds may be this much shorter than the contact distance, relative: the last bits of a division.
 ROUNDING = 1e-12
-
-SOLVERS = {
-    "variational": ("tridiagonal", "null-space", "multipliers"),
-    "rattle": ("tridiagonal", "sweeping", "analytic"),
-}
-OF_RODS = ("taylor", "rattle")  # what a kind of rods may have of its own: exact flight, paper 002's step
-SEARCHES = {"collocation": ("root", "nested"), "rattle": ("root", "bisection")}
 
 
 def check(config):
@@ -85,10 +79,10 @@ def check_own(kind, place):
         check_own_of_sphere(kind, place)
     elif kind.beads == 1:
         raise Wrong(f"{place}.propagator: means nothing for single beads, which fly exactly; remove it")
-    if kind.is_line and kind.propagator.name not in OF_RODS:
+    if kind.is_line and kind.propagator.name not in ROD_PROPAGATORS:
         raise Wrong(
             f'{place}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '
-            f"{', '.join(OF_RODS)}, or remove it"
+            f"{', '.join(ROD_PROPAGATORS)}, or remove it"
         )
     check_propagator(kind.propagator, f"{place}.propagator", [kind])
 
@@ -103,12 +97,14 @@ def check_propagator(propagator, place, kinds):
             solver_for(propagator.variant, propagator.stage_solver)
         except ConfigError as error:
             raise Wrong(f"{place}.{str(error).removeprefix('propagator.')}") from error
-    if name in SOLVERS and solver not in SOLVERS[name]:
-        raise Wrong(f'{place}.solver: "{solver}" is not for "{name}"; choose {", ".join(SOLVERS[name])}')
+    if name in STEP_SOLVERS and solver not in STEP_SOLVERS[name]:
+        raise Wrong(f'{place}.solver: "{solver}" is not for "{name}"; choose {", ".join(STEP_SOLVERS[name])}')
     if solver == "null-space" and any(kind.beads > 1 and kind.bond_count >= kind.beads for kind in kinds):
         raise Wrong(f'{place}.solver: "null-space" moves molecules without rings only; choose "tridiagonal"')
-    if name in SEARCHES and search not in SEARCHES[name]:
-        raise Wrong(f'{place}.contact_search: "{search}" is not for "{name}"; choose {", ".join(SEARCHES[name])}')
+    if name in CONTACT_SEARCHES and search not in CONTACT_SEARCHES[name]:
+        raise Wrong(
+            f'{place}.contact_search: "{search}" is not for "{name}"; choose {", ".join(CONTACT_SEARCHES[name])}'
+        )
 
 
 def check_lists(kind, place):
@@ -171,23 +167,6 @@ def check_masses(config):
             f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
             f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}"
         )
-
-
-def bond_table(kind):
-    """Return the (bonds, 2) int64 array of the bonds of one molecule, beads counted from 0, lower first.
-
-    A chain's bonds (l, l + 1) are in chain order, a ring's closing bond (0, n - 1) comes last, a star's arms follow one
-    another, each from the centre outwards.
-    """
-    first = np.arange(kind.beads - 1, dtype=np.int64)
-    if kind.kind == "graph":
-        return np.sort(kind.bonds, axis=1)
-    if kind.kind == "star":
-        first = np.where(first % kind.arm_beads == 0, 0, first)
-    bonds = np.column_stack([first, np.arange(1, kind.beads, dtype=np.int64)])
-    if kind.kind == "ring":
-        bonds = np.vstack([bonds, [[0, kind.beads - 1]]])
-    return bonds
 
 
 def check_bond_lengths(kind, place):

@@ -8,11 +8,10 @@ from hpcchain.config import sections
 from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.check import check
 from hpcchain.config.molecules import read_molecules
-from hpcchain.config.nearest import likeness, nearest
 from hpcchain.config.override import apply
 from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
 from hpcchain.config.text import read_text
-from hpcchain.config.values import Wrong, shown
+from hpcchain.config.values import Wrong, likeness, nearest, shown
 from hpcchain.errors import ConfigError
 
 RECORDS = {

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from hpcchain.config.write import to_toml
+
 
 @dataclass(frozen=True)
 class BoxSection:
@@ -158,6 +160,4 @@ class Config:
 
     def to_toml(self):
         """Return the resolved input as text that loads back to an equal Config."""
-        from hpcchain.config.write import to_toml
-
         return to_toml(self)

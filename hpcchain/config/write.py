@@ -1,11 +1,11 @@
 """Write a Config as TOML."""
 
 import json
+from dataclasses import is_dataclass
 
 import numpy as np
 
 from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
-from hpcchain.config.sections import PropagatorSection
 
 
 def to_toml(config):
@@ -61,7 +61,7 @@ def value_text(value):
     if isinstance(value, np.ndarray):
         rows = ",\n".join("    " + repr(row) for row in value.tolist())
         return f"[\n{rows},\n]" if len(value) else "[]"
-    if isinstance(value, PropagatorSection):
+    if is_dataclass(value):  # the only record inside another: a kind's own [propagator]
         return "{ " + ", ".join(assignments("propagator", value, skip_for(value))) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(value_text(entry) for entry in value) + "]"

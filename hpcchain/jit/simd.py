@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
 
-from hpcchain.layout import workspace as W
+from hpcchain.jit.lanes import LANES
 
 ir = cgutils.ir
 DOUBLE = ir.DoubleType()
@@ -39,8 +39,8 @@ def _vector(width):
     return ir.VectorType(DOUBLE, width)
 
 
-HALF = W.LANES // 2
-eight, four = Lanes(W.LANES), Lanes(HALF)
+HALF = LANES // 2
+eight, four = Lanes(LANES), Lanes(HALF)
 
 
 def _place(context, builder, kind, array, index, width):
@@ -153,8 +153,8 @@ def one_hot(typing, lane):
     """Return 1 in one lane and 0 in the others, or zeros for a lane outside."""
 
     def generate(context, builder, signature, args):
-        value = ir.Constant(_vector(W.LANES), None)
-        for i in range(W.LANES):
+        value = ir.Constant(_vector(LANES), None)
+        for i in range(LANES):
             here = builder.icmp_signed("==", args[0], ir.Constant(args[0].type, i))
             value = _insert(builder, value, builder.uitofp(here, DOUBLE), i)
         return value
@@ -167,12 +167,12 @@ def pack(typing, a, b, c, d, e, f, g, h):
     """Return the vector of eight numbers."""
 
     def generate(context, builder, signature, args):
-        value = ir.Constant(_vector(W.LANES), None)
+        value = ir.Constant(_vector(LANES), None)
         for i, x in enumerate(args):
             value = _insert(builder, value, x, i)
         return value
 
-    return eight(*[types.float64] * W.LANES), generate
+    return eight(*[types.float64] * LANES), generate
 
 
 @intrinsic
@@ -182,7 +182,7 @@ def largest(typing, a):
     def generate(context, builder, signature, args):
         value = args[0]
         for step in (4, 2, 1):
-            other = _shuffle(builder, value, None, [(i + step) % W.LANES for i in range(W.LANES)])
+            other = _shuffle(builder, value, None, [(i + step) % LANES for i in range(LANES)])
             value = builder.select(builder.fcmp_ordered(">", value, other), value, other)
         return builder.extract_element(value, ir.Constant(INDEX, 0))
 
@@ -214,17 +214,17 @@ def _join(start):
     @intrinsic
     def join(typing, a, b):
         def generate(context, builder, signature, args):
-            return _shuffle(builder, *args, range(start, start + W.LANES))
+            return _shuffle(builder, *args, range(start, start + LANES))
 
         return eight(eight, eight), generate
 
     return join
 
 
-first_everywhere = _pick([0] * W.LANES)
-last_everywhere = _pick([W.LANES - 1] * W.LANES)
+first_everywhere = _pick([0] * LANES)
+last_everywhere = _pick([LANES - 1] * LANES)
 # after_s(before, a): lane l is lane l - s of a; ahead_s(a, behind): lane l is lane l + s of a.
-after_1, after_2, after_4 = (_join(W.LANES - step) for step in (1, 2, 4))
+after_1, after_2, after_4 = (_join(LANES - step) for step in (1, 2, 4))
 ahead_1, ahead_2, ahead_4 = (_join(step) for step in (1, 2, 4))
 
 if config.DISABLE_JIT:

@@ -5,15 +5,15 @@ Products and sums are rounded one by one there, so the last bits differ from com
 
 import numpy as np
 
-from hpcchain.layout import workspace as W
+from hpcchain.jit.lanes import LANES
 
 
 def load(work, at):
-    return work[at : at + W.LANES].copy()
+    return work[at : at + LANES].copy()
 
 
 def load_four(work, at):
-    return work[at : at + W.LANES // 2].copy()
+    return work[at : at + LANES // 2].copy()
 
 
 def store(work, at, value):
@@ -50,15 +50,15 @@ def larger(a, b):
 
 
 def splat(x):
-    return np.full(W.LANES, x)
+    return np.full(LANES, x)
 
 
 def splat_four(x):
-    return np.full(W.LANES // 2, x)
+    return np.full(LANES // 2, x)
 
 
 def one_hot(lane):
-    return (np.arange(W.LANES) == lane).astype(np.float64)
+    return (np.arange(LANES) == lane).astype(np.float64)
 
 
 def pack(*values):
@@ -70,16 +70,16 @@ def largest(a):
 
 
 def first_everywhere(a):
-    return np.full(W.LANES, a[0])
+    return np.full(LANES, a[0])
 
 
 def last_everywhere(a):
-    return np.full(W.LANES, a[-1])
+    return np.full(LANES, a[-1])
 
 
 def _join(start):
-    return lambda a, b: np.concatenate([a, b])[start : start + W.LANES]
+    return lambda a, b: np.concatenate([a, b])[start : start + LANES]
 
 
-after_1, after_2, after_4 = (_join(W.LANES - step) for step in (1, 2, 4))
+after_1, after_2, after_4 = (_join(LANES - step) for step in (1, 2, 4))
 ahead_1, ahead_2, ahead_4 = (_join(step) for step in (1, 2, 4))

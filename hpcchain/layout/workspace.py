@@ -32,7 +32,8 @@ In a sector's `series` the coefficients of one bead lie together, (KMAX + 1, 3) 
 comes near another bead reads that bead's alone.
 """
 
-LANES = 8
+from hpcchain.jit.lanes import LANES
+
 LANE_SHIFT = 3  # bead b is in tile b >> LANE_SHIFT, lane b & LANE_MASK
 LANE_MASK = LANES - 1
 KMAX = 19

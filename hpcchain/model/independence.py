@@ -17,8 +17,7 @@ error               1e-12    2e-9     7e-7     8e-4
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.equal_shapes import groups_of
-from hpcchain.propagators.taylor.bond_graph import (
+from hpcchain.model.bond_graph import (
     BONDS,
     COLUMN,
     COUPLING,
@@ -30,6 +29,7 @@ from hpcchain.propagators.taylor.bond_graph import (
     UPDATE,
     build_structure,
 )
+from hpcchain.model.equal_shapes import groups_of
 
 LEAST_PIVOT = 1e-6
 """Pivots below this are refused at a start."""

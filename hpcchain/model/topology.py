@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hpcchain.config.check import bond_table
+from hpcchain.model.bonds import bond_table
 from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
 

@@ -18,7 +18,7 @@ different units, so that their condition depends on those of the input.
 
 import numpy as np
 
-from hpcchain.papers.line_verlet import Line, matrices
+from hpcchain.model.rod_matrices import Line, matrices
 from hpcchain.propagators.steps.null_space import WALK, tree_walk
 
 STEPPED = ("rattle", "variational")

@@ -9,11 +9,11 @@ from functools import cache
 
 import numpy as np
 
+from hpcchain.model.bond_graph import STRIDE, build_structure, padded
 from hpcchain.papers.kernel_collocation import ACCURACY, ROOT, WIDTH, collocate
 from hpcchain.papers.kernel_verlet import ANALYTIC, rattle
 from hpcchain.propagators.collocation.collocation import collocation_size
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table
-from hpcchain.propagators.taylor.bond_graph import STRIDE, build_structure, padded
 from hpcchain.propagators.taylor.graph import factor_size
 
 

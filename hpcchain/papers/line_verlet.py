@@ -10,44 +10,14 @@ between contacts, moves rods exactly (`hpcchain.propagators.rigid.rod`) or by wh
 Units: positions [length], velocities [length / time], forces [mass length / time^2], damping [mass / time].
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hpcchain.errors import HpcchainError
+from hpcchain.model.rod_matrices import matrices
 
 
 class NoStep(HpcchainError, ValueError):
     """A step of this length leads to no straight line of the right length: it turns too far."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """Particles on a line.
-
-    Attributes
-    ----------
-    mass : (N,) array
-        [mass]
-    place : (N,) array
-        Coordinates along the line, the first 0 and the last the line's length, growing [length].
-    damping : (N,) array
-        alpha_j of m_j R_j'' + alpha_j R_j' = F_j [mass / time].
-    """
-
-    mass: np.ndarray
-    place: np.ndarray
-    damping: np.ndarray
-
-    @property
-    def length(self):
-        """The line's length [length]."""
-        return self.place[-1]
-
-
-def evenly(n, length=1.0, mass=1.0, damping=0.0):
-    """Return the Line of n equal particles at equal distances."""
-    return Line(np.full(n, mass), np.linspace(0.0, length, n), np.full(n, damping))
 
 
 def position_weights(line, dt):
@@ -58,28 +28,6 @@ def position_weights(line, dt):
 def velocity_weights(line, dt):
     """Return B_j = dt / (2 m_j + alpha_j dt): what a force at its end adds to a velocity [time / mass]."""
     return dt / (2.0 * line.mass + line.damping * dt)
-
-
-def matrices(line, weights):
-    """Return the (N - 2, N - 2) matrices of (15) and (16), or of (24) and (26), for the gauge gamma = A_1 / A_N.
-
-    Parameters
-    ----------
-    line : Line
-    weights : (N,) array
-        A_j or B_j.
-    """
-    first, last, inner = weights[0], weights[-1], weights[1:-1]
-    to_first, to_last = line.place[1:-1], line.length - line.place[1:-1]
-    across = np.outer(to_last, np.full(len(inner), first)) + np.outer(to_first, to_first / to_last) * last
-    across += np.diag(inner * line.length**2 / to_last)
-    along = np.full((len(inner), len(inner)), line.length * first) + np.diag(inner * line.length * (1.0 + first / last))
-    return -across, -along
-
-
-def condition_numbers(n):
-    """Return the 2-norm condition numbers (across, along) of n equal particles at equal distances: Fig 2."""
-    return tuple(float(np.linalg.cond(matrix)) for matrix in matrices(evenly(n), np.ones(n)))
 
 
 def solve(line, weights, free, axis, speed=None):

@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 
-from hpcchain.config.nearest import nearest
+from hpcchain.config.values import nearest
 from hpcchain.errors import UsageError
 from hpcchain.papers import experiments
 

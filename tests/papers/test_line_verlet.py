@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hpcchain.model import rod_matrices
 from hpcchain.papers import line_verlet as lv
 
 CONDITIONS = json.loads((Path(__file__).parents[1] / "data" / "p002_conditions.json").read_text())
@@ -15,7 +16,7 @@ def random_line(n, seed, damping=1.0):
     """Return a Line of unequal particles at unequal distances, with unequal damping, and a state of it."""
     rng = np.random.default_rng([n, seed])
     place = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, n - 1))])
-    line = lv.Line(rng.uniform(0.5, 4.0, n), place, damping * rng.uniform(0.0, 1.0, n))
+    line = rod_matrices.Line(rng.uniform(0.5, 4.0, n), place, damping * rng.uniform(0.0, 1.0, n))
     return line, *lv.state(line, rng.normal(size=3), rng.normal(size=3), rng.normal(size=3), rng.normal(size=3))
 
 
@@ -32,7 +33,7 @@ def springs(position):
 def test_condition_numbers_are_those_of_figure_2():
     """k_par = N/2 for N > 3, and k_perp of an independent computation for every N from 3 to 52."""
     for n, wanted in zip(CONDITIONS["N"], CONDITIONS["k_perp"], strict=True):
-        across, along = lv.condition_numbers(int(n))
+        across, along = rod_matrices.condition_numbers(int(n))
         assert across == pytest.approx(wanted, rel=1e-10)
         assert along == pytest.approx(1.0 if n == 3 else n / 2, rel=1e-12)
 
@@ -131,7 +132,7 @@ def charges(position):
 def test_order_two_to_the_exact_rotor(rate):
     """Free, and damped in proportion to mass, where both motions fade exactly."""
     line, x, v = random_line(6, 5)
-    line = lv.Line(line.mass, line.place, rate * line.mass)
+    line = rod_matrices.Line(line.mass, line.place, rate * line.mass)
     wanted, steps = lv.damped_exactly(line, x, v, rate, 2.0), np.array([100, 200, 400, 800])
     for part in range(2):
         errors = [np.abs(run(line, x, v, 2.0, n, nothing)[part] - wanted[part]).max() for n in steps]
@@ -155,7 +156,7 @@ def test_a_falling_line_reaches_its_exact_end_speed():
     """Damped in proportion to mass, in a field of gravity: it drifts at g / rate, exactly, and turns no more."""
     line, x, v = random_line(5, 8)
     rate, g = 2.0, np.array([0.0, 0.0, -9.8])
-    line = lv.Line(line.mass, line.place, rate * line.mass)
+    line = rod_matrices.Line(line.mass, line.place, rate * line.mass)
     _, v = run(line, x, v, 20.0, 2000, lambda position: line.mass[:, None] * g)
     np.testing.assert_allclose(v, np.tile(g / rate, (5, 1)), atol=1e-12)
 

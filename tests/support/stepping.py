@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.steps.null_space import tree_walk
-from hpcchain.propagators.steps.rattle_and_variational import CHORD, NULL_SPACE, SOLVED, SOLVERS, step_size, step_solve
+from hpcchain.propagators.steps.rattle_and_variational import CHORD, NULL_SPACE, SOLVED, step_size, step_solve
 from tests.support import twins
 from tests.support.molecules import IO, WO, XO
 
@@ -12,7 +13,7 @@ TOLERANCE = 1e-15
 
 def step(m, tau, solver="tridiagonal", tol=TOLERANCE):
     """Return status, discrete velocity V, end position, acceleration at the start, and the workspace of one step."""
-    code = SOLVERS[solver]
+    code = STEP_SOLVER_CODES[solver]
     walk = tree_walk(m.n, m.bonds) if code == NULL_SPACE else np.zeros(1)
     ws = np.full(WO + step_size(m.gs, m.go, m.npad, code), np.nan)
     block = (m.gs, m.go, code, m.ser, XO, m.npad, m.im, IO)

@@ -7,6 +7,7 @@ from hpcchain import __version__
 from hpcchain.cli.main import COMMANDS
 from hpcchain.config import load_config
 from hpcchain.config.schema import markdown
+from hpcchain.model.system import BEAD_STATE
 from hpcchain.papers import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +27,17 @@ def test_input_page_lists_every_key_as_the_schema_has_it():
     page = text("docs/reference/input.md")
     begin = page.index("\n", page.index("<!-- keys:")) + 1
     assert page[begin : page.index("<!-- end of keys -->")] == markdown()
+
+
+def test_data_layout_page_has_the_table_of_a_beads_state():
+    page = text("docs/developer/data_layout.md")
+    begin = page.index("\n", page.index("<!-- bead state:")) + 1
+    rows = [
+        f"| `{each.name}` | {each.dtype.__name__.rstrip('_')} | {max(each.columns, 1)} | {each.meaning} |\n"
+        for each in BEAD_STATE
+    ]
+    table = "| array | type | columns | meaning |\n|---|---|---|---|\n" + "".join(rows)
+    assert page[begin : page.index("<!-- end of bead state -->")] == table
 
 
 def test_commands_page_lists_every_command():

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpcchain.model import rod_matrices
 from hpcchain.papers import line_verlet
 from hpcchain.papers.result import Result, Table, within
 
@@ -15,7 +16,7 @@ def setting():
     rng = np.random.default_rng(3)
     place = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, 5))])
     mass = rng.uniform(0.5, 4.0, 6)
-    line = line_verlet.Line(mass, place / place[-1], RATE * mass)
+    line = rod_matrices.Line(mass, place / place[-1], RATE * mass)
     return line, *line_verlet.state(line, np.zeros(3), [1.0, 0.5, 0.2], [0.3, -0.2, 0.1], [0.4, -1.5, 0.9])
 
 

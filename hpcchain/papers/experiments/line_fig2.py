@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.papers import line_verlet
+from hpcchain.model import rod_matrices
 from hpcchain.papers.result import Result, Table, within
 
 NAME = "002-fig2"
@@ -13,7 +13,7 @@ LARGEST = 52
 def run(quick):
     """Return condition numbers for N = 3 ... 52, or with `quick` to 52 in steps."""
     n = np.array([3, 4, 5, 6, 8, 10, 15, 20, 30, 50, LARGEST] if quick else range(3, LARGEST + 1))
-    across, along = np.array([line_verlet.condition_numbers(int(size)) for size in n]).T
+    across, along = np.array([rod_matrices.condition_numbers(int(size)) for size in n]).T
     table = Table("Condition numbers of N equal particles at equal distances")
     off = np.abs(along - n / 2)[n > 3].max()
     table.add("k along, N > 3", "N/2", f"N/2 to {off:.1e}", within(off, 0.0, 1e-9))

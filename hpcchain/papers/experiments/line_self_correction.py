@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpcchain.model import rod_matrices
 from hpcchain.papers import line_verlet
 from hpcchain.papers.result import Result, Table, within
 
@@ -14,7 +15,7 @@ def setting(n):
     """Return a Line of unequal particles at unequal distances, with damping, and a state of it."""
     rng = np.random.default_rng([2, n])
     place = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, n - 1))])
-    line = line_verlet.Line(rng.uniform(0.5, 4.0, n), place / place[-1], 0.1 * rng.uniform(0.0, 1.0, n))
+    line = rod_matrices.Line(rng.uniform(0.5, 4.0, n), place / place[-1], 0.1 * rng.uniform(0.0, 1.0, n))
     return line, *line_verlet.state(line, np.zeros(3), rng.normal(size=3), rng.normal(size=3), 2.0 * rng.normal(size=3))
 
 

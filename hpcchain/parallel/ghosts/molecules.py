@@ -4,19 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpcchain.model.system import State
+from hpcchain.model.system import BEAD_STATE, State
 
-COLUMNS = {
-    "position": 3,
-    "velocity": 3,
-    "image": 3,
-    "ticks": 1,
-    "remainder": 1,
-    "depth": 1,
-    "struck": 1,
-    "step": 1,
-    "in_contact": 1,
-}
+COLUMNS = {column.name: max(column.columns, 1) for column in BEAD_STATE}
 WIDTH = 1 + sum(COLUMNS.values()) + 3
 
 
@@ -71,20 +61,20 @@ def pack(ids, state, position_now):
 
 
 def unpack(composition, rows):
-    """Return the Held that `pack` made rows of."""
+    """Return the MoleculeSet that `pack` made rows of."""
     ids = rows[:, 0].astype(np.int64)
     molecules = composition.molecule_of(ids)
-    types = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
     arrays, at = {}, 1
-    for name, width in COLUMNS.items():
-        like = getattr(types, name)
-        arrays[name] = rows[:, at : at + width].astype(like.dtype).reshape(len(ids), *like.shape[1:])
+    for column in BEAD_STATE:
+        width = COLUMNS[column.name]
+        shape = (len(ids), width) if column.columns else len(ids)
+        arrays[column.name] = rows[:, at : at + width].astype(column.dtype).reshape(shape)
         at += width
     return MoleculeSet(molecules[composition.first_bead_of(molecules) == ids], State(**arrays), rows[:, at:].copy())
 
 
 def merged(composition, parts):
-    """Return the molecules of several Held, which have none in common, as one."""
+    """Return the molecules of several MoleculeSets, which have none in common, as one."""
     molecule_ids = np.concatenate([part.molecule_ids for part in parts])
     size = composition.size_of(molecule_ids)
     order = np.argsort(molecule_ids)

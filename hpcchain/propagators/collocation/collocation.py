@@ -40,9 +40,9 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import apart, kernel
+from hpcchain.model.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.collocation.collocation_newton import MOST_STEPS, newton_size, newton_step
 from hpcchain.propagators.collocation.gauss_coefficients import FIXED_POINT, INDEX1, INDEX2, NEWTON, PAPER
-from hpcchain.propagators.taylor.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.taylor.graph import factor_size, graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 
 SWEEPS, RESIDUAL, END = 0, 1, 4

@@ -34,6 +34,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import apart, kernel
 from hpcchain.layout import workspace as W
+from hpcchain.model.bond_graph import STRIDE
 from hpcchain.propagators.collocation.collocation import (
     END,
     SOLVED,
@@ -45,7 +46,6 @@ from hpcchain.propagators.collocation.collocation import (
     collocation_state,
 )
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, PAPER, GaussTables, gauss_tables
-from hpcchain.propagators.taylor.bond_graph import STRIDE
 from hpcchain.propagators.taylor.graph_molecule import (
     bound_acceleration,
     web_gather,

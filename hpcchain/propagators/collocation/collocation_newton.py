@@ -15,8 +15,8 @@ they do not.
 import math
 
 from hpcchain.jit.decorators import apart, kernel
+from hpcchain.model.bond_graph import BAND, BEADS, BONDS, HIGH, LOW, PLACE, STRIDE
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, INDEX2
-from hpcchain.propagators.taylor.bond_graph import BAND, BEADS, BONDS, HIGH, LOW, PLACE, STRIDE
 
 MOST_STEPS = 20
 LEAST_PIVOT = 1e-14

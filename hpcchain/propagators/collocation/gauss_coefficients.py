@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcchain.errors import ConfigError
+from hpcchain.propagators.catalogue import STAGE_SOLVERS, VARIANTS, solver_for
 
 MOST_STAGES = 12
 
-VARIANTS = {"index2": 0, "index1": 1, "paper": 2}
 INDEX2, INDEX1, PAPER = VARIANTS.values()
-SOLVERS = {"quasi-newton": 0, "newton": 1, "fixed-point": 2}
-QUASI_NEWTON, NEWTON, FIXED_POINT = SOLVERS.values()
+QUASI_NEWTON, NEWTON, FIXED_POINT = STAGE_SOLVERS.values()
 
 
 class GaussTables(NamedTuple):
@@ -47,7 +46,7 @@ def gauss_tables(s, variant="index2", solver="auto"):
     variant : str
         Of VARIANTS.
     solver : str
-        Of SOLVERS, or "auto" for the variant's own (`solver_for`).
+        Of STAGE_SOLVERS, or "auto" for the variant's own (`solver_for`).
 
     Raises
     ------
@@ -65,26 +64,8 @@ def gauss_tables(s, variant="index2", solver="auto"):
     correction = {"index2": inverse, "index1": np.eye(s), "paper": inverse @ inverse}[variant]
     return GaussTables(
         (point + 1) / 2, a, inverse, weight / 2, legendre, _shifted_legendre(s), correction, VARIANTS[variant],
-        SOLVERS[solver_for(variant, solver)],
+        STAGE_SOLVERS[solver_for(variant, solver)],
     )  # fmt: skip
-
-
-def solver_for(variant, solver):
-    """Return the solver meant by a choice of solver, which may be "auto".
-
-    Raises
-    ------
-    ConfigError
-        If the variant's equations have no such solver: only index1 gives the multipliers as a function of the state.
-    """
-    if solver == "auto":
-        return "fixed-point" if variant == "index1" else "quasi-newton"
-    if solver == "fixed-point" and variant != "index1":
-        raise ConfigError(
-            f'propagator.stage_solver: "fixed-point" does not exist for variant "{variant}", whose multipliers are no '
-            'function of the stages; choose "quasi-newton" or "newton", or variant "index1"'
-        )
-    return solver
 
 
 def _integrals(point, value):

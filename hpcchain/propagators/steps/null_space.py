@@ -14,8 +14,8 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import apart, kernel
+from hpcchain.model.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.dense import dense_solve
-from hpcchain.propagators.taylor.bond_graph import BEADS, BONDS, STRIDE
 
 MOST_ITERATIONS = 60
 WALK_BEAD, WALK_PARENT, WALK_BOND, WALK_SIGN, WALK = range(5)  # what is told of each bead but the first, and how much

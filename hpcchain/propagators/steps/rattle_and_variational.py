@@ -21,16 +21,15 @@ of 3 npad floats: V at CHORD, q1 after it, the acceleration at the start over 2 
 import math
 
 from hpcchain.jit.decorators import apart, kernel
+from hpcchain.model.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
+from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.dense import dense_solve
 from hpcchain.propagators.steps.null_space import null_space_newton, null_space_size
 from hpcchain.propagators.steps.step_jacobian import paired_factor, paired_size, paired_solve
-from hpcchain.propagators.taylor.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_solve
 
 ITERATIONS, RESIDUAL, CHORD = 0, 1, 4
-TRIDIAGONAL, SWEEPING, ANALYTIC, MULTIPLIERS, NULL_SPACE = range(5)
-SOLVERS = {"tridiagonal": TRIDIAGONAL, "sweeping": SWEEPING, "analytic": ANALYTIC, "multipliers": MULTIPLIERS,
-           "null-space": NULL_SPACE}  # fmt: skip
+TRIDIAGONAL, SWEEPING, ANALYTIC, MULTIPLIERS, NULL_SPACE = STEP_SOLVER_CODES.values()
 SOLVED, NOT_SOLVED = 0, 1
 MOST_NEWTON, MOST_SWEEPS = 30, 3000
 ROUND_OFF = 16 * 2.0**-52
@@ -199,7 +198,7 @@ def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, 
     ----------
     gs, go : bond graph
     solver : int
-        One of SOLVERS.
+        Of STEP_SOLVER_CODES.
     x, xo, npad : the molecule's block: positions, then velocities with G p = 0
     im, io : inverse masses
     tau, tol : length of the step [time]; the largest |r| / (|b| |v|), not below round-off

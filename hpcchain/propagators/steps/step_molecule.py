@@ -25,18 +25,18 @@ import numpy as np
 
 from hpcchain.jit.decorators import apart, kernel
 from hpcchain.layout import workspace as W
+from hpcchain.model.bond_graph import BEADS, BONDS, STRIDE
+from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.steps.null_space import WALK, tree_walk
 from hpcchain.propagators.steps.rattle_and_variational import (
     ITERATIONS,
     NULL_SPACE,
     SOLVED,
-    SOLVERS,
     step_places,
     step_response,
     step_size,
     step_solve,
 )
-from hpcchain.propagators.taylor.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.taylor.graph_molecule import (
     bound_acceleration,
     web_gather,
@@ -61,7 +61,7 @@ def step_table(name, accuracy, n, bonds):
     ConfigError
         If the solver cannot move this molecule.
     """
-    solver = SOLVERS[name]
+    solver = STEP_SOLVER_CODES[name]
     walk = tree_walk(n, bonds) if solver == NULL_SPACE else np.zeros(0)
     return np.concatenate([[solver, accuracy, 0.0, 0.0, 0.0], walk])
 

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.propagators.taylor.bond_graph import (
+from hpcchain.model.bond_graph import (
     BEADS,
     BONDS,
     COLUMN,

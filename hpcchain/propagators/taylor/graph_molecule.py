@@ -9,7 +9,7 @@ import math
 
 from hpcchain.jit.decorators import apart, kernel
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.taylor.bond_graph import BONDS, HIGH, LOW, STRIDE
+from hpcchain.model.bond_graph import BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.taylor.graph import (
     factor_size,
     graph_bonds,

@@ -5,13 +5,13 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.workspace import tiles
+from hpcchain.model.bond_graph import LANES as STRIDE_LANES
+from hpcchain.model.bond_graph import build_structure
 from hpcchain.model.composition import composition_of
 from hpcchain.model.rods import molecule_sites
+from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
-from hpcchain.propagators.steps.rattle_and_variational import SOLVERS
 from hpcchain.propagators.steps.step_molecule import step_table, steps_room
-from hpcchain.propagators.taylor.bond_graph import LANES as STRIDE_LANES
-from hpcchain.propagators.taylor.bond_graph import build_structure
 from hpcchain.propagators.taylor.graph_molecule import web_room
 
 
@@ -69,7 +69,7 @@ class MoleculeClasses:
                 solver = physics.options.get("solver", "tridiagonal")
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
-                row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), SOLVERS[solver])
+                row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
             tables += [limits(physics, row[L.MOL_SOLVER]), table]
         self.rows[:, L.MOL_ROOM] = -(-self.rows[:, L.MOL_ROOM] // W.LANES) * W.LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
@@ -162,6 +162,6 @@ def bonded_pairs(topology):
 
 
 def graph_record(topology, m):
-    """Return the int64 description of molecule m's bond graph (`propagators.taylor.bond_graph`)."""
+    """Return the int64 description of molecule m's bond graph (`model.bond_graph`)."""
     beads = int(topology.first_bead[m + 1] - topology.first_bead[m])
     return build_structure(beads, molecule_bonds(topology, m))

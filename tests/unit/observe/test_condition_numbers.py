@@ -6,10 +6,10 @@ import pytest
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.model.rod_matrices import condition_numbers as of_line
 from hpcchain.model.starts.start import build_system
 from hpcchain.observe import condition_numbers
 from hpcchain.papers.experiments.p000_trimer_condition import conditions as printed
-from hpcchain.papers.line_verlet import condition_numbers as of_line
 from tests.support import twins
 from tests.support.kernel_tools import make_system, random_chain
 from tests.support.mixtures import to_toml

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
+from hpcchain.model.bond_graph import BAND, PLACE, build_structure
 from hpcchain.propagators.collocation.collocation import END, SOLVED, SWEEPS
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
-from hpcchain.propagators.taylor.bond_graph import BAND, PLACE, build_structure
 from tests.support import twins
 from tests.support.molecules import GRAPHS, Molecule, chain, ring, star
 from tests.unit.propagators.collocation.test_collocation import build, reference

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.workspace import COEF, ROW
+from hpcchain.model import rod_matrices
 from hpcchain.papers import line_verlet as lv
 from hpcchain.propagators.interface import acceleration_bound
 from hpcchain.propagators.rigid.rod import rod_prepare
@@ -33,7 +34,7 @@ def expand(rod, h, tolerance=1e-16):
 def line_of(rod):
     """Return the Line of paper 002 that is a rod."""
     _, x, _, mass = rod
-    return lv.Line(mass, (x - x[0]) @ unit(x[-1] - x[0]), np.zeros(len(mass)))
+    return rod_matrices.Line(mass, (x - x[0]) @ unit(x[-1] - x[0]), np.zeros(len(mass)))
 
 
 def nothing(position):

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
+from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.steps.null_space import tree_walk
-from hpcchain.propagators.steps.rattle_and_variational import ITERATIONS, NOT_SOLVED, SOLVED, SOLVERS
+from hpcchain.propagators.steps.rattle_and_variational import ITERATIONS, NOT_SOLVED, SOLVED
 from hpcchain.propagators.steps.step_molecule import cubic_error, to_grid
 from hpcchain.propagators.taylor.graph import graph_bonds
 from tests.support import twins
@@ -23,7 +24,7 @@ def test_all_solvers_give_the_dense_twins_step(name, tau):
     m = build(name)
     tau *= 0.3 if name == "tree9" else 1.0  # its bonds are long, and it turns fast
     v, x = dense_step(m.bonds, m.x, m.v, m.mass, tau)
-    for solver in SOLVERS:
+    for solver in STEP_SOLVER_CODES:
         if solver == "null-space" and len(m.bonds) >= m.n:
             continue
         status, rate, end, _, _ = step(m, tau, solver)

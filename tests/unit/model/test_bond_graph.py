@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
-from hpcchain.propagators.taylor.bond_graph import BONDS, FILL, ORDER, SIZE, build_structure, join_structures
+from hpcchain.model.bond_graph import BONDS, FILL, ORDER, SIZE, build_structure, join_structures
 from tests.support.molecules import GRAPHS, chain, ring, star
 
 

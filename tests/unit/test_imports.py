@@ -1,0 +1,90 @@
+"""Modules import from the floors below their own and never in a circle; MPI and HDF5 have one importing floor each."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FLOORS = (
+    ("errors", "own_folder", "machine"),
+    ("jit",),
+    ("layout",),
+    ("model",),
+    ("propagators.catalogue",),
+    ("config",),
+    ("model.starts", "model.topology", "model.sound"),  # made of, or checked like, an input
+    ("propagators",),
+    ("contact",),
+    ("sector",),
+    ("parallel",),
+    ("io",),
+    ("observe",),
+    ("run",),
+    ("api", "simulation"),
+    ("papers",),
+    ("cli", "__main__"),
+)
+"""From the lowest up; of two names that fit a module the longer counts."""
+ONLY_IN = {"mpi4py": "hpcchain.parallel", "h5py": "hpcchain.io"}
+
+
+def imported(name, path, modules):
+    """Return the names of the modules that a file imports, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}, line {node.lineno}: relative import"
+            whole = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {full if full in modules else node.module for full in whole.values()}
+    return found
+
+
+@pytest.fixture(scope="module")
+def imports():
+    """Return module -> the modules that it imports, of the whole package."""
+    paths = {}
+    for path in (ROOT / "hpcchain").rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return {name: imported(name, path, paths) for name, path in paths.items()}
+
+
+def floor_of(module):
+    """Return (number, name) of the floor that a module of the package is on; the package itself is the ground."""
+    fits = [
+        (len(name), number, name)
+        for number, floor in enumerate(FLOORS)
+        for name in floor
+        if f"{module}.".startswith(f"hpcchain.{name}.")
+    ]
+    assert fits or module == "hpcchain", f"{module} is on no floor"
+    return max(fits)[1:] if fits else (-1, "")
+
+
+def test_no_import_runs_up(imports):
+    up = [
+        f"{module} imports {other}"
+        for module, others in imports.items()
+        for other in others
+        if other in imports and floor_of(other)[0] > floor_of(module)[0]
+    ]
+    assert sorted(up) == []
+
+
+def test_no_modules_import_each_other_in_a_circle(imports):
+    graph = {module: others & imports.keys() for module, others in imports.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle: {' <- '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("library", ONLY_IN)
+def test_mpi_and_hdf5_are_imported_on_their_own_floors_only(imports, library):
+    users = {module for module, others in imports.items() if library in {other.split(".")[0] for other in others}}
+    assert users, f"nothing imports {library}"
+    assert [module for module in users if not f"{module}.".startswith(f"{ONLY_IN[library]}.")] == []
