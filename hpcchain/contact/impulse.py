@@ -11,6 +11,7 @@ images have mirrored ones.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,6 +82,8 @@ def _size(un, restitution, mass, projection_loss):
 def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, impulse_response, projection_loss):
     """Apply one contact's impulse to the velocities in the workspace and return it (>= 0) [mass length / time].
 
+    Many parameters, since a contact is two molecules, a bead of each, and what its law needs.
+
     Parameters
     ----------
     oa, ob : int
@@ -122,29 +125,10 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
     return size
 
 
-@apart
-def tied_impulses(
-    work,
-    mol,
-    graph,
-    group,
-    offset,
-    members,
-    contacts,
-    normals,
-    growths,
-    count,
-    e,
-    impulse_response,
-    matrix,
-    sizes,
-    projection_loss,
-):
-    """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
+class Ties(NamedTuple):
+    """Contacts at one instant that are resolved together.
 
-    All must be approaching. One whose beads the others part anyway gets 0.
-
-    Parameters
+    Attributes
     ----------
     group, offset : (MOST_MEMBERS,) int64 arrays
         Molecules that take part, and where each is in the workspace.
@@ -156,6 +140,26 @@ def tied_impulses(
         Unit normals, from the second bead to the first.
     growths : (MOST_TIES,) float64 array
         Rates of the contact distances [length / time].
+    """
+
+    group: np.ndarray
+    offset: np.ndarray
+    members: int
+    contacts: np.ndarray
+    normals: np.ndarray
+    growths: np.ndarray
+    count: int
+
+
+@apart
+def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, projection_loss):
+    """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
+
+    All must be approaching. One whose beads the others part anyway gets 0.
+
+    Parameters
+    ----------
+    ties : Ties
     e : float
         Coefficient of restitution.
     impulse_response, matrix : float64 arrays
@@ -169,9 +173,38 @@ def tied_impulses(
         0, or 1 when nothing parts all of them, as where growing beads are wedged between walls: then the velocities
         are as before, and the contacts have to be taken one by one.
     """
+    group, offset, members, contacts, normals, growths, count = ties
     stride = 0
     for g in range(members):
         stride += mol[group[g], L.MOL_TILES] * W.ROW
+    _responses(work, mol, graph, ties, stride, impulse_response)
+    for k in range(count):
+        p = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        q = (
+            lane(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            if contacts[k, L.OTHER_MEMBER] >= 0
+            else -1
+        )
+        sizes[k] = -(1.0 + e) * (approach(work, p, q, normals[k]) - growths[k])
+        _row_of_equations(mol, ties, stride, impulse_response, k, matrix)
+    if solve_pushes(matrix, sizes, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
+        return 1
+    if projection_loss != 0.0:
+        _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss)
+    for k in range(count):
+        at = k * stride
+        for g in range(members):
+            for t in range(mol[group[g], L.MOL_TILES]):
+                for x in range(W.ROW):
+                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += sizes[k] * impulse_response[at + t * W.ROW + x]
+            at += mol[group[g], L.MOL_TILES] * W.ROW
+    return 0
+
+
+@kernel
+def _responses(work, mol, graph, ties, stride, impulse_response):
+    """Write the velocities that a unit impulse at each contact gives to all members, in rows of `stride`."""
+    group, offset, members, contacts, normals, growths, count = ties
     for k in range(count):
         for x in range(stride):
             impulse_response[k * stride + x] = 0.0
@@ -186,41 +219,27 @@ def tied_impulses(
             for t in range(mol[group[g], L.MOL_TILES]):
                 for x in range(W.ROW):
                     impulse_response[at + t * W.ROW + x] += sign * work[offset[g] + t * W.TILE + W.KICK + x]
-    for k in range(count):
-        p = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
-        q = (
-            lane(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
-            if contacts[k, L.OTHER_MEMBER] >= 0
-            else -1
-        )
-        sizes[k] = -(1.0 + e) * (approach(work, p, q, normals[k]) - growths[k])
-        for other in range(count):
-            total = 0.0
-            for side in range(2):
-                g = contacts[k, L.MEMBER + L.SIDE * side]
-                if g < 0:
-                    continue
-                b = contacts[k, L.MEMBER_BEAD + L.SIDE * side]
-                at = other * stride + _rows_before(mol, group, g) + (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
-                dot = (
-                    normals[k, 0] * impulse_response[at]
-                    + normals[k, 1] * impulse_response[at + W.LANES]
-                    + normals[k, 2] * impulse_response[at + 2 * W.LANES]
-                )
-                total += dot if side == 0 else -dot
-            matrix[k, other] = total
-    if solve_pushes(matrix, sizes, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
-        return 1
-    if projection_loss != 0.0:
-        _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss)
-    for k in range(count):
-        at = k * stride
-        for g in range(members):
-            for t in range(mol[group[g], L.MOL_TILES]):
-                for x in range(W.ROW):
-                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += sizes[k] * impulse_response[at + t * W.ROW + x]
-            at += mol[group[g], L.MOL_TILES] * W.ROW
-    return 0
+
+
+@kernel
+def _row_of_equations(mol, ties, stride, impulse_response, k, matrix):
+    """Write row k of `matrix`: the rates at which a unit impulse at each contact opens contact k."""
+    group, offset, members, contacts, normals, growths, count = ties
+    for other in range(count):
+        total = 0.0
+        for side in range(2):
+            g = contacts[k, L.MEMBER + L.SIDE * side]
+            if g < 0:
+                continue
+            b = contacts[k, L.MEMBER_BEAD + L.SIDE * side]
+            at = other * stride + _rows_before(mol, group, g) + (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
+            dot = (
+                normals[k, 0] * impulse_response[at]
+                + normals[k, 1] * impulse_response[at + W.LANES]
+                + normals[k, 2] * impulse_response[at + 2 * W.LANES]
+            )
+            total += dot if side == 0 else -dot
+        matrix[k, other] = total
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
 
 CONTACT = 1 << 24

@@ -122,6 +122,8 @@ def collocate(gs, state, npad, im, pairs, diameter, tau, duration, s, contacts, 
               times, states, kinds):  # fmt: skip
     """Step all beads together; see `Beads.collocate`. Returns the states kept, negative when a step was not solved.
 
+    Many parameters, since the experiments' settings are compiled in one by one.
+
     1. Solve the stages over tau.
     2. Where beads overlap at a stage, find the contact by nested intervals or by root, move there, strike.
     3. Else move to the end, as the variant has it.

@@ -3,7 +3,7 @@
 from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.sector.search.solved_contact_time import bead_exactly, bring
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.window import move_reference

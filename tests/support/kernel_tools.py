@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.contact import impulse as impulse_kernels
-from hpcchain.contact.pair import curved_contact
+from hpcchain.contact.pair import Pair, curved_contact
 from hpcchain.contact.wall import wall_contact
 from hpcchain.layout.arrays import (
     GROWTH,
@@ -216,23 +216,11 @@ class Bench:
         n[: len(normals)] = normals
         g[: len(normals)] = 0.0 if growths is None else growths
         sizes = np.zeros(MOST_TIES)
+        ties = impulse_kernels.Ties(group, offset, len(rolled_back), table, n, g, len(contacts))
         status = impulse_kernels.tied_impulses(
-            self.work,
-            self.s.mol,
-            self.s.graph,
-            group,
-            offset,
-            len(rolled_back),
-            table,
-            n,
-            g,
-            len(contacts),
-            restitution,
-            self.s.impulse_response,
-            np.zeros((PUSH_ROWS, MOST_TIES)),
-            sizes,
-            projection_loss,
-        )
+            self.work, self.s.mol, self.s.graph, ties, restitution, self.s.impulse_response,
+            np.zeros((PUSH_ROWS, MOST_TIES)), sizes, projection_loss,
+        )  # fmt: skip
         return status, sizes[: len(contacts)]
 
 
@@ -268,29 +256,14 @@ class Paths:
         """Call `curved_contact` with the acceleration bounds of both whole spans."""
         bend = self.bend(i, ti + until) + self.bend(j, tj + until)
         limit = until if limit is None else limit
-        return curved_contact(
-            self.starts,
-            self.segment,
-            self.series,
-            i,
-            j,
-            ti,
-            tj,
-            *map(float, shift),
-            d,
-            growth,
-            bend,
-            until,
-            limit,
-            just_hit,
-        )
+        pair = Pair(i, j, ti, tj, *map(float, shift), d, growth, bend, until, just_hit)
+        return curved_contact(self.starts, self.segment, self.series, pair, limit)
 
     def wall(self, i, axis, side, wall, radius, limit, t=0.0, growth=0.0, just_hit=False):
         """Call `wall_contact` with the acceleration bound of the whole span."""
         bend = self.bend(i, t + limit)
-        return wall_contact(
-            self.starts, self.segment, self.series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit
-        )
+        pair = Pair(i, -1 - axis, t, 0.0, wall, float(side), 0.0, radius, growth, bend, limit, just_hit)
+        return wall_contact(self.starts, self.segment, self.series, pair, axis, limit)
 
 
 def search_one(s, i):

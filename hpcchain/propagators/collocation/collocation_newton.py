@@ -34,6 +34,8 @@ def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations
                 room):  # fmt: skip
     """Change stage accelerations and multipliers by one Newton step; return whether there was one.
 
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+
     The offsets are those of stage arrays in ws (`collocation`); F1 stands at `room`, F2 at `residuals`.
     """
     s = len(tables.node)
@@ -73,7 +75,10 @@ def _beads(gs, go, npad, s, ws, defect, rhs, band, width):
 @kernel
 def _bonds(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, rhs, band,
            width):  # fmt: skip
-    """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives."""
+    """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     s = len(tables.node)
     stride = gs[go + STRIDE]
     size = 3 * npad

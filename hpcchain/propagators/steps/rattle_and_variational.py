@@ -194,6 +194,8 @@ def _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo):
 def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, fac, fo):
     """Solve one step; V, q1 and what else `step_places` names are in the workspace on return.
 
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+
     Parameters
     ----------
     gs, go : bond graph
@@ -233,6 +235,10 @@ def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, 
 
 @kernel
 def _iterate(gs, go, solver, x, velocity, npad, im, io, tau, limit, ws, wo, fac, fo):
+    """Find the multipliers of a step by Newton steps or sweeps, until the residual is below a limit; return the status.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     most = MOST_SWEEPS if solver == SWEEPING or solver == ANALYTIC else MOST_NEWTON
     for iteration in range(most + 1):
         residual = _residuals(gs, go, tau, npad, ws, wo)

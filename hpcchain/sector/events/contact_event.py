@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hpcchain.contact.impulse import lane, separation, single_impulse, tied_impulses
+from hpcchain.contact.impulse import Ties, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_at, restitution_now
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
 from hpcchain.sector.events.simultaneous import bring, gather_ties, join, rewind_touching
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
@@ -136,30 +136,13 @@ def _mark_graze(s, i, other):
 
 
 @apart
-def contact_event(
-    s,
-    log_rows,
-    i,
-    partner,
-    crowded,
-    is_straggler,
-    ticks,
-    rest,
-    depth,
-    group,
-    offset,
-    contacts,
-    beads,
-    normals,
-    growths,
-    matrix,
-    sizes,
-):
+def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, rest, depth):
     """Bring the molecules of a contact to its time, apply the contact law and start their new segments.
 
     Parameters
     ----------
     s : Sector
+        Its `group` holds the molecules that took part on return, -1 for one that in the end did not.
     log_rows : int
         Rows of the contact log, 0 for none.
     i, partner : int
@@ -170,8 +153,6 @@ def contact_event(
         In a window: others may have been carried on past this event.
     ticks, rest, depth : float, float, int
         Key of the event.
-    group, offset, contacts, beads, normals, growths, matrix, sizes : arrays
-        Scratch; `group` holds the molecules that took part on return, -1 for one that in the end did not.
 
     Returns
     -------
@@ -179,7 +160,7 @@ def contact_event(
         How many molecules took part; 0 when nothing was done, because it is a contact of single beads that nothing else
         has part in: one code must do these (`monomer`).
     """
-    par, mol = s.par, s.mol
+    mol, group, offset = s.mol, s.group, s.offset
     if partner >= 0 and s.next_event[partner, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
         i, partner = partner, i
     ma = s.segment[i, L.MOLECULE]
@@ -188,7 +169,6 @@ def contact_event(
     if mb >= 0:
         _, members, more = join(s, group, offset, members, mb, ticks, rest)
         projection_loss += more
-    time = ticks * par[L.TICK] + rest
     found = 0
     others = False
     if crowded:
@@ -196,44 +176,55 @@ def contact_event(
             higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
             rewind_touching(s, group, offset, members, ticks, rest, depth, s.next_event[i, L.BEAD_ID], higher)
             roll_back(s)
-        found, members, others = gather_ties(
-            s, i, partner, group, offset, members, ticks, rest, contacts, beads, normals, growths, sizes
-        )
-    if par[L.LAW] != 0.0:
+        found, members, others = gather_ties(s, i, partner, members, ticks, rest)
+    if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
-    if found > 1 and others and tied_impulses(
-        s.work, mol, s.graph, group, offset, members, contacts, normals, growths, found,
-        restitution_at(par, s.starts, s.segment, beads, found, ticks, rest), s.impulse_response,
-        matrix, sizes, _lost_in_ties(s, group, offset, contacts, found, ticks, rest),
-    ) == 0:  # fmt: skip
-        s.count[L.N_TIES] += 1
-        _keep_used(group, members, contacts, found)
-        for k in range(members):
-            if group[k] >= 0:
-                _close(s, group[k], ticks, rest)
-        kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
-        for k in range(found):
-            if sizes[k] == 0.0:
-                _mark_graze(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
-                continue
-            sizes[k] *= kappa if kappa > 0.0 else 1.0
-            oa = offset[contacts[k, L.MEMBER]]
-            ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
-            p = lane(oa, contacts[k, L.MEMBER_BEAD])
-            q = lane(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
-            _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], log_rows)
-            if kappa == 0.0:
-                _note_rootless(s, log_rows)
+    if found > 1 and others and _part_together(s, members, found, ticks, rest):
+        _book_together(s, log_rows, members, found, ticks, rest)
     elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
         return 0
     else:
         members = 1 if mb < 0 or mb == ma else 2
         for k in range(members):
             _close(s, group[k], ticks, rest)
-        _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, normals[0], projection_loss)
+        _single(s, log_rows, i, partner, members, ticks, rest, projection_loss)
     _new_segments(s, group, offset, members, ticks, rest, depth)
     return members
+
+
+@inlined
+def _part_together(s, members, found, ticks, rest):
+    """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
+    ties = Ties(s.group, s.offset, members, s.contacts, s.normals, s.growths, found)
+    e = restitution_at(s.par, s.starts, s.segment, s.tied, found, ticks, rest)
+    lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, rest)
+    return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost) == 0
+
+
+@inlined
+def _book_together(s, log_rows, members, found, ticks, rest):
+    """Close the segments of those that several contacts involve, and count and log each contact."""
+    group, offset, contacts, beads, sizes = s.group, s.offset, s.contacts, s.tied, s.sizes
+    s.count[L.N_TIES] += 1
+    _keep_used(group, members, contacts, found)
+    for k in range(members):
+        if group[k] >= 0:
+            _close(s, group[k], ticks, rest)
+    kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
+    time = ticks * s.par[L.TICK] + rest
+    for k in range(found):
+        if sizes[k] == 0.0:
+            _mark_graze(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
+            continue
+        sizes[k] *= kappa if kappa > 0.0 else 1.0
+        oa = offset[contacts[k, L.MEMBER]]
+        ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
+        p = lane(oa, contacts[k, L.MEMBER_BEAD])
+        q = lane(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
+        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], log_rows)
+        if kappa == 0.0:
+            _note_rootless(s, log_rows)
 
 
 @inlined
@@ -298,8 +289,11 @@ def _note_rootless(s, log_rows):
 
 
 @apart
-def _single(s, log_rows, i, partner, ma, mb, group, offset, members, ticks, rest, n, projection_loss):
+def _single(s, log_rows, i, partner, members, ticks, rest, projection_loss):
     """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
+    group, offset, n = s.group, s.offset, s.normals[0]
+    ma = s.segment[i, L.MOLECULE]
+    mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     oa = offset[0]
     ob = offset[members - 1]
     a = i - s.mol[ma, L.MOL_FIRST]

@@ -6,8 +6,7 @@ from hpcchain.contact.pair import curve
 from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_now
 from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
-from hpcchain.layout.clock import earlier
+from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import set_struck
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
@@ -300,6 +299,8 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
        says, while it has followed it.
     4. New segments are listed and searched, and the molecules' places in the queue renewed.
 
+    Long, since its steps share the event at hand.
+
     Parameters
     ----------
     s : Sector
@@ -423,25 +424,7 @@ def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, i
             _ask_for_neighbours(s, partner)
     members = 0
     if crowded or not free:
-        members = contact_event(
-            s,
-            log_rows,
-            holder,
-            partner,
-            crowded,
-            is_straggler,
-            ticks,
-            rest,
-            depth,
-            s.group,
-            s.offset,
-            s.contacts,
-            s.tied,
-            s.normals,
-            s.growths,
-            s.matrix,
-            s.sizes,
-        )
+        members = contact_event(s, log_rows, holder, partner, crowded, is_straggler, ticks, rest, depth)
     free = members == 0
     if free:
         _meet_free(s, holder, partner, ticks, rest, depth, log_rows)

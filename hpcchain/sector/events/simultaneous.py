@@ -8,7 +8,7 @@ from hpcchain.contact.variational_law import takes_law
 from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import struck
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
@@ -74,9 +74,10 @@ def join(s, group, offset, members, m, ticks, rest):
 
 
 @apart
-def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts, beads, normals, growths, closing):
+def gather_ties(s, i_main, j_main, members, ticks, rest):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
+    They are written to `contacts`, `tied`, `normals`, `growths`, and to `sizes` whether each closes (`_closing`).
     Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
     further contacts do not. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of the lowest ids are
     taken, and the others' events come after. Returns the numbers of contacts and of members, and whether any contact
@@ -88,28 +89,27 @@ def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts
     highest = ANY_MOLECULE
     count = -1
     while count < 0:
-        count, members, highest = _touching(
-            s, group, offset, core, highest, ticks, rest, contacts, beads, normals, growths, closing
-        )
+        count, members, highest = _touching(s, core, highest, ticks, rest)
+    beads = s.tied
     others = False
     for k in range(count):
         main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
         )
-        others = others or (closing[k] != 0.0 and not main)
-    _sort_members(s.mol, group, offset, core, members, contacts, count)
-    _sort_ties(s.next_event, contacts, beads, normals, growths, closing, count)
+        others = others or (s.sizes[k] != 0.0 and not main)
+    _sort_members(s.mol, s.group, s.offset, core, members, s.contacts, count)
+    _sort_ties(s.next_event, s.contacts, beads, s.normals, s.growths, s.sizes, count)
     return count, members, others
 
 
 @kernel
-def _touching(s, group, offset, core, highest, ticks, rest, contacts, beads, normals, growths, closing):
+def _touching(s, core, highest, ticks, rest):
     """List the contacts of the first `core` members with each other, walls and molecules up to number `highest`.
 
     Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
     try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
     """
-    par, bounds, mol = s.par, s.bounds, s.mol
+    par, mol, group, offset = s.par, s.mol, s.group, s.offset
     scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + rest)
     members = core
     count = 0
@@ -137,26 +137,9 @@ def _touching(s, group, offset, core, highest, ticks, rest, contacts, beads, nor
                 q = lane(offset[h], j - mol[mj, L.MOL_FIRST])
                 if _direct_bond(s, p, q, i, j):
                     continue
-                count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, contacts, beads,
-                                  normals, growths, closing, count)  # fmt: skip
+                count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, count)
             if par[L.WALLS] != 0.0:
-                count = _wall_ties(
-                    s.next_event,
-                    par,
-                    s.work,
-                    bounds,
-                    p,
-                    g,
-                    b,
-                    i,
-                    scale,
-                    contacts,
-                    beads,
-                    normals,
-                    growths,
-                    closing,
-                    count,
-                )
+                count = _wall_ties(s, p, g, b, i, scale, count)
     return count, members, highest
 
 
@@ -253,37 +236,40 @@ def _closing(par, gap, rate, speed):
 
 
 @kernel
-def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, closing, count):
-    n = normals[count]
+def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
+    """Note a contact of two beads, i of member g and j of member h, if it is one; return the number of contacts."""
+    n, contacts, beads = s.normals[count], s.contacts, s.tied
     if s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
         g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
     r = separation(s.par, s.work, p, q, n)
-    growths[count] = sigma * s.par[L.GROWTH_RATE]
+    s.growths[count] = sigma * s.par[L.GROWTH_RATE]
     gap = r - sigma * scale
-    rate = approach(s.work, p, q, n) - growths[count]
+    rate = approach(s.work, p, q, n) - s.growths[count]
     if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or rate >= 0.0:
         return count
-    closing[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED])
+    s.sizes[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED])
     contacts[count, L.MEMBER] = g
     contacts[count, L.MEMBER_BEAD] = b
     contacts[count, L.OTHER_MEMBER] = h
     contacts[count, L.OTHER_BEAD] = bj
     beads[count, L.FIRST_BEAD] = i
     beads[count, L.SECOND_BEAD] = j
-    return _one_more(s.next_event, contacts, beads, normals, growths, closing, count)
+    return _one_more(s, count)
 
 
 @kernel
-def _one_more(next_event, contacts, beads, normals, growths, closing, count):
+def _one_more(s, count):
     """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
     if count == L.MOST_TIES:
-        _sort_ties(next_event, contacts, beads, normals, growths, closing, count + 1)
+        _sort_ties(s.next_event, s.contacts, s.tied, s.normals, s.growths, s.sizes, count + 1)
         return count
     return count + 1
 
 
 @kernel
-def _wall_ties(next_event, par, work, bounds, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
+def _wall_ties(s, p, g, b, i, scale, count):
+    """Note the contacts of bead i, of member g, with walls; return the number of contacts."""
+    par, work, bounds, contacts, beads, normals = s.par, s.work, s.bounds, s.contacts, s.tied, s.normals
     for axis in range(3):
         for wall in range(2):
             place = par[L.LOWER_WALL + axis] if wall == 0 else par[L.UPPER_WALL + axis]
@@ -295,17 +281,17 @@ def _wall_ties(next_event, par, work, bounds, p, g, b, i, scale, contacts, beads
             rate = sign * work[p + W.COEF + W.ROW + W.LANES * axis] - growth
             if gap > par[L.SIMULTANEOUS_GAP] * bounds[i, L.RADIUS] or rate >= 0.0:
                 continue
-            closing[count] = _closing(par, gap, rate, bounds[i, L.SPEED])
+            s.sizes[count] = _closing(par, gap, rate, bounds[i, L.SPEED])
             normals[count, :] = 0.0
             normals[count, axis] = sign
-            growths[count] = growth
+            s.growths[count] = growth
             contacts[count, L.MEMBER] = g
             contacts[count, L.MEMBER_BEAD] = b
             contacts[count, L.OTHER_MEMBER] = -1
             contacts[count, L.OTHER_BEAD] = 0
             beads[count, L.FIRST_BEAD] = i
             beads[count, L.SECOND_BEAD] = -1 - axis - 3 * wall
-            count = _one_more(next_event, contacts, beads, normals, growths, closing, count)
+            count = _one_more(s, count)
     return count
 
 
