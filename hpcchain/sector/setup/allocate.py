@@ -86,13 +86,11 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
 
     Parameters
     ----------
-    blueprint : Blueprint
+    blueprint : MoleculeClasses
         The system's.
     system : System
-    shell : float
-        Half width of the neighbour lists' shell [length].
-    cell : float
-        Least cell width [length].
+    shell, cell : float
+        Half width of the neighbour lists' shell, and least cell width [length].
     order : (M,) int64 array
         Global molecule numbers in local order.
     capacity : int64 array
