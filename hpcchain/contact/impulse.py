@@ -1,13 +1,13 @@
 """What a contact does: exact impulses on molecules with rigid bonds, for any masses and any bond graph.
 
 For a contact with normal n the velocities change by p y, where y = M^-1 (n + G^T mu) keeps all bonds, and
-p = -(1 + e) (n . v) / (n . y) (paper 000, section 3, with the bond reaction that its (6)-(7) omit; NUMERICS 2).
-Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e) N v, but spheres push
-and never pull. Where an equation would take a p < 0, since what the others do parts these two faster anyway, p is 0
-and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. At e = 1 this keeps the
-energy. Where N Y is positive definite there is just one such p. Where contacts depend on one another, as those of a
-rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they can be, so that mirror
-images have mirrored ones.
+p = -(1 + e) (n . v) / (n . y) (Leyendecker et al. 2012, section 3, with the bond reaction that its (6)-(7) omit;
+NUMERICS 2). Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e) N v, but
+spheres push and never pull. Where an equation would take a p < 0, since what the others do parts these two faster
+anyway, p is 0 and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. At e = 1
+this keeps the energy. Where N Y is positive definite there is just one such p. Where contacts depend on one another, as
+those of a rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they can be, so
+that mirror images have mirrored ones.
 """
 
 import math

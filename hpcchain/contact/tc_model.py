@@ -1,4 +1,4 @@
-"""Contacts that last: the TC model of Luding and McNamara (paper 004, (35), which needs "and" for "or").
+"""Contacts that last: the TC model of Luding and McNamara (Marinkovic 2022, (35), which needs "and" for "or").
 
 A contact takes energy only when neither of its beads has had another within the contact time before it; else e_n is 1.
 Without this, beads that are pressed together while they lose energy meet infinitely often in a finite time.

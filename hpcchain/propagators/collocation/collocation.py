@@ -1,4 +1,4 @@
-"""Gauss collocation of a molecule with any bond graph (paper 001), in three variants.
+"""Gauss collocation of a molecule with any bond graph (Hartmann et al. 2009), in three variants.
 
 Stages X_j, U_j and multipliers mu_j, j = 1 .. s, over a time tau from (x0, v0):
 

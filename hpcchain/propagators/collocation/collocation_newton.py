@@ -1,7 +1,7 @@
 """Exact Newton steps for the stages of `collocation`: all stage accelerations and multipliers at once.
 
-The unknowns are the accelerations V_i and the multipliers mu_i at the stages i = 1 .. s (paper 001, B1, eliminates
-velocities instead):
+The unknowns are the accelerations V_i and the multipliers mu_i at the stages i = 1 .. s (Hartmann et al. 2009, B1,
+eliminates velocities instead):
 
     F1_i = V_i - M^-1 G^T(X_i) mu_i = 0,    F2_i = the variant's constraint = 0,
     X = x0 + c tau v0 + tau^2 A^2 V,        U = v0 + tau A V

@@ -1,4 +1,4 @@
-"""Paper 000's discrete null space reduction of a step, with local reparametrisation by the exponential map.
+"""A step's discrete null space reduction, reparametrised by the exponential map (Leyendecker et al. 2012).
 
 For a molecule without rings, beads in the order of a walk from bead 0: the velocities that keep the bonds are P u with
 u = (velocity of bead 0; two rotations of every further bead about its parent), (19)-(20) with the bond lengths that

@@ -1,6 +1,7 @@
-"""One step of length tau of a molecule with any bond graph: SHAKE/RATTLE, and paper 000's variational midpoint.
+"""One step of a molecule with any bond graph: SHAKE/RATTLE, variational midpoint (Leyendecker et al. 2012).
 
-Without a potential both are one scheme (paper 000, remark 1): from positions q0 and velocities p with G(q0) p = 0
+Without a potential both are one scheme (Leyendecker et al. 2012, remark 1): from positions q0 and velocities p with
+G(q0) p = 0
 
     V = p + M^-1 G^T(q0) mu,   q1 = q0 + tau V,   g(q1) = 0;
 

@@ -2,9 +2,9 @@
 
 A collocation polynomial of s stages is of order s + 1 inside its segment, a new solution over a shorter time of order
 2s. The root of the polynomials is where to start; each trial time is solved anew for the molecules involved, until
-their own gap is zero (NUMERICS 3), or, where the input asks for them, paper 001's nested intervals close in on it. The
-time found is a function of the two segments alone. Where the polynomials cross by a hair and the solutions do not, the
-search goes on behind the graze.
+their own gap is zero (NUMERICS 3), or, where the input asks for them, Hartmann et al. 2009's nested intervals close in
+on it. The time found is a function of the two segments alone. Where the polynomials cross by a hair and the solutions
+do not, the search goes on behind the graze.
 
 `s` is the sector, whose workspace is used; `pair` a `Pair`, or a bead and a wall: then `j` is the wall's code, `sx` its
 place, `sy` its side (+1 lower) and `distance` the bead's radius. Times `t` are those since the common span began.
@@ -265,7 +265,7 @@ def _nesting(s, m):
 
 @kernel
 def _nested(s, pair, series_error, t):
-    """Return the contact by nested intervals, as `_refined` does: just before the solutions touch (paper 001, IV A).
+    """Return the contact by nested intervals, just before the solutions touch (Hartmann et al. 2009, IV A).
 
     As printed stages fall from interval to interval; where that ends behind the contact all stages are kept.
     """
