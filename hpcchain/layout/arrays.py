@@ -122,12 +122,13 @@ ROOT = 1  # of `key` and `winner`: the earliest of all (`queue`)
     MOL_ROOM,
 ) = (*range(11), 13)
 # Where a segment stands in the window: the closed one before it (-1: none), its number in the window, the event that
-# began it and that event's ids, whether it is the one its ghost's script has, and how often a tie reopened it.
+# began it and that event's ids, whether it is the one its owner's history has, and how often a simultaneous contact
+# reopened it.
 MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPENED = range(14, 21)
 MOL_GRAPH = 21
-# What belongs to the molecule and not to its segment: size class, global number, length of its script, number up to
-# which others know its segments, whether they changed since, where a withdrawal sets it back to, and how many of its
-# beads are idle.
+# What belongs to the molecule and not to its segment: size class, global number, length of its owner's history, number
+# up to which others know its segments, whether they changed since, where a rollback sets it back to, and how many of
+# its beads are idle.
 MOL_CLASS, MOL_ID, MOL_HISTORY, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_IDLE = range(22, 29)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
@@ -187,9 +188,9 @@ BOOKS = 16
 ) = (0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46, 47, 48)
 PARAMETERS = 49
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
-# A molecule's segment surely keeps it in its room until a time, -inf where that is not known; how far its beads may be
-# from their homes at most when the segment began that was open at the window's start, or at IN_SINCE if that is later,
-# and when its present one did [length].
+# A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
+# from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if
+# that is later, and when its present one did [length].
 IN_UNTIL, IN_UNTIL_REM, IN_SINCE, IN_SINCE_REM, IN_FAR, IN_NOW = range(6)
 IN_COLUMNS = 8
 # In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's

@@ -1,4 +1,4 @@
-"""Where in the record of one segment what is, in messages and ghosts' scripts (`ghost_messages`)."""
+"""Where in the record of one segment what is, in messages and owners' histories (`ghost_messages`)."""
 
 from hpcchain.layout.arrays import AXES, MOST_MEMBERS
 

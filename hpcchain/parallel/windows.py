@@ -30,7 +30,7 @@ MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
 CONTACTS_PER_WINDOW = 0.4  # per molecule
 GROW = 1.5  # most that a window is longer than the one before
-AHEAD = 8.0  # windows for which molecules get new homes beforehand
+AHEAD = 8.0  # windows for which molecules get new reference positions beforehand
 LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
 MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has been measured: all is chosen anew
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
@@ -277,7 +277,7 @@ class WindowedEngine:
         self.statistics["windows"] += 1
 
     def _adapt(self, flags, cut):
-        """Choose the next window's length, and new ghosts if a molecule may get out of its room in it.
+        """Choose the next window's length, and new ghosts if a molecule may get out of its skin in it.
 
         A window that was cut short tells nothing of longer ones: without contacts they would grow for ever.
         """

@@ -442,10 +442,10 @@ class GhostedSector:
         """Take the window back: every molecule has the segment that it began it with."""
         abort_window(self.sector)
 
-    def skin_violation(self, reference_position, room, since, until):
-        """Return per molecule row how far beyond its room it gets between two times (ticks, remainder) [length]."""
+    def skin_violation(self, reference_position, skin, since, until):
+        """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
         violation = np.empty(len(self.order))
-        skin_violation(self.sector, reference_position, room, *since, *until, violation)
+        skin_violation(self.sector, reference_position, skin, *since, *until, violation)
         return violation
 
     @property

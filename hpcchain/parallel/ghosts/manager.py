@@ -1,11 +1,11 @@
 """Who owns which molecules, and who needs ghosts of which: chosen between windows, as molecules move.
 
-Each molecule has *room*: a distance that none of its beads may go from its *home*, where it was when its room was
-given. Ghosts are chosen so that none that is not one can touch an owned molecule while all stay in their rooms; that
-they did is checked at the end of every window (`violation`), and a window in which one did not is taken back. Before
-one leaves its room it gets a new home (`refresh_skins`), and ghosts that this makes necessary are added. Now and then
-everything is chosen anew (`rebuild_ghosts`): molecules go to the ranks whose sectors they are in, ghosts that have
-moved off are dropped.
+Each molecule has *skin*: a distance that none of its beads may go from its *reference position*, where it was when its
+skin was given. Ghosts are chosen so that none that is not one can touch an owned molecule while all stay in their
+skins; that they did is checked at the end of every window (`violation`), and a window in which one did not is taken
+back. Before one leaves its skin it gets a new reference position (`refresh_skins`), and ghosts that this makes
+necessary are added. Now and then everything is chosen anew (`rebuild_ghosts`): molecules go to the ranks whose sectors
+they are in, ghosts that have moved off are dropped.
 
 Where a rank's molecules may come to is a set of cells (`parallel.ghosts.reach`) within an extent, a box with a margin.
 All know all extents, six numbers each. Ranks whose extents have cells in common are *neighbours*, and tell each other
@@ -81,7 +81,7 @@ class GhostManager:
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
         self.contact = float(self.composition.examples.diameter.max())
         self.capacity = list_capacity(self.composition.examples, shell)
-        self.rooms = Skins(self.composition, self.contact, window)
+        self.skins = Skins(self.composition, self.contact, window)
         own = self._given(system)
         points = self._points(own)
         self.sectors = sectors_for(system.box, sectors, points, self._sizes(own), comm)
@@ -136,7 +136,7 @@ class GhostManager:
             What this rank's molecules have cost lately, in any unit, for sectors to follow; on all ranks or on none.
         """
         self.rebuilds += 1
-        self.rooms.window = window
+        self.skins.window = window
         own = self._own(now)
         self.past_counts = self.counts()
         self.past_withdrawn += self.patch.withdrawn
@@ -165,23 +165,23 @@ class GhostManager:
                                 np.arange(len(own.molecule_ids)))  # fmt: skip
 
     def refresh_skins(self, now, until, window):
-        """Give new homes to molecules that would else be out of their rooms by a time; collective.
+        """Give new reference positions to molecules that would else be out of their skins by a time; collective.
 
         Returns False, on every rank, when `rebuild_ghosts` has to be called instead.
         """
         if self.everything:
             return False
         self.skin_refreshes += 1
-        self.rooms.window = window
+        self.skins.window = window
         leaving = np.flatnonzero(self.violation(now, until) > 0.0)
         own = self.patch.ownership[leaving] == L.OWNED
         rows, ghosts = leaving[own], leaving[~own]
         self.patch.locate(rows, now, self.reference_position)
-        self._give_rooms(rows)
-        narrow = self.room[rows]
-        self.room[rows] = self.rooms.widened(self._balls(rows), self._near)
+        self._give_skins(rows)
+        narrow = self.skin[rows]
+        self.skin[rows] = self.skins.widened(self._balls(rows), self._near)
         fresh = self._mark(self._balls(rows))
-        near = rows[self.room[rows] == narrow]  # wider rooms are clear of all that neighbours have told so far
+        near = rows[self.skin[rows] == narrow]  # wider skins are clear of all that neighbours have told so far
         cells = NOBODY if fresh is None else fresh
         news = self.comm.exchange_known(
             {rank: self._cells_message(rank, cells) for rank in self.neighbours}, sorted(self.neighbours)
@@ -201,7 +201,7 @@ class GhostManager:
     def _newly_wanted(self, rank, moved, places):
         """Return rows of molecules that a neighbour needs from now on: of `moved`, or near where it has come to."""
         common, theirs = self.neighbours[rank], self.theirs[rank]
-        lent = np.zeros(len(self.room), dtype=bool)
+        lent = np.zeros(len(self.skin), dtype=bool)
         lent[self.holders.get(rank, NOBODY)] = True
         moved = moved[~lent[moved]]
         wanted = [moved[self._reaching(common, theirs, self._balls(moved))]]
@@ -224,7 +224,7 @@ class GhostManager:
         return fresh, near[self._reaching(extent, fresh, (position, radius, *(of[near] for of in others)))]
 
     def _activate(self, ghosts, fresh, now):
-        """Give ghosts new rooms, and wake idle beads that may touch owned ones from now on.
+        """Give ghosts new skins, and wake idle beads that may touch owned ones from now on.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class GhostManager:
         """
         patch = self.patch
         patch.deactivate_again(ghosts, now, self.reference_position)
-        self._give_rooms(ghosts)
+        self._give_skins(ghosts)
         idle = patch.idle
         moved = np.zeros(len(patch.order), dtype=bool)
         moved[ghosts] = True
@@ -259,13 +259,13 @@ class GhostManager:
             self.radius,
             beads,
             np.ones_like(beads),
-            self.room[self.patch.molecule_rows(beads)],
+            self.skin[self.patch.molecule_rows(beads)],
         )
 
-    def _give_rooms(self, rows):
-        """Choose the rooms of molecules for how fast they are."""
+    def _give_skins(self, rows):
+        """Choose the skins of molecules for how fast they are."""
         beads = self.patch.beads_of(rows)
-        self.room[rows] = self.rooms.of(self.patch.order[rows], self.patch.velocity(beads))
+        self.skin[rows] = self.skins.of(self.patch.order[rows], self.patch.velocity(beads))
 
     def _send_ghosts(self, wanted):
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
@@ -328,25 +328,25 @@ class GhostManager:
             self.demanded.update((m, rank) for m in molecule_ids)
 
     def violation(self, since, until):
-        """Return per molecule row how far beyond its room it gets between two times (ticks, remainder) [length]."""
-        return self.patch.skin_violation(self.reference_position, self.room, since, until)
+        """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
+        return self.patch.skin_violation(self.reference_position, self.skin, since, until)
 
     def widen(self, violation):
-        """Give molecules that got out of their room more of it from the next choice on."""
+        """Give molecules that got out of their skin more of it from the next choice on."""
         out = np.flatnonzero(violation > 0.0)
-        self.rooms.give_more(self.patch.order[out], 1.5 * (self.room[out] + violation[out]))
+        self.skins.give_more(self.patch.order[out], 1.5 * (self.skin[out] + violation[out]))
 
     def _choose(self, own, everything):
         """Choose ghosts of and for owned molecules, fetch them, and build the patch."""
         self.everything = everything
-        self.rooms.look_at(own.state.velocity)
-        room = self.rooms.of(own.molecule_ids, own.state.velocity)
+        self.skins.look_at(own.state.velocity)
+        skin = self.skins.of(own.molecule_ids, own.state.velocity)
         size = self.composition.size_of(own.molecule_ids)
         like = self.composition.example_of(self.composition.beads_of(own.molecule_ids))
-        balls = own.position_now, self._reach_of(like), np.cumsum(size) - size, size, room
+        balls = own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin
         self._look_around(balls)
-        room = self.rooms.widened(balls, self._near)
-        balls = *balls[:-1], room
+        skin = self.skins.widened(balls, self._near)
+        balls = *balls[:-1], skin
         self._mark(balls)
         self._tell_cells()
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.neighbours}
@@ -354,14 +354,14 @@ class GhostManager:
                                     for rank, which in wanted_by.items()}, sorted(self.neighbours))  # fmt: skip
         ghosts = {rank: self._store(received[rank]) for rank in sorted(received) if len(received[rank])}
         self._settle_in(
-            own, room, {r: own.molecule_ids[which] for r, which in wanted_by.items() if which.any()}, ghosts
+            own, skin, {r: own.molecule_ids[which] for r, which in wanted_by.items() if which.any()}, ghosts
         )
 
     def _look_around(self, balls):
         """Find the neighbours, and let them know where these molecules (`_balls`) may come to."""
         width = FINEST * self.contact
-        position, radius, _, size, room = balls
-        radius = radius + np.repeat(room, size)
+        position, radius, _, size, skin = balls
+        radius = radius + np.repeat(skin, size)
         while True:
             self.cells = Cells(self.system.box, width)
             self.extent = self.cells.extent(position, radius, MARGIN)
@@ -386,33 +386,33 @@ class GhostManager:
         received = self.comm.exchange_known(bits, sorted(self.neighbours))
         self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
 
-    def _settle_in(self, own, room, wanted_by, ghosts):
+    def _settle_in(self, own, skin, wanted_by, ghosts):
         """Build the patch from owned molecules and the ghosts received, rank -> Held."""
         held = merged(self.composition, [own, *ghosts.values()])
         ownership = np.full(len(held.molecule_ids), L.FULL_GHOST if self.everything else L.GHOST, dtype=np.int8)
         ownership[np.isin(held.molecule_ids, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
         ownership[np.searchsorted(held.molecule_ids, own.molecule_ids)] = L.OWNED
-        self.rooms.forget_others(held.molecule_ids)
-        rooms = self.rooms.of(held.molecule_ids, held.state.velocity)
-        self._build(held, ownership, self._idle(held, ownership, rooms))
+        self.skins.forget_others(held.molecule_ids)
+        skins = self.skins.of(held.molecule_ids, held.state.velocity)
+        self._build(held, ownership, self._idle(held, ownership, skins))
         patch = self.patch
         self.holders = {rank: patch.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
         self.sources = sorted(ghosts)
         self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.examples.beads, 3))])[
             patch.core.at
         ]
-        self.room = np.zeros(len(patch.order))
-        self.room[patch.rows_of(held.molecule_ids)] = rooms
-        self.room[patch.rows_of(own.molecule_ids)] = room
+        self.skin = np.zeros(len(patch.order))
+        self.skin[patch.rows_of(held.molecule_ids)] = skins
+        self.skin[patch.rows_of(own.molecule_ids)] = skin
         self.radius = patch.radius * (1.0 + ROUNDING)
         self.ghosts_at_first = patch.ghosts
 
-    def _idle(self, held, ownership, rooms):
+    def _idle(self, held, ownership, skins):
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
         size = self.composition.size_of(held.molecule_ids)
         beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
         radius = self._reach_of(self.composition.example_of(self.composition.beads_of(held.molecule_ids)))
-        balls = held.position_now, radius, beads, np.ones_like(beads), np.repeat(rooms, size)[beads]
+        balls = held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads]
         idle = np.zeros(len(radius), dtype=bool)
         idle[beads] = ~self._reaching(self.extent, self.bits, balls)
         return idle
@@ -444,7 +444,7 @@ class GhostManager:
 
     def _balls(self, rows):
         """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""
-        return self.reference_position, self.radius, *self.patch.first_and_count(rows), self.room[rows]
+        return self.reference_position, self.radius, *self.patch.first_and_count(rows), self.skin[rows]
 
     def _mark(self, balls):
         """Set the cells that these molecules may come to; return those that were not set before.

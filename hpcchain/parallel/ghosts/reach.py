@@ -178,8 +178,8 @@ def mark_cells(bits, low, length, place, balls, fresh):
         Of beads [length].
     first, count : (k,) int64 arrays
         The molecules' beads.
-    room : (k,) float64 array
-        How far molecules may go [length]: a bead may come to what the box of half width radius + room about it reaches.
+    skin : (k,) float64 array
+        How far molecules may go [length]: a bead may come to what the box of half width radius + skin about it reaches.
     fresh : (n,) int64 array
         Receives the numbers, in the whole box, of cells that were not set before, as many as fit.
 
@@ -189,14 +189,14 @@ def mark_cells(bits, low, length, place, balls, fresh):
         How many were not set before; -1 if a cell lies outside the extent.
     """
     cells, origin, inverse, periodic = place
-    position, radius, first, count, room = balls
+    position, radius, first, count, skin = balls
     new = 0
     words = (length[2] + WORD - 1) // WORD
     for k in range(len(first)):
         for i in range(first[k], first[k] + count[k]):
-            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 0)
-            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 1)
-            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 2)
+            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 0)
+            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 1)
+            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 2)
             start = (z0 - low[2]) % cells[2]
             ahead = min(z1 - z0 + 1, cells[2] - start)
             again = z1 - z0 + 1 - ahead  # cells beyond the boundary, from where the box begins once more
@@ -258,19 +258,19 @@ def _any_in_run(bits, line, start, number):
 def reaches(bits, low, length, place, balls, hit):
     """Set hit[k] where molecule k may come to a set cell of an extent; see `mark_cells`."""
     cells, origin, inverse, periodic = place
-    position, radius, first, count, room = balls
+    position, radius, first, count, skin = balls
     words = (length[2] + WORD - 1) // WORD
     for k in range(len(first)):
         for i in range(first[k], first[k] + count[k]):
             if hit[k] != 0:
                 break
-            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 0)
+            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 0)
             if not _meets(x0, x1, low[0], length[0], cells[0]):
                 continue
-            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 1)
+            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 1)
             if not _meets(y0, y1, low[1], length[1], cells[1]):
                 continue
-            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + room[k], i, 2)
+            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 2)
             start = (z0 - low[2]) % cells[2]
             ahead = min(z1 - z0 + 1, cells[2] - start)
             again = min(z1 - z0 + 1 - ahead, length[2])
@@ -351,10 +351,10 @@ def _beside(x, length, n, periodic):
 def may_reach(wide, low, length, place, balls, span, hit):
     """Set hit[k] where molecule k may come to the cells that `set_cells` made `wide` of, and for some that cannot."""
     cells, origin, inverse, periodic = place
-    position, radius, first, count, room = balls
+    position, radius, first, count, skin = balls
     for k in range(len(first)):
         for i in range(first[k], first[k] + count[k]):
-            far = radius[i] + room[k]
+            far = radius[i] + skin[k]
             if far * max(inverse[0], inverse[1], inverse[2]) > span:
                 hit[k] = 1
                 break

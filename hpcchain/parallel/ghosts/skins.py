@@ -1,15 +1,15 @@
-"""How far each molecule may go from its home before somebody has to look again who needs ghosts of it (`groups`)."""
+"""How far each molecule may go from its reference position before ghosts are chosen anew (`manager`)."""
 
 import numpy as np
 
-LEAST = 0.25  # least room, in contact distances
-WIDER = 0.9, 0.5  # rooms, in contact distances, that molecules get where no neighbour's come near
+LEAST = 0.25  # least skin, in contact distances
+WIDER = 0.9, 0.5  # skins, in contact distances, that molecules get where no neighbour's come near
 FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
-WINDOWS = 4.0  # windows for which a molecule's room is enough at its present speed
+WINDOWS = 4.0  # windows for which a molecule's skin is enough at its present speed
 
 
 class Skins:
-    """Chooses the room of each molecule.
+    """Chooses the skin of each molecule.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Skins:
         self.typical = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1)))) if len(velocity) else 0.0
 
     def of(self, molecules, velocity):
-        """Return the rooms of molecules: more for fast ones, and for long windows.
+        """Return the skins of molecules: more for fast ones, and for long windows.
 
         Parameters
         ----------
@@ -47,28 +47,28 @@ class Skins:
         return np.maximum(self._least(molecules), fastest * max(life, WINDOWS * self.window))
 
     def widened(self, balls, near):
-        """Return the rooms of owned molecules, wider where no neighbour's molecules come near.
+        """Return the skins of owned molecules, wider where no neighbour's molecules come near.
 
-        As much is left free besides as those may be widened by: so wider rooms never make ghosts necessary.
+        As much is left free besides as those may be widened by: so wider skins never make ghosts necessary.
 
         Parameters
         ----------
         balls : tuple
-            See `reach.mark`: positions, radii, molecules' beads and their rooms so far.
+            See `reach.mark_cells`: positions, radii, molecules' beads and their skins so far.
         near : callable
             Takes such a tuple and returns a mask of the molecules that may come to where a neighbour's may.
         """
-        position, radius, first, count, room = balls
-        room, left = room.copy(), np.arange(len(room))
+        position, radius, first, count, skin = balls
+        skin, left = skin.copy(), np.arange(len(skin))
         for wider in WIDER:
-            wide = np.maximum(room[left], wider * self.contact)
-            taken = near((position, radius, first[left], count[left], 2.0 * wide - room[left]))
-            room[left[~taken]] = wide[~taken]
+            wide = np.maximum(skin[left], wider * self.contact)
+            taken = near((position, radius, first[left], count[left], 2.0 * wide - skin[left]))
+            skin[left[~taken]] = wide[~taken]
             left = left[taken]
-        return room
+        return skin
 
     def give_more(self, molecules, least):
-        """Give molecules, (k,) int64 global numbers, at least so much room from now on, (k,) float64 [length]."""
+        """Give molecules, (k,) int64 global numbers, at least so wide a skin from now on, (k,) float64 [length]."""
         self.wide.update(zip(molecules.tolist(), least.tolist(), strict=True))
 
     def forget_others(self, molecules):
@@ -78,7 +78,7 @@ class Skins:
     def _least(self, molecules):
         least = np.full(len(molecules), LEAST * self.contact)
         if self.wide:
-            molecule_ids, rooms = np.array(sorted(self.wide.items())).T
+            molecule_ids, skins = np.array(sorted(self.wide.items())).T
             at = np.minimum(np.searchsorted(molecule_ids, molecules), len(molecule_ids) - 1)
-            least = np.where(molecule_ids[at] == molecules, rooms[at], least)
+            least = np.where(molecule_ids[at] == molecules, skins[at], least)
         return least

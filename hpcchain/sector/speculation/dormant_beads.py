@@ -1,8 +1,8 @@
-"""Idle beads: ghosts' beads that can touch no owned one while all molecules stay in their rooms.
+"""Idle beads: ghosts' beads that can touch no owned one while all molecules stay in their skins.
 
 They move with their molecules but are in no cell and on no list, and nobody searches them: of the ghosts' beads most
-are so, since a ghost is a whole molecule of which a bead or two come near. Who owns the ghost sees to its rooms for
-those who hold it; for its idle beads each rank sees to rooms of its own.
+are so, since a ghost is a whole molecule of which a bead or two come near. Who owns the ghost sees to its skins for
+those who hold it; for its idle beads each rank sees to skins of its own.
 """
 
 from hpcchain.contact.pair import curve
@@ -65,7 +65,7 @@ def activate(s, beads, ticks, rest, base):
 
 @kernel
 def deactivate_again(s, rows, ticks, rest, reference_position):
-    """Give the ghosts in these molecule rows new rooms, about places near where they are at a time.
+    """Give the ghosts in these molecule rows new skins, about places near where they are at a time.
 
     These are on straight flight, which takes no series: how far the beads may be from there counts as way done.
     """

@@ -43,8 +43,8 @@ def abort_window(s):
 
 
 @kernel
-def skin_violation(s, reference_position, room, from_ticks, from_rest, until_ticks, until_rest, violation):
-    """Find how far the beads of molecules that are owned, or have idle ones, may leave their room between two times.
+def skin_violation(s, reference_position, skin, from_ticks, from_rest, until_ticks, until_rest, violation):
+    """Find how far the beads of molecules that are owned, or have idle ones, may leave their skin between two times.
 
     What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
     the beads of the others are looked at one by one.
@@ -54,37 +54,37 @@ def skin_violation(s, reference_position, room, from_ticks, from_rest, until_tic
     s : Sector
     reference_position : (N, 3) float64 array
         Where each bead was when the ghosts were chosen [length].
-    room : (M,) float64 array
+    skin : (M,) float64 array
         How far each molecule's beads may go from there [length].
     from_ticks, from_rest, until_ticks, until_rest : float
         The times: the window's start, and up to when present segments count.
     violation : (M,) float64 array
-        Receives how far beyond its room each molecule gets at most, not a number if a place is not; negative inside it,
+        Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
         and -inf where that is known from before [length].
     """
     for m in range(s.book[L.BOOK_MOLECULES]):
         violation[m] = -np.inf
         soon = not earlier(until_ticks, until_rest, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
         if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):
-            violation[m] = _at_most(s, m, until_ticks, until_rest) - room[m]
+            violation[m] = _at_most(s, m, until_ticks, until_rest) - skin[m]
             if not violation[m] <= 0.0:
                 violation[m] = (
-                    _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, until_rest) - room[m]
+                    _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, until_rest) - skin[m]
                 )
             if violation[m] <= 0.0:  # its closed segments, too: they are no more asked about
-                _keep_inside(s, m, room[m])
+                _keep_inside(s, m, skin[m])
 
 
 @inlined
 def _at_most(s, m, until_ticks, until_rest):
-    """Return how far molecule m may be from its home at most up to a time, by its fastest bead's speeds."""
+    """Return a bound of how far molecule m is from its reference position up to a time, by its fastest bead's speed."""
     s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.timing[m, L.TRAVELLED]
     return s.inside[m, L.IN_NOW] + way(s, m, until_ticks, until_rest)
 
 
 @kernel
 def _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, until_rest):
-    """Return how far molecule m may be from its home between two times, not a number if a place is not.
+    """Return how far molecule m may be from its reference position between two times, not a number if a place is not.
 
     What is found of its beads at the present segment's start, or at the earlier time if that is later, is kept.
     """
@@ -119,7 +119,7 @@ def _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, 
 
 @inlined
 def _note_now(s, m, now, lag, ticks, rest):
-    """Keep how far molecule m is from its home at the start of its present segment, or at a later time.
+    """Keep how far molecule m is from its reference position at the start of its present segment, or at a later time.
 
     Of a segment that has been there since before the window, this holds of the window's start, too.
     """
@@ -131,10 +131,10 @@ def _note_now(s, m, now, lag, ticks, rest):
 
 
 @inlined
-def _keep_inside(s, m, room):
-    """Note until when a molecule stays in its room if nothing begins another segment of it."""
+def _keep_inside(s, m, skin):
+    """Note until when a molecule stays in its skin if nothing begins another segment of it."""
     ticks, rest = known_from(s, m)
-    left = room - s.inside[m, L.IN_NOW] - s.timing[m, L.SERIES_ERROR]
+    left = skin - s.inside[m, L.IN_NOW] - s.timing[m, L.SERIES_ERROR]
     safe = EARLY * left / s.timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
     s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, rest, min(safe, LONGEST), s.par[L.TICK])
 
@@ -149,7 +149,7 @@ def _note_since(s, m):
 
 @kernel
 def move_reference(s, m, ticks, rest):
-    """Note that molecule m's home is where it is at a time between windows, and its room a new one."""
+    """Note that molecule m's reference position is where it is at a time between windows, and its skin a new one."""
     s.inside[m, L.IN_UNTIL] = -np.inf
     s.inside[m, L.IN_SINCE] = ticks
     s.inside[m, L.IN_SINCE_REM] = rest
@@ -159,7 +159,7 @@ def move_reference(s, m, ticks, rest):
 
 @kernel
 def _distance(s, r, dt, reference_position, i):
-    """Return how far the bead in row r may at most be from its home a time dt after its segment's start."""
+    """Return how far the bead in row r may be from its reference position a time dt after its segment's start."""
     total = 0.0
     for c in range(3):
         d = s.starts[r, c] + s.starts[r, L.VX + c] * dt - reference_position[i, c]

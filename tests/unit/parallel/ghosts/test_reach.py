@@ -64,8 +64,8 @@ def some_balls(rng):
     first, beads = np.append(0, first[:-1]), int(first[-1])
     position = BOX.origin + rng.uniform(-0.4, 1.4, 3) * BOX.size + rng.normal(size=(beads, 3)) * rng.uniform(0.1, 2.0)
     count = np.diff(np.append(first, beads))
-    radius, room = rng.uniform(0.05, 0.6, beads), rng.uniform(0.05, 0.4, len(first))
-    return (position, radius, first, count, room), radius + np.repeat(room, count)
+    radius, skin = rng.uniform(0.05, 0.6, beads), rng.uniform(0.05, 0.4, len(first))
+    return (position, radius, first, count, skin), radius + np.repeat(skin, count)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -1,4 +1,4 @@
-"""Molecules' rooms: how far one is known to be from its home at most is never less than how far it is."""
+"""Molecules' skins: how far one is known to be from its reference position at most is never less than how far it is."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ WINDOW = 0.05
 
 
 def distances(groups, time):
-    """Return how far from its home each owned molecule is, by its beads' places in a frame."""
+    """Return how far from its reference position each owned molecule is, by its beads' places in a frame."""
     patch, size = groups.patch, groups.system.box.size
     here = np.full((len(patch.ids), 3), np.nan)
     here[patch.owned_beads] = patch.frame(*time)[0]
@@ -27,9 +27,9 @@ def distances(groups, time):
 
 
 def watched(seed):
-    """Return what is known and true of all molecules after each of many windows, and how often some got new homes.
+    """Return what is known and true of all molecules after each of many windows, and how often skins were renewed.
 
-    That is an array of rows (distance, room, excess by what was known, whether anything had to be looked at).
+    That is an array of rows (distance, skin, excess by what was known, whether anything had to be looked at).
     """
     system = gas([MIXTURE[k % 8] for k in range(27)], seed=seed, pitch=3.4)
 
@@ -38,12 +38,12 @@ def watched(seed):
         groups = engine.groups
         for k in range(40):
             engine.advance((k + 1) * WINDOW)
-            owned, room = groups.patch.owned, groups.room[groups.patch.owned]
+            owned, skin = groups.patch.owned, groups.skin[groups.patch.owned]
             looked = np.isfinite(groups.violation(engine.now, engine.now)[owned])
             groups.violation(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
             groups.patch.sector.inside[:, IN_UNTIL] = -np.inf
             violation = groups.violation(engine.now, engine.now)[owned]
-            rows.append(np.column_stack([distances(groups, engine.now), room, violation, looked]))
+            rows.append(np.column_stack([distances(groups, engine.now), skin, violation, looked]))
         return np.concatenate(rows), groups.skin_refreshes
 
     every = on_ranks(2, body)
@@ -52,12 +52,12 @@ def watched(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_nobody_is_farther_from_home_than_is_known(seed):
-    """While molecules meet, turn and get new homes."""
+    """While molecules meet, turn and get new reference positions."""
     rows, skin_refreshes = watched(seed)
-    away, room, violation, looked = rows.T
-    assert np.all(away <= room + violation + 1e-9)
-    assert np.all(away <= room + 1e-9), "a window was ended in which somebody got out"
-    assert skin_refreshes > 2 and np.max(away / room) > 0.25, "nobody gets far"
+    away, skin, violation, looked = rows.T
+    assert np.all(away <= skin + violation + 1e-9)
+    assert np.all(away <= skin + 1e-9), "a window was ended in which somebody got out"
+    assert skin_refreshes > 2 and np.max(away / skin) > 0.25, "nobody gets far"
     assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
 
 
@@ -73,7 +73,7 @@ def test_ways_before_a_contact_count():
             chosen = engine.groups
             chosen.patch.sector.inside[:, IN_UNTIL] = -np.inf
             violation = chosen.violation(engine.now, engine.now)
-            rows.append(np.max(distances(chosen, engine.now) - (chosen.room + violation)[chosen.patch.owned]))
+            rows.append(np.max(distances(chosen, engine.now) - (chosen.skin + violation)[chosen.patch.owned]))
         return rows, engine.counters["contacts"], engine.groups.rebuilds
 
     [(rows, contacts, rebuilds)] = on_ranks(1, body)
@@ -87,27 +87,27 @@ def in_a_long_box(seed):
     return system
 
 
-def rooms_and_ghosts(system, ranks):
-    """Return per rank the rooms of owned molecules [contact distances], and the ghosts, at the start."""
+def skins_and_ghosts(system, ranks):
+    """Return per rank the skins of owned molecules [contact distances], and the ghosts, at the start."""
 
     def body(exchange):
         chosen = WindowedEngine(system, exchange, window=WINDOW).groups
         patch = chosen.patch
-        return chosen.room[patch.owned] / chosen.contact, set(patch.order[patch.ghost_rows].tolist())
+        return chosen.skin[patch.owned] / chosen.contact, set(patch.order[patch.ghost_rows].tolist())
 
-    rooms, ghosts = zip(*on_ranks(ranks, body), strict=True)
-    return np.concatenate(rooms), ghosts
+    skins, ghosts = zip(*on_ranks(ranks, body), strict=True)
+    return np.concatenate(skins), ghosts
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_wider_rooms_make_no_ghosts_necessary(seed, monkeypatch):
     """They are given far from the neighbours' molecules alone."""
     system = in_a_long_box(seed)
-    rooms, ghosts = rooms_and_ghosts(system, 3)
+    skins, ghosts = skins_and_ghosts(system, 3)
     monkeypatch.setattr(choice, "WIDER", ())
-    narrow, needed = rooms_and_ghosts(system, 3)
+    narrow, needed = skins_and_ghosts(system, 3)
     assert ghosts == needed and all(needed)
-    assert np.all(rooms >= narrow) and 0.1 < np.mean(rooms > narrow) < 0.9
+    assert np.all(skins >= narrow) and 0.1 < np.mean(skins > narrow) < 0.9
 
 
 @pytest.mark.parametrize("seed", range(3))

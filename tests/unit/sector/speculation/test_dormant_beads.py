@@ -42,7 +42,7 @@ def seen(engine, here):
         beads = slice(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS])
         moved = here[ids[beads]] - groups.reference_position[beads]
         moved -= size * np.rint(moved / size)
-        way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / groups.room[m])
+        way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / groups.skin[m])
     return wrong, gap, way, set(ids[idle].tolist()), int(np.count_nonzero(s.row[: len(ids), 3] == IDLE))
 
 
