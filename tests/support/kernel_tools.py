@@ -1,5 +1,7 @@
 """The one place where the kernel tests know layouts: molecules in the tiled workspace, paths, sectors, and calls."""
 
+from collections import namedtuple
+
 import numpy as np
 
 from hpcchain.contact import impulse as impulse_kernels
@@ -30,6 +32,10 @@ from tests.support import twins
 
 TICK = 2.0**-5
 MARGIN = 5
+Contact = namedtuple("Contact", "work mol graph impulse_response")
+TiedContacts = namedtuple(
+    "TiedContacts", [*Contact._fields, *"group offset contacts normals growths matrix sizes".split()]
+)
 
 
 def chain_bonds(n):
@@ -186,22 +192,11 @@ class Bench:
     def single(self, a, b, n, growth=0.0, restitution=1.0, projection_loss=0.0):
         """Apply the impulse of a contact between (molecule, bead) a and b (None: a wall) and return its size."""
         ma, mb = a[0], -1 if b is None else b[0]
-        return impulse_kernels.single_impulse(
-            self.work,
-            self.offset[ma],
-            self.offset[max(mb, 0)],
-            self.s.mol,
-            ma,
-            mb,
-            self.s.graph,
-            a[1],
-            0 if b is None else b[1],
-            np.asarray(n, float),
-            growth,
-            restitution,
-            self.s.impulse_response,
-            projection_loss,
-        )
+        offset = self.offset[ma], self.offset[max(mb, 0)]
+        beads = a[1], 0 if b is None else b[1]
+        n = np.asarray(n, float)
+        s = Contact(self.work, self.s.mol, self.s.graph, self.s.impulse_response)
+        return impulse_kernels.single_impulse(s, *offset, ma, mb, *beads, n, growth, restitution, projection_loss)
 
     def tied(self, contacts, normals, growths=None, restitution=1.0, projection_loss=0.0):
         """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
@@ -216,23 +211,22 @@ class Bench:
         n[: len(normals)] = normals
         g[: len(normals)] = 0.0 if growths is None else growths
         sizes = np.zeros(MOST_TIES)
-        status = impulse_kernels.tied_impulses(
+        matrix = np.zeros((PUSH_ROWS, MOST_TIES))
+        arrays = (
             self.work,
             self.s.mol,
             self.s.graph,
+            self.s.impulse_response,
             group,
             offset,
-            len(rolled_back),
             table,
             n,
             g,
-            len(contacts),
-            restitution,
-            self.s.impulse_response,
-            np.zeros((PUSH_ROWS, MOST_TIES)),
+            matrix,
             sizes,
-            projection_loss,
         )
+        s = TiedContacts(*arrays)
+        status = impulse_kernels.tied_impulses(s, len(rolled_back), len(contacts), restitution, projection_loss)
         return status, sizes[: len(contacts)]
 
 

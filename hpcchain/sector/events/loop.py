@@ -300,6 +300,8 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
        says, while it has followed it.
     4. New segments are listed and searched, and the molecules' places in the queue renewed.
 
+    It is longer than others of the package so that these four can be read on one page, in the order they happen.
+
     Parameters
     ----------
     s : Sector
@@ -423,25 +425,7 @@ def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, i
             _ask_for_neighbours(s, partner)
     members = 0
     if crowded or not free:
-        members = contact_event(
-            s,
-            log_rows,
-            holder,
-            partner,
-            crowded,
-            is_straggler,
-            ticks,
-            rest,
-            depth,
-            s.group,
-            s.offset,
-            s.contacts,
-            s.tied,
-            s.normals,
-            s.growths,
-            s.matrix,
-            s.sizes,
-        )
+        members = contact_event(s, log_rows, holder, partner, crowded, is_straggler, ticks, rest, depth)
     free = members == 0
     if free:
         _meet_free(s, holder, partner, ticks, rest, depth, log_rows)

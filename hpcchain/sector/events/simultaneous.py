@@ -1,4 +1,9 @@
-"""What is due at one instant with a contact: who joins it, all contacts of its molecules then, and in which order."""
+"""What is due at one instant with a contact: what joins it, all contacts of its molecules then, and in which order.
+
+An event's scratch is the sector's: `group` and `offset` are its member molecules and where each is in the workspace;
+`contacts`, `tied`, `normals`, `growths` and `sizes` have a row for each contact. Until the impulses are known, `sizes`
+says which contacts close within half of TIE_TIME (`_closing`).
+"""
 
 import numpy as np
 
@@ -58,106 +63,105 @@ def kinetic_energy(work, o, nt):
 
 
 @kernel
-def join(s, group, offset, members, m, ticks, rest):
+def join(s, members, m, ticks, rest):
     """Bring molecule m into the group of an event; return its member number, the number of members and `bring`'s."""
     for g in range(members):
-        if group[g] == m:
+        if s.group[g] == m:
             return g, members, 0.0
     if members == L.MOST_MEMBERS:
         return -1, members, 0.0
     if members:
-        offset[members] = offset[members - 1] + s.mol[group[members - 1], L.MOL_ROOM]
+        s.offset[members] = s.offset[members - 1] + s.mol[s.group[members - 1], L.MOL_ROOM]
     else:
-        offset[0] = 0
-    group[members] = m
-    return members, members + 1, bring(s, offset[members], m, ticks, rest)
+        s.offset[0] = 0
+    s.group[members] = m
+    return members, members + 1, bring(s, s.offset[members], m, ticks, rest)
 
 
 @apart
-def gather_ties(s, i_main, j_main, group, offset, members, ticks, rest, contacts, beads, normals, growths, closing):
+def gather_ties(s, i_main, j_main, members, ticks, rest):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
     Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
     further contacts do not. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of the lowest ids are
-    taken, and the others' events come after. Returns the numbers of contacts and of members, and whether any contact
-    but the event's own (i_main, j_main) closes within half of TIE_TIME: that depends on the molecules alone, and such a
-    contact is due for everyone who looks, so it, and not who happened to look, decides whether contacts are resolved
-    together.
+    taken, and the others' events come after.
+
+    Parameters
+    ----------
+    s : Sector
+        `group` and `offset` hold the event's own molecules, and on return those that joined. Contact k is row k of
+        `contacts`, `tied`, `normals` and `growths` on return.
+    i_main, j_main : int
+        The event's own contact: bead, and other bead or wall code.
+    members : int
+        How many the event's own molecules are.
+    ticks, rest : float
+        Time of the event.
+
+    Returns
+    -------
+    count, members : int
+        How many contacts and members there are.
+    others : bool
+        Whether any contact but the event's own closes within half of TIE_TIME. That depends on the molecules alone, and
+        such a contact is due for everyone who looks, so it, and not who happened to look, decides whether contacts are
+        resolved together.
     """
     core = members
     highest = ANY_MOLECULE
     count = -1
     while count < 0:
-        count, members, highest = _touching(
-            s, group, offset, core, highest, ticks, rest, contacts, beads, normals, growths, closing
-        )
+        count, members, highest = _touching(s, core, highest, ticks, rest)
     others = False
     for k in range(count):
-        main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
-            beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
+        main = (s.tied[k, L.FIRST_BEAD] == i_main and s.tied[k, L.SECOND_BEAD] == j_main) or (
+            s.tied[k, L.SECOND_BEAD] == i_main and s.tied[k, L.FIRST_BEAD] == j_main
         )
-        others = others or (closing[k] != 0.0 and not main)
-    _sort_members(s.mol, group, offset, core, members, contacts, count)
-    _sort_ties(s.next_event, contacts, beads, normals, growths, closing, count)
+        others = others or (s.sizes[k] != 0.0 and not main)
+    _sort_members(s.mol, s.group, s.offset, core, members, s.contacts, count)
+    _sort_ties(s, count)
     return count, members, others
 
 
 @kernel
-def _touching(s, group, offset, core, highest, ticks, rest, contacts, beads, normals, growths, closing):
+def _touching(s, core, highest, ticks, rest):
     """List the contacts of the first `core` members with each other, walls and molecules up to number `highest`.
 
     Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
     try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
     """
-    par, bounds, mol = s.par, s.bounds, s.mol
-    scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + rest)
+    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + rest)
     members = core
     count = 0
-    close = s.stepper is None
+    continuous = s.stepper is None
     for g in range(core):
-        m = group[g]
-        start = mol[m, L.MOL_FIRST]
-        for b in range(mol[m, L.MOL_BEADS]):
+        start = s.mol[s.group[g], L.MOL_FIRST]
+        for b in range(s.mol[s.group[g], L.MOL_BEADS]):
             i = start + b
-            p = lane(offset[g], b)
-            for e in range(within_reach(s, i, 0.0) if close else all_listed(s, i)):
+            p = lane(s.offset[g], b)
+            for e in range(within_reach(s, i, 0.0) if continuous else all_listed(s, i)):
                 j = s.found[e]
-                sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
-                mj = s.segment[j, L.MOLECULE]
-                inner = mj == group[0] or (core > 1 and mj == group[1])
+                m = s.segment[j, L.MOLECULE]
+                inner = m == s.group[0] or (core > 1 and m == s.group[1])
                 if inner and s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
                     continue
-                if not inner and (
-                    mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, rest)
-                ):
+                distance = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
+                if not inner and (s.mol[m, L.MOL_ID] > highest or not _near(s, s.work, p, j, distance, ticks, rest)):
                     continue
-                h, members, _ = join(s, group, offset, members, mj, ticks, rest)
+                h, members, _ = join(s, members, m, ticks, rest)
                 if h < 0:
-                    return -1, core, _last_number(mol, group, core, members, mj) - 1
-                q = lane(offset[h], j - mol[mj, L.MOL_FIRST])
-                if _direct_bond(s, p, q, i, j):
-                    continue
-                count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, contacts, beads,
-                                  normals, growths, closing, count)  # fmt: skip
-            if par[L.WALLS] != 0.0:
-                count = _wall_ties(
-                    s.next_event,
-                    par,
-                    s.work,
-                    bounds,
-                    p,
-                    g,
-                    b,
-                    i,
-                    scale,
-                    contacts,
-                    beads,
-                    normals,
-                    growths,
-                    closing,
-                    count,
-                )
+                    return -1, core, _last_number(s.mol, s.group, core, members, m) - 1
+                if not _direct_bond(s, p, _place(s, h, j), i, j):
+                    count = _pair_tie(s, g, i, h, j, scale, count)
+            if s.par[L.WALLS] != 0.0:
+                count = _wall_ties(s, g, i, scale, count)
     return count, members, highest
+
+
+@kernel
+def _place(s, g, i):
+    """Return where in the workspace bead i, of member g, is."""
+    return lane(s.offset[g], i - s.mol[s.group[g], L.MOL_FIRST])
 
 
 @kernel
@@ -187,19 +191,19 @@ def _sort_members(mol, group, offset, core, members, contacts, count):
 
 
 @kernel
-def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher):
+def rewind_touching(s, members, ticks, rest, depth, lower, higher):
     """Request a rollback of those that touch the event's molecules now but have been carried on since.
 
     The event's key is (ticks, rest, depth, lower, higher): of one instant, too, what comes later may have been done.
     """
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + rest)
-    close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
+    continuous = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
     back = looking_back(s)
     for g in range(members):
-        start = s.mol[group[g], L.MOL_FIRST]
-        for b in range(s.mol[group[g], L.MOL_BEADS]):
+        start = s.mol[s.group[g], L.MOL_FIRST]
+        for b in range(s.mol[s.group[g], L.MOL_BEADS]):
             i = start + b
-            for e in range(within_reach(s, i, back) if close else all_listed(s, i)):
+            for e in range(within_reach(s, i, back) if continuous else all_listed(s, i)):
                 j = s.found[e]
                 m = s.segment[j, L.MOLECULE]
                 h = m
@@ -208,8 +212,8 @@ def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher
                 if h == m or h < 0:
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
-                far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
-                if _near(s, s.work, lane(offset[g], b), r, far, ticks, rest):
+                distance = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
+                if _near(s, s.work, lane(s.offset[g], b), r, distance, ticks, rest):
                     request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
 
 
@@ -253,86 +257,94 @@ def _closing(par, gap, rate, speed):
 
 
 @kernel
-def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, contacts, beads, normals, growths, closing, count):
-    n = normals[count]
+def _pair_tie(s, g, i, h, j, scale, count):
+    """List the contact of bead i, of member g, and bead j, of member h, if it is one; return how many there are."""
     if s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
-        g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
+        g, i, h, j = h, j, g, i
+    p = _place(s, g, i)
+    q = _place(s, h, j)
+    sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+    n = s.normals[count]
     r = separation(s.par, s.work, p, q, n)
-    growths[count] = sigma * s.par[L.GROWTH_RATE]
+    s.growths[count] = sigma * s.par[L.GROWTH_RATE]
     gap = r - sigma * scale
-    rate = approach(s.work, p, q, n) - growths[count]
+    rate = approach(s.work, p, q, n) - s.growths[count]
     if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or rate >= 0.0:
         return count
-    closing[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED])
-    contacts[count, L.MEMBER] = g
-    contacts[count, L.MEMBER_BEAD] = b
-    contacts[count, L.OTHER_MEMBER] = h
-    contacts[count, L.OTHER_BEAD] = bj
-    beads[count, L.FIRST_BEAD] = i
-    beads[count, L.SECOND_BEAD] = j
-    return _one_more(s.next_event, contacts, beads, normals, growths, closing, count)
+    s.sizes[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED])
+    s.contacts[count, L.MEMBER] = g
+    s.contacts[count, L.MEMBER_BEAD] = i - s.mol[s.group[g], L.MOL_FIRST]
+    s.contacts[count, L.OTHER_MEMBER] = h
+    s.contacts[count, L.OTHER_BEAD] = j - s.mol[s.group[h], L.MOL_FIRST]
+    s.tied[count, L.FIRST_BEAD] = i
+    s.tied[count, L.SECOND_BEAD] = j
+    return _one_more(s, count)
 
 
 @kernel
-def _one_more(next_event, contacts, beads, normals, growths, closing, count):
+def _one_more(s, count):
     """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
     if count == L.MOST_TIES:
-        _sort_ties(next_event, contacts, beads, normals, growths, closing, count + 1)
+        _sort_ties(s, count + 1)
         return count
     return count + 1
 
 
 @kernel
-def _wall_ties(next_event, par, work, bounds, p, g, b, i, scale, contacts, beads, normals, growths, closing, count):
+def _wall_ties(s, g, i, scale, count):
+    """List the contacts of bead i, of member g, with walls; return how many there are."""
+    p = _place(s, g, i)
+    radius = s.bounds[i, L.RADIUS]
+    growth = radius * s.par[L.GROWTH_RATE]
     for axis in range(3):
-        for wall in range(2):
-            place = par[L.LOWER_WALL + axis] if wall == 0 else par[L.UPPER_WALL + axis]
-            if place == np.inf or place == -np.inf:
+        for upper in range(2):
+            wall = s.par[L.LOWER_WALL + axis] if upper == 0 else s.par[L.UPPER_WALL + axis]
+            if wall == np.inf or wall == -np.inf:
                 continue
-            sign = 1.0 if wall == 0 else -1.0
-            growth = bounds[i, L.RADIUS] * par[L.GROWTH_RATE]
-            gap = sign * (work[p + W.COEF + W.LANES * axis] - place) - bounds[i, L.RADIUS] * scale
-            rate = sign * work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > par[L.SIMULTANEOUS_GAP] * bounds[i, L.RADIUS] or rate >= 0.0:
+            sign = 1.0 if upper == 0 else -1.0
+            gap = sign * (s.work[p + W.COEF + W.LANES * axis] - wall) - radius * scale
+            rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
+            if gap > s.par[L.SIMULTANEOUS_GAP] * radius or rate >= 0.0:
                 continue
-            closing[count] = _closing(par, gap, rate, bounds[i, L.SPEED])
-            normals[count, :] = 0.0
-            normals[count, axis] = sign
-            growths[count] = growth
-            contacts[count, L.MEMBER] = g
-            contacts[count, L.MEMBER_BEAD] = b
-            contacts[count, L.OTHER_MEMBER] = -1
-            contacts[count, L.OTHER_BEAD] = 0
-            beads[count, L.FIRST_BEAD] = i
-            beads[count, L.SECOND_BEAD] = -1 - axis - 3 * wall
-            count = _one_more(next_event, contacts, beads, normals, growths, closing, count)
+            s.sizes[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED])
+            s.normals[count, :] = 0.0
+            s.normals[count, axis] = sign
+            s.growths[count] = growth
+            s.contacts[count, L.MEMBER] = g
+            s.contacts[count, L.MEMBER_BEAD] = i - s.mol[s.group[g], L.MOL_FIRST]
+            s.contacts[count, L.OTHER_MEMBER] = -1
+            s.contacts[count, L.OTHER_BEAD] = 0
+            s.tied[count, L.FIRST_BEAD] = i
+            s.tied[count, L.SECOND_BEAD] = -1 - axis - 3 * upper
+            count = _one_more(s, count)
     return count
 
 
 @kernel
-def _sort_ties(next_event, contacts, beads, normals, growths, closing, count):
+def _sort_ties(s, count):
     """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
     for k in range(1, count):
         at = k
-        while at > 0 and _before(next_event, beads, at, at - 1):
+        while at > 0 and _before(s.next_event, s.tied, at, at - 1):
             for c in range(4):
-                contacts[at, c], contacts[at - 1, c] = contacts[at - 1, c], contacts[at, c]
+                s.contacts[at, c], s.contacts[at - 1, c] = s.contacts[at - 1, c], s.contacts[at, c]
             for c in range(3):
-                normals[at, c], normals[at - 1, c] = normals[at - 1, c], normals[at, c]
+                s.normals[at, c], s.normals[at - 1, c] = s.normals[at - 1, c], s.normals[at, c]
             for c in range(2):
-                beads[at, c], beads[at - 1, c] = beads[at - 1, c], beads[at, c]
-            growths[at], growths[at - 1] = growths[at - 1], growths[at]
-            closing[at], closing[at - 1] = closing[at - 1], closing[at]
+                s.tied[at, c], s.tied[at - 1, c] = s.tied[at - 1, c], s.tied[at, c]
+            s.growths[at], s.growths[at - 1] = s.growths[at - 1], s.growths[at]
+            s.sizes[at], s.sizes[at - 1] = s.sizes[at - 1], s.sizes[at]
             at -= 1
 
 
 @kernel
-def _before(next_event, beads, a, b):
-    first = next_event[beads[a, L.FIRST_BEAD], L.BEAD_ID] - next_event[beads[b, L.FIRST_BEAD], L.BEAD_ID]
+def _before(next_event, tied, a, b):
+    """Whether contact a comes before contact b in the order of `_sort_ties`."""
+    first = next_event[tied[a, L.FIRST_BEAD], L.BEAD_ID] - next_event[tied[b, L.FIRST_BEAD], L.BEAD_ID]
     if first != 0:
         return first < 0
-    x = next_event[beads[a, L.SECOND_BEAD], L.BEAD_ID] if beads[a, L.SECOND_BEAD] >= 0 else beads[a, L.SECOND_BEAD]
-    y = next_event[beads[b, L.SECOND_BEAD], L.BEAD_ID] if beads[b, L.SECOND_BEAD] >= 0 else beads[b, L.SECOND_BEAD]
+    x = next_event[tied[a, L.SECOND_BEAD], L.BEAD_ID] if tied[a, L.SECOND_BEAD] >= 0 else tied[a, L.SECOND_BEAD]
+    y = next_event[tied[b, L.SECOND_BEAD], L.BEAD_ID] if tied[b, L.SECOND_BEAD] >= 0 else tied[b, L.SECOND_BEAD]
     return x < y
 
 

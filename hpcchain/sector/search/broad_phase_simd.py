@@ -75,7 +75,10 @@ def near_rows(typing, rows, first, count, px, py, pz, sx, sy, sz, limit):
 
 @intrinsic
 def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
-    """Tell which of the first `count` of rows a, b, c, d a bead may meet, as bits (`broad_phase.within_reach`)."""
+    """Tell which of the first `count` of rows a, b, c, d a bead may meet, as bits (`broad_phase.within_reach`).
+
+    It takes numbers, many of them: they are in registers where its code is put, and an array would be stored and read.
+    """
 
     def generate(context, builder, signature, args):
         array, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded = args
