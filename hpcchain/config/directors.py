@@ -10,7 +10,7 @@ UNIT = 1e-9
 
 ROWS = {"orientations": "[w, x, y, z]", "angular_velocities": "[x, y, z]"}
 OF_SPHERES = ("taylor", "variational")
-"""What a kind with directors may have of its own: exact turning, paper 000's step."""
+"""What a kind with directors may have of its own: exact turning, Leyendecker et al. 2012's step."""
 
 
 def check_directors(kind, place, method, propagator):

@@ -1,16 +1,17 @@
 """What a contact does: exact impulses on molecules with rigid bonds, for any masses and any bond graph.
 
 For a contact with normal n the velocities change by p y, where y = M^-1 (n + G^T mu) keeps all bonds, and
-p = -(1 + e) (n . v) / (n . y) (paper 000, section 3, with the bond reaction that its (6)-(7) omit; NUMERICS 2).
-Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e) N v, but spheres push
-and never pull. Where an equation would take a p < 0, since what the others do parts these two faster anyway, p is 0
-and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. At e = 1 this keeps the
-energy. Where N Y is positive definite there is just one such p. Where contacts depend on one another, as those of a
-rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they can be, so that mirror
-images have mirrored ones.
+p = -(1 + e) (n . v) / (n . y) (Leyendecker et al. 2012, section 3, with the bond reaction that its (6)-(7) omit;
+NUMERICS 2). Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e) N v, but
+spheres push and never pull. Where an equation would take a p < 0, since what the others do parts these two faster
+anyway, p is 0 and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. At e = 1
+this keeps the energy. Where N Y is positive definite there is just one such p. Where contacts depend on one another, as
+those of a rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they can be, so
+that mirror images have mirrored ones.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -70,28 +71,27 @@ def inside_impulse(work, o, mol, m, graph, a, b, n, impulse_response):
 
 
 @kernel
-def _size(un, restitution, inverse_mass, projection_loss):
-    """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 inverse_mass) + projection_loss.
-
-    `un` is the rate of approach, below 0; `inverse_mass` is n . y, the inverse of the effective mass.
-    """
+def _size(un, restitution, mass, projection_loss):
+    """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 mass) + lost; mass is the inverse effective one."""
     if projection_loss == 0.0:
-        return -(1.0 + restitution) * un / inverse_mass
-    return (-un + math.sqrt((restitution * un) ** 2 + 2.0 * inverse_mass * projection_loss)) / inverse_mass
+        return -(1.0 + restitution) * un / mass
+    return (-un + math.sqrt((restitution * un) ** 2 + 2.0 * mass * projection_loss)) / mass
 
 
 @kernel
-def single_impulse(s, oa, ob, ma, mb, a, b, n, growth, restitution, projection_loss):
+def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, impulse_response, projection_loss):
     """Apply one contact's impulse to the velocities in the workspace and return it (>= 0) [mass length / time].
+
+    Many parameters, since a contact is two molecules, a bead of each, and what its law needs.
 
     Parameters
     ----------
-    s : Sector
-        Or what has its `work`, `mol`, `graph` and `impulse_response`, which is scratch.
     oa, ob : int
         Workspace offsets of the molecules; equal for a contact inside one molecule.
     ma, mb : int
         Molecules; mb < 0 for a wall.
+    graph : int64 array
+        Bond graphs.
     a, b : int
         Beads, numbered within their molecules.
     n : (3,) float64 array
@@ -100,50 +100,72 @@ def single_impulse(s, oa, ob, ma, mb, a, b, n, growth, restitution, projection_l
         Rate of the contact distance [length / time].
     restitution : float
         e_n; 1 conserves energy.
+    impulse_response : float64 array
+        Scratch.
     projection_loss : float
         Energy that putting the molecules on their bonds took; the impulse gives it back [mass length^2 / time^2].
     """
-    work, mol, graph = s.work, s.mol, s.graph
     p = lane(oa, a)
     q = lane(ob, b) if mb >= 0 else -1
     un = approach(work, p, q, n) - growth
     if un >= 0.0:
         return 0.0
     if mb == ma:
-        inverse_mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, s.impulse_response)
-        size = _size(un, restitution, inverse_mass, projection_loss)
+        mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, impulse_response)
+        size = _size(un, restitution, mass, projection_loss)
         push(work, oa, mol[ma, L.MOL_TILES], size)
         return size
-    inverse_mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2])
+    mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2])
     if mb >= 0:
-        inverse_mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2])
-    size = _size(un, restitution, inverse_mass, projection_loss)
+        mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2])
+    size = _size(un, restitution, mass, projection_loss)
     push(work, oa, mol[ma, L.MOL_TILES], size)
     if mb >= 0:
         push(work, ob, mol[mb, L.MOL_TILES], -size)
     return size
 
 
+class Ties(NamedTuple):
+    """Contacts at one instant that are resolved together.
+
+    Attributes
+    ----------
+    group, offset : (MOST_MEMBERS,) int64 arrays
+        Molecules that take part, and where each is in the workspace.
+    members, count : int
+        Numbers of molecules and of contacts.
+    contacts : (MOST_TIES, 4) int64 array
+        Member and bead of either side; a second member below 0 is a wall.
+    normals : (MOST_TIES, 3) float64 array
+        Unit normals, from the second bead to the first.
+    growths : (MOST_TIES,) float64 array
+        Rates of the contact distances [length / time].
+    """
+
+    group: np.ndarray
+    offset: np.ndarray
+    members: int
+    contacts: np.ndarray
+    normals: np.ndarray
+    growths: np.ndarray
+    count: int
+
+
 @apart
-def tied_impulses(s, members, count, e, projection_loss):
-    """Apply the impulses of several contacts at one instant, one multiplier each; their sizes are left in `sizes`.
+def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, projection_loss):
+    """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 
     All must be approaching. One whose beads the others part anyway gets 0.
 
     Parameters
     ----------
-    s : Sector
-        Or what has its `work`, `mol`, `graph` and the arrays of an event: `group` and `offset`, the molecules that take
-        part and where each is in the workspace; `contacts`, member and bead of either side, a second member below 0
-        being a wall; `normals`, from the second bead to the first; `growths`, rates of the contact distances
-        [length / time]; `impulse_response` and `matrix`, scratch for Y and N Y.
-    members, count : int
-        Numbers of molecules and of contacts.
+    ties : Ties
     e : float
         Coefficient of restitution.
+    impulse_response, matrix : float64 arrays
+        Scratch for Y and, (PUSH_ROWS, MOST_TIES), for N Y.
     projection_loss : float
-        Energy that putting the molecules on their bonds took; the impulses, all by one factor, give it back
-        [mass length^2 / time^2].
+        Energy that putting the molecules on their bonds took; the impulses, all by one factor, give it back.
 
     Returns
     -------
@@ -151,82 +173,73 @@ def tied_impulses(s, members, count, e, projection_loss):
         0, or 1 when nothing parts all of them, as where growing beads are wedged between walls: then the velocities
         are as before, and the contacts have to be taken one by one.
     """
-    stride = _rows_before(s.mol, s.group, members)
-    _respond(s, count, stride)
-    _equations(s, count, stride, e)
-    blur = BLURRED * _fastest(s.work, s.offset, s.contacts, s.growths, count)
-    if solve_pushes(s.matrix, s.sizes, count, blur):
+    group, offset, members, contacts, normals, growths, count = ties
+    stride = 0
+    for g in range(members):
+        stride += mol[group[g], L.MOL_TILES] * W.ROW
+    _responses(work, mol, graph, ties, stride, impulse_response)
+    for k in range(count):
+        p = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        q = (
+            lane(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            if contacts[k, L.OTHER_MEMBER] >= 0
+            else -1
+        )
+        sizes[k] = -(1.0 + e) * (approach(work, p, q, normals[k]) - growths[k])
+        _row_of_equations(mol, ties, stride, impulse_response, k, matrix)
+    if solve_pushes(matrix, sizes, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
         return 1
     if projection_loss != 0.0:
-        _give_back(s, count, e, projection_loss)
-    _push_all(s, members, count, stride)
+        _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss)
+    for k in range(count):
+        at = k * stride
+        for g in range(members):
+            for t in range(mol[group[g], L.MOL_TILES]):
+                for x in range(W.ROW):
+                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += sizes[k] * impulse_response[at + t * W.ROW + x]
+            at += mol[group[g], L.MOL_TILES] * W.ROW
     return 0
 
 
 @kernel
-def _respond(s, count, stride):
-    """Write Y, the velocity changes of all members for a unit impulse of each contact, to `impulse_response`."""
+def _responses(work, mol, graph, ties, stride, impulse_response):
+    """Write the velocities that a unit impulse at each contact gives to all members, in rows of `stride`."""
+    group, offset, members, contacts, normals, growths, count = ties
     for k in range(count):
         for x in range(stride):
-            s.impulse_response[k * stride + x] = 0.0
+            impulse_response[k * stride + x] = 0.0
         for side in range(2):
-            g = s.contacts[k, L.MEMBER + L.SIDE * side]
+            g = contacts[k, L.MEMBER + L.SIDE * side]
             if g < 0:
                 continue
-            b = s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]
-            at = k * stride + _rows_before(s.mol, s.group, g)
-            o = s.offset[g]
+            at = k * stride + _rows_before(mol, group, g)
             sign = 1.0 if side == 0 else -1.0
-            kick(s.work, o, s.mol, s.group[g], s.graph, b, s.normals[k, 0], s.normals[k, 1], s.normals[k, 2])
-            for t in range(s.mol[s.group[g], L.MOL_TILES]):
+            kick(work, offset[g], mol, group[g], graph, contacts[k, L.MEMBER_BEAD + L.SIDE * side], normals[k, 0],
+                 normals[k, 1], normals[k, 2])  # fmt: skip
+            for t in range(mol[group[g], L.MOL_TILES]):
                 for x in range(W.ROW):
-                    s.impulse_response[at + t * W.ROW + x] += sign * s.work[o + t * W.TILE + W.KICK + x]
+                    impulse_response[at + t * W.ROW + x] += sign * work[offset[g] + t * W.TILE + W.KICK + x]
 
 
 @kernel
-def _equations(s, count, stride, e):
-    """Write the contacts' equations: N Y to `matrix`, -(1 + e) times the rates of approach to `sizes`."""
-    for k in range(count):
-        s.sizes[k] = -(1.0 + e) * _rate(s.work, s.offset, s.contacts, s.normals, s.growths, k)
-        for other in range(count):
-            total = 0.0
-            for side in range(2):
-                g = s.contacts[k, L.MEMBER + L.SIDE * side]
-                if g < 0:
-                    continue
-                b = s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]
-                at = other * stride + _rows_before(s.mol, s.group, g) + (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
-                dot = (
-                    s.normals[k, 0] * s.impulse_response[at]
-                    + s.normals[k, 1] * s.impulse_response[at + W.LANES]
-                    + s.normals[k, 2] * s.impulse_response[at + 2 * W.LANES]
-                )
-                total += dot if side == 0 else -dot
-            s.matrix[k, other] = total
-
-
-@kernel
-def _push_all(s, members, count, stride):
-    """Change the velocities of all members by the contacts' impulses, in the contacts' order."""
-    for k in range(count):
-        at = k * stride
-        for g in range(members):
-            tiles = s.mol[s.group[g], L.MOL_TILES]
-            for t in range(tiles):
-                for x in range(W.ROW):
-                    velocity = s.offset[g] + t * W.TILE + W.COEF + W.ROW + x
-                    s.work[velocity] += s.sizes[k] * s.impulse_response[at + t * W.ROW + x]
-            at += tiles * W.ROW
-
-
-@kernel
-def _rate(work, offset, contacts, normals, growths, k):
-    """Return the rate at which the gap of contact k changes, below 0 where it closes [length / time]."""
-    g = contacts[k, L.MEMBER]
-    h = contacts[k, L.OTHER_MEMBER]
-    p = lane(offset[g], contacts[k, L.MEMBER_BEAD])
-    q = lane(offset[h], contacts[k, L.OTHER_BEAD]) if h >= 0 else -1
-    return approach(work, p, q, normals[k]) - growths[k]
+def _row_of_equations(mol, ties, stride, impulse_response, k, matrix):
+    """Write row k of `matrix`: the rates at which a unit impulse at each contact opens contact k."""
+    group, offset, members, contacts, normals, growths, count = ties
+    for other in range(count):
+        total = 0.0
+        for side in range(2):
+            g = contacts[k, L.MEMBER + L.SIDE * side]
+            if g < 0:
+                continue
+            b = contacts[k, L.MEMBER_BEAD + L.SIDE * side]
+            at = other * stride + _rows_before(mol, group, g) + (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
+            dot = (
+                normals[k, 0] * impulse_response[at]
+                + normals[k, 1] * impulse_response[at + W.LANES]
+                + normals[k, 2] * impulse_response[at + 2 * W.LANES]
+            )
+            total += dot if side == 0 else -dot
+        matrix[k, other] = total
 
 
 @kernel
@@ -245,22 +258,27 @@ def _fastest(work, offset, contacts, growths, count):
 
 
 @kernel
-def _give_back(s, count, e, projection_loss):
+def _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss):
     """Scale the impulses p of several contacts so that the energy after them is higher by `projection_loss`.
 
     With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
     """
     q = 0.0
     for k in range(count):
-        q -= s.sizes[k] * _rate(s.work, s.offset, s.contacts, s.normals, s.growths, k) / (1.0 + e)
+        a = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        b = (
+            lane(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            if contacts[k, L.OTHER_MEMBER] >= 0
+            else -1
+        )
+        q -= sizes[k] * (approach(work, a, b, normals[k]) - growths[k]) / (1.0 + e)
     factor = (1.0 + math.sqrt(max(e * e + 2.0 * projection_loss / q, 0.0))) / (1.0 + e)
     for k in range(count):
-        s.sizes[k] *= factor
+        sizes[k] *= factor
 
 
 @kernel
 def _rows_before(mol, group, g):
-    """Return how many rows of Y the members before member g have."""
     rows = 0
     for k in range(g):
         rows += mol[group[k], L.MOL_TILES] * W.ROW

@@ -6,6 +6,7 @@ constants of the run, in a form that is exactly antisymmetric in the two beads, 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,43 @@ LEAST_STEP = 1e-8
 MOST_STEPS = 100000
 NOISE = 1e-10
 REST = 1e-14  # of both speeds: what rounding may leave of a rate of approach
+
+
+class Pair(NamedTuple):
+    """Two beads on the common span of their segments, or a bead and a wall.
+
+    Attributes
+    ----------
+    i, j : int
+        Rows of the beads; of a wall its code, below 0.
+    ti, tj : float
+        Where the common span starts on each bead's segment [time].
+    sx, sy, sz : float
+        Image shift, added to x_i - x_j [length]; of a wall its place in `sx`, its side in `sy`: +1 for the lower wall
+        (gap = x - place - distance), -1 for the upper.
+    distance, growth : float
+        Contact distance, or the bead's radius, at the start of the span [length] and its rate [length / time].
+    bend : float
+        Bound of the relative acceleration [length / time^2].
+    until : float
+        Length of the common span [time].
+    just_hit : bool
+        Both beads took part in the contact, at this very time, that began their segments.
+        A rate of approach above NOISE of the speed is then another contact, not round-off.
+    """
+
+    i: int
+    j: int
+    ti: float
+    tj: float
+    sx: float
+    sy: float
+    sz: float
+    distance: float
+    growth: float
+    bend: float
+    until: float
+    just_hit: bool
 
 
 @inlined
@@ -70,30 +108,13 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, least, just_hit):
 
 
 @kernel
-def curved_contact(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, limit, just_hit):
+def curved_contact(starts, segment, series, pair, limit):
     """Return when two beads on curved paths touch, by steps that cannot pass a root, or inf.
 
     Each step is the time in which f, falling from f with slope f' and curvature at least -M, can first vanish
-    (NUMERICS 9.5). M depends on the two whole segments only; `limit` merely ends the search early.
-
-    Parameters
-    ----------
-    i, j : int
-        Beads.
-    ti, tj : float
-        Where the common span starts on each bead's segment [time].
-    sx, sy, sz : float
-        Image shift, added to x_i - x_j [length].
-    d, growth : float
-        Contact distance at the start of the span [length] and its rate [length / time].
-    bend : float
-        Bound of the relative acceleration [length / time^2].
-    until, limit : float
-        Length of the common span, and how much of it is of interest [time].
-    just_hit : bool
-        Both beads took part in the contact, at this very time, that began their segments.
-        A rate of approach above NOISE of the speed is then another contact, not round-off.
+    (NUMERICS 9.5). M depends on the two whole segments only; `limit` [time] merely ends the search early.
     """
+    i, j, ti, tj, sx, sy, sz, d, growth, bend, until, just_hit = pair
     s = 0.0
     big = 0.0
     last = 0.0

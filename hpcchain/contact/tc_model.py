@@ -1,4 +1,4 @@
-"""Contacts that last: the TC model of Luding and McNamara (paper 004, (35), which needs "and" for "or").
+"""Contacts that last: the TC model of Luding and McNamara (Marinkovic 2022, (35), which needs "and" for "or").
 
 A contact takes energy only when neither of its beads has had another within the contact time before it; else e_n is 1.
 Without this, beads that are pressed together while they lose energy meet infinitely often in a finite time.
@@ -12,7 +12,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
 
 CONTACT = 1 << 24

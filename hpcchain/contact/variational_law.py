@@ -1,4 +1,4 @@
-"""Paper 000's contact law: the discrete energy of the steps before a contact is that of the steps after it.
+"""The contact law of Leyendecker et al. 2012: the steps before a contact have the discrete energy of those after it.
 
 (14), with the multipliers of several contacts in the ratio of the exact impulses: v' = v + kappa (v+ - v), where v and
 v+ are the velocities on the bonds before and after the exact impulses. Any kappa conserves momentum, angular momentum
@@ -38,7 +38,7 @@ def keep_velocities(work, o, nt):
 
 @kernel
 def takes_law(table, mol, m):
-    """Whether molecule m's contacts follow paper 000's law."""
+    """Whether molecule m's contacts follow Leyendecker et al. 2012's law."""
     return table[mol[m, L.MOL_TABLE] + L.LAW_AT] != 0.0
 
 
@@ -71,7 +71,7 @@ def _straight_energy(work, o, nt, kappa):
 
 @apart
 def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest, tick):
-    """Turn the velocities after exact impulses into those of paper 000's law; return kappa, 0 where it has no root.
+    """Turn the velocities after exact impulses into those of the law; return kappa, 0 where it has no root.
 
     Parameters
     ----------

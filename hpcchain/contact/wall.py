@@ -9,24 +9,13 @@ from hpcchain.jit.decorators import kernel
 
 
 @kernel
-def wall_contact(starts, segment, series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit):
-    """Return when bead i touches a wall, by steps that cannot pass the contact, or inf.
+def wall_contact(starts, segment, series, pair, axis, limit):
+    """Return when a bead touches a wall at right angles to an axis, by steps that cannot pass the contact, or inf.
 
-    Parameters
-    ----------
-    t : float
-        Start of the search after the bead's segment start [time].
-    axis, side : int
-        Normal of the wall; side +1 for the lower wall (gap = x - wall - radius), -1 for the upper.
-    wall, radius, growth : float
-        Place of the wall, radius at the start of the search [length] and its rate [length / time].
-    bend : float
-        Bound of the bead's acceleration [length / time^2].
-    limit : float
-        Length of the search [time].
-    just_hit : bool
-        The segment began with a contact of this bead; a rate of approach above NOISE of its speed is then another.
+    `pair` is a `contact.pair.Pair` of a bead and a wall; `limit` [time] the length of the search.
     """
+    i, t, wall, side, radius = pair.i, pair.ti, pair.sx, pair.sy, pair.distance
+    growth, bend, just_hit = pair.growth, pair.bend, pair.just_hit
     s = 0.0
     last = 0.0
     for step in range(MOST_STEPS):

@@ -1,1 +1,4 @@
-"""What arrays mean: names of columns, bits and offsets, and where the arrays lie in memory."""
+"""What arrays mean: names of columns, bits and offsets, and where the arrays lie in memory.
+
+`arrays` is a sector, `segment_bits` and `segment_record` a segment, `workspace` a propagator's scratch.
+"""

@@ -192,8 +192,8 @@ NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # and when its present one did [length].
 IN_UNTIL, IN_UNTIL_REM, IN_SINCE, IN_SINCE_REM, IN_FAR, IN_NOW = range(6)
 IN_COLUMNS = 8
-# In front of a kind's static table: longest segment, tolerance, whether its contacts follow paper 000's law and their
-# times are found by bisection alone.
+# In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's
+# law and their times are found by bisection alone.
 STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
 LIMITS = 8
 

@@ -20,7 +20,7 @@ def after(ticks, remainder, dt, tick):
 
 
 @inlined
-def bounds(ticks, remainder, ticks0, remainder0, tick):
+def time_span(ticks, remainder, ticks0, remainder0, tick):
     """Return the time from (ticks0, remainder0) to (ticks, remainder)."""
     return (ticks - ticks0) * tick + (remainder - remainder0)
 

@@ -1,4 +1,4 @@
-"""Which spheres carry an orientation and spin, and with which they start: rigid spheres with directors, paper 000, 4.1.
+"""Which spheres carry an orientation and spin, and with which they start (Leyendecker et al. 2012, 4.1).
 
 A random start is a function of the seed and a molecule's global number alone, so that any rank can make any sphere's.
 """

@@ -1,4 +1,4 @@
-"""Particles on a rigid line, and the matrices of which paper 002's multipliers are the solutions.
+"""Particles on a rigid line, and the matrices that give their multipliers (Tapia-McClung and Grønbech-Jensen 2005).
 
 Units: coordinates [length], masses [mass], damping [mass / time].
 """

@@ -3,9 +3,10 @@
 A smooth contact exerts no torque and a sphere's moment of inertia is the same about every axis, so its angular velocity
 w never changes. Quaternions are (w, x, y, z) and take a sphere's own axes to those of the box; w is in the box's axes.
 
-Under paper 000's null-space step of length h the momentum J w, kept from node to node, is J sin(theta) / h of a step
-that turns the directors by theta: theta = arcsin(h |w|), and the discrete energy is J (1 - cos theta) / h^2. Between
-nodes a sphere turns at the step's uniform rate theta / h, which makes it a rotation at that rate for all times.
+Under Leyendecker et al. 2012's null-space step of length h the momentum J w, kept from node to node, is J sin(theta) /
+h of a step that turns the directors by theta: theta = arcsin(h |w|), and the discrete energy is J (1 - cos theta) /
+h^2. Between nodes a sphere turns at the step's uniform rate theta / h, which makes it a rotation at that rate for all
+times.
 
 Turns are counted in twice the working precision and whole ones dropped, so an orientation is as exact after 1e12 turns
 as after one.
@@ -68,7 +69,8 @@ def turning_rate(speed, step):
 def angle_per_step(product):
     """Return the angles by which null-space steps turn spheres, from step times angular speed, below 1.
 
-    The momentum of a step's directors, E sum(d x d') / h with E = J / 2 (paper 000, 4.1), is J sin(theta) / h.
+    The momentum of a step's directors, E sum(d x d') / h with E = J / 2 (Leyendecker et al. 2012, 4.1), is J sin(theta)
+    / h.
     """
     return arcsine(product)
 

@@ -182,7 +182,7 @@ class State:
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Physics:
     """Constants of a run that the trajectory depends on.
 

@@ -5,10 +5,10 @@ name       matrix                             solved for
 ========== ================================== =================================================================
 tension    G M^-1 G^T at the state            tensions and impulses, under every propagator
 newton     G(q1) M^-1 G^T(q0)                 multipliers of a step from q0 to q1 ("tridiagonal")
-together   [M, -G^T(q0); G(q1), 0]            velocities and multipliers ("multipliers"; paper 000, (10))
-null space P^T(q0) M P(q1)                    the reduced step ("null-space"; paper 000, (12)); without rings
-across     that of paper 002's (15)           multipliers of a rod's step across its axis
-along      that of paper 002's (16)           the same along it
+together   [M, -G^T(q0); G(q1), 0]            velocities and multipliers ("multipliers"; Leyendecker et al. 2012, (10))
+null space P^T(q0) M P(q1)                    the reduced step ("null-space"; Leyendecker et al. 2012, (12)); no rings
+across     that of (15), Tapia-McClung 2005   multipliers of a rod's step across its axis
+along      that of (16), Tapia-McClung 2005   the same along it
 ========== ================================== =================================================================
 
 G is the gradient of |b|^2 / 2 of all bonds. Those of a step are for rattle and variational, over the longest one; the

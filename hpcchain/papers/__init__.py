@@ -1,1 +1,4 @@
-"""The papers' experiments: each a function that returns a table's or figure's data, theirs beside ours."""
+"""The papers' experiments: each returns a table's or figure's data, theirs beside ours.
+
+`registry` finds them, `pages` prints them; what several share stands here, next to `experiments`.
+"""

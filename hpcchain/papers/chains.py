@@ -1,8 +1,9 @@
 """The papers' small systems on one common clock, as the papers step them: collocation (001) and SHAKE/RATTLE Verlet.
 
-The engine moves every molecule on its own clock. Papers 000 and 001 step all chains together, so their experiments are
-done here, with the engine's own solver for the stages. All beads of a system count as one molecule whose bond graph may
-fall apart. Kernels take the flat arrays of `propagators.taylor.graph`; `Beads` makes them.
+The engine moves every molecule on its own clock. Leyendecker et al. 2012 and Hartmann et al. 2009 step all chains
+together, so their experiments are done here, with the engine's own solver for the stages. All beads of a system count
+as one molecule whose bond graph may fall apart. Kernels take the flat arrays of `propagators.taylor.graph`; `Beads`
+makes them.
 """
 
 from functools import cache
@@ -116,7 +117,7 @@ class Track:
 
     @property
     def double_energy(self):
-        """2 E [mass length^2 / time^2], which paper 001 calls the energy."""
+        """2 E [mass length^2 / time^2], which Hartmann et al. 2009 calls the energy."""
         return np.sum(self.velocity**2, axis=(1, 2))
 
     @property

@@ -1,4 +1,4 @@
-"""Paper 000's variational collision integrator for one chain, as printed (with corrections), in plain NumPy.
+"""The variational collision integrator of Leyendecker et al. 2012 for one chain, as printed but for slips, in NumPy.
 
 One clock, the grid k h, contacts looked for at the nodes. Free steps solve (11) in the null space of the bonds, a
 contact (15) for the configuration and its time, the step after it (16) with the discrete energy conserved, back to the

@@ -1,4 +1,4 @@
-"""The exact motion of paper 000's trimer: contacts at t_k = first + (k - 1) period.
+"""The exact motion of Leyendecker et al. 2012's trimer: contacts at t_k = first + (k - 1) period.
 
 sqrt(6) (E(150°) - E(45°)) and sqrt(6) (E(150°) - E(30°)), E the incomplete elliptic integral of the second kind of
 parameter m = 2/3; the integrand is smooth, so that Gauss's rule of 40 points gives all digits.

@@ -1,4 +1,4 @@
-"""All beads stepped together by collocation, contacts by nested intervals or by root (paper 001); see `chains`."""
+"""All beads stepped together by collocation (Hartmann et al. 2009), contacts by nested intervals or root."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from hpcchain.propagators.collocation.collocation_molecule import stage_tables
 from hpcchain.propagators.collocation.gauss_coefficients import PAPER
 
 ROOT, NESTED = 0, 1
-WIDTH = 1e-4  # paper 001, V B: where nested intervals end
+WIDTH = 1e-4  # Hartmann et al. 2009, V B: where nested intervals end
 ACCURACY = 1e-15  # of the stages, relative
 
 
@@ -34,8 +34,9 @@ def _stage_overlap(ws, npad, s, pairs, diameter):
 def _to_interval(gs, state, npad, im, pairs, diameter, span, constants, begin, s, ws, fac):
     """Move the state to just before the contact within span, by nested intervals; return how long that takes, the pair.
 
-    As printed (paper 001, IV A): from the last collocation point without overlap, the rest of the interval is solved
-    with one stage fewer, until it is no longer than WIDTH. Contacts behind the last point are between it and the end.
+    As printed (Hartmann et al. 2009, IV A): from the last collocation point without overlap, the rest of the interval
+    is solved with one stage fewer, until it is no longer than WIDTH. Contacts behind the last point are between it and
+    the end.
     """
     size = 3 * npad
     elapsed = 0.0
@@ -121,6 +122,8 @@ def _first_root(gs, state, npad, im, pairs, diameter, span, tables, ws, fac, cro
 def collocate(gs, state, npad, im, pairs, diameter, tau, duration, s, contacts, stride, constants, begin, ws, fac,
               times, states, kinds):  # fmt: skip
     """Step all beads together; see `Beads.collocate`. Returns the states kept, negative when a step was not solved.
+
+    Many parameters, since the experiments' settings are compiled in one by one.
 
     1. Solve the stages over tau.
     2. Where beads overlap at a stage, find the contact by nested intervals or by root, move there, strike.

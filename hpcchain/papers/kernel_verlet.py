@@ -116,6 +116,8 @@ def _verlet(gs, state, npad, im, h, solver, ws, fac, moved):
 def rattle(gs, state, npad, im, pairs, diameter, h, duration, solver, stride, width, ws, fac, times, states, kinds):
     """Step all beads together; see `Beads.rattle`. Returns the states kept.
 
+    Many parameters, since the experiments' settings are compiled in one by one.
+
     A step at whose end beads overlap is shortened by bisection until the contact is known to a width.
     """
     moved = ws[len(ws) - 6 * npad :]

@@ -1,4 +1,4 @@
-"""Paper 002: velocity-Verlet steps of particles on a rigid line, without iteration, with damping and external forces.
+"""Velocity-Verlet steps of particles on a rigid line, without iteration (Tapia-McClung and Grønbech-Jensen 2005).
 
 Two ways that give the same numbers: the paper's multipliers (its equations (15), (14), (16), then (24)-(26)) with its
 slips corrected (docs/theory/numerics.md), which solve systems of N - 2 linear equations whose matrices never change;

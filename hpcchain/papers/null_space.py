@@ -1,4 +1,4 @@
-"""The null space of a chain's bonds and the local reparametrisation by the exponential map (paper 000, (19)-(23))."""
+"""The null space of a chain's bonds and its reparametrisation (Leyendecker et al. 2012, (19)-(23))."""
 
 import numpy as np
 

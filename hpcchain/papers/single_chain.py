@@ -1,4 +1,4 @@
-"""The chain of paper 000's experiments: its gaps (18) and their gradients, and the set-ups of 4.4 and 4.5."""
+"""The chain of Leyendecker et al. 2012: its gaps (18) and their gradients, and the set-ups of 4.4 and 4.5."""
 
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ class Chain:
 
 
 def trimer():
-    """Return paper 000's intracolliding trimer (4.4); of the printed q0 three numbers are missing."""
+    """Return Leyendecker et al. 2012's intracolliding trimer (4.4); of the printed q0 three numbers are missing."""
     position = np.array([[1.0, 0, 0], [0, 0, 0], [0, -1.0, 0]])
     return Chain(position, np.array([[0, 0.5, 0], [0, 0, 0], [-0.5, 0, 0]]))
 

@@ -1,4 +1,4 @@
-"""What the three set-ups of paper 000's section 4.2 have in common: their run, its data, its figure."""
+"""What the three set-ups of Leyendecker et al. 2012's section 4.2 have in common: their run, its data, its figure."""
 
 import numpy as np
 

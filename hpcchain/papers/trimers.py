@@ -1,4 +1,4 @@
-"""Paper 001's trimers: their starts, exact motion, and a Verlet reference."""
+"""Hartmann et al. 2009's trimers: their starts, exact motion, and a Verlet reference."""
 
 import numpy as np
 
@@ -40,5 +40,5 @@ def interpolate(track, times):
 
 
 def contact_times(count):
-    """Return the times of the first contacts of `colliding`, exact: elliptic integrals, period 3.689... (paper 000)."""
+    """Return the exact times of the first contacts of `colliding`, period 3.689... (Leyendecker et al. 2012)."""
     return 3.13359423732462494 + 3.68939049002904533 * np.arange(count)

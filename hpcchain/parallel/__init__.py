@@ -1,1 +1,4 @@
-"""Everything that knows of more than one rank; the only folder that imports mpi4py."""
+"""Everything that knows of more than one rank; the only folder that imports mpi4py.
+
+`comm` and `exchange` send; `windows` is the engine of several ranks.
+"""

@@ -19,9 +19,10 @@ from hpcchain.model.clock import split
 from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.sector.collapse import stuck
+from hpcchain.sector.core import EVENT_ROW
 from hpcchain.sector.events import loop
 from hpcchain.sector.ghosted import WindowBroken
-from hpcchain.sector.serial import EVENT_ROW, default_shell
+from hpcchain.sector.serial import default_shell
 from hpcchain.sector.setup.allocate import quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 

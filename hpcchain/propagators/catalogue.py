@@ -19,7 +19,7 @@ STEP_SOLVERS = {
 CONTACT_SEARCHES = {"collocation": ("root", "nested"), "rattle": ("root", "bisection")}
 """Propagator -> the searches for contacts that an input may name; first the default."""
 ROD_PROPAGATORS = ("taylor", "rattle")
-"""What a kind of rods may have of its own: exact flight, paper 002's step."""
+"""What a kind of rods may have of its own: exact flight, Tapia-McClung and Grønbech-Jensen 2005's step."""
 
 
 def solver_for(variant, solver):

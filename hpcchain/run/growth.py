@@ -152,8 +152,8 @@ class Growth:
         initial, topology = self._config.initial, self._topology
         velocity = maxwell(topology, position, initial.temperature, initial.seed)
         unit = thermal_time(topology, initial.temperature)
-        physics = with_short_steps(build_physics(self._config, topology, velocity), LONGEST_STEP * unit)
-        physics.restitution, physics.contact_time = 1.0, 0.0
+        elastic = replace(build_physics(self._config, topology, velocity), restitution=1.0, contact_time=0.0)
+        physics = with_short_steps(elastic, LONGEST_STEP * unit)
         rate = RATE if initial.growth_rate == "auto" else initial.growth_rate * unit
         slices = max(SLICES, int(math.ceil((1.0 - scale) / rate * 8)))
         step = (1.0 + CLEARANCE - scale) / slices

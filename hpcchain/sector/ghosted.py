@@ -4,7 +4,7 @@ It carries the sector loop through a window as often as it takes, tells others w
 right by what their owners say. It knows nothing of ranks: messages come and go as arrays.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import aligned_zeros, records
-from hpcchain.layout.segment_bits import ORDERS, packed_starts, unpacked_starts
+from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles as tiles_of
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
+from hpcchain.sector.core import Core, event_rows
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
-from hpcchain.sector.serial import EVENT_ROW, Engine
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_order
@@ -35,6 +35,25 @@ WANTED = 1024
 ENTRIES = 4
 VACANCY = 8
 LEAST_VACANT = 8
+
+
+@dataclass(frozen=True)
+class MoleculesHere:
+    """Which molecules a rank has.
+
+    Attributes
+    ----------
+    molecule_ids : (k,) int64 array
+        Global numbers, in ascending order.
+    ownership : (k,) int8 array
+        OWNED, GHOST or FULL_GHOST.
+    idle : (n,) bool array
+        Of their beads: which are idle (`dormant_beads`).
+    """
+
+    molecule_ids: np.ndarray
+    ownership: np.ndarray
+    idle: np.ndarray
 
 
 class WindowBroken(Exception):
@@ -68,79 +87,77 @@ def with_vacant(state, more):
     return State(**{name: np.concatenate([own, others]) for name, own, others in pairs})
 
 
-class GhostedSector(Engine):
+class GhostedSector:
     """Molecules of one rank and ghosts, carried through windows.
 
     Parameters
     ----------
-    blueprint : Blueprint
+    blueprint : MoleculeClasses
     system : System
-        Its state is that of the beads of `molecule_ids` alone, in their order, and is not kept.
-    molecule_ids : (k,) int64 array
-        Molecules that are here, in ascending order.
-    ownership : (k,) int8 array
-        OWNED, GHOST or FULL_GHOST.
-    shell, cell : float
-        See `Engine`.
-    growth : (float, float)
-        See `Engine`.
+        Its state is that of the beads of `here` alone, in their order, and is not kept.
+    here : MoleculesHere
     capacity : (n,) int64 array
         Capacities of neighbour lists, for the state's rows.
-    base : float
-        Ticks that queue keys are relative to.
-    cell_capacity_factor : float
-        Room in the cells relative to what even density would need.
-    idle : (n,) bool array
-        Which of the state's rows are idle beads (`dormant_beads`).
+    options : Options
+        See `Core`; the contact log begins with `EVENTS` rows whatever they say.
     closed : (sizes,) int64 array, optional
         Rows for closed segments to begin with, by size of molecule (`MoleculeClasses.sizes`), if that is more than
         usual.
 
     Attributes
     ----------
-    at : (N,) int64 array
-        The row that each local bead had in the state, and has in `capacity`; behind those, the rows that vacant ones
-        begin with.
+    order : (k,) int64 array
+        Global numbers of the molecules, by row; of vacant rows those of a prototype.
+    ownership : (k,) int64 array
+        OWNED, GHOST, FULL_GHOST or VACANT, by row.
+    owned, ghost_rows : int64 arrays
+        Rows of molecules.
+    owned_beads : int64 array
+        Rows of beads.
     """
 
-    def __init__(
-        self,
-        blueprint,
-        system,
-        molecule_ids,
-        ownership,
-        shell,
-        cell,
-        growth,
-        capacity,
-        base,
-        idle,
-        cell_capacity_factor=1.0,
-        closed=None,
-    ):
+    def __init__(self, blueprint, system, here, capacity, options, closed=None):
         self.system, self.blueprint = replace(system, state=None), blueprint
-        self.shell, self.cell, self.growth, self.base = shell, cell, growth, base
-        self.log_rows = EVENTS
-        self.rows = []
-        self.cell_capacity_factor = cell_capacity_factor
+        self.log_rows, self.base = EVENTS, options.base
         self.closed, self.begin_with = np.zeros(len(blueprint.sizes), dtype=np.int64), closed
         composition = blueprint.composition
-        size = composition.size_of(molecule_ids)
+        size = composition.size_of(here.molecule_ids)
         first = np.cumsum(size) - size
-        order = space_order(system, np.arange(len(molecule_ids)), first)
-        here = molecule_ids[order]
-        counts = np.bincount(composition.class_of(here), minlength=len(blueprint.rows))
-        vacant = counts // VACANCY + LEAST_VACANT if len(here) < composition.molecules else 0 * counts
+        order = space_order(system, np.arange(len(size)), first)
+        ids = here.molecule_ids[order]
+        counts = np.bincount(composition.class_of(ids), minlength=len(blueprint.rows))
+        vacant = counts // VACANCY + LEAST_VACANT if len(ids) < composition.molecules else 0 * counts
         free_rows = np.repeat(np.arange(len(counts)), vacant)
-        self.order = np.concatenate([here, blueprint.examples[free_rows]])
-        self.ownership = np.concatenate([ownership[order], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
-        self.vacant = {k: list(len(here) + np.flatnonzero(free_rows == k)) for k in range(len(counts))}
+        self.order = np.concatenate([ids, blueprint.examples[free_rows]])
+        self.ownership = np.concatenate([here.ownership[order], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
+        self.vacant = {k: list(len(ids) + np.flatnonzero(free_rows == k)) for k in range(len(counts))}
         self.row_of = id_table(len(self.order))
-        insert(self.row_of, here, np.arange(len(here)))
-        self.at = self._rows_of(order, free_rows, first, size)
-        self.capacity = np.concatenate([capacity, list_capacity(composition.examples, shell)])
-        self.idle_first = np.concatenate([idle, np.zeros(composition.examples.beads, dtype=bool)])[self.at]
-        self._build(replace(system, state=with_vacant(system.state, composition.examples.beads)))
+        insert(self.row_of, ids, np.arange(len(ids)))
+        at = self._rows_of(order, free_rows, first, size)
+        self._idle_first = np.concatenate([here.idle, np.zeros(composition.examples.beads, dtype=bool)])[at]
+        self.core = Core(
+            blueprint,
+            replace(system, state=with_vacant(system.state, composition.examples.beads)),
+            self.order,
+            np.concatenate([capacity, list_capacity(composition.examples, options.shell)]),
+            replace(options, log_rows=EVENTS),
+            at,
+            self._prepare,
+        )
+
+    @property
+    def sector(self):
+        """The arrays (`layout.arrays`)."""
+        return self.core.sector
+
+    @sector.setter
+    def sector(self, sector):
+        self.core.sector = sector
+
+    @property
+    def ids(self):
+        """Global ids of the local beads, (N,) int64."""
+        return self.core.ids
 
     def _rows_of(self, order, free_rows, first, size):
         """Return the state's row of each local bead; vacant ones have those of their class behind the others."""
@@ -149,33 +166,54 @@ class GhostedSector(Engine):
         count = np.concatenate([size[order], np.diff(examples.first_bead)[free_rows]])
         return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
 
+    @property
+    def counts(self):
+        """The kernels' counts, (len(COUNTERS),) int64."""
+        return self.core.sector.count
+
+    @property
+    def radius(self):
+        """(N,) radii of the local beads [length]."""
+        return self.core.sector.bounds[: len(self.ids), L.RADIUS]
+
+    def molecule_rows(self, beads):
+        """Return the rows of the molecules that beads, by row, are of."""
+        return self.core.sector.segment[beads, L.MOLECULE]
+
+    def velocity(self, beads):
+        """Return the velocities with which beads, by row, began their segments, (n, 3) [length / time]."""
+        return self.core.sector.starts[beads, L.VX : L.START_TICKS]
+
+    def first_and_count(self, rows):
+        """Return the first bead's row and the number of beads of the molecules in these rows."""
+        mol = self.core.sector.mol
+        return mol[rows, L.MOL_FIRST], mol[rows, L.MOL_BEADS]
+
     def rows_of(self, molecule_ids):
         """Return the rows of molecules that are here."""
         rows = np.empty(len(molecule_ids), dtype=np.int64)
         lookup_all(self.row_of, molecule_ids, rows)
         return rows
 
-    def _prepare(self):
-        """Tell the kernels who is a ghost, and give cells and windows their room."""
-        s = self.sector
+    def _prepare(self, core):
+        """Tell the kernels which molecules are ghosts, and give cells and windows their room."""
+        s, factor = core.sector, core.cell_capacity_factor
         beads = s.mol[:, L.MOL_BEADS]
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
         s.row[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
         s.book[L.BOOK_WINDOWED] = 1
-        deactivate(s, np.flatnonzero(self.idle_first))
+        deactivate(s, np.flatnonzero(self._idle_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
-        self.sector = s._replace(
-            **cell_arrays(
-                s.cells, len(self.ids), self.cell_capacity_factor, ENTRIES * max(1, int(self.cell_capacity_factor))
-            ),
+        core.sector = s._replace(
+            **cell_arrays(s.cells, len(core.ids), factor, ENTRIES * max(1, int(factor))),
             window_event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
             owner_history=np.zeros(4096),
             owner_history_at=np.zeros((len(self.order), 8), dtype=np.int64),
         )
         rows = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows)) + 2 * L.MOST_MEMBERS
-        self._more_rows(rows if self.begin_with is None else np.maximum(rows, self.begin_with))
+        self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules, rows):
         """Take in further ghosts between windows, all of their beads idle.
@@ -243,14 +281,9 @@ class GhostedSector(Engine):
         """
         budget = BATCH * (10 + len(self.order))  # events of all kinds; far more than any sound window takes
         while True:
-            budget -= self.batch.size
+            budget -= self.core.batch.size
             try:
-                status = self.batch.run_timed(
-                    lambda size: loop.advance(
-                        self.sector, float(until[0]), float(until[1]), self.base, size, self.log_rows
-                    ),
-                    loop.PAUSED,
-                )
+                status = self.core.run(until, self.log_rows)
             except ZeroDivisionError:  # in plain Python: two beads in one place
                 status = loop.NOT_A_NUMBER
             if status == loop.REACHED:
@@ -263,7 +296,7 @@ class GhostedSector(Engine):
             elif status == loop.HISTORY_FULL:
                 self._make_room()
             elif status != loop.PAUSED:
-                raise WindowBroken(status, int(self.ids[self.sector.count[L.C["failed_bead"]]]))
+                raise WindowBroken(status, self.core.failed_bead())
 
     def _rattling(self):
         """Return the id of a bead whose molecule has had more contacts in the window than sound ones have, or -1.
@@ -294,11 +327,11 @@ class GhostedSector(Engine):
         if s.book[L.BOOK_LOW]:
             short = s.free_rows[:, L.SPARE_ROWS] < L.MOST_MEMBERS
             present = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows))
-            self._more_rows(np.where(short, present // 2 + 2 * L.MOST_MEMBERS, 0))
+            self._more_rows(self.core, np.where(short, present // 2 + 2 * L.MOST_MEMBERS, 0))
 
-    def _more_rows(self, more):
+    def _more_rows(self, core, more):
         """Append rows for closed segments: `more` of each size of molecule."""
-        s = self.sector
+        s = core.sector
         self.closed += more
         sizes = self.blueprint.sizes
         kinds = np.repeat(np.arange(len(sizes)), more)
@@ -322,7 +355,7 @@ class GhostedSector(Engine):
         record = records(len(s.starts) + len(segment))
         for columns, former in zip(record, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
-        self.sector = s._replace(
+        core.sector = s._replace(
             mol=extended(s.mol, len(mol)),
             starts=record[0],
             bounds=record[1],
@@ -330,8 +363,8 @@ class GhostedSector(Engine):
             timing=extended(s.timing, len(kinds)),
             series=extended(s.series, int(block.sum())),
         )
-        self.sector.mol[len(s.mol) :] = mol
-        self.sector.segment[len(s.segment) :] = segment
+        core.sector.mol[len(s.mol) :] = mol
+        core.sector.segment[len(s.segment) :] = segment
 
     def pack(self, rows):
         """Return the message, a float64 array, about those of these molecule rows that have changed since the last."""
@@ -394,19 +427,16 @@ class GhostedSector(Engine):
             root (`contact.variational_law`).
         """
         s = self.sector
-        log = s.log[: s.count[L.C["logged"]]]
+        log = self.core.logged()
         lower = self.rows_of(self.blueprint.composition.molecule_of(log[:, L.LOG_LOWER].astype(np.int64)))
         log = log[(log[:, L.LOG_STATUS] != L.CANCELLED) & (s.mol[lower, L.MOL_OWNERSHIP] == L.OWNED)]
-        rows = np.empty(len(log), dtype=EVENT_ROW)
-        rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
-        rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
         quanta, walls = log[:, L.LOG_QUANTA].astype(np.int64), log[:, L.LOG_KIND] != 0.0
-        axis = (-1 - log[:, L.LOG_HIGHER].astype(np.int64)) % 3
-        pushes = [int(quanta[walls & (axis == c)].sum()) for c in range(3)]
+        axis = (-1 - log[:, L.LOG_HIGHER].astype(np.int64)) % L.AXES
+        pushes = [int(quanta[walls & (axis == c)].sum()) for c in range(L.AXES)]
         rootless = int(np.count_nonzero(log[:, L.LOG_STATUS] == L.EXACT_FALLBACK))
         commit_window(s)
         clean_lists(s)
-        return rows, int(quanta[~walls].sum()), pushes, rootless
+        return event_rows(log), int(quanta[~walls].sum()), pushes, rootless
 
     def undo(self):
         """Take the window back: every molecule has the segment that it began it with."""
@@ -425,10 +455,7 @@ class GhostedSector(Engine):
 
     def frame(self, ticks, rest):
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
-        n = len(self.ids)
-        position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
-        sampling.frame(self.sector, float(ticks), float(rest), position, velocity, image)
-        return tuple(a[self.owned_beads] for a in (position, velocity, image))
+        return tuple(a[self.owned_beads] for a in self.core.frame(ticks, rest))
 
     @property
     def ghosts(self):
@@ -442,7 +469,7 @@ class GhostedSector(Engine):
 
     def beads_of(self, rows):
         """Return the bead rows of the molecules in these rows, one after the other."""
-        first, count = self.sector.mol[rows, L.MOL_FIRST], self.sector.mol[rows, L.MOL_BEADS]
+        first, count = self.first_and_count(rows)
         return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
 
     def locate(self, rows, now, reference_position):
@@ -451,17 +478,4 @@ class GhostedSector(Engine):
 
     def state(self, beads=None):
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""
-        s, i = self.sector, self.owned_beads if beads is None else beads
-        m = s.segment[i, L.MOLECULE]
-        depth, struck, left = unpacked_starts(s.segment[i, L.START_MARKS])
-        return State(
-            position=s.starts[i, L.X : L.VX],
-            velocity=s.starts[i, L.VX : L.START_TICKS],
-            image=s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES],
-            ticks=s.starts[i, L.START_TICKS],
-            remainder=s.starts[i, L.START_REM],
-            depth=depth,
-            struck=struck,
-            step=s.timing[m, L.RUNNING_LENGTH],
-            in_contact=left,
-        )
+        return self.core.state(self.owned_beads if beads is None else beads)

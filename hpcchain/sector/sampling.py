@@ -3,7 +3,7 @@
 from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.sector.search.solved_contact_time import bead_exactly, bring
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.window import move_reference
@@ -39,11 +39,10 @@ def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
     dt = time_span(ticks, rest, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
     o = s.mol[m, L.MOL_ROOM]
     if stepper is not None:
-        solve = (s.mol, s.table, s.graph, s.work, s.timing)
-        bring(solve, s.starts, s.segment, s.series, first, dt, o)
+        bring(s, first, dt, o)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         if stepper is not None:
-            x, y, z, u, v, w = bead_exactly(solve, s.starts, s.segment, s.series, i, dt, o)
+            x, y, z, u, v, w = bead_exactly(s, i, dt, o)
         else:
             x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
         position[i, 0] = x

@@ -1,25 +1,18 @@
-"""The event-driven engine of one rank: arrays, kernels, and what to do when they ask for room."""
+"""The event-driven engine of one rank."""
 
 import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
-from hpcchain.layout.memory import aligned_zeros, gathered
-from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
-from hpcchain.model.system import State
-from hpcchain.sector import sampling
 from hpcchain.sector.collapse import Standstill, stuck
-from hpcchain.sector.event_budget import EventBudget
+from hpcchain.sector.core import EVENT_ROW, Core, Options, event_rows, require_finite
 from hpcchain.sector.events import loop
-from hpcchain.sector.search.neighbour_lists import CELL_FULL
-from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import build_sector, cell_arrays, list_capacity, quanta
+from hpcchain.sector.setup.allocate import list_capacity, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_order
 
-EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 LOG_ROWS = 65536
 
 
@@ -39,8 +32,6 @@ class Engine:
 
     Attributes
     ----------
-    ids : (n,) int64 array
-        Global ids of the beads, in the order of `frame` and `state`.
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
     pushes : (3,) list of int
@@ -49,61 +40,40 @@ class Engine:
         Powers of two [mass length^2 / time], [mass length / time].
     """
 
-    at = None  # the row of each bead in the state and in `capacity`: its global id, where these have all beads
-
     def __init__(self, system, log_events=False, shell=None, cell=None, growth=(1.0, 0.0)):
-        self.system = system
+        self.system, self.growth = system, growth
         self.log_rows = LOG_ROWS if log_events else 0
-        self.shell = default_shell(system) if shell is None else shell
-        self.cell = 0.0 if cell is None else cell
-        self.growth = growth
         self.quantum, self.impulse_quantum = quanta(system)
-        self.virial, self.pushes = 0, [0, 0, 0]
-        self.blueprint = MoleculeClasses(system)
+        self.virial, self.pushes, self.rows = 0, [0, 0, 0], []
         topology = system.topology
-        self.order = space_order(system, np.arange(topology.molecules), topology.first_bead[:-1])
-        self.capacity = list_capacity(topology, self.shell)
-        self.rows = []
-        self.cell_capacity_factor = 1.0
-        self.base = float(system.state.ticks.max(initial=0.0))
-        self._build(system)
-
-    def _build(self, system):
-        self.sector, self.ids = build_sector(
-            self.blueprint, system, self.shell, self.cell, self.order, self.capacity, self.log_rows, self.at
+        options = Options(
+            default_shell(system) if shell is None else shell,
+            0.0 if cell is None else cell,
+            growth,
+            float(system.state.ticks.max(initial=0.0)),
+            self.log_rows,
         )
-        self.at = self.ids if self.at is None else self.at
-        self.batch = EventBudget()
-        self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = self.growth
-        self._require_finite()
-        self._prepare()
-        arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
-        self.sector = L.Sector(**gathered(arrays))
-        initialise.start(self.sector)
-        self._enlist()
+        self.core = Core(
+            MoleculeClasses(system),
+            system,
+            space_order(system, np.arange(topology.molecules), topology.first_bead[:-1]),
+            list_capacity(topology, options.shell),
+            options,
+        )
 
-    def _prepare(self):
-        """Do what a kind of engine needs before its first segments are made."""
+    @property
+    def sector(self):
+        """The arrays (`layout.arrays`)."""
+        return self.core.sector
 
-    def _enlist(self):
-        while status := initialise.enlist(self.sector):
-            if status == CELL_FULL:
-                self.cell_capacity_factor *= 2.0
-                entries = len(self.sector.found) // max(len(self.ids), 1)
-                cells = cell_arrays(self.sector.cells, len(self.ids), self.cell_capacity_factor, max(entries, 1))
-                self.sector = self.sector._replace(**cells)
-                continue
-            need = self.sector.row[:, L.LIST_LENGTH].astype(np.int64)
-            np.maximum.at(self.capacity, self.at, need + need // 2 + 8)  # vacant rows share theirs
-            self._resize_lists()
-        initialise.search_all(self.sector, self.base)
+    @sector.setter
+    def sector(self, sector):
+        self.core.sector = sector
 
-    def _resize_lists(self):
-        room = self.capacity[self.at]
-        starts = np.concatenate([[0], np.cumsum(room)])
-        self.sector.row[:, L.LIST_FIRST] = starts[:-1]
-        self.sector.row[:, L.LIST_CAPACITY] = room
-        self.sector = self.sector._replace(neighbour=aligned_zeros(int(starts[-1]), np.int32))
+    @property
+    def ids(self):
+        """Global ids of the beads, (n,) int64, in the order of `frame` and `state`."""
+        return self.core.ids
 
     def advance(self, time, pause=None):
         """Run all events up to and including a time [time].
@@ -120,20 +90,17 @@ class Engine:
         bool
             Whether the time was reached.
         """
-        ticks, rest = split(time, self.system.physics.tick)
-        until, standstill = (float(ticks), float(rest)), Standstill(self.system.physics)
+        until, standstill = split(time, self.system.physics.tick), Standstill(self.system.physics)
         while True:
-            status = self.batch.run_timed(
-                lambda most: loop.advance(self.sector, *until, self.base, most, self.log_rows), loop.PAUSED
-            )
+            status = self.core.run(until, self.log_rows)
             self._count_sums()
-            self._require_finite()
+            require_finite(self.core)
             if status == loop.REACHED:
                 return True
             if status == loop.LOG_FULL:
                 self._drain()
             elif status == loop.LIST_FULL:
-                self._grow_lists()
+                self.core.grow_lists()
             elif status != loop.PAUSED:
                 raise self._failure(status)
             bead = standstill.bead(self.sector)
@@ -151,25 +118,9 @@ class Engine:
         ]
         book[L.BOOK_VIRIAL], book[L.BOOK_PUSH : L.BOOK_PUSH + L.AXES] = 0, 0
 
-    def _require_finite(self):
-        """Raise EngineError when a bead's state has become infinite or not a number."""
-        starts = self.sector.starts[: self.sector.book[L.BOOK_BEADS]]
-        if not np.isfinite(starts).all():
-            bead = int(self.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])
-            raise EngineError(
-                f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
-                "velocities for extreme values"
-            )
-
-    def _grow_lists(self):
-        self.capacity = self.capacity + self.capacity // 4 + 4
-        self._resize_lists()
-        self._enlist()
-
     def _failure(self, status):
-        bead = int(self.ids[self.sector.count[L.C["failed_bead"]]])
         if status == loop.STUCK:
-            return stuck(self.system.physics, bead, self.time)
+            return stuck(self.system.physics, self.core.failed_bead(), self.time)
         stepped = any(each.step for each in self.system.physics.every())
         steps = "; shorten propagator.step if it is long for how fast bonds turn" if stepped else ""
         return EngineError(
@@ -177,13 +128,9 @@ class Engine:
         )
 
     def _drain(self):
-        count = int(self.sector.count[L.C["logged"]])
-        if count:
-            log = self.sector.log[:count]
-            rows = np.empty(count, dtype=EVENT_ROW)
-            rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
-            rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
-            self.rows.append(rows)
+        log = self.core.logged()
+        if len(log):
+            self.rows.append(event_rows(log))
             self.sector.count[L.C["logged"]] = 0
 
     def drain_events(self):
@@ -195,31 +142,14 @@ class Engine:
 
     def frame(self, time):
         """Return position, velocity and image counts, (n, 3) each, of the beads `ids`, in that order, at a time."""
-        ticks, rest = split(time, self.system.physics.tick)
-        n = len(self.ids)
-        position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
-        sampling.frame(self.sector, float(ticks), float(rest), position, velocity, image)
-        return position, velocity, image
+        return self.core.frame(*split(time, self.system.physics.tick))
 
     def state(self):
         """Return the start states of the present segments of the beads `ids`, in that order.
 
         A run continues from them to the same bits.
         """
-        s = self.sector
-        mol = s.segment[:, L.MOLECULE]
-        depth, struck, left = unpacked_starts(s.segment[:, L.START_MARKS])
-        return State(
-            position=s.starts[:, L.X : L.VX].copy(),
-            velocity=s.starts[:, L.VX : L.START_TICKS].copy(),
-            image=s.mol[mol, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES].astype(np.int64),
-            ticks=s.starts[:, L.START_TICKS].copy(),
-            remainder=s.starts[:, L.START_REM].copy(),
-            depth=depth,
-            struck=struck,
-            step=s.timing[mol, L.RUNNING_LENGTH],
-            in_contact=left,
-        )
+        return self.core.state()
 
     @property
     def time(self):

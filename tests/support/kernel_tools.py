@@ -1,11 +1,9 @@
 """The one place where the kernel tests know layouts: molecules in the tiled workspace, paths, sectors, and calls."""
 
-from collections import namedtuple
-
 import numpy as np
 
 from hpcchain.contact import impulse as impulse_kernels
-from hpcchain.contact.pair import curved_contact
+from hpcchain.contact.pair import Pair, curved_contact
 from hpcchain.contact.wall import wall_contact
 from hpcchain.layout.arrays import (
     GROWTH,
@@ -32,10 +30,6 @@ from tests.support import twins
 
 TICK = 2.0**-5
 MARGIN = 5
-Contact = namedtuple("Contact", "work mol graph impulse_response")
-TiedContacts = namedtuple(
-    "TiedContacts", [*Contact._fields, *"group offset contacts normals growths matrix sizes".split()]
-)
 
 
 def chain_bonds(n):
@@ -192,11 +186,22 @@ class Bench:
     def single(self, a, b, n, growth=0.0, restitution=1.0, projection_loss=0.0):
         """Apply the impulse of a contact between (molecule, bead) a and b (None: a wall) and return its size."""
         ma, mb = a[0], -1 if b is None else b[0]
-        offset = self.offset[ma], self.offset[max(mb, 0)]
-        beads = a[1], 0 if b is None else b[1]
-        n = np.asarray(n, float)
-        s = Contact(self.work, self.s.mol, self.s.graph, self.s.impulse_response)
-        return impulse_kernels.single_impulse(s, *offset, ma, mb, *beads, n, growth, restitution, projection_loss)
+        return impulse_kernels.single_impulse(
+            self.work,
+            self.offset[ma],
+            self.offset[max(mb, 0)],
+            self.s.mol,
+            ma,
+            mb,
+            self.s.graph,
+            a[1],
+            0 if b is None else b[1],
+            np.asarray(n, float),
+            growth,
+            restitution,
+            self.s.impulse_response,
+            projection_loss,
+        )
 
     def tied(self, contacts, normals, growths=None, restitution=1.0, projection_loss=0.0):
         """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
@@ -211,22 +216,11 @@ class Bench:
         n[: len(normals)] = normals
         g[: len(normals)] = 0.0 if growths is None else growths
         sizes = np.zeros(MOST_TIES)
-        matrix = np.zeros((PUSH_ROWS, MOST_TIES))
-        arrays = (
-            self.work,
-            self.s.mol,
-            self.s.graph,
-            self.s.impulse_response,
-            group,
-            offset,
-            table,
-            n,
-            g,
-            matrix,
-            sizes,
-        )
-        s = TiedContacts(*arrays)
-        status = impulse_kernels.tied_impulses(s, len(rolled_back), len(contacts), restitution, projection_loss)
+        ties = impulse_kernels.Ties(group, offset, len(rolled_back), table, n, g, len(contacts))
+        status = impulse_kernels.tied_impulses(
+            self.work, self.s.mol, self.s.graph, ties, restitution, self.s.impulse_response,
+            np.zeros((PUSH_ROWS, MOST_TIES)), sizes, projection_loss,
+        )  # fmt: skip
         return status, sizes[: len(contacts)]
 
 
@@ -262,29 +256,14 @@ class Paths:
         """Call `curved_contact` with the acceleration bounds of both whole spans."""
         bend = self.bend(i, ti + until) + self.bend(j, tj + until)
         limit = until if limit is None else limit
-        return curved_contact(
-            self.starts,
-            self.segment,
-            self.series,
-            i,
-            j,
-            ti,
-            tj,
-            *map(float, shift),
-            d,
-            growth,
-            bend,
-            until,
-            limit,
-            just_hit,
-        )
+        pair = Pair(i, j, ti, tj, *map(float, shift), d, growth, bend, until, just_hit)
+        return curved_contact(self.starts, self.segment, self.series, pair, limit)
 
     def wall(self, i, axis, side, wall, radius, limit, t=0.0, growth=0.0, just_hit=False):
         """Call `wall_contact` with the acceleration bound of the whole span."""
         bend = self.bend(i, t + limit)
-        return wall_contact(
-            self.starts, self.segment, self.series, i, t, axis, side, wall, radius, growth, bend, limit, just_hit
-        )
+        pair = Pair(i, -1 - axis, t, 0.0, wall, float(side), 0.0, radius, growth, bend, limit, just_hit)
+        return wall_contact(self.starts, self.segment, self.series, pair, axis, limit)
 
 
 def search_one(s, i):

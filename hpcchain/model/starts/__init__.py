@@ -1,1 +1,4 @@
-"""Initial configurations: placement, bonds, velocities, overlaps, copies of a start."""
+"""Initial configurations: placement, bonds, velocities, overlaps, copies of a start.
+
+`start` is the way through; `placement` and `embedding` find room for beads and bonds.
+"""

@@ -1,4 +1,4 @@
-"""Paper 002: a damped run, against the exact motion, with the damping term as printed and as it must be."""
+"""Tapia-McClung and Grønbech-Jensen 2005: a damped run, its damping term as printed and as it must be."""
 
 import numpy as np
 

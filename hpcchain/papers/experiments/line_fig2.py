@@ -1,4 +1,4 @@
-"""Paper 002, Fig 2: condition numbers of the matrices (15) and (16)."""
+"""Tapia-McClung and Grønbech-Jensen 2005, Fig 2: condition numbers of the matrices (15) and (16)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Paper 002: a disturbed geometry is set right by one step, and errors do not add up."""
+"""Tapia-McClung and Grønbech-Jensen 2005: a disturbed geometry is set right by one step, and errors do not add up."""
 
 import numpy as np
 

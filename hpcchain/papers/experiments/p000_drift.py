@@ -54,7 +54,7 @@ def run(quick):
     return Result(data, [table, rootless], notes)
 
 
-LAWS = {"variational": "paper 000's law (16)", "exact": "exact impulse, as SHAKE/RATTLE"}
+LAWS = {"variational": "Leyendecker et al.'s law (16)", "exact": "exact impulse, as SHAKE/RATTLE"}
 WHY = {
     "variational": "the law keeps the discrete energy over a contact and free steps keep another one; contacts fall "
     "anywhere in a step, so the difference, of order h^2, is a random walk",

@@ -1,4 +1,4 @@
-"""Paper 000, Figs 11 and 12: four beads in a box, chaotic motion with contacts in quick succession."""
+"""Leyendecker et al. 2012, Figs 11 and 12: four beads in a box, chaotic motion with contacts in quick succession."""
 
 import numpy as np
 

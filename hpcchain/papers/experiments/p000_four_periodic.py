@@ -1,4 +1,4 @@
-"""Paper 000, Figs 9 and 10: four beads in a box, planar periodic motion with two contacts at once."""
+"""Leyendecker et al. 2012, Figs 9 and 10: four beads in a box, planar periodic motion with two contacts at once."""
 
 import numpy as np
 

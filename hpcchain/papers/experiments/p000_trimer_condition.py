@@ -1,4 +1,4 @@
-"""Paper 000, Fig 7: condition numbers of the iteration matrices against the step."""
+"""Leyendecker et al. 2012, Fig 7: condition numbers of the iteration matrices against the step."""
 
 import numpy as np
 

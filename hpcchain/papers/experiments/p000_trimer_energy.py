@@ -1,4 +1,4 @@
-"""Paper 000, Fig 5: energy, contact constraint, Newton iterations and dampings of the trimer over 10 collisions."""
+"""Leyendecker et al. 2012, Fig 5: energy, contact constraint, iterations and dampings over 10 collisions."""
 
 import numpy as np
 

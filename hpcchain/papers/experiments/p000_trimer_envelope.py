@@ -1,4 +1,4 @@
-"""Paper 000, Fig 6: envelope of the trimer's energy over 10,000 collisions, and how it shrinks with the step."""
+"""Leyendecker et al. 2012, Fig 6: envelope of the energy over 10,000 collisions, and how it shrinks with the step."""
 
 import numpy as np
 

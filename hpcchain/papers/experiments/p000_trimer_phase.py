@@ -1,4 +1,4 @@
-"""Paper 000, Fig 8: the trimer's gap and first body, variational integrator against an accurate solution."""
+"""Leyendecker et al. 2012, Fig 8: the trimer's gap and first body, against an accurate solution."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Paper 000, Table 1: the intracolliding trimer, 1000 collisions."""
+"""Leyendecker et al. 2012, Table 1: the intracolliding trimer, 1000 collisions."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Paper 001, Fig 6 and Table II: collocation and Verlet for one colliding trimer, and at equal accuracy."""
+"""Hartmann et al. 2009, Fig 6 and Table II: collocation and Verlet for one colliding trimer, and at equal accuracy."""
 
 import time
 

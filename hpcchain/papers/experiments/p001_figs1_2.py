@@ -1,4 +1,4 @@
-"""Paper 001, Figs 1 and 2: a trimer's path and its energy at ten stages and a step of a half."""
+"""Hartmann et al. 2009, Figs 1 and 2: a trimer's path and its energy at ten stages and a step of a half."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Paper 001, Figs 3 to 5: energy, angular momentum and bonds of two colliding trimers."""
+"""Hartmann et al. 2009, Figs 3 to 5: energy, angular momentum and bonds of two colliding trimers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Paper 001, Table I: errors of the printed collocation for a self-intersecting trimer, over step and stages."""
+"""Hartmann et al. 2009, Table I: errors of the printed collocation for a trimer, over step and stages."""
 
 import time
 

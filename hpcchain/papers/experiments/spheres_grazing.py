@@ -1,4 +1,4 @@
-"""Paper 000, section 4.2, third simulation: spinning spheres that touch in passing at a node."""
+"""Leyendecker et al. 2012, section 4.2, third simulation: spinning spheres that touch in passing at a node."""
 
 from hpcchain.papers import directors, spheres
 from hpcchain.papers.result import Table

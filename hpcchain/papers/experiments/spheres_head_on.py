@@ -1,4 +1,4 @@
-"""Paper 000, section 4.2, first simulation: two spinning spheres meet head-on at a node."""
+"""Leyendecker et al. 2012, section 4.2, first simulation: two spinning spheres meet head-on at a node."""
 
 from hpcchain.papers import spheres
 

@@ -1,4 +1,4 @@
-"""Paper 000, section 4.2, second simulation: contact between nodes; energy jumps with the lengths of the steps."""
+"""Leyendecker et al. 2012, section 4.2, second simulation: contact between nodes; energy jumps."""
 
 from hpcchain.papers import directors, spheres
 from hpcchain.papers.result import Table

@@ -22,7 +22,8 @@ from hpcchain.parallel.decomposition.sectors import reference_points, sectors_fo
 from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, merged, pack, taken, unpack
 from hpcchain.parallel.ghosts.reach import FINEST, Cells, Extent, mark_cells, may_reach, reaches, set_cells
 from hpcchain.parallel.ghosts.skins import Skins
-from hpcchain.sector.ghosted import GhostedSector
+from hpcchain.sector.core import Options
+from hpcchain.sector.ghosted import GhostedSector, MoleculesHere
 from hpcchain.sector.setup.allocate import list_capacity
 
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
@@ -140,7 +141,8 @@ class GhostManager:
         self.past_counts = self.counts()
         self.past_withdrawn += self.patch.withdrawn
         if more_room:
-            self.capacity, self.patch.capacity = (c + c // 2 + 8 for c in (self.capacity, self.patch.capacity))
+            self.capacity, core = self.capacity + self.capacity // 2 + 8, self.patch.core
+            core.capacity = core.capacity + core.capacity // 2 + 8
             self.cell_capacity_factor *= 2.0
         points = self._points(own)
         if cost is not None:
@@ -216,7 +218,7 @@ class GhostManager:
         fresh, wide = extent.nothing(), extent.nothing()
         set_cells(fresh, wide, extent.low, extent.length, cells, periodic, places, SPAN)
         near = np.zeros(len(balls[2]), dtype=np.uint8)
-        may_reach(wide, extent.low, extent.length, *self.cells.place, *balls, SPAN, near)
+        may_reach(wide, extent.low, extent.length, self.cells.place, balls, SPAN, near)
         near = np.flatnonzero(near)
         position, radius, *others = balls
         return fresh, near[self._reaching(extent, fresh, (position, radius, *(of[near] for of in others)))]
@@ -241,10 +243,9 @@ class GhostManager:
         patch.deactivate_again(ghosts, now, self.reference_position)
         self._give_rooms(ghosts)
         idle = patch.idle
-        of = patch.sector.segment[idle, L.MOLECULE]
         moved = np.zeros(len(patch.order), dtype=bool)
         moved[ghosts] = True
-        moved = moved[of]
+        moved = moved[patch.molecule_rows(idle)]
         near = idle[moved]
         near = near[self._reaching(self.extent, self.bits, self._singly(near))]
         rest = idle[~moved]
@@ -258,13 +259,13 @@ class GhostManager:
             self.radius,
             beads,
             np.ones_like(beads),
-            self.room[self.patch.sector.segment[beads, L.MOLECULE]],
+            self.room[self.patch.molecule_rows(beads)],
         )
 
     def _give_rooms(self, rows):
         """Choose the rooms of molecules for how fast they are."""
         beads = self.patch.beads_of(rows)
-        self.room[rows] = self.rooms.of(self.patch.order[rows], self.patch.sector.starts[beads, L.VX : L.START_TICKS])
+        self.room[rows] = self.rooms.of(self.patch.order[rows], self.patch.velocity(beads))
 
     def _send_ghosts(self, wanted):
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
@@ -305,7 +306,7 @@ class GhostManager:
 
     def counts(self):
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""
-        now = self.patch.sector.count
+        now = self.patch.counts
         return np.where(L.SUMMED, self.past_counts + now, np.maximum(self.past_counts, now))
 
     def sizes(self):
@@ -398,12 +399,12 @@ class GhostManager:
         self.holders = {rank: patch.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
         self.sources = sorted(ghosts)
         self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.examples.beads, 3))])[
-            patch.at
+            patch.core.at
         ]
         self.room = np.zeros(len(patch.order))
         self.room[patch.rows_of(held.molecule_ids)] = rooms
         self.room[patch.rows_of(own.molecule_ids)] = room
-        self.radius = patch.sector.bounds[: len(patch.ids), L.RADIUS] * (1.0 + ROUNDING)
+        self.radius = patch.radius * (1.0 + ROUNDING)
         self.ghosts_at_first = patch.ghosts
 
     def _idle(self, held, ownership, rooms):
@@ -421,28 +422,17 @@ class GhostManager:
         system = replace(self.system, state=held.state)
         capacity = self._capacities(self.composition.beads_of(held.molecule_ids))
         closed = None if self.patch is None else self.patch.closed
-        self.patch = GhostedSector(
-            self.blueprint,
-            system,
-            held.molecule_ids,
-            ownership,
-            self.shell,
-            self.cell,
-            self.growth,
-            capacity,
-            self.base,
-            idle,
-            self.cell_capacity_factor,
-            closed,
-        )
-        self.past_counts[L.SUMMED] -= self.patch.sector.count[L.SUMMED]
+        here = MoleculesHere(held.molecule_ids, ownership, idle)
+        options = Options(self.shell, self.cell, self.growth, self.base, cell_capacity_factor=self.cell_capacity_factor)
+        self.patch = GhostedSector(self.blueprint, system, here, capacity, options, closed)
+        self.past_counts[L.SUMMED] -= self.patch.counts[L.SUMMED]
 
     def _capacities(self, ids):
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
         capacity = self.capacity[self.composition.example_of(ids)]
         if self.patch is not None and len(ids):
             beads = self.patch.beads_of(np.flatnonzero(self.patch.ownership != L.VACANT))
-            earlier, had = self.patch.ids[beads], self.patch.capacity[self.patch.at[beads]]
+            earlier, had = self.patch.ids[beads], self.patch.core.capacity[self.patch.core.at[beads]]
             place = np.minimum(np.searchsorted(ids, earlier), len(ids) - 1)
             stays = ids[place] == earlier
             capacity[place[stays]] = np.maximum(capacity[place[stays]], had[stays])
@@ -454,8 +444,7 @@ class GhostManager:
 
     def _balls(self, rows):
         """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""
-        mol = self.patch.sector.mol
-        return self.reference_position, self.radius, mol[rows, L.MOL_FIRST], mol[rows, L.MOL_BEADS], self.room[rows]
+        return self.reference_position, self.radius, *self.patch.first_and_count(rows), self.room[rows]
 
     def _mark(self, balls):
         """Set the cells that these molecules may come to; return those that were not set before.
@@ -463,13 +452,13 @@ class GhostManager:
         Returns None if they are too many, or outside the extent.
         """
         fresh = np.empty(MOST_FRESH, dtype=np.int64)
-        count = mark_cells(self.bits, self.extent.low, self.extent.length, *self.cells.place, *balls, fresh)
+        count = mark_cells(self.bits, self.extent.low, self.extent.length, self.cells.place, balls, fresh)
         return fresh[:count] if 0 <= count <= MOST_FRESH else None
 
     def _reaching(self, extent, bits, balls):
         """Return a mask of those of these molecules that may come to the set cells of an extent."""
         hit = np.zeros(len(balls[2]), dtype=np.uint8)
-        reaches(bits, extent.low, extent.length, *self.cells.place, *balls, hit)
+        reaches(bits, extent.low, extent.length, self.cells.place, balls, hit)
         return hit != 0
 
     def _near(self, balls):

@@ -160,7 +160,7 @@ def spread(layers, cells, origin, inverse, periodic, position, radius):
 
 
 @kernel
-def mark_cells(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, fresh):
+def mark_cells(bits, low, length, place, balls, fresh):
     """Set the cells of an extent that molecules may come to.
 
     Parameters
@@ -188,6 +188,8 @@ def mark_cells(bits, low, length, cells, origin, inverse, periodic, position, ra
     int
         How many were not set before; -1 if a cell lies outside the extent.
     """
+    cells, origin, inverse, periodic = place
+    position, radius, first, count, room = balls
     new = 0
     words = (length[2] + WORD - 1) // WORD
     for k in range(len(first)):
@@ -253,8 +255,10 @@ def _any_in_run(bits, line, start, number):
 
 
 @kernel
-def reaches(bits, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, hit):
+def reaches(bits, low, length, place, balls, hit):
     """Set hit[k] where molecule k may come to a set cell of an extent; see `mark_cells`."""
+    cells, origin, inverse, periodic = place
+    position, radius, first, count, room = balls
     words = (length[2] + WORD - 1) // WORD
     for k in range(len(first)):
         for i in range(first[k], first[k] + count[k]):
@@ -344,8 +348,10 @@ def _beside(x, length, n, periodic):
 
 
 @kernel
-def may_reach(wide, low, length, cells, origin, inverse, periodic, position, radius, first, count, room, span, hit):
+def may_reach(wide, low, length, place, balls, span, hit):
     """Set hit[k] where molecule k may come to the cells that `set_cells` made `wide` of, and for some that cannot."""
+    cells, origin, inverse, periodic = place
+    position, radius, first, count, room = balls
     for k in range(len(first)):
         for i in range(first[k], first[k] + count[k]):
             far = radius[i] + room[k]

@@ -1,4 +1,4 @@
-"""Gauss collocation of a molecule with any bond graph (paper 001), in three variants.
+"""Gauss collocation of a molecule with any bond graph (Hartmann et al. 2009), in three variants.
 
 Stages X_j, U_j and multipliers mu_j, j = 1 .. s, over a time tau from (x0, v0):
 
@@ -114,6 +114,8 @@ def _largest(x, xo, npad, n):
 @kernel
 def _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo):
     """Start from the multipliers and the parabola of the start state.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
 
     Returns the scale |b| |v| of the residuals, and the round-off in them, which grows with the coordinates.
     """
@@ -258,6 +260,8 @@ def _factor_stages(gs, go, npad, im, io, s, ws, wo):
 def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
     """Iterate until the violation is tol (or round-off) of its scale, and a sweep beyond.
 
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+
     PAPER's positions may be within it from the start, over a short time: the round-off of positions divided by that
     time is no correction of the velocities.
     """
@@ -289,7 +293,10 @@ def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, 
 
 @apart
 def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
-    """Take Newton steps until the violation is within its limit, then make all stage values from the multipliers."""
+    """Take Newton steps until the violation is within its limit, then make all stage values from the multipliers.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     s = len(tables.node)
     stride, size = gs[go + STRIDE], 3 * npad
     _, velocities, accelerations, multipliers, residuals, _, bonds, factors = _places(gs, go, npad, s, wo)
@@ -325,6 +332,8 @@ def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
 @apart
 def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
     """Solve the stages over tau from the block's start state and write the end state to the workspace.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
 
     The block's coefficients 0 and 1 are read, nothing in it is written, so a segment can be solved again to any time
     within it: the new end state is of order 2s, its dense polynomial only of order s + 1.
@@ -372,6 +381,8 @@ def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, f
 @kernel
 def collocation_segment(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
     """Solve as `collocation_state` and fill the block with the position polynomial of degree `collocation_order`.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
 
     It starts at x0 with v0 and its derivative takes the stage velocities; since the nodes are Legendre's, the extra
     condition on v0 moves neither the stages nor the end position.

@@ -1,7 +1,7 @@
 """Exact Newton steps for the stages of `collocation`: all stage accelerations and multipliers at once.
 
-The unknowns are the accelerations V_i and the multipliers mu_i at the stages i = 1 .. s (paper 001, B1, eliminates
-velocities instead):
+The unknowns are the accelerations V_i and the multipliers mu_i at the stages i = 1 .. s (Hartmann et al. 2009, B1,
+eliminates velocities instead):
 
     F1_i = V_i - M^-1 G^T(X_i) mu_i = 0,    F2_i = the variant's constraint = 0,
     X = x0 + c tau v0 + tau^2 A^2 V,        U = v0 + tau A V
@@ -33,6 +33,8 @@ def newton_size(gs, go, npad, s):
 def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds,
                 room):  # fmt: skip
     """Change stage accelerations and multipliers by one Newton step; return whether there was one.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
 
     The offsets are those of stage arrays in ws (`collocation`); F1 stands at `room`, F2 at `residuals`.
     """
@@ -73,7 +75,10 @@ def _beads(gs, go, npad, s, ws, defect, rhs, band, width):
 @kernel
 def _bonds(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, rhs, band,
            width):  # fmt: skip
-    """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives."""
+    """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     s = len(tables.node)
     stride = gs[go + STRIDE]
     size = 3 * npad

@@ -1,4 +1,4 @@
-"""A rigid rod that moves in paper 002's velocity-Verlet steps, without forces and so in closed form.
+"""A rigid rod in velocity-Verlet steps (Tapia-McClung and Grønbech-Jensen 2005), in closed form.
 
 The fit to the unconstrained step (`hpcchain.papers.line_verlet`, NUMERICS 5) weighs bead j by 2 m_j / dt^2, so that its
 centre is that of mass and its slope across the axis is dt u'. For a step tau from the axis u and its rate u',

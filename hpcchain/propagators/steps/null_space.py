@@ -1,4 +1,4 @@
-"""Paper 000's discrete null space reduction of a step, with local reparametrisation by the exponential map.
+"""A step's discrete null space reduction, reparametrised by the exponential map (Leyendecker et al. 2012).
 
 For a molecule without rings, beads in the order of a walk from bead 0: the velocities that keep the bonds are P u with
 u = (velocity of bead 0; two rotations of every further bead about its parent), (19)-(20) with the bond lengths that
@@ -109,7 +109,10 @@ def _turn(n, tree, to, b, bo, stride, u, uo):
 
 @kernel
 def _velocities(n, tree, to, tau, b, start, end, stride, root, ro, v, vo, npad):
-    """Set V from the displacement of bead 0 and the bonds at start and end."""
+    """Set V from the displacement of bead 0 and the bonds at start and end.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     for c in range(3):
         v[vo + c * npad] = root[ro + c] / tau
     for k in range(n - 1):
@@ -124,7 +127,7 @@ def _velocities(n, tree, to, tau, b, start, end, stride, root, ro, v, vo, npad):
 
 @apart
 def null_space_newton(gs, go, x, velocity, npad, im, io, tau, tol, tree, to, ws, chord, start, rest):
-    """Solve a step; V is left at ws[chord].
+    """Solve a step; V is left at ws[chord]. Many parameters, since kernels take arrays and offsets one by one.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-"""One step of length tau of a molecule with any bond graph: SHAKE/RATTLE, and paper 000's variational midpoint.
+"""One step of a molecule with any bond graph: SHAKE/RATTLE, variational midpoint (Leyendecker et al. 2012).
 
-Without a potential both are one scheme (paper 000, remark 1): from positions q0 and velocities p with G(q0) p = 0
+Without a potential both are one scheme (Leyendecker et al. 2012, remark 1): from positions q0 and velocities p with
+G(q0) p = 0
 
     V = p + M^-1 G^T(q0) mu,   q1 = q0 + tau V,   g(q1) = 0;
 
@@ -194,6 +195,8 @@ def _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo):
 def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, fac, fo):
     """Solve one step; V, q1 and what else `step_places` names are in the workspace on return.
 
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+
     Parameters
     ----------
     gs, go : bond graph
@@ -233,6 +236,10 @@ def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, 
 
 @kernel
 def _iterate(gs, go, solver, x, velocity, npad, im, io, tau, limit, ws, wo, fac, fo):
+    """Find the multipliers of a step by Newton steps or sweeps, until the residual is below a limit; return the status.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     most = MOST_SWEEPS if solver == SWEEPING or solver == ANALYTIC else MOST_NEWTON
     for iteration in range(most + 1):
         residual = _residuals(gs, go, tau, npad, ws, wo)

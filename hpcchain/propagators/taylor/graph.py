@@ -281,6 +281,8 @@ def _largest(x, xo, npad, n):
 def graph_series(gs, go, ser, so, npad, im, io, h, tol, kmin, kmax, ws, wo, fac, fo):
     """Extend positions and velocities (orders 0 and 1 of the block) to the Taylor series of free motion.
 
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+
     The velocities must satisfy G v = 0 and fac must hold T at the start. Orders are added until the two last
     coefficients are both below tol over the duration h, max_i |c_k| h^k < tol, from order kmin (at least 3) on.
 

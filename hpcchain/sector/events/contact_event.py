@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hpcchain.contact.impulse import lane, separation, single_impulse, tied_impulses
+from hpcchain.contact.impulse import Ties, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_at, restitution_now
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
 from hpcchain.sector.events.simultaneous import bring, gather_ties, join, rewind_touching
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
@@ -89,37 +89,23 @@ def centre_of_mass(work, o, nt, c):
 
 
 @kernel
-def virial(s, oa, ob, ma, mb, p, q, n, r, size):
+def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
     """Return the contact's part of the molecular virial: impulse times the vector between the centres of mass.
 
     The vector is that between the images that touch; inside one molecule only a contact with an image counts.
-
-    Parameters
-    ----------
-    s : Sector
-    oa, ob : int
-        Workspace offsets of the molecules.
-    ma, mb : int
-        Molecules.
-    p, q : int
-        Where the beads are in the workspace.
-    n, r : (3,) float64 array, float
-        Unit vector from the second bead to the first, and their distance [length].
-    size : float
-        The impulse [mass length / time].
     """
-    total = 0.0
+    w = 0.0
     for c in range(3):
-        shift = r * n[c] - (s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c])
-        between = shift
+        shift = r * n[c] - (work[p + W.COEF + W.LANES * c] - work[q + W.COEF + W.LANES * c])
+        apart = shift
         if ma != mb:
-            between += centre_of_mass(s.work, oa, s.mol[ma, L.MOL_TILES], c) - centre_of_mass(
-                s.work, ob, s.mol[mb, L.MOL_TILES], c
+            apart += centre_of_mass(work, oa, mol[ma, L.MOL_TILES], c) - centre_of_mass(
+                work, ob, mol[mb, L.MOL_TILES], c
             )
-        elif abs(shift) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
-            between = 0.0
-        total += size * n[c] * between
-    return total
+        elif abs(shift) < 0.5 * par[L.SIZE + c] or par[L.SIZE + c] == 0.0:
+            apart = 0.0
+        w += size * n[c] * apart
+    return w
 
 
 @kernel
@@ -133,7 +119,9 @@ def _log_contact(s, time, i, other, p, q, oa, ob, size, log_rows):
         r = separation(s.par, s.work, p, q, n)
         set_struck(s.segment, other, 1)
         begin_contact(s.par, s.segment, other)
-        moment = virial(s, oa, ob, s.segment[i, L.MOLECULE], s.segment[other, L.MOLECULE], p, q, n, r, size)
+        moment = virial(
+            s.par, s.work, oa, ob, s.mol, s.segment[i, L.MOLECULE], s.segment[other, L.MOLECULE], p, q, n, r, size
+        )
     gid = s.next_event[other, L.BEAD_ID] if other >= 0 else other
     record(s, log_rows, time, s.next_event[i, L.BEAD_ID], gid, size, moment)
 
@@ -154,7 +142,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, rest, d
     Parameters
     ----------
     s : Sector
-        `group` holds the molecules that took part on return, -1 for one that in the end did not.
+        Its `group` holds the molecules that took part on return, -1 for one that in the end did not.
     log_rows : int
         Rows of the contact log, 0 for none.
     i, partner : int
@@ -172,82 +160,76 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, rest, d
         How many molecules took part; 0 when nothing was done, because it is a contact of single beads that nothing else
         has part in: one code must do these (`monomer`).
     """
+    mol, group, offset = s.mol, s.group, s.offset
     if partner >= 0 and s.next_event[partner, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
         i, partner = partner, i
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
-    members, projection_loss = _bring_partners(s, ma, mb, ticks, rest)
+    _, members, projection_loss = join(s, group, offset, np.int64(0), ma, ticks, rest)
+    if mb >= 0:
+        _, members, more = join(s, group, offset, members, mb, ticks, rest)
+        projection_loss += more
     found = 0
     others = False
     if crowded:
         if is_straggler:
             higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
-            rewind_touching(s, members, ticks, rest, depth, s.next_event[i, L.BEAD_ID], higher)
+            rewind_touching(s, group, offset, members, ticks, rest, depth, s.next_event[i, L.BEAD_ID], higher)
             roll_back(s)
         found, members, others = gather_ties(s, i, partner, members, ticks, rest)
     if s.par[L.LAW] != 0.0:
         for k in range(members):
-            keep_velocities(s.work, s.offset[k], s.mol[s.group[k], L.MOL_TILES])
-    if found > 1 and others and _resolve_together(s, members, found, ticks, rest):
-        _finish_together(s, log_rows, members, found, ticks, rest)
-    elif s.mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or s.mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
+            keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
+    if found > 1 and others and _part_together(s, members, found, ticks, rest):
+        _book_together(s, log_rows, members, found, ticks, rest)
+    elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
         return 0
     else:
         members = 1 if mb < 0 or mb == ma else 2
         for k in range(members):
-            _close(s, s.group[k], ticks, rest)
+            _close(s, group[k], ticks, rest)
         _single(s, log_rows, i, partner, members, ticks, rest, projection_loss)
-    _new_segments(s, members, ticks, rest, depth)
+    _new_segments(s, group, offset, members, ticks, rest, depth)
     return members
 
 
 @inlined
-def _bring_partners(s, ma, mb, ticks, rest):
-    """Bring an event's one or two molecules into its group; return how many they are and the energy that this took."""
-    _, members, projection_loss = join(s, np.int64(0), ma, ticks, rest)
-    if mb >= 0:
-        _, members, more = join(s, members, mb, ticks, rest)
-        projection_loss += more
-    return members, projection_loss
-
-
-@inlined
-def _resolve_together(s, members, found, ticks, rest):
-    """Apply the impulses of all contacts of an event at once; return whether there are such."""
+def _part_together(s, members, found, ticks, rest):
+    """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
+    ties = Ties(s.group, s.offset, members, s.contacts, s.normals, s.growths, found)
     e = restitution_at(s.par, s.starts, s.segment, s.tied, found, ticks, rest)
-    projection_loss = _lost_in_ties(s, found, ticks, rest)
-    return tied_impulses(s, members, found, e, projection_loss) == 0
+    lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, rest)
+    return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost) == 0
 
 
 @inlined
-def _finish_together(s, log_rows, members, found, ticks, rest):
-    """Close the segments of an event whose contacts were resolved together, apply their law, count and log them."""
+def _book_together(s, log_rows, members, found, ticks, rest):
+    """Close the segments of those that several contacts involve, and count and log each contact."""
+    group, offset, contacts, beads, sizes = s.group, s.offset, s.contacts, s.tied, s.sizes
     s.count[L.N_TIES] += 1
-    _keep_used(s.group, members, s.contacts, found)
+    _keep_used(group, members, contacts, found)
     for k in range(members):
-        if s.group[k] >= 0:
-            _close(s, s.group[k], ticks, rest)
-    kappa = _law(s, members, ticks, rest, s.stepper)
+        if group[k] >= 0:
+            _close(s, group[k], ticks, rest)
+    kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
+    time = ticks * s.par[L.TICK] + rest
     for k in range(found):
-        i = s.tied[k, L.FIRST_BEAD]
-        other = s.tied[k, L.SECOND_BEAD]
-        if s.sizes[k] == 0.0:
-            _mark_graze(s, i, other)
+        if sizes[k] == 0.0:
+            _mark_graze(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
             continue
-        s.sizes[k] *= kappa if kappa > 0.0 else 1.0
-        oa = s.offset[s.contacts[k, L.MEMBER]]
-        ob = s.offset[s.contacts[k, L.OTHER_MEMBER]] if s.contacts[k, L.OTHER_MEMBER] >= 0 else -1
-        p = lane(oa, s.contacts[k, L.MEMBER_BEAD])
-        q = lane(ob, s.contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
-        _log_contact(s, ticks * s.par[L.TICK] + rest, i, other, p, q, oa, ob, s.sizes[k], log_rows)
+        sizes[k] *= kappa if kappa > 0.0 else 1.0
+        oa = offset[contacts[k, L.MEMBER]]
+        ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
+        p = lane(oa, contacts[k, L.MEMBER_BEAD])
+        q = lane(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
+        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], log_rows)
         if kappa == 0.0:
             _note_rootless(s, log_rows)
 
 
 @inlined
-def _new_segments(s, members, ticks, rest, depth):
+def _new_segments(s, group, offset, members, ticks, rest, depth):
     """Start new segments of all of a group; those of two chains are made together."""
-    group, offset = s.group, s.offset
     if members == 2 and min(group[0], group[1]) >= 0 and s.mol[group[0], L.MOL_SOLVER] == L.CHAIN:
         if s.mol[group[1], L.MOL_SOLVER] == L.CHAIN:
             two_segments(s, offset[0], group[0], offset[1], group[1], ticks, rest, depth)
@@ -259,7 +241,7 @@ def _new_segments(s, members, ticks, rest, depth):
 
 
 @kernel
-def _lost_in_ties(s, found, ticks, rest):
+def _lost_in_ties(s, group, offset, contacts, found, ticks, rest):
     """Return the energy that putting the molecules of tied contacts on their bonds took, summed in the contacts' order.
 
     Members without a contact do not count, nor does the order in which lists name them. Those moved by collocation, the
@@ -268,12 +250,12 @@ def _lost_in_ties(s, found, ticks, rest):
     projection_loss = 0.0
     if s.stepper is not None:
         for k in range(2 * found):
-            g = s.contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]
-            skipped = g < 0 or s.mol[s.group[g], L.MOL_SOLVER] != L.COLLOCATION
+            g = contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]
+            seen = g < 0 or s.mol[group[g], L.MOL_SOLVER] != L.COLLOCATION
             for e in range(k):
-                skipped = skipped or s.contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
-            if not skipped:
-                projection_loss += bring(s, s.offset[g], s.group[g], ticks, rest)
+                seen = seen or contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
+            if not seen:
+                projection_loss += bring(s, offset[g], group[g], ticks, rest)
     return projection_loss
 
 
@@ -289,19 +271,17 @@ def _keep_used(group, members, contacts, found):
 
 
 @kernel
-def _law(s, members, ticks, rest, stepper):
+def _law(s, group, offset, members, ticks, rest, stepper):
     """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.variational_law`)."""
     if stepper is not None:
-        if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, s.group, members):
-            return discrete_share(
-                s.work, s.mol, s.table, s.graph, s.group, s.offset, members, ticks, rest, s.par[L.TICK]
-            )
+        if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, group, members):
+            return discrete_share(s.work, s.mol, s.table, s.graph, group, offset, members, ticks, rest, s.par[L.TICK])
     return 1.0
 
 
 @kernel
 def _note_rootless(s, log_rows):
-    """Count the contact just logged as one without a root; in a window, mark it for when that is final."""
+    """Count the contact just booked as one without a root; in a window, mark it for when that is final."""
     if s.book[L.BOOK_WINDOWED] == 0:
         s.count[L.N_NO_ROOTS] += 1
     if log_rows > 0:
@@ -310,15 +290,12 @@ def _note_rootless(s, log_rows):
 
 @apart
 def _single(s, log_rows, i, partner, members, ticks, rest, projection_loss):
-    """Apply one contact's impulse and log it; a graze that rounds to parting gets none.
-
-    The molecules of bead i and of its partner, a bead or a wall's code, are the first and the last of `members`.
-    """
-    n = s.normals[0]
+    """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
+    group, offset, n = s.group, s.offset, s.normals[0]
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
-    oa = s.offset[0]
-    ob = s.offset[members - 1]
+    oa = offset[0]
+    ob = offset[members - 1]
     a = i - s.mol[ma, L.MOL_FIRST]
     p = lane(oa, a)
     q = -1
@@ -336,12 +313,15 @@ def _single(s, log_rows, i, partner, members, ticks, rest, projection_loss):
         growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
     set_struck(s.segment, i, 1)
     e = restitution_now(s.par, s.segment, i, partner)
-    size = single_impulse(s, oa, ob, ma, mb, a, b, n, growth, e, projection_loss)
+    size = single_impulse(
+        s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss
+    )
     if size == 0.0:
         s.count[L.N_GRAZES] += 1
     else:
-        kappa = _law(s, members, ticks, rest, s.stepper)
-        size = size * kappa if kappa > 0.0 else size
-        _log_contact(s, ticks * s.par[L.TICK] + rest, i, partner, p, q, oa, ob, size, log_rows)
+        kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
+        _log_contact(
+            s, ticks * s.par[L.TICK] + rest, i, partner, p, q, oa, ob, size * kappa if kappa > 0.0 else size, log_rows
+        )
         if kappa == 0.0:
             _note_rootless(s, log_rows)

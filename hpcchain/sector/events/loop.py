@@ -6,8 +6,7 @@ from hpcchain.contact.pair import curve
 from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_now
 from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
-from hpcchain.layout.clock import earlier
+from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import set_struck
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
@@ -300,7 +299,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
        says, while it has followed it.
     4. New segments are listed and searched, and the molecules' places in the queue renewed.
 
-    It is longer than others of the package so that these four can be read on one page, in the order they happen.
+    Long, since its steps share the event at hand.
 
     Parameters
     ----------

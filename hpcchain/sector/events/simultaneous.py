@@ -1,9 +1,4 @@
-"""What is due at one instant with a contact: what joins it, all contacts of its molecules then, and in which order.
-
-An event's scratch is the sector's: `group` and `offset` are its member molecules and where each is in the workspace;
-`contacts`, `tied`, `normals`, `growths` and `sizes` have a row for each contact. Until the impulses are known, `sizes`
-says which contacts close within half of TIE_TIME (`_closing`).
-"""
+"""What is due at one instant with a contact: who joins it, all contacts of its molecules then, and in which order."""
 
 import numpy as np
 
@@ -13,7 +8,7 @@ from hpcchain.contact.variational_law import takes_law
 from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import struck
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
@@ -63,63 +58,47 @@ def kinetic_energy(work, o, nt):
 
 
 @kernel
-def join(s, members, m, ticks, rest):
+def join(s, group, offset, members, m, ticks, rest):
     """Bring molecule m into the group of an event; return its member number, the number of members and `bring`'s."""
     for g in range(members):
-        if s.group[g] == m:
+        if group[g] == m:
             return g, members, 0.0
     if members == L.MOST_MEMBERS:
         return -1, members, 0.0
     if members:
-        s.offset[members] = s.offset[members - 1] + s.mol[s.group[members - 1], L.MOL_ROOM]
+        offset[members] = offset[members - 1] + s.mol[group[members - 1], L.MOL_ROOM]
     else:
-        s.offset[0] = 0
-    s.group[members] = m
-    return members, members + 1, bring(s, s.offset[members], m, ticks, rest)
+        offset[0] = 0
+    group[members] = m
+    return members, members + 1, bring(s, offset[members], m, ticks, rest)
 
 
 @apart
 def gather_ties(s, i_main, j_main, members, ticks, rest):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
+    They are written to `contacts`, `tied`, `normals`, `growths`, and to `sizes` whether each closes (`_closing`).
     Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
     further contacts do not. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of the lowest ids are
-    taken, and the others' events come after.
-
-    Parameters
-    ----------
-    s : Sector
-        `group` and `offset` hold the event's own molecules, and on return those that joined. Contact k is row k of
-        `contacts`, `tied`, `normals` and `growths` on return.
-    i_main, j_main : int
-        The event's own contact: bead, and other bead or wall code.
-    members : int
-        How many the event's own molecules are.
-    ticks, rest : float
-        Time of the event.
-
-    Returns
-    -------
-    count, members : int
-        How many contacts and members there are.
-    others : bool
-        Whether any contact but the event's own closes within half of TIE_TIME. That depends on the molecules alone, and
-        such a contact is due for everyone who looks, so it, and not who happened to look, decides whether contacts are
-        resolved together.
+    taken, and the others' events come after. Returns the numbers of contacts and of members, and whether any contact
+    but the event's own (i_main, j_main) closes within half of TIE_TIME: that depends on the molecules alone, and such a
+    contact is due for everyone who looks, so it, and not who happened to look, decides whether contacts are resolved
+    together.
     """
     core = members
     highest = ANY_MOLECULE
     count = -1
     while count < 0:
         count, members, highest = _touching(s, core, highest, ticks, rest)
+    beads = s.tied
     others = False
     for k in range(count):
-        main = (s.tied[k, L.FIRST_BEAD] == i_main and s.tied[k, L.SECOND_BEAD] == j_main) or (
-            s.tied[k, L.SECOND_BEAD] == i_main and s.tied[k, L.FIRST_BEAD] == j_main
+        main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
+            beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
         )
         others = others or (s.sizes[k] != 0.0 and not main)
     _sort_members(s.mol, s.group, s.offset, core, members, s.contacts, count)
-    _sort_ties(s, count)
+    _sort_ties(s.next_event, s.contacts, beads, s.normals, s.growths, s.sizes, count)
     return count, members, others
 
 
@@ -130,38 +109,38 @@ def _touching(s, core, highest, ticks, rest):
     Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
     try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
     """
-    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + rest)
+    par, mol, group, offset = s.par, s.mol, s.group, s.offset
+    scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + rest)
     members = core
     count = 0
-    continuous = s.stepper is None
+    close = s.stepper is None
     for g in range(core):
-        start = s.mol[s.group[g], L.MOL_FIRST]
-        for b in range(s.mol[s.group[g], L.MOL_BEADS]):
+        m = group[g]
+        start = mol[m, L.MOL_FIRST]
+        for b in range(mol[m, L.MOL_BEADS]):
             i = start + b
-            p = lane(s.offset[g], b)
-            for e in range(within_reach(s, i, 0.0) if continuous else all_listed(s, i)):
+            p = lane(offset[g], b)
+            for e in range(within_reach(s, i, 0.0) if close else all_listed(s, i)):
                 j = s.found[e]
-                m = s.segment[j, L.MOLECULE]
-                inner = m == s.group[0] or (core > 1 and m == s.group[1])
+                sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+                mj = s.segment[j, L.MOLECULE]
+                inner = mj == group[0] or (core > 1 and mj == group[1])
                 if inner and s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
                     continue
-                distance = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
-                if not inner and (s.mol[m, L.MOL_ID] > highest or not _near(s, s.work, p, j, distance, ticks, rest)):
+                if not inner and (
+                    mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, rest)
+                ):
                     continue
-                h, members, _ = join(s, members, m, ticks, rest)
+                h, members, _ = join(s, group, offset, members, mj, ticks, rest)
                 if h < 0:
-                    return -1, core, _last_number(s.mol, s.group, core, members, m) - 1
-                if not _direct_bond(s, p, _place(s, h, j), i, j):
-                    count = _pair_tie(s, g, i, h, j, scale, count)
-            if s.par[L.WALLS] != 0.0:
-                count = _wall_ties(s, g, i, scale, count)
+                    return -1, core, _last_number(mol, group, core, members, mj) - 1
+                q = lane(offset[h], j - mol[mj, L.MOL_FIRST])
+                if _direct_bond(s, p, q, i, j):
+                    continue
+                count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, count)
+            if par[L.WALLS] != 0.0:
+                count = _wall_ties(s, p, g, b, i, scale, count)
     return count, members, highest
-
-
-@kernel
-def _place(s, g, i):
-    """Return where in the workspace bead i, of member g, is."""
-    return lane(s.offset[g], i - s.mol[s.group[g], L.MOL_FIRST])
 
 
 @kernel
@@ -191,19 +170,19 @@ def _sort_members(mol, group, offset, core, members, contacts, count):
 
 
 @kernel
-def rewind_touching(s, members, ticks, rest, depth, lower, higher):
+def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher):
     """Request a rollback of those that touch the event's molecules now but have been carried on since.
 
     The event's key is (ticks, rest, depth, lower, higher): of one instant, too, what comes later may have been done.
     """
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + rest)
-    continuous = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
+    close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
     back = looking_back(s)
     for g in range(members):
-        start = s.mol[s.group[g], L.MOL_FIRST]
-        for b in range(s.mol[s.group[g], L.MOL_BEADS]):
+        start = s.mol[group[g], L.MOL_FIRST]
+        for b in range(s.mol[group[g], L.MOL_BEADS]):
             i = start + b
-            for e in range(within_reach(s, i, back) if continuous else all_listed(s, i)):
+            for e in range(within_reach(s, i, back) if close else all_listed(s, i)):
                 j = s.found[e]
                 m = s.segment[j, L.MOLECULE]
                 h = m
@@ -212,8 +191,8 @@ def rewind_touching(s, members, ticks, rest, depth, lower, higher):
                 if h == m or h < 0:
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
-                distance = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
-                if _near(s, s.work, lane(s.offset[g], b), r, distance, ticks, rest):
+                far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
+                if _near(s, s.work, lane(offset[g], b), r, far, ticks, rest):
                     request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
 
 
@@ -257,14 +236,11 @@ def _closing(par, gap, rate, speed):
 
 
 @kernel
-def _pair_tie(s, g, i, h, j, scale, count):
-    """List the contact of bead i, of member g, and bead j, of member h, if it is one; return how many there are."""
+def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
+    """Note a contact of two beads, i of member g and j of member h, if it is one; return the number of contacts."""
+    n, contacts, beads = s.normals[count], s.contacts, s.tied
     if s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
-        g, i, h, j = h, j, g, i
-    p = _place(s, g, i)
-    q = _place(s, h, j)
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
-    n = s.normals[count]
+        g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
     r = separation(s.par, s.work, p, q, n)
     s.growths[count] = sigma * s.par[L.GROWTH_RATE]
     gap = r - sigma * scale
@@ -272,12 +248,12 @@ def _pair_tie(s, g, i, h, j, scale, count):
     if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or rate >= 0.0:
         return count
     s.sizes[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED])
-    s.contacts[count, L.MEMBER] = g
-    s.contacts[count, L.MEMBER_BEAD] = i - s.mol[s.group[g], L.MOL_FIRST]
-    s.contacts[count, L.OTHER_MEMBER] = h
-    s.contacts[count, L.OTHER_BEAD] = j - s.mol[s.group[h], L.MOL_FIRST]
-    s.tied[count, L.FIRST_BEAD] = i
-    s.tied[count, L.SECOND_BEAD] = j
+    contacts[count, L.MEMBER] = g
+    contacts[count, L.MEMBER_BEAD] = b
+    contacts[count, L.OTHER_MEMBER] = h
+    contacts[count, L.OTHER_BEAD] = bj
+    beads[count, L.FIRST_BEAD] = i
+    beads[count, L.SECOND_BEAD] = j
     return _one_more(s, count)
 
 
@@ -285,66 +261,64 @@ def _pair_tie(s, g, i, h, j, scale, count):
 def _one_more(s, count):
     """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
     if count == L.MOST_TIES:
-        _sort_ties(s, count + 1)
+        _sort_ties(s.next_event, s.contacts, s.tied, s.normals, s.growths, s.sizes, count + 1)
         return count
     return count + 1
 
 
 @kernel
-def _wall_ties(s, g, i, scale, count):
-    """List the contacts of bead i, of member g, with walls; return how many there are."""
-    p = _place(s, g, i)
-    radius = s.bounds[i, L.RADIUS]
-    growth = radius * s.par[L.GROWTH_RATE]
+def _wall_ties(s, p, g, b, i, scale, count):
+    """Note the contacts of bead i, of member g, with walls; return the number of contacts."""
+    par, work, bounds, contacts, beads, normals = s.par, s.work, s.bounds, s.contacts, s.tied, s.normals
     for axis in range(3):
-        for upper in range(2):
-            wall = s.par[L.LOWER_WALL + axis] if upper == 0 else s.par[L.UPPER_WALL + axis]
-            if wall == np.inf or wall == -np.inf:
+        for wall in range(2):
+            place = par[L.LOWER_WALL + axis] if wall == 0 else par[L.UPPER_WALL + axis]
+            if place == np.inf or place == -np.inf:
                 continue
-            sign = 1.0 if upper == 0 else -1.0
-            gap = sign * (s.work[p + W.COEF + W.LANES * axis] - wall) - radius * scale
-            rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > s.par[L.SIMULTANEOUS_GAP] * radius or rate >= 0.0:
+            sign = 1.0 if wall == 0 else -1.0
+            growth = bounds[i, L.RADIUS] * par[L.GROWTH_RATE]
+            gap = sign * (work[p + W.COEF + W.LANES * axis] - place) - bounds[i, L.RADIUS] * scale
+            rate = sign * work[p + W.COEF + W.ROW + W.LANES * axis] - growth
+            if gap > par[L.SIMULTANEOUS_GAP] * bounds[i, L.RADIUS] or rate >= 0.0:
                 continue
-            s.sizes[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED])
-            s.normals[count, :] = 0.0
-            s.normals[count, axis] = sign
+            s.sizes[count] = _closing(par, gap, rate, bounds[i, L.SPEED])
+            normals[count, :] = 0.0
+            normals[count, axis] = sign
             s.growths[count] = growth
-            s.contacts[count, L.MEMBER] = g
-            s.contacts[count, L.MEMBER_BEAD] = i - s.mol[s.group[g], L.MOL_FIRST]
-            s.contacts[count, L.OTHER_MEMBER] = -1
-            s.contacts[count, L.OTHER_BEAD] = 0
-            s.tied[count, L.FIRST_BEAD] = i
-            s.tied[count, L.SECOND_BEAD] = -1 - axis - 3 * upper
+            contacts[count, L.MEMBER] = g
+            contacts[count, L.MEMBER_BEAD] = b
+            contacts[count, L.OTHER_MEMBER] = -1
+            contacts[count, L.OTHER_BEAD] = 0
+            beads[count, L.FIRST_BEAD] = i
+            beads[count, L.SECOND_BEAD] = -1 - axis - 3 * wall
             count = _one_more(s, count)
     return count
 
 
 @kernel
-def _sort_ties(s, count):
+def _sort_ties(next_event, contacts, beads, normals, growths, closing, count):
     """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
     for k in range(1, count):
         at = k
-        while at > 0 and _before(s.next_event, s.tied, at, at - 1):
+        while at > 0 and _before(next_event, beads, at, at - 1):
             for c in range(4):
-                s.contacts[at, c], s.contacts[at - 1, c] = s.contacts[at - 1, c], s.contacts[at, c]
+                contacts[at, c], contacts[at - 1, c] = contacts[at - 1, c], contacts[at, c]
             for c in range(3):
-                s.normals[at, c], s.normals[at - 1, c] = s.normals[at - 1, c], s.normals[at, c]
+                normals[at, c], normals[at - 1, c] = normals[at - 1, c], normals[at, c]
             for c in range(2):
-                s.tied[at, c], s.tied[at - 1, c] = s.tied[at - 1, c], s.tied[at, c]
-            s.growths[at], s.growths[at - 1] = s.growths[at - 1], s.growths[at]
-            s.sizes[at], s.sizes[at - 1] = s.sizes[at - 1], s.sizes[at]
+                beads[at, c], beads[at - 1, c] = beads[at - 1, c], beads[at, c]
+            growths[at], growths[at - 1] = growths[at - 1], growths[at]
+            closing[at], closing[at - 1] = closing[at - 1], closing[at]
             at -= 1
 
 
 @kernel
-def _before(next_event, tied, a, b):
-    """Whether contact a comes before contact b in the order of `_sort_ties`."""
-    first = next_event[tied[a, L.FIRST_BEAD], L.BEAD_ID] - next_event[tied[b, L.FIRST_BEAD], L.BEAD_ID]
+def _before(next_event, beads, a, b):
+    first = next_event[beads[a, L.FIRST_BEAD], L.BEAD_ID] - next_event[beads[b, L.FIRST_BEAD], L.BEAD_ID]
     if first != 0:
         return first < 0
-    x = next_event[tied[a, L.SECOND_BEAD], L.BEAD_ID] if tied[a, L.SECOND_BEAD] >= 0 else tied[a, L.SECOND_BEAD]
-    y = next_event[tied[b, L.SECOND_BEAD], L.BEAD_ID] if tied[b, L.SECOND_BEAD] >= 0 else tied[b, L.SECOND_BEAD]
+    x = next_event[beads[a, L.SECOND_BEAD], L.BEAD_ID] if beads[a, L.SECOND_BEAD] >= 0 else beads[a, L.SECOND_BEAD]
+    y = next_event[beads[b, L.SECOND_BEAD], L.BEAD_ID] if beads[b, L.SECOND_BEAD] >= 0 else beads[b, L.SECOND_BEAD]
     return x < y
 
 

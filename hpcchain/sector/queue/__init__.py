@@ -1,1 +1,4 @@
-"""Which event is next: the tournament of molecules' earliest events and the order of events at one time."""
+"""Which event is next.
+
+`tournament` keeps molecules' earliest events; `event_order` says which comes first at one time.
+"""

@@ -13,8 +13,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
-from hpcchain.layout.clock import earlier
+from hpcchain.layout.clock import earlier, time_span
 from hpcchain.sector.search.broad_phase_simd import broad_phase_rows
 
 TURN = 4294967296.0

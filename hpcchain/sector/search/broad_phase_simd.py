@@ -77,7 +77,7 @@ def near_rows(typing, rows, first, count, px, py, pz, sx, sy, sz, limit):
 def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
     """Tell which of the first `count` of rows a, b, c, d a bead may meet, as bits (`broad_phase.within_reach`).
 
-    It takes numbers, many of them: they are in registers where its code is put, and an array would be stored and read.
+    Many parameters, since lanes of registers cannot be handed on in an array.
     """
 
     def generate(context, builder, signature, args):
@@ -116,7 +116,10 @@ if config.DISABLE_JIT:
         return sum(1 << k for k, is_near in enumerate(near) if is_near)
 
     def broad_phase_rows(rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
-        """Tell which rows may be met, as bits."""
+        """Tell which rows may be met, as bits.
+
+        Many parameters, since lanes of registers cannot be handed on in an array.
+        """
         bits = 0
         for k, j in enumerate((a, b, c, d)[: min(count, 4)]):
             far = unit * (int(own) + int(rows[j, L.REACH])) + back

@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from hpcchain.contact.pair import NOISE, REST, curved_contact, straight_contact
+from hpcchain.contact.pair import NOISE, REST, Pair, curved_contact, straight_contact
 from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier
@@ -237,30 +237,11 @@ def contact_time(s, i, r, newer, limit, stepper):
     if series_order(s.segment, i) == L.UNMADE or series_order(s.segment, r) == L.UNMADE:
         return LACKING, lag
     s.count[L.N_ROOTS] += 1
+    pair = Pair(i, r, ti, tj, sx, sy, sz, d, growth, bend, until, same)
     if stepper is not None:
-        time = exact_contact(
-            (s.mol, s.table, s.graph, s.work, s.timing),
-            s.starts,
-            s.segment,
-            s.series,
-            i,
-            r,
-            ti,
-            tj,
-            sx,
-            sy,
-            sz,
-            d,
-            growth,
-            bend,
-            until,
-            same,
-        )
+        time = exact_contact(s, pair)
     else:
-        end = horizon * SLACK
-        time = curved_contact(
-            s.starts, s.segment, s.series, i, r, ti, tj, sx, sy, sz, d, growth, bend, until, end, same
-        )
+        time = curved_contact(s.starts, s.segment, s.series, pair, horizon * SLACK)
     return (time if time <= horizon * SLACK else np.inf), lag
 
 

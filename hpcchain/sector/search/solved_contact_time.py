@@ -2,18 +2,21 @@
 
 A collocation polynomial of s stages is of order s + 1 inside its segment, a new solution over a shorter time of order
 2s. The root of the polynomials is where to start; each trial time is solved anew for the molecules involved, until
-their own gap is zero (NUMERICS 3), or, where the input asks for them, paper 001's nested intervals close in on it. The
-time found is a function of the two segments alone. Where the polynomials cross by a hair and the solutions do not, the
-search goes on behind the graze.
+their own gap is zero (NUMERICS 3), or, where the input asks for them, Hartmann et al. 2009's nested intervals close in
+on it. The time found is a function of the two segments alone. Where the polynomials cross by a hair and the solutions
+do not, the search goes on behind the graze.
+
+`s` is the sector, whose workspace is used; `pair` a `Pair`, or a bead and a wall: then `j` is the wall's code, `sx` its
+place, `sy` its side (+1 lower) and `distance` the bead's radius. Times `t` are those since the common span began.
 """
 
 import math
 
 import numpy as np
 
-from hpcchain.contact.pair import curve, curved_contact
+from hpcchain.contact.pair import Pair, curve, curved_contact
 from hpcchain.contact.wall import wall_contact
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import apart, inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.collocation.collocation import SOLVED
@@ -39,89 +42,101 @@ MOST_GRAZES = 64
 
 
 @kernel
-def bring(solve, starts, segment, series, i, t, o):
+def bring(s, i, t, o):
     """Bring bead i's molecule to workspace offset o, a time t after its segment's start, if it is to be solved anew."""
-    mol, table, graph, work, timing = solve
-    m = segment[i, L.MOLECULE]
-    if mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
-        load(work, o, mol, m, table, graph, series, starts, t, True)
+    m = s.segment[i, L.MOLECULE]
+    if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
+        load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.starts, t, True)
 
 
 @kernel
-def bead_exactly(solve, starts, segment, series, i, t, o):
+def bead_exactly(s, i, t, o):
     """Return position and velocity of bead i at time t after its segment's start; its molecule was `bring`-ed there."""
-    mol, table, graph, work, timing = solve
-    m = segment[i, L.MOLECULE]
-    if mol[m, L.MOL_SOLVER] < L.COLLOCATION:
-        return curve(starts, segment, series, i, t)
-    b = i - mol[m, L.MOL_FIRST]
+    m = s.segment[i, L.MOLECULE]
+    if s.mol[m, L.MOL_SOLVER] < L.COLLOCATION:
+        return curve(s.starts, s.segment, s.series, i, t)
+    b = i - s.mol[m, L.MOL_FIRST]
+    work = s.work
     p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
     q = p + W.ROW
     return work[p], work[p + W.LANES], work[p + 2 * W.LANES], work[q], work[q + W.LANES], work[q + 2 * W.LANES]
 
 
+@inlined
+def _separate(s, pair):
+    """Whether two beads are of two molecules."""
+    return pair.j >= 0 and s.segment[pair.i, L.MOLECULE] != s.segment[pair.j, L.MOLECULE]
+
+
 @apart
-def _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
-    """Return the gap of a pair, or of bead i and a wall (j < 0, at sx, its side in sy), and the rate of the gap."""
+def _gap(s, pair, t):
+    """Return the gap and its rate, by the method that moves the beads."""
     oi = np.int64(0)
-    bring(solve, starts, segment, series, i, ti + s, oi)
-    x, y, z, u, v, w = bead_exactly(solve, starts, segment, series, i, ti + s, oi)
-    if j < 0:
-        return _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
+    bring(s, pair.i, pair.ti + t, oi)
+    one = bead_exactly(s, pair.i, pair.ti + t, oi)
+    if pair.j < 0:
+        return _wall_gap(pair, one, t)
     oj = oi
-    if segment[i, L.MOLECULE] != segment[j, L.MOLECULE]:
-        mol, table, graph, work, timing = solve
-        oj = mol[segment[i, L.MOLECULE], L.MOL_ROOM]
-        bring(solve, starts, segment, series, j, tj + s, oj)
-    xj, yj, zj, uj, vj, wj = bead_exactly(solve, starts, segment, series, j, tj + s, oj)
-    return _pair_gap((x - xj) + sx, (y - yj) + sy, (z - zj) + sz, u - uj, v - vj, w - wj, d + growth * s, growth)
+    if _separate(s, pair):
+        oj = s.mol[s.segment[pair.i, L.MOLECULE], L.MOL_ROOM]
+        bring(s, pair.j, pair.tj + t, oj)
+    return _pair_gap(pair, one, bead_exactly(s, pair.j, pair.tj + t, oj), t)
 
 
 @kernel
-def _nearing(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
-    """Whether the polynomials' gap falls at a time s, as `curved_contact` and `wall_contact` see it."""
-    x, y, z, u, v, w = curve(starts, segment, series, i, ti + s)
-    if j < 0:
-        gap, rate = _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
+def _nearing(s, pair, t):
+    """Whether the polynomials' gap falls at a time, as `curved_contact` and `wall_contact` see it."""
+    one = curve(s.starts, s.segment, s.series, pair.i, pair.ti + t)
+    if pair.j < 0:
+        gap, rate = _wall_gap(pair, one, t)
         return rate < 0.0
-    xj, yj, zj, uj, vj, wj = curve(starts, segment, series, j, tj + s)
-    x, y, z = (x - xj) + sx, (y - yj) + sy, (z - zj) + sz
-    return x * (u - uj) + y * (v - vj) + z * (w - wj) - (d + growth * s) * growth < 0.0
+    x, y, z, u, v, w = one
+    xj, yj, zj, uj, vj, wj = curve(s.starts, s.segment, s.series, pair.j, pair.tj + t)
+    x, y, z = (x - xj) + pair.sx, (y - yj) + pair.sy, (z - zj) + pair.sz
+    width = pair.distance + pair.growth * t
+    return x * (u - uj) + y * (v - vj) + z * (w - wj) - width * pair.growth < 0.0
 
 
 @kernel
-def _wall_gap(j, x, y, z, u, v, w, place, side, width, growth):
-    axis = (-1 - j) % 3
+def _wall_gap(pair, one, t):
+    """Return the gap and its rate of a bead with this position and velocity and a wall."""
+    x, y, z, u, v, w = one
+    axis = (-1 - pair.j) % 3
     if axis == 1:
         x, u = y, v
     elif axis == 2:
         x, u = z, w
-    return side * (x - place) - width, side * u - growth
+    return pair.sy * (x - pair.sx) - (pair.distance + pair.growth * t), pair.sy * u - pair.growth
 
 
 @kernel
-def _pair_gap(x, y, z, u, v, w, width, growth):
+def _pair_gap(pair, one, other, t):
+    """Return the gap and its rate of two beads with these positions and velocities."""
+    xi, yi, zi, ui, vi, wi = one
+    xj, yj, zj, uj, vj, wj = other
+    x, y, z = (xi - xj) + pair.sx, (yi - yj) + pair.sy, (zi - zj) + pair.sz
     r = math.sqrt(x * x + y * y + z * z)
-    return r - width, (x * u + y * v + z * w) / r - growth
+    rate = (x * (ui - uj) + y * (vi - vj) + z * (wi - wj)) / r - pair.growth
+    return r - (pair.distance + pair.growth * t), rate
 
 
 @kernel
-def _end_of_approach(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, until, s):
-    """Return when, from s on, the polynomials' gap stops falling, or `until`."""
-    low = s
-    high = s
-    step = until * 2.0**-12
+def _end_of_approach(s, pair, t):
+    """Return when, from t on, the polynomials' gap stops falling, or `until`."""
+    low = t
+    high = t
+    step = pair.until * 2.0**-12
     for _ in range(MOST_HALVINGS):
-        if not _nearing(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, high):
+        if not _nearing(s, pair, high):
             break
-        if high >= until:
-            return until
+        if high >= pair.until:
+            return pair.until
         low = high
-        high = min(high + step, until)
+        high = min(high + step, pair.until)
         step *= 2.0
     for _ in range(MOST_HALVINGS):
         middle = 0.5 * (low + high)
-        if _nearing(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, middle):
+        if _nearing(s, pair, middle):
             low = middle
         else:
             high = middle
@@ -129,54 +144,54 @@ def _end_of_approach(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growt
 
 
 @kernel
-def _minimum_gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, low, high):
+def _minimum_gap(s, pair, low, high):
     """Return where the gap is least between two times, or the first place tried where it is not positive, and it.
 
     By golden section: the gap's rate is less accurate than the gap, its velocities being as they come (see `stages`).
     """
     a = high - GOLDEN * (high - low)
     b = low + GOLDEN * (high - low)
-    gap_a, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, a)
-    gap_b, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, b)
+    gap_a, rate = _gap(s, pair, a)
+    gap_b, rate = _gap(s, pair, b)
     for _ in range(MOST_HALVINGS):
         if gap_a <= 0.0 or gap_b <= 0.0:
             break
         if gap_a < gap_b:
             high, b, gap_b = b, a, gap_a
             a = high - GOLDEN * (high - low)
-            gap_a, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, a)
+            gap_a, rate = _gap(s, pair, a)
         else:
             low, a, gap_a = a, b, gap_b
             b = low + GOLDEN * (high - low)
-            gap_b, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, b)
+            gap_b, rate = _gap(s, pair, b)
     if gap_a < gap_b:
         return a, gap_a
     return b, gap_b
 
 
 @kernel
-def _bisected(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, series_error, until, s):
-    """Return the contact near s by bisection, or inf, and when the gap begins to rise again."""
-    turn = _end_of_approach(starts, segment, series, i, j, ti, tj, sx, sy, sz, d + series_error, growth, until, s)
-    gap, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, turn)
+def _bisected(s, pair, series_error, t):
+    """Return the contact near t by bisection, or inf, and when the gap begins to rise again."""
+    until = pair.until
+    turn = _end_of_approach(s, _at_distance(pair, pair.distance + series_error), t)
+    gap, rate = _gap(s, pair, turn)
     low = turn
     if gap > 0.0:
-        end = min(2.0 * turn - s, until)
-        low, gap = _minimum_gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, s, end)
+        low, gap = _minimum_gap(s, pair, t, min(2.0 * turn - t, until))
         if gap > 0.0:
             return np.inf, turn
     high = low
-    back = max(low - s, until * 2.0**-20)
+    back = max(low - t, until * 2.0**-20)
     while gap <= 0.0:
         if low == 0.0:
             return 0.0, turn
         high = low
         low = max(low - back, 0.0)
         back *= 2.0
-        gap, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, low)
+        gap, rate = _gap(s, pair, low)
     for _ in range(MOST_HALVINGS):
         middle = 0.5 * (low + high)
-        gap, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, middle)
+        gap, rate = _gap(s, pair, middle)
         if gap > 0.0:
             low = middle
         else:
@@ -184,108 +199,123 @@ def _bisected(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growt
     return low, turn
 
 
+@inlined
+def _at_distance(pair, distance):
+    """Return a Pair like this one but for the contact distance at its start."""
+    return Pair(
+        pair.i, pair.j, pair.ti, pair.tj, pair.sx, pair.sy, pair.sz,
+        distance, pair.growth, pair.bend, pair.until, pair.just_hit,
+    )  # fmt: skip
+
+
+@inlined
+def _from(pair, t, distance, just_hit):
+    """Return what is left of a Pair from a time on, where its contact distance is another."""
+    return Pair(
+        pair.i, pair.j, pair.ti + t, pair.tj + t, pair.sx, pair.sy, pair.sz,
+        distance, pair.growth, pair.bend, pair.until - t, just_hit,
+    )  # fmt: skip
+
+
 @kernel
-def _bisects(solve, m):
-    """Whether molecule m's contact times are to be found by bisection alone."""
-    mol, table, graph, work, timing = solve
-    return table[mol[m, L.MOL_TABLE] + L.BISECTS_AT] != 0.0
+def _bisects(s, i):
+    """Whether contact times of bead i's molecule are to be found by bisection alone."""
+    return s.table[s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE] + L.BISECTS_AT] != 0.0
 
 
 @apart
-def _refined(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, series_error, until, s):
-    """Return the contact near s by Newton steps, else by bisection, and when the gap begins to rise again."""
-    if _bisects(solve, segment[i, L.MOLECULE]) or (j >= 0 and _bisects(solve, segment[j, L.MOLECULE])):
-        return _bisected(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, series_error, until, s)
+def _refined(s, pair, series_error, t):
+    """Return the contact near t by Newton steps, else by bisection, and when the gap begins to rise again."""
+    if _bisects(s, pair.i) or (pair.j >= 0 and _bisects(s, pair.j)):
+        return _bisected(s, pair, series_error, t)
     last = np.inf
-    time = s
+    time = t
     for _ in range(MOST_NEWTON):
-        gap, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, time)
+        gap, rate = _gap(s, pair, time)
         size = abs(gap)
+        d = pair.distance
         if size <= EXACT * d or (size <= NEAR * d and size > 0.25 * last) or (time == 0.0 and gap <= 0.0):
             return time, time
-        if rate >= 0.0 or time - gap / rate > until:
+        if rate >= 0.0 or time - gap / rate > pair.until:
             break
         last = size
         time = max(time - gap / rate, 0.0)
-    return _bisected(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, series_error, until, s)
+    return _bisected(s, pair, series_error, t)
 
 
 @kernel
-def _constants(solve, segment, i, j):
+def _constants(s, pair):
     """Return where in the static table the constants for nested intervals begin; -1 where neither molecule wants them.
 
     Where both do, it is the kind that comes first in the table that decides, whoever asks.
     """
-    first = _nesting(solve, segment[i, L.MOLECULE])
-    other = _nesting(solve, segment[j, L.MOLECULE]) if j >= 0 else np.int64(-1)
+    first = _nesting(s, s.segment[pair.i, L.MOLECULE])
+    other = _nesting(s, s.segment[pair.j, L.MOLECULE]) if pair.j >= 0 else np.int64(-1)
     return other if first < 0 or 0 <= other < first else first
 
 
 @kernel
-def _nesting(solve, m):
+def _nesting(s, m):
     """Return where the constants of molecule m's stages begin if nested intervals find its contacts, or -1."""
-    mol, table, graph, work, timing = solve
-    if mol[m, L.MOL_SOLVER] != L.COLLOCATION:
+    if s.mol[m, L.MOL_SOLVER] != L.COLLOCATION:
         return np.int64(-1)
-    at = stages_place(mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], mol[m, L.MOL_TABLE])
-    return at if table[at + WIDTH] > 0.0 else np.int64(-1)
+    at = stages_place(s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], s.mol[m, L.MOL_TABLE])
+    return at if s.table[at + WIDTH] > 0.0 else np.int64(-1)
 
 
 @kernel
-def _nested(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, series_error, until, s):
-    """Return the contact by nested intervals, as `_refined` does: just before the solutions touch (paper 001, IV A).
+def _nested(s, pair, series_error, t):
+    """Return the contact by nested intervals, just before the solutions touch (Hartmann et al. 2009, IV A).
 
     As printed stages fall from interval to interval; where that ends behind the contact all stages are kept.
     """
-    mol, table, graph, work, timing = solve
-    at = _constants(solve, segment, i, j)
-    if table[at + FALLING] > 0.0:
-        low = _falling(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
-        if low < until and _is_before(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, low):
+    at = _constants(s, pair)
+    if s.table[at + FALLING] > 0.0:
+        low = _falling(s, pair)
+        if low < pair.until and _is_before(s, pair, low):
             return low, low
-    low = _closing(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
-    if low < until and _is_before(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, low):
+    low = _closing(s, pair)
+    if low < pair.until and _is_before(s, pair, low):
         return low, low
-    return _refined(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, series_error, until, s)
+    return _refined(s, pair, series_error, t)
 
 
 @kernel
-def _is_before(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, s):
-    """Whether the solutions near each other at s and do not overlap."""
-    gap, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, s)
+def _is_before(s, pair, t):
+    """Whether the solutions near each other at t and do not overlap."""
+    gap, rate = _gap(s, pair, t)
     return gap >= 0.0 and rate < 0.0
 
 
 @kernel
-def _closing(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, until):
+def _closing(s, pair):
     """Return a time before a contact by less than the width, or inf, all stages kept.
 
     The first of the collocation points at which the beads overlap and the point before it bound the next interval,
     whose points are those of one stage fewer, until it is no wider than the input says. The solutions run from the
     segments' starts with all stages. Overlaps between two points are not seen by this.
     """
-    mol, table, graph, work, timing = solve
-    at = _constants(solve, segment, i, j)
-    points = np.int64(table[at + STAGES])
+    at = _constants(s, pair)
+    points = np.int64(s.table[at + STAGES])
     node = at + stage_table_size(points)
     low = 0.0
-    high = until
+    high = pair.until
     found = False
     for _ in range(MOST_HALVINGS):
-        if high - low <= table[at + WIDTH]:
+        if high - low <= s.table[at + WIDTH]:
             break
         origin = low
-        bounds = high - low
+        width = high - low
         for k in range(points):
-            time = origin + bounds * table[node + k]
-            gap, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, time)
+            time = origin + width * s.table[node + k]
+            gap, rate = _gap(s, pair, time)
             if gap <= 0.0:
                 high = time
                 found = True
                 break
             low = time
         if not found:
-            gap, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, high)
+            gap, rate = _gap(s, pair, high)
             found = gap <= 0.0
         if not found:
             return np.inf
@@ -296,88 +326,84 @@ def _closing(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth
 
 
 @kernel
-def _falls(solve, m, points):
+def _falls(s, m, points):
     """Whether molecule m has solutions of that many falling stages and fewer; else its own one says where it is."""
-    mol, table, graph, work, timing = solve
-    at = _nesting(solve, m)
-    return at >= 0 and table[at + FALLING] > 0.0 and table[at + STAGES] >= points
+    at = _nesting(s, m)
+    return at >= 0 and s.table[at + FALLING] > 0.0 and s.table[at + STAGES] >= points
 
 
 @kernel
-def _solved(solve, m, o, points, bounds):
-    """Solve that many stages over a span from the state at workspace offset o; return whether they were found."""
-    mol, table, graph, work, timing = solve
-    go = mol[m, L.MOL_GRAPH]
-    return stages_solve(work, o, mol[m, L.MOL_TILES], graph, go, table, mol[m, L.MOL_TABLE], points, bounds) == SOLVED
+def _solved(s, m, o, points, width):
+    """Solve that many stages over a time from the state at workspace offset o; return whether they were found."""
+    go = s.mol[m, L.MOL_GRAPH]
+    tiles, at = s.mol[m, L.MOL_TILES], s.mol[m, L.MOL_TABLE]
+    return stages_solve(s.work, o, tiles, s.graph, go, s.table, at, points, width) == SOLVED
 
 
 @kernel
-def _at_stage(solve, starts, segment, series, i, t, o, falls, k):
+def _at_stage(s, i, t, o, falls, k):
     """Return position and velocity of bead i at stage k, which is at time t of its segment."""
     if not falls:
-        bring(solve, starts, segment, series, i, t, o)
-        return bead_exactly(solve, starts, segment, series, i, t, o)
-    mol, table, graph, work, timing = solve
-    m = segment[i, L.MOLECULE]
-    return stages_state(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], k, i - mol[m, L.MOL_FIRST])
+        bring(s, i, t, o)
+        return bead_exactly(s, i, t, o)
+    m = s.segment[i, L.MOLECULE]
+    return stages_state(s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], k, i - s.mol[m, L.MOL_FIRST])
 
 
 @kernel
-def _falling(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, until):
+def _falling(s, pair):
     """Return a time just before a contact by nested intervals with falling stages, as printed, or inf.
 
     Each interval is solved from the state at the last stage without overlap of the one before, with one stage fewer.
     What that loses of the order stays in the time: by how much is tested in test_collocation_nested. A contact
     behind the last stage is taken to be between it and the interval's end, where the solutions must overlap.
     """
-    mol, table, graph, work, timing = solve
-    at = _constants(solve, segment, i, j)
-    points = np.int64(table[at + STAGES])
+    at = _constants(s, pair)
+    points = np.int64(s.table[at + STAGES])
     node = at + stage_table_size(points)
-    apart = j >= 0 and segment[i, L.MOLECULE] != segment[j, L.MOLECULE]
+    separate = _separate(s, pair)
+    mi = s.segment[pair.i, L.MOLECULE]
+    mj = s.segment[pair.j, L.MOLECULE] if separate else mi
     oi = np.int64(0)
-    oj = mol[segment[i, L.MOLECULE], L.MOL_ROOM] if apart else oi
-    falls_i = _falls(solve, segment[i, L.MOLECULE], points)
-    falls_j = j >= 0 and _falls(solve, segment[j, L.MOLECULE], points)
-    gap, rate = _gap(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, until)
+    oj = s.mol[mi, L.MOL_ROOM] if separate else oi
+    falls_i = _falls(s, mi, points)
+    falls_j = pair.j >= 0 and _falls(s, mj, points)
+    gap, rate = _gap(s, pair, pair.until)
     found = gap <= 0.0
-    bring(solve, starts, segment, series, i, ti, oi)
-    if apart:
-        bring(solve, starts, segment, series, j, tj, oj)
+    bring(s, pair.i, pair.ti, oi)
+    if separate:
+        bring(s, pair.j, pair.tj, oj)
     low = 0.0
-    high = until
+    high = pair.until
     for _ in range(MOST_HALVINGS):
-        if high - low <= table[at + WIDTH]:
+        if high - low <= s.table[at + WIDTH]:
             break
-        bounds = high - low
-        if falls_i and not _solved(solve, segment[i, L.MOLECULE], oi, points, bounds):
+        width = high - low
+        if falls_i and not _solved(s, mi, oi, points, width):
             return np.inf
-        if apart and falls_j and not _solved(solve, segment[j, L.MOLECULE], oj, points, bounds):
+        if separate and falls_j and not _solved(s, mj, oj, points, width):
             return np.inf
         start = low
         last = -1
         for k in range(points):
-            s = start + bounds * table[node + k]
-            x, y, z, u, v, w = _at_stage(solve, starts, segment, series, i, ti + s, oi, falls_i, k)
-            if j < 0:
-                gap, rate = _wall_gap(j, x, y, z, u, v, w, sx, sy, d + growth * s, growth)
+            t = start + width * s.table[node + k]
+            one = _at_stage(s, pair.i, pair.ti + t, oi, falls_i, k)
+            if pair.j < 0:
+                gap, rate = _wall_gap(pair, one, t)
             else:
-                xj, yj, zj, uj, vj, wj = _at_stage(solve, starts, segment, series, j, tj + s, oj, falls_j, k)
-                gap, rate = _pair_gap(
-                    (x - xj) + sx, (y - yj) + sy, (z - zj) + sz, u - uj, v - vj, w - wj, d + growth * s, growth
-                )
+                gap, rate = _pair_gap(pair, one, _at_stage(s, pair.j, pair.tj + t, oj, falls_j, k), t)
             if gap <= 0.0:
-                high = s
+                high = t
                 found = True
                 break
-            low = s
+            low = t
             last = k
         if not found:
             return np.inf
         if last >= 0:
-            _jump(solve, segment[i, L.MOLECULE], oi, falls_i, last)
-            if apart:
-                _jump(solve, segment[j, L.MOLECULE], oj, falls_j, last)
+            _jump(s, mi, oi, falls_i, last)
+            if separate:
+                _jump(s, mj, oj, falls_j, last)
         if points > FEWEST:
             node += points
             points -= 1
@@ -385,79 +411,48 @@ def _falling(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth
 
 
 @kernel
-def _jump(solve, m, o, falls, k):
+def _jump(s, m, o, falls, k):
     """Put molecule m's state of stage k in the workspace, if its stages fall."""
     if falls:
-        mol, table, graph, work, timing = solve
-        stages_jump(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], k)
+        stages_jump(s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], k)
 
 
 @kernel
-def _polynomial_contact(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, just_hit):
+def _polynomial_contact(s, pair):
     """Return when the polynomials touch, or inf."""
-    if j < 0:
-        axis = (-1 - j) % 3
-        return wall_contact(starts, segment, series, i, ti, axis, sy, sx, d, growth, bend, until, just_hit)
-    return curved_contact(starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, until, just_hit)
+    if pair.j < 0:
+        axis = (-1 - pair.j) % 3
+        return wall_contact(s.starts, s.segment, s.series, pair, axis, pair.until)
+    return curved_contact(s.starts, s.segment, s.series, pair, pair.until)
 
 
 @apart
-def exact_contact(solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, bend, until, just_hit):
+def exact_contact(s, pair):
     """Return when two beads, or a bead and a wall, touch, or inf: `curved_contact`, made exact.
 
     The polynomials are searched for when they come as near as they may be wrong; what follows is decided by solutions.
-
-    Parameters
-    ----------
-    solve : tuple
-        mol, table, graph, work, pace of the sector; the workspace is used.
-    j : int
-        The other bead, or a wall's code; then sx is the wall's place, sy its side (+1 lower), d the bead's radius.
-    ti, tj, sx, sy, sz, d, growth, bend, until, just_hit :
-        As for `curved_contact`.
     """
-    mol, table, graph, work, timing = solve
-    series_error = timing[segment[i, L.MOLECULE], L.SERIES_ERROR]
-    if j >= 0:
-        series_error += timing[segment[j, L.MOLECULE], L.SERIES_ERROR]
-    s = 0.0
-    constants = _constants(solve, segment, i, j)
-    nested = constants >= 0
+    series_error = s.timing[s.segment[pair.i, L.MOLECULE], L.SERIES_ERROR]
+    if pair.j >= 0:
+        series_error += s.timing[s.segment[pair.j, L.MOLECULE], L.SERIES_ERROR]
+    t = 0.0
+    just_hit = pair.just_hit
+    nested = _constants(s, pair) >= 0
     for _ in range(MOST_GRAZES):
-        rest = until - s
-        more = _polynomial_contact(
-            starts,
-            segment,
-            series,
-            i,
-            j,
-            ti + s,
-            tj + s,
-            sx,
-            sy,
-            sz,
-            d + series_error + growth * s,
-            growth,
-            bend,
-            rest,
-            just_hit,
-        )
+        rest = pair.until - t
+        more = _polynomial_contact(s, _from(pair, t, pair.distance + series_error + pair.growth * t, just_hit))
         if more > rest:
             return np.inf
         if series_error == 0.0:
-            return s + more
+            return t + more
         if nested:
-            time, turn = _nested(
-                solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, series_error, until, s + more
-            )
+            time, turn = _nested(s, pair, series_error, t + more)
         else:
-            time, turn = _refined(
-                solve, starts, segment, series, i, j, ti, tj, sx, sy, sz, d, growth, series_error, until, s + more
-            )
+            time, turn = _refined(s, pair, series_error, t + more)
         if time < np.inf:
             return time
-        just_hit = turn < until
+        just_hit = turn < pair.until
         if not just_hit:
             return np.inf
-        s = turn
-    return s
+        t = turn
+    return t

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpcchain.contact.pair import Pair
 from hpcchain.contact.wall import wall_contact
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
@@ -30,39 +31,10 @@ def wall_time(s, i, axis, side, limit, stepper):
         gap -= s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR]
     if gap > (s.bounds[i, L.SPEED] + growth) * limit * SLACK:
         return np.inf
-    just_hit = struck(s.segment, i) == 1
+    code, just_hit = -1 - axis - 3 * side, struck(s.segment, i) == 1
+    pair = Pair(
+        i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, s.bounds[i, L.ACCELERATION], limit, just_hit
+    )  # fmt: skip
     if stepper is not None:
-        return exact_contact(
-            (s.mol, s.table, s.graph, s.work, s.timing),
-            s.starts,
-            s.segment,
-            s.series,
-            i,
-            -1 - axis - 3 * side,
-            0.0,
-            0.0,
-            wall,
-            sign,
-            0.0,
-            radius,
-            growth,
-            s.bounds[i, L.ACCELERATION],
-            limit,
-            just_hit,
-        )
-    end = limit * SLACK
-    return wall_contact(
-        s.starts,
-        s.segment,
-        s.series,
-        i,
-        0.0,
-        axis,
-        sign,
-        wall,
-        radius,
-        growth,
-        s.bounds[i, L.ACCELERATION],
-        end,
-        just_hit,
-    )
+        return exact_contact(s, pair)
+    return wall_contact(s.starts, s.segment, s.series, pair, axis, limit * SLACK)

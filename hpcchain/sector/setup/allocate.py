@@ -86,13 +86,11 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
 
     Parameters
     ----------
-    blueprint : Blueprint
+    blueprint : MoleculeClasses
         The system's.
     system : System
-    shell : float
-        Half width of the neighbour lists' shell [length].
-    cell : float
-        Least cell width [length].
+    shell, cell : float
+        Half width of the neighbour lists' shell, and least cell width [length].
     order : (M,) int64 array
         Global molecule numbers in local order.
     capacity : int64 array
@@ -114,12 +112,6 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     at = ids if at is None else at
     n, m = len(ids), len(order)
     like = composition.example_of(ids)
-    offsets = blueprint.offsets
-    counts = np.diff(offsets)[like]
-    bond_row = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(counts, out=bond_row[1:])
-    spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][like] - bond_row[:-1], counts)
-    bonded = np.repeat(np.arange(n), counts) + blueprint.partners[spread]
     mol, size = molecule_rows(blueprint, order)
     starting = at[mol[:, L.MOL_FIRST]]
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
@@ -134,34 +126,69 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
         cells = folded(cells, system.box, state.position[at])
     starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
     bounds[:, L.RADIUS] = 0.5 * composition.examples.diameter[like]
-    row = np.zeros((n, 4), dtype=np.int32)
-    list_first = np.concatenate([[0], np.cumsum(capacity[at])])
-    row[:, L.LIST_FIRST], row[:, L.LIST_CAPACITY] = list_first[:-1], capacity[at]
     timing = np.zeros((m, L.PACE_COLUMNS))
     timing[:, L.RUNNING_LENGTH] = state.step[starting]
-    longest = int(tiles(beads.max(initial=1)))
-    leaves = queue_size(m)
     sector = L.Sector(
         par=par, starts=starts, bounds=bounds, segment=segment,
-        event_time=np.full((n, 2), np.inf), next_event=next_event, centre=np.zeros((n, 4)), row=row,
+        event_time=np.full((n, 2), np.inf), next_event=next_event, centre=np.zeros((n, 4)),
         swept=np.full((n, 4), L.UNBOUNDED, dtype=np.int32), flight=np.full((n, 8), np.nan, dtype=np.float32),
-        neighbour=np.zeros(int(list_first[-1]), dtype=np.int32), mol=mol, timing=timing,
+        mol=mol, timing=timing, **list_arrays(capacity[at]),
         mark=np.zeros(n, dtype=np.int8), near_owned=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
         place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
-        first=np.full((m, 2), np.inf), molecule_event=np.zeros((m, 4), dtype=np.int64),
-        key=np.full(2 * leaves, np.inf), winner=np.full(2 * leaves, -1, dtype=np.int64),
-        series=aligned_zeros(size), table=blueprint.table, graph=blueprint.graph, bonded=bonded, bond_row=bond_row,
-        work=aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_ROOM].max(initial=0))),
-        impulse_response=np.zeros(kick_size(longest)),
-        count=np.zeros(len(L.COUNTERS), dtype=np.int64), log=np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
-        group=np.zeros(L.MOST_MEMBERS, dtype=np.int64), offset=np.zeros(L.MOST_MEMBERS, dtype=np.int64),
-        contacts=np.zeros((L.MOST_TIES + 1, 4), dtype=np.int64), tied=np.zeros((L.MOST_TIES + 1, 2), dtype=np.int64),
-        normals=np.zeros((L.MOST_TIES + 1, 3)), growths=np.zeros(L.MOST_TIES + 1), sizes=np.zeros(L.MOST_TIES + 1),
-        matrix=np.zeros((L.PUSH_ROWS, L.MOST_TIES)),
+        series=aligned_zeros(size), table=blueprint.table, graph=blueprint.graph,
         stepper=True if (blueprint.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
+        **bond_arrays(blueprint, like), **queue_arrays(m), **event_arrays(mol, beads, log_rows),
         **window_arrays(n, m, len(blueprint.sizes)),
     )  # fmt: skip
     return sector, ids
+
+
+def list_arrays(capacity):
+    """Return the arrays of neighbour lists with these capacities, empty."""
+    row = np.zeros((len(capacity), 4), dtype=np.int32)
+    first = np.concatenate([[0], np.cumsum(capacity)])
+    row[:, L.LIST_FIRST], row[:, L.LIST_CAPACITY] = first[:-1], capacity
+    return {"row": row, "neighbour": np.zeros(int(first[-1]), dtype=np.int32)}
+
+
+def bond_arrays(blueprint, like):
+    """Return the arrays of which beads are bonded, for beads that are like these of the prototypes."""
+    offsets = blueprint.offsets
+    counts = np.diff(offsets)[like]
+    bond_row = np.zeros(len(like) + 1, dtype=np.int64)
+    np.cumsum(counts, out=bond_row[1:])
+    spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][like] - bond_row[:-1], counts)
+    return {"bonded": np.repeat(np.arange(len(like)), counts) + blueprint.partners[spread], "bond_row": bond_row}
+
+
+def queue_arrays(molecules):
+    """Return the arrays of the event queue, empty."""
+    leaves = queue_size(molecules)
+    return {
+        "first": np.full((molecules, 2), np.inf),
+        "molecule_event": np.zeros((molecules, 4), dtype=np.int64),
+        "key": np.full(2 * leaves, np.inf),
+        "winner": np.full(2 * leaves, -1, dtype=np.int64),
+    }
+
+
+def event_arrays(mol, beads, log_rows):
+    """Return counters, the contact log, and the scratch of one event for molecules with these numbers of beads."""
+    contacts = L.MOST_TIES + 1
+    return {
+        "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
+        "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
+        "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_ROOM].max(initial=0))),
+        "impulse_response": np.zeros(kick_size(int(tiles(beads.max(initial=1))))),
+        "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        "contacts": np.zeros((contacts, 4), dtype=np.int64),
+        "tied": np.zeros((contacts, 2), dtype=np.int64),
+        "normals": np.zeros((contacts, 3)),
+        "growths": np.zeros(contacts),
+        "sizes": np.zeros(contacts),
+        "matrix": np.zeros((L.PUSH_ROWS, L.MOST_TIES)),
+    }
 
 
 def window_arrays(beads, molecules, sizes):

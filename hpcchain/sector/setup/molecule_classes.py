@@ -88,7 +88,7 @@ def limits(physics, solver):
 
 
 def has_law(physics):
-    """Whether molecules with these constants collide by paper 000's law."""
+    """Whether molecules with these constants collide by Leyendecker et al. 2012's law."""
     return physics.propagator == "variational" and physics.options.get("collision") != "exact"
 
 

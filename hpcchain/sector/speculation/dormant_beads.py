@@ -8,7 +8,7 @@ those who hold it; for its idle beads each rank sees to rooms of its own.
 from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import time_span
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.segments.new_segment import make_own_series, schedule_molecule, search_range

@@ -13,8 +13,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import bounds as time_span
-from hpcchain.layout.clock import earlier
+from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import set_order
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, prefetch

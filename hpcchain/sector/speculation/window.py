@@ -4,8 +4,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after, earlier
-from hpcchain.layout.clock import bounds as time_span
+from hpcchain.layout.clock import after, earlier, time_span
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
 EARLY = 1.0 - 1e-9

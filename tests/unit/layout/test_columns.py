@@ -42,7 +42,6 @@ TABLES_OF = {
 }
 FLAT_OF = {
     "sector/speculation/ghost_messages.py": {"out", "message"},
-    "sector/search/solved_contact_time.py": {"solve"},
 }
 # Where parameters of these names are the sector's arrays; elsewhere they may be anything.
 HOLDERS = ("sector/", "contact/", "propagators/interface.py")

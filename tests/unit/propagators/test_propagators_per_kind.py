@@ -141,7 +141,7 @@ def test_exact_impulse_keeps_the_kinetic_energy(one, other, tmp_path):
 
 @pytest.mark.parametrize("other", [TAYLOR, RATTLE, NESTED | {"contact_search": "root"}, EXACT])
 def test_discrete_law_keeps_the_energy_of_steps_and_of_the_others_velocities(other, tmp_path):
-    """One chain under paper 000's law: |V|^2 / 2 of its steps before and after, plus the other's kinetic energy."""
+    """One chain under the variational law: |V|^2 / 2 of its steps before and after, plus the other's kinetic energy."""
     system = meeting(tmp_path, LAW, other)
     time, (x, before), (_, after) = first_contact(system)
     node = LAW["step"] * np.floor(time / LAW["step"])

@@ -132,12 +132,12 @@ def test_short_lists_leave_no_trace(original, monkeypatch):
     for time in np.linspace(0, END, 13):
         held = np.zeros(len(other.ids), dtype=np.int64)
         held[other.ids] = np.maximum(other.sector.row[:, 1], 1)
-        other.capacity = held
-        other._resize_lists()
-        other._enlist()
-        before = other.capacity.copy()
+        other.core.capacity = held
+        other.core.resize_lists()
+        other.core.enlist()
+        before = other.core.capacity.copy()
         other.advance(time)
-        grown += np.any(other.capacity != before)
+        grown += np.any(other.core.capacity != before)
     assert grown >= 1
     np.testing.assert_array_equal(other.drain_events(), events)
     assert_same_state(other, engine)

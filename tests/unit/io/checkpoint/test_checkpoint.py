@@ -57,7 +57,7 @@ def test_a_checkpoint_comes_back_to_the_bit(tmp_path, lengths):
 def test_only_contacts_that_last_take_a_table_and_a_constant(tmp_path):
     """Without a contact time a file is what programs read that do not know it, and states have nothing left."""
     system = system_of([3, 1])
-    system.physics.contact_time = 0.0
+    system.physics = dataclasses.replace(system.physics, contact_time=0.0)
     write(tmp_path / "c.h5", system)
     with h5py.File(tmp_path / "c.h5") as file:
         assert "in_contact" not in file["state"] and b"contact_time" not in file["physics"][()].tobytes()

@@ -76,17 +76,17 @@ def test_what_beads_reach(seed):
     balls, far = some_balls(rng)
     extent = cells.extent(balls[0], far, int(rng.integers(0, 2)))
     bits, fresh = extent.nothing(), np.zeros(100000, dtype=np.int64)
-    new = mark_cells(bits, extent.low, extent.length, *cells.place, *balls, fresh)
+    new = mark_cells(bits, extent.low, extent.length, cells.place, balls, fresh)
     boxes = [set(cells_of(cells, x, r)) for x, r in zip(balls[0], far, strict=True)]
     assert set(ordered(cells, extent)[extent.flags(bits).ravel()].tolist()) == set().union(*boxes)
     assert sorted(set(fresh[:new].tolist())) == sorted(fresh[:new].tolist()) == sorted(set().union(*boxes))
-    assert mark_cells(bits, extent.low, extent.length, *cells.place, *balls, fresh) == 0
+    assert mark_cells(bits, extent.low, extent.length, cells.place, balls, fresh) == 0
 
     frame = some_extent(rng, cells)
     seen = rng.integers(0, 40, frame.length) == 0
     occupied = set(ordered(cells, frame)[seen.ravel()].tolist())
     hit = np.zeros(len(balls[2]), dtype=np.uint8)
-    reaches(frame.bits(seen), frame.low, frame.length, *cells.place, *balls, hit)
+    reaches(frame.bits(seen), frame.low, frame.length, cells.place, balls, hit)
     expected = [any(occupied & boxes[i] for i in range(at, at + n)) for at, n in zip(*balls[2:4], strict=True)]
     assert hit.tolist() == expected
 
@@ -106,8 +106,8 @@ def test_a_first_look_misses_nobody(seed, span):
     for _ in range(20):
         balls, _ = some_balls(rng)
         hit, near = np.zeros(len(balls[2]), dtype=np.uint8), np.zeros(len(balls[2]), dtype=np.uint8)
-        reaches(bits, frame.low, frame.length, *cells.place, *balls, hit)
-        may_reach(wide, frame.low, frame.length, *cells.place, *balls, span, near)
+        reaches(bits, frame.low, frame.length, cells.place, balls, hit)
+        may_reach(wide, frame.low, frame.length, cells.place, balls, span, near)
         assert np.all(near >= hit)
         left += np.count_nonzero(near == 0)
     assert left or cells.counts[0] > 20 or frame.size < 3
@@ -132,7 +132,7 @@ def test_a_cell_outside_is_told():
     fresh = np.zeros(10, dtype=np.int64)
     for away in np.eye(3) * 2.0:
         balls = place + away, np.array([0.1]), none, one, np.array([0.1])
-        assert mark_cells(extent.nothing(), extent.low, extent.length, *cells.place, *balls, fresh) == -1
+        assert mark_cells(extent.nothing(), extent.low, extent.length, cells.place, balls, fresh) == -1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,178 @@
+"""What engines of events rest on: a sector's arrays, made from a system, enlarged when they are full, and read."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hpcchain.errors import EngineError
+from hpcchain.layout import arrays as L
+from hpcchain.layout.memory import aligned_zeros, gathered
+from hpcchain.layout.segment_bits import unpacked_starts
+from hpcchain.model.system import State
+from hpcchain.sector import sampling
+from hpcchain.sector.event_budget import EventBudget
+from hpcchain.sector.events import loop
+from hpcchain.sector.search.neighbour_lists import CELL_FULL
+from hpcchain.sector.setup import initialise
+from hpcchain.sector.setup.allocate import build_sector, cell_arrays
+
+EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a sector's arrays are made.
+
+    Attributes
+    ----------
+    shell, cell : float
+        Half width of the neighbour lists' shell and least cell width [length]; no effect on results.
+    growth : (float, float)
+        Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
+    base : float
+        Ticks that queue keys are relative to.
+    log_rows : int
+        Rows of the contact log to begin with; 0: contacts are not logged.
+    cell_capacity_factor : float
+        Entries of a cell relative to what even density would need.
+    """
+
+    shell: float
+    cell: float
+    growth: tuple = (1.0, 0.0)
+    base: float = 0.0
+    log_rows: int = 0
+    cell_capacity_factor: float = 1.0
+
+
+class Core:
+    """A sector's arrays and the event loop over them.
+
+    Parameters
+    ----------
+    classes : MoleculeClasses
+    system : System
+        Its state is that of the molecules here; it is not kept.
+    order : (k,) int64 array
+        Molecules in the order that they have in the arrays (`build_sector`).
+    capacity : (n,) int64 array
+        Capacities of neighbour lists, for the state's rows.
+    options : Options
+    at : (N,) int64 array, optional
+        The state's row of each local bead; without it the beads' global ids.
+    prepare : callable, optional
+        Called with the Core once the arrays are made, before the first segments are.
+
+    Attributes
+    ----------
+    sector : Sector
+        See `layout.arrays`.
+    ids : (N,) int64 array
+        Global ids of the local beads.
+    batch : EventBudget
+    """
+
+    def __init__(self, classes, system, order, capacity, options, at=None, prepare=None):
+        self.options, self.capacity = options, capacity
+        self.cell_capacity_factor = options.cell_capacity_factor
+        self.sector, self.ids = build_sector(
+            classes, system, options.shell, options.cell, order, capacity, options.log_rows, at
+        )
+        self.at = self.ids if at is None else at
+        self.batch = EventBudget()
+        self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
+        require_finite(self)
+        if prepare is not None:
+            prepare(self)
+        arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
+        self.sector = L.Sector(**gathered(arrays))
+        initialise.start(self.sector)
+        self.enlist()
+
+    def enlist(self):
+        """List all neighbours and search all events anew, with as much room as that takes."""
+        while status := initialise.enlist(self.sector):
+            if status == CELL_FULL:
+                self.cell_capacity_factor *= 2.0
+                entries = len(self.sector.found) // max(len(self.ids), 1)
+                cells = cell_arrays(self.sector.cells, len(self.ids), self.cell_capacity_factor, max(entries, 1))
+                self.sector = self.sector._replace(**cells)
+                continue
+            need = self.sector.row[:, L.LIST_LENGTH].astype(np.int64)
+            np.maximum.at(self.capacity, self.at, need + need // 2 + 8)  # vacant rows share theirs
+            self.resize_lists()
+        initialise.search_all(self.sector, self.options.base)
+
+    def resize_lists(self):
+        """Give each bead's neighbour list the room that `capacity` says; the lists are empty then."""
+        room = self.capacity[self.at]
+        starts = np.concatenate([[0], np.cumsum(room)])
+        self.sector.row[:, L.LIST_FIRST] = starts[:-1]
+        self.sector.row[:, L.LIST_CAPACITY] = room
+        self.sector = self.sector._replace(neighbour=aligned_zeros(int(starts[-1]), np.int32))
+
+    def grow_lists(self):
+        """Give all lists more room and make them anew."""
+        self.capacity = self.capacity + self.capacity // 4 + 4
+        self.resize_lists()
+        self.enlist()
+
+    def run(self, until, log_rows):
+        """Carry out a tenth of a second's events, up to a time (ticks, remainder); return `loop`'s status."""
+        ticks, rest = float(until[0]), float(until[1])
+        return self.batch.run_timed(
+            lambda most: loop.advance(self.sector, ticks, rest, self.options.base, most, log_rows), loop.PAUSED
+        )
+
+    def failed_bead(self):
+        """Return the global id of the bead that the loop has stopped at."""
+        return int(self.ids[self.sector.count[L.C["failed_bead"]]])
+
+    def logged(self):
+        """Return the rows of the contact log so far."""
+        return self.sector.log[: self.sector.count[L.C["logged"]]]
+
+    def frame(self, ticks, rest):
+        """Return position, velocity and image counts, (n, 3) each, of all local beads at a time."""
+        n = len(self.ids)
+        position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
+        sampling.frame(self.sector, float(ticks), float(rest), position, velocity, image)
+        return position, velocity, image
+
+    def state(self, beads=slice(None)):
+        """Return the State of local beads, those of these rows: the starts of their present segments, as copies."""
+        s = self.sector
+        own = s.starts[: len(self.ids)][beads]
+        segment = s.segment[: len(self.ids)][beads]
+        m = segment[:, L.MOLECULE]
+        depth, struck, left = unpacked_starts(segment[:, L.START_MARKS])
+        return State(
+            position=own[:, L.X : L.VX].copy(),
+            velocity=own[:, L.VX : L.START_TICKS].copy(),
+            image=s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES].astype(np.int64),
+            ticks=own[:, L.START_TICKS].copy(),
+            remainder=own[:, L.START_REM].copy(),
+            depth=depth,
+            struck=struck,
+            step=s.timing[m, L.RUNNING_LENGTH],
+            in_contact=left,
+        )
+
+
+def require_finite(core):
+    """Raise EngineError when a bead's state has become infinite or not a number."""
+    starts = core.sector.starts[: core.sector.book[L.BOOK_BEADS]]
+    if not np.isfinite(starts).all():
+        bead = int(core.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])
+        raise EngineError(
+            f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
+            "velocities for extreme values"
+        )
+
+
+def event_rows(log):
+    """Return rows of the contact log as a structured array of time, kind, bead (2,), impulse."""
+    rows = np.empty(len(log), dtype=EVENT_ROW)
+    rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
+    rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
+    return rows

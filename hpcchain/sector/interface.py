@@ -1,0 +1,71 @@
+"""What every engine does, whatever moves the beads and however many ranks take part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpcchain.model.system import State
+
+Frame = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+"""Position [length], velocity [length / time] and image counts, (n, 3) each."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Carries this rank's part of a system forward in time.
+
+    With several ranks `advance` and `window_report` are collective. Sums are this rank's share: those of all ranks add
+    up to what one rank would have.
+
+    Attributes
+    ----------
+    ids : (n,) int64 array
+        Global ids of the beads of this rank, in the order of `frame` and `state`; others after each `advance`.
+    virial : int
+        Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
+    pushes : sequence of 3 int
+        Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
+    quantum, impulse_quantum : float
+        Powers of two [mass length^2 / time], [mass length / time].
+    time : float
+        A time before which all events are done [time].
+    counters : dict
+        Name -> number of events and operations so far (int).
+    """
+
+    quantum: float
+    impulse_quantum: float
+
+    @property
+    def ids(self) -> NDArray[np.int64]: ...
+
+    @property
+    def virial(self) -> int: ...
+
+    @property
+    def pushes(self) -> list[int]: ...
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def counters(self) -> dict[str, int]: ...
+
+    def advance(self, time: float, pause: Callable[[], bool] | None = None) -> bool:
+        """Run to a time [time]; return whether it was reached, and not a true result of `pause` before it."""
+
+    def frame(self, time: float) -> Frame:
+        """Return position, velocity and image counts of the beads `ids` at a time up to which events are done."""
+
+    def state(self) -> State:
+        """Return the state of the beads `ids` from which a run continues to the same bits."""
+
+    def drain_events(self) -> NDArray[np.void]:
+        """Return and forget the logged contacts: structured array of time, kind, bead (2,), impulse."""
+
+    def window_report(self) -> dict[str, float]:
+        """Return what the run log says of the ranks' working together: name -> number."""
