@@ -203,7 +203,7 @@ def _begun_since(s, i, r):
     if s.starts[r, L.START_TICKS] != s.par[L.NOW] or s.starts[r, L.START_REM] != s.par[L.NOW_REM]:
         return earlier(s.par[L.NOW], s.par[L.NOW_REM], s.starts[r, L.START_TICKS], s.starts[r, L.START_REM])
     together = s.starts[i, L.START_TICKS] == s.par[L.NOW] and s.starts[i, L.START_REM] == s.par[L.NOW_REM]
-    return together and s.book[L.BOOK_WINDOWED] != 0 and begins_after(s, r, i)
+    return together and s.scalars[L.SCALAR_WINDOWED] != 0 and begins_after(s, r, i)
 
 
 @inlined
