@@ -47,7 +47,7 @@ timing            8 float64   per molecule: RUNNING_LENGTH of segments; END_TICK
 first             2 float64   per molecule: EVENT_TICKS, EVENT_REM of its earliest event
 molecule_event    4 int64     per molecule: NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER id of that event; NEXT_HOLDER: the
                               bead that holds it (AT_END, BY_HISTORY)
-book              16 int64    counts and heads of lists: BOOK_… below
+scalars           16 int64    whole numbers of the sector that kernels change: SCALAR_… below
 free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
                               SPARE_ROWS: their number
 window_event      15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which;
@@ -137,22 +137,22 @@ OWNED, GHOST, FULL_GHOST, VACANT, IDLE = range(5)
 AT_END, BY_HISTORY = -1, -2
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
 (
-    BOOK_MOLECULES,
-    BOOK_BEADS,
-    BOOK_WINDOWED,
-    BOOK_SERIAL,
-    BOOK_EVENT,
-    BOOK_LOW,
-    BOOK_TOUCHED,
-    BOOK_SCRIPT,
-    BOOK_APART,
-    BOOK_STALE,
-    BOOK_VIRIAL,
-    BOOK_WITHDRAWN,
-    BOOK_BACKS,
-    BOOK_PUSH,
-) = range(14)  # BOOK_PUSH: of walls, one for each axis
-BOOKS = 16
+    SCALAR_MOLECULES,
+    SCALAR_BEADS,
+    SCALAR_WINDOWED,
+    SCALAR_SERIAL,
+    SCALAR_EVENT,
+    SCALAR_OUT_OF_ROWS,
+    SCALAR_ROLLED_BACK,
+    SCALAR_HISTORY,
+    SCALAR_APART,
+    SCALAR_STALE,
+    SCALAR_VIRIAL,
+    SCALAR_WITHDRAWN,
+    SCALAR_REOPENED,
+    SCALAR_WALL_IMPULSE,
+) = range(14)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
+SCALARS = 16
 
 (
     TICK,
@@ -252,7 +252,7 @@ FIELDS = {
     "growths": "f8",
     "matrix": f"f8 {MOST_TIES}",
     "sizes": "f8",
-    "book": "i8",
+    "scalars": "i8",
     "free_rows": "i8 2",
     "window_event": f"i8 {EVENT_COLUMNS}",
     "owner_history": "f8",

@@ -161,7 +161,7 @@ class Core:
 
 def require_finite(core):
     """Raise EngineError when a bead's state has become infinite or not a number."""
-    starts = core.sector.starts[: core.sector.book[L.BOOK_BEADS]]
+    starts = core.sector.starts[: core.sector.scalars[L.SCALAR_BEADS]]
     if not np.isfinite(starts).all():
         bead = int(core.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])
         raise EngineError(

@@ -201,7 +201,7 @@ class GhostedSector:
         beads = s.mol[:, L.MOL_BEADS]
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
         s.row[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
-        s.book[L.BOOK_WINDOWED] = 1
+        s.scalars[L.SCALAR_WINDOWED] = 1
         deactivate(s, np.flatnonzero(self._idle_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
@@ -304,7 +304,7 @@ class GhostedSector:
         Such a window takes memory without end; one that is only long is done again in parts.
         """
         s = self.sector
-        events = s.window_event[1 : s.book[L.BOOK_EVENT] + 1]
+        events = s.window_event[1 : s.scalars[L.SCALAR_EVENT] + 1]
         if len(events) <= MOST_EVENTS:
             return -1
         members = events[:, L.EVENT_MEMBERS : L.EVENT_MEMBERS + L.MOST_MEMBERS]
@@ -322,9 +322,9 @@ class GhostedSector:
     def _make_room(self):
         """Make room for more events and closed segments."""
         s = self.sector
-        if s.book[L.BOOK_EVENT] + 1 >= len(s.window_event):
+        if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
             self.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
-        if s.book[L.BOOK_LOW]:
+        if s.scalars[L.SCALAR_OUT_OF_ROWS]:
             short = s.free_rows[:, L.SPARE_ROWS] < L.MOST_MEMBERS
             present = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows))
             self._more_rows(self.core, np.where(short, present // 2 + 2 * L.MOST_MEMBERS, 0))
@@ -351,7 +351,7 @@ class GhostedSector:
         mol[(last - more + 1)[more > 0], L.MOL_PREVIOUS] = s.free_rows[more > 0, L.SPARE_HEAD]
         s.free_rows[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
         s.free_rows[:, L.SPARE_ROWS] += more
-        s.book[L.BOOK_LOW] = 0
+        s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
         record = records(len(s.starts) + len(segment))
         for columns, former in zip(record, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
@@ -384,7 +384,7 @@ class GhostedSector:
             wider = np.zeros((len(s.owner_history_at), 2 * most + 2), dtype=np.int64)
             wider[:, : s.owner_history_at.shape[1]] = s.owner_history_at
             s = s._replace(owner_history_at=wider)
-        if s.book[L.BOOK_SCRIPT] + floats > len(s.owner_history):
+        if s.scalars[L.SCALAR_HISTORY] + floats > len(s.owner_history):
             s = s._replace(owner_history=np.concatenate([s.owner_history, np.zeros(len(s.owner_history) + floats)]))
         self.sector = s
         wanted = np.zeros(WANTED, dtype=np.int64)
@@ -451,7 +451,7 @@ class GhostedSector:
     @property
     def withdrawn(self):
         """How many segments of owned molecules were withdrawn so far."""
-        return int(self.sector.book[L.BOOK_WITHDRAWN])
+        return int(self.sector.scalars[L.SCALAR_WITHDRAWN])
 
     def frame(self, ticks, rest):
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""

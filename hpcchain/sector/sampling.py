@@ -27,7 +27,7 @@ def locate(s, rows, ticks, rest, reference_position):
 @kernel
 def frame(s, ticks, rest, position, velocity, image):
     """Write owned beads' positions, velocities and image counts at one time, in local order."""
-    for m in range(s.book[L.BOOK_MOLECULES]):
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             _read_off(s, m, ticks, rest, position, velocity, image, s.stepper)
 

@@ -111,12 +111,15 @@ class Engine:
 
     def _count_sums(self):
         """Move the kernel's sums to Python's integers, which do not overflow."""
-        book = self.sector.book
-        self.virial += int(book[L.BOOK_VIRIAL])
+        scalars = self.sector.scalars
+        self.virial += int(scalars[L.SCALAR_VIRIAL])
         self.pushes = [
-            old + int(more) for old, more in zip(self.pushes, book[L.BOOK_PUSH : L.BOOK_PUSH + L.AXES], strict=True)
+            old + int(more)
+            for old, more in zip(
+                self.pushes, scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES], strict=True
+            )
         ]
-        book[L.BOOK_VIRIAL], book[L.BOOK_PUSH : L.BOOK_PUSH + L.AXES] = 0, 0
+        scalars[L.SCALAR_VIRIAL], scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES] = 0, 0
 
     def _failure(self, status):
         if status == loop.STUCK:

@@ -58,9 +58,9 @@ def record(s, log_rows, time, gid_a, gid_b, size, moment):
     Of walls the impulse is counted, for each axis. In a window contacts are counted when it is final.
     """
     quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(size / s.par[L.IMPULSE_QUANTUM])
-    if s.book[L.BOOK_WINDOWED] == 0:
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.count[L.N_CONTACTS if gid_b >= 0 else L.N_WALL_CONTACTS] += 1
-        s.book[L.BOOK_VIRIAL if gid_b >= 0 else L.BOOK_PUSH + (-1 - gid_b) % 3] += np.int64(quanta)
+        s.scalars[L.SCALAR_VIRIAL if gid_b >= 0 else L.SCALAR_WALL_IMPULSE + (-1 - gid_b) % 3] += np.int64(quanta)
     if log_rows == 0:
         return
     row = s.log[s.count[L.N_LOGGED]]
@@ -181,7 +181,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, rest, d
         for k in range(members):
             keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
     if found > 1 and others and _part_together(s, members, found, ticks, rest):
-        _book_together(s, log_rows, members, found, ticks, rest)
+        _finish_together(s, log_rows, members, found, ticks, rest)
     elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
         return 0
     else:
@@ -203,7 +203,7 @@ def _part_together(s, members, found, ticks, rest):
 
 
 @inlined
-def _book_together(s, log_rows, members, found, ticks, rest):
+def _finish_together(s, log_rows, members, found, ticks, rest):
     """Close the segments of those that several contacts involve, and count and log each contact."""
     group, offset, contacts, beads, sizes = s.group, s.offset, s.contacts, s.tied, s.sizes
     s.count[L.N_TIES] += 1
@@ -236,8 +236,8 @@ def _new_segments(s, group, offset, members, ticks, rest, depth):
             return
     for k in range(members):
         if group[k] >= 0:
-            s.book[L.BOOK_SERIAL] += 1
-            new_segment(s, offset[k], group[k], ticks, rest, s.book[L.BOOK_SERIAL], depth)
+            s.scalars[L.SCALAR_SERIAL] += 1
+            new_segment(s, offset[k], group[k], ticks, rest, s.scalars[L.SCALAR_SERIAL], depth)
 
 
 @kernel
@@ -281,8 +281,8 @@ def _law(s, group, offset, members, ticks, rest, stepper):
 
 @kernel
 def _note_rootless(s, log_rows):
-    """Count the contact just booked as one without a root; in a window, mark it for when that is final."""
-    if s.book[L.BOOK_WINDOWED] == 0:
+    """Count the contact just logged as one without a root; in a window, mark it for when that is final."""
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.count[L.N_NO_ROOTS] += 1
     if log_rows > 0:
         s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.EXACT_FALLBACK
@@ -290,7 +290,7 @@ def _note_rootless(s, log_rows):
 
 @apart
 def _single(s, log_rows, i, partner, members, ticks, rest, projection_loss):
-    """Apply one contact's impulse and book it; a graze that rounds to parting gets none."""
+    """Apply one contact's impulse and log it; a graze that rounds to parting gets none."""
     group, offset, n = s.group, s.offset, s.normals[0]
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1

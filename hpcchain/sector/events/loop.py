@@ -47,7 +47,7 @@ def _search_one(s, i):
 def _end_segment(s, m, ticks, rest):
     """Start the next segment of a molecule that nothing has hit."""
     first = s.mol[m, L.MOL_FIRST]
-    s.book[L.BOOK_SERIAL] += 1
+    s.scalars[L.SCALAR_SERIAL] += 1
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         save_segment(s, m)
         pass_time(s.par, s.segment, first, 1, s.timing[m, L.SEGMENT_LENGTH])
@@ -61,7 +61,7 @@ def _end_segment(s, m, ticks, rest):
             s.timing[m, L.SEGMENT_LENGTH],
             ticks,
             rest,
-            s.book[L.BOOK_SERIAL],
+            s.scalars[L.SCALAR_SERIAL],
             0,
             0,
         )
@@ -77,7 +77,7 @@ def _end_segment(s, m, ticks, rest):
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
     pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], s.timing[m, L.SEGMENT_LENGTH])
-    new_segment(s, o, m, ticks, rest, s.book[L.BOOK_SERIAL], o)
+    new_segment(s, o, m, ticks, rest, s.scalars[L.SCALAR_SERIAL], o)
 
 
 @inlined
@@ -147,8 +147,8 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
     dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
     save_segment(s, mi)
     pass_time(s.par, s.segment, i, 1, dt)
-    s.book[L.BOOK_SERIAL] += 1
-    move_straight(s.par, s.starts, s.segment, s.mol, i, mi, dt, ticks, rest, s.book[L.BOOK_SERIAL], depth, 1)
+    s.scalars[L.SCALAR_SERIAL] += 1
+    move_straight(s.par, s.starts, s.segment, s.mol, i, mi, dt, ticks, rest, s.scalars[L.SCALAR_SERIAL], depth, 1)
     time = ticks * s.par[L.TICK] + rest
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
@@ -159,8 +159,10 @@ def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
         dt = time_span(ticks, rest, s.starts[partner, L.START_TICKS], s.starts[partner, L.START_REM], s.par[L.TICK])
         save_segment(s, mj)
         pass_time(s.par, s.segment, partner, 1, dt)
-        s.book[L.BOOK_SERIAL] += 1
-        move_straight(s.par, s.starts, s.segment, s.mol, partner, mj, dt, ticks, rest, s.book[L.BOOK_SERIAL], depth, 1)
+        s.scalars[L.SCALAR_SERIAL] += 1
+        move_straight(
+            s.par, s.starts, s.segment, s.mol, partner, mj, dt, ticks, rest, s.scalars[L.SCALAR_SERIAL], depth, 1
+        )
         e = restitution_now(s.par, s.segment, i, partner)
         size, moment = bounce(
             s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], s.mol[mj, L.MOL_TABLE], i, partner, e
@@ -209,9 +211,9 @@ def refresh_touched(s, base):
     What happened before a molecule's later segment was withdrawn has been looked at when it was its present one.
     """
     status = 0
-    for k in range(s.book[L.BOOK_TOUCHED]):
+    for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
         s.mol[s.rolled_back[k], L.MOL_TARGET] = -1
-    for k in range(s.book[L.BOOK_TOUCHED]):
+    for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
         m = s.rolled_back[k]
         ticks = s.rolled_back_to[m, L.OPENED_TICKS]
         rest = s.rolled_back_to[m, L.OPENED_REM]
@@ -228,7 +230,7 @@ def refresh_touched(s, base):
         if status == 0:
             search_molecule(s, m)
             schedule_molecule(s, m, base)
-    s.book[L.BOOK_TOUCHED] = 0
+    s.scalars[L.SCALAR_ROLLED_BACK] = 0
     return status
 
 
@@ -270,7 +272,7 @@ def _go_back(s, holder, partner, ticks, rest, depth, base):
     a = s.next_event[holder, L.BEAD_ID]
     b = s.next_event[partner, L.BEAD_ID]
     tied = not precedes(s, after_r, ticks, rest, depth, a, b)
-    s.book[L.BOOK_BACKS] += 1
+    s.scalars[L.SCALAR_REOPENED] += 1
     request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
     roll_back(s)
     if tied:
@@ -321,7 +323,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         drained), STUCK (too many events at one instant), NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments or
         events are needed).
     """
-    windowed = s.book[L.BOOK_WINDOWED] != 0
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     until = until_ticks * s.par[L.TICK] + until_rest
     for _ in range(most):
         m = s.winner[L.ROOT]
@@ -387,9 +389,9 @@ def _halt(s, m, until_ticks, until_rest, until, windowed):
         return REACHED if ticks == np.inf else NOT_A_NUMBER
     if earlier(until_ticks, until_rest, ticks, rest) and ticks * s.par[L.TICK] + rest > until:
         return REACHED
-    if s.book[L.BOOK_BACKS] > MOST_BACKS + s.book[L.BOOK_MOLECULES]:
+    if s.scalars[L.SCALAR_REOPENED] > MOST_BACKS + s.scalars[L.SCALAR_MOLECULES]:
         return STUCK
-    if windowed and (s.book[L.BOOK_LOW] != 0 or s.book[L.BOOK_EVENT] + 1 >= len(s.window_event)):
+    if windowed and (s.scalars[L.SCALAR_OUT_OF_ROWS] != 0 or s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event)):
         return HISTORY_FULL
     return GO_ON
 
@@ -430,8 +432,8 @@ def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, i
         _meet_free(s, holder, partner, ticks, rest, depth, log_rows)
         members = 1 if other < 0 else 2
     if windowed:
-        s.book[L.BOOK_EVENT] += 1
-        sign_event(s.window_event, s.mol, s.group, s.count, s.book[L.BOOK_EVENT], members, lower, higher, logged)
+        s.scalars[L.SCALAR_EVENT] += 1
+        sign_event(s.window_event, s.mol, s.group, s.count, s.scalars[L.SCALAR_EVENT], members, lower, higher, logged)
         for k in range(members):
             if s.group[k] >= 0 and s.mol[s.group[k], L.MOL_OWNERSHIP] != L.OWNED:
                 match_with_owner(s, s.group[k])
@@ -445,4 +447,4 @@ def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, i
         for k in range(members):
             if s.group[k] >= 0 and _refresh(s, s.group[k], base):
                 return LIST_FULL
-    return refresh_touched(s, base) if s.book[L.BOOK_TOUCHED] != 0 else 0
+    return refresh_touched(s, base) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0

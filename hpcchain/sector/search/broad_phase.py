@@ -86,7 +86,7 @@ def candidates_straight(s, i):
     low = np.float64(s.flight[i, L.FLIGHT_LOW])
     rough = 4.0 * s.par[L.ASTRAY] if s.par[L.GROWTH_RATE] == 0.0 else np.inf
     wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough
-    together = 0.0 if s.book[L.BOOK_WINDOWED] != 0 else np.nan
+    together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
     count = 0
     first = np.int64(s.row[i, L.LIST_FIRST])
     for e in range(first, first + s.row[i, L.LIST_LENGTH]):

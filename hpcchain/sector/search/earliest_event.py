@@ -1,6 +1,7 @@
 """The earliest event of one bead: contacts with listed neighbours, walls, and the end of its list's validity."""
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -17,11 +18,14 @@ from hpcchain.sector.search.wall_time import SLACK, wall_time
 
 EARLY = 2.0**-6
 LACKING = -1.0
+# The earliest of a bead's events found so far: its time, depth and partner (a bead, or a code), the serial number of
+# the partner's segment, and whether another is due at the same instant (0, 1).
+Candidate = namedtuple("Candidate", "ticks rest depth partner serial tied")
 
 
 @inlined
 def _candidates(s, i):
-    """Write those of bead i's list whom it may meet to `found`, and ask for their segments; return how many.
+    """Write those of bead i's list that it may meet to `found`, and ask for their segments; return how many.
 
     Steps' segments need not begin just where those before them end: looking back, all that are listed are met.
     """
@@ -44,9 +48,8 @@ def search_bead(s, i, stepper):
     """Find bead i's earliest event and store it in `event_time` and `next_event`.
 
     Every one of its `_candidates` is met on the common span of the two present segments; where its present one begins
-    after NOW, those closed since are met too.
-    Candidates are compared by (time, depth, lower id, higher id); of two with one partner that are one contact but for
-    rounding, that with the older segment is it.
+    after NOW, those closed since are met too (`_against_bead`). Candidates are compared by (time, depth, lower id,
+    higher id). If two with the same partner differ only by rounding, the one from the older segment wins.
 
     `stepper` is None unless molecules are moved by a method whose contacts `exact_contact` finds. Candidates may
     then change places when their times are made exact: all on the common span are followed, and the list is renewed a
@@ -55,102 +58,107 @@ def search_bead(s, i, stepper):
     Returns the row of a molecule that comes near and lacks its series, which the caller is to make (`make_series`)
     before searching again; -1 when nothing is lacking.
     """
-    tick = s.par[L.TICK]
-    ticks = s.starts[i, L.START_TICKS]
-    rest = s.starts[i, L.START_REM]
-    length = s.bounds[i, L.LENGTH]
-    leave = list_expiry(s, i)
-    limit = min(length, leave)
-    if stepper is not None:
-        limit = length
-        if leave < length:
-            leave = max(leave - EARLY * s.par[L.SHELL] / s.bounds[i, L.SPEED], 0.0)
-    best_ticks = np.inf
-    best_rest = np.inf
-    best_depth = 0
-    best = L.NO_EVENT
-    serial = 0
-    tied = 0
-    gid = s.next_event[i, L.BEAD_ID]
-    sort = s.row[i, L.OWNERSHIP]
+    limit, expiry = _search_span(s, i, stepper)
+    best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     number = _candidates(s, i)
     for e in range(number):
         j = s.found[e]
-        if (
-            sort != L.OWNED
-            and s.row[j, L.OWNERSHIP] != L.OWNED
-            and (sort == L.GHOST or s.row[j, L.OWNERSHIP] == L.GHOST)
-        ):
+        if _concerns_others(s.row[i, L.OWNERSHIP], s.row[j, L.OWNERSHIP]):
             continue
-        r = j
-        newer = np.int64(-1)
-        while r >= 0:
-            time, lag = contact_time(s, i, r, newer, limit, stepper)
-            if time == LACKING:
-                return s.segment[i, L.MOLECULE] if series_order(s.segment, i) == L.UNMADE else s.segment[r, L.MOLECULE]
-            if time < np.inf:
-                if lag >= 0.0:
-                    t, q = after(ticks, rest, time, tick)
-                else:
-                    t, q = after(s.starts[r, L.START_TICKS], s.starts[r, L.START_REM], time, tick)
-                apart = (t - best_ticks) * tick + (q - best_rest)
-                depth = depth_of(s.starts, s.segment, i, r, t, q)
-                if newer < 0 or is_current(s, i, r, newer, t, q, depth, gid, s.next_event[j, L.BEAD_ID]):
-                    if abs(apart) < s.par[L.SIMULTANEOUS]:
-                        tied = 1
-                    elif apart < 0.0:
-                        tied = 0
-                    older = newer >= 0 and best == j and abs(apart) < s.par[L.SIMULTANEOUS]
-                    if older or comes_first(
-                        t,
-                        q,
-                        depth,
-                        gid,
-                        s.next_event[j, L.BEAD_ID],
-                        best_ticks,
-                        best_rest,
-                        best_depth,
-                        best,
-                        s.next_event,
-                    ):
-                        best_ticks = t
-                        best_rest = q
-                        best_depth = depth
-                        best = j
-                        serial = s.segment[r, L.SERIAL]
-                        if stepper is None:
-                            limit = min(limit, ((t - ticks) * tick + (q - rest)) * SLACK + s.par[L.SIMULTANEOUS])
-            if not _begun_since(s, i, r) or s.segment[j, L.MOLECULE] == s.segment[i, L.MOLECULE]:
-                break
-            h = s.mol[s.segment[r, L.MOLECULE], L.MOL_PREVIOUS]
-            newer = r
-            r = s.mol[h, L.MOL_FIRST] + j - s.mol[s.segment[j, L.MOLECULE], L.MOL_FIRST] if h >= 0 else np.int64(-1)
+        lacking, limit, best = _against_bead(s, i, j, limit, best, stepper)
+        if lacking >= 0:
+            return lacking
     if s.par[L.WALLS] != 0.0:
         if series_order(s.segment, i) == L.UNMADE:
             return s.segment[i, L.MOLECULE]
-        best_ticks, best_rest, best_depth, best, serial, tied = _with_walls(
-            s, i, limit, stepper, best_ticks, best_rest, best_depth, best, serial, tied
-        )
-    if stepper is not None and leave < length and best != L.NO_EVENT:
-        t, q = after(ticks, rest, leave, tick)
-        if earlier(t, q, best_ticks, best_rest):
-            best = L.NO_EVENT
-    if best == L.NO_EVENT and leave < length:
-        best_ticks, best_rest = after(ticks, rest, leave, tick)
-        best = L.RELIST
-    s.event_time[i, L.EVENT_TICKS] = best_ticks
-    s.event_time[i, L.EVENT_REM] = best_rest
-    s.next_event[i, L.PARTNER] = best
-    s.next_event[i, L.PARTNER_SERIAL] = serial
-    s.next_event[i, L.DEPTH] = best_depth
-    s.next_event[i, L.TIED] = tied
+        best = _against_walls(s, i, limit, best, stepper)
+    best = _until_expiry(s, i, expiry, best, stepper)
+    s.event_time[i, L.EVENT_TICKS] = best.ticks
+    s.event_time[i, L.EVENT_REM] = best.rest
+    s.next_event[i, L.PARTNER] = best.partner
+    s.next_event[i, L.PARTNER_SERIAL] = best.serial
+    s.next_event[i, L.DEPTH] = best.depth
+    s.next_event[i, L.TIED] = best.tied
     s.count[L.N_SEARCHES] += 1
     return np.int64(-1)
 
 
+@inlined
+def _search_span(s, i, stepper):
+    """Return how long after its segment's start bead i's contacts are of interest, and when its list expires [time]."""
+    length = s.bounds[i, L.LENGTH]
+    expiry = list_expiry(s, i)
+    limit = min(length, expiry)
+    if stepper is not None:
+        limit = length
+        if expiry < length:
+            expiry = max(expiry - EARLY * s.par[L.SHELL] / s.bounds[i, L.SPEED], 0.0)
+    return limit, expiry
+
+
+@inlined
+def _concerns_others(own, other):
+    """Whether the contact of beads of these ownerships is another rank's: neither is owned, and one is a far ghost."""
+    return own != L.OWNED and other != L.OWNED and (own == L.GHOST or other == L.GHOST)
+
+
+@inlined
+def _against_bead(s, i, j, limit, best, stepper):
+    """Compare bead i's contacts with bead j's segment, and with those of j closed since NOW, with the best so far.
+
+    Returns the row of a molecule that lacks its series, else -1; what `limit` is now; the best.
+    """
+    ticks = s.starts[i, L.START_TICKS]
+    rest = s.starts[i, L.START_REM]
+    tick = s.par[L.TICK]
+    gid = s.next_event[i, L.BEAD_ID]
+    other = s.next_event[j, L.BEAD_ID]
+    lacking = np.int64(-1)
+    r = j
+    newer = np.int64(-1)
+    while r >= 0:
+        time, lag = contact_time(s, i, r, newer, limit, stepper)
+        if time == LACKING:
+            lacking = s.segment[i if series_order(s.segment, i) == L.UNMADE else r, L.MOLECULE]
+            break
+        if time < np.inf:
+            late = i if lag >= 0.0 else r  # whose segment begins where the common span does
+            t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
+            depth = depth_of(s.starts, s.segment, i, r, t, q)
+            if newer < 0 or is_current(s, i, r, newer, t, q, depth, gid, other):
+                after_best = (t - best.ticks) * tick + (q - best.rest)
+                tied = _tied(s, after_best, best.tied)
+                older = newer >= 0 and best.partner == j and abs(after_best) < s.par[L.SIMULTANEOUS]
+                if older or comes_first(
+                    t, q, depth, gid, other, best.ticks, best.rest, best.depth, best.partner, s.next_event
+                ):
+                    best = Candidate(t, q, depth, j, s.segment[r, L.SERIAL], tied)
+                    if stepper is None:
+                        limit = min(limit, ((t - ticks) * tick + (q - rest)) * SLACK + s.par[L.SIMULTANEOUS])
+                else:
+                    best = Candidate(best.ticks, best.rest, best.depth, best.partner, best.serial, tied)
+        if not _begun_since(s, i, r) or s.segment[j, L.MOLECULE] == s.segment[i, L.MOLECULE]:
+            break
+        h = s.mol[s.segment[r, L.MOLECULE], L.MOL_PREVIOUS]
+        newer = r
+        r = s.mol[h, L.MOL_FIRST] + j - s.mol[s.segment[j, L.MOLECULE], L.MOL_FIRST] if h >= 0 else np.int64(-1)
+    return lacking, limit, best
+
+
+@inlined
+def _tied(s, after_best, tied):
+    """Return whether an event is tied with the earliest (0, 1), once there is one more.
+
+    That comes a time `after_best` after the best so far, below 0 where it is earlier, which was `tied`.
+    """
+    if abs(after_best) < s.par[L.SIMULTANEOUS]:
+        return np.int64(1)
+    return np.int64(0) if after_best < 0.0 else tied
+
+
 @kernel
-def _with_walls(s, i, limit, stepper, best_ticks, best_rest, best_depth, best, serial, tied):
-    """Return `search_bead`'s best candidate, or a wall that comes before it, and whether others are due with it."""
+def _against_walls(s, i, limit, best, stepper):
+    """Return the best candidate of bead i, or a wall that comes before it, and whether others are due with it."""
     gid = s.next_event[i, L.BEAD_ID]
     ticks = s.starts[i, L.START_TICKS]
     rest = s.starts[i, L.START_REM]
@@ -160,23 +168,30 @@ def _with_walls(s, i, limit, stepper, best_ticks, best_rest, best_depth, best, s
             if time > limit:
                 continue
             t, q = after(ticks, rest, time, s.par[L.TICK])
-            apart = (t - best_ticks) * s.par[L.TICK] + (q - best_rest)
-            if abs(apart) < s.par[L.SIMULTANEOUS]:
-                tied = 1
-            elif apart < 0.0:
-                tied = 0
-            depth = start_depth(s.segment, i) + 1 if t == ticks and q == rest else 0
-            code = -1 - axis - 3 * side
-            sooner = t < best_ticks or (t == best_ticks and q < best_rest)
-            if t == best_ticks and q == best_rest:
-                sooner = depth < best_depth or (depth == best_depth and wall_before(gid, code, best, s.next_event))
+            tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.rest), best.tied)
+            depth = start_depth(s.segment, i) + 1 if t == ticks and q == rest else np.int64(0)
+            code = np.int64(-1 - axis - 3 * side)
+            sooner = t < best.ticks or (t == best.ticks and q < best.rest)
+            if t == best.ticks and q == best.rest:
+                sooner = depth < best.depth or (
+                    depth == best.depth and wall_before(gid, code, best.partner, s.next_event)
+                )
             if sooner:
-                best_ticks = t
-                best_rest = q
-                best_depth = depth
-                best = code
-                serial = 0
-    return best_ticks, best_rest, best_depth, best, serial, tied
+                best = Candidate(t, q, depth, code, np.int64(0), tied)
+            else:
+                best = Candidate(best.ticks, best.rest, best.depth, best.partner, best.serial, tied)
+    return best
+
+
+@inlined
+def _until_expiry(s, i, expiry, best, stepper):
+    """Return the best candidate, or the renewal of bead i's list where that comes before."""
+    if expiry < s.bounds[i, L.LENGTH]:
+        t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], expiry, s.par[L.TICK])
+        sooner = stepper is not None and earlier(t, q, best.ticks, best.rest)
+        if sooner or best.partner == L.NO_EVENT:
+            best = Candidate(t, q, best.depth, np.int64(L.RELIST), best.serial, best.tied)
+    return best
 
 
 @inlined
@@ -188,7 +203,7 @@ def _begun_since(s, i, r):
     if s.starts[r, L.START_TICKS] != s.par[L.NOW] or s.starts[r, L.START_REM] != s.par[L.NOW_REM]:
         return earlier(s.par[L.NOW], s.par[L.NOW_REM], s.starts[r, L.START_TICKS], s.starts[r, L.START_REM])
     together = s.starts[i, L.START_TICKS] == s.par[L.NOW] and s.starts[i, L.START_REM] == s.par[L.NOW_REM]
-    return together and s.book[L.BOOK_WINDOWED] != 0 and begins_after(s, r, i)
+    return together and s.scalars[L.SCALAR_WINDOWED] != 0 and begins_after(s, r, i)
 
 
 @inlined
@@ -200,80 +215,20 @@ def contact_time(s, i, r, newer, limit, stepper):
     where there is none. `newer` is the row of the segment that closed r, -1 for an open one: what comes later than that
     by more than TIE_TIME is of no interest.
     """
-    tick = s.par[L.TICK]
-    ui = s.starts[i, L.VX]
-    vi = s.starts[i, L.VY]
-    wi = s.starts[i, L.VZ]
-    length = s.bounds[i, L.LENGTH]
-    lag = (s.starts[i, L.START_TICKS] - s.starts[r, L.START_TICKS]) * tick + (
-        s.starts[i, L.START_REM] - s.starts[r, L.START_REM]
-    )
-    if lag >= 0.0:
-        ti = 0.0
-        tj = lag
-    else:
-        ti = -lag
-        tj = 0.0
-    horizon = limit - ti
-    until = min(length - ti, s.bounds[r, L.LENGTH] - tj)
-    if until < horizon:
-        horizon = until
-    if newer >= 0:
-        known = _age(
-            s.par,
-            s.starts[newer, L.START_TICKS] - s.starts[r, L.START_TICKS],
-            s.starts[newer, L.START_REM] - s.starts[r, L.START_REM],
-        )
-        horizon = min(horizon, known - tj + s.par[L.SIMULTANEOUS])
+    lag, ti, tj, until, horizon = _common_span(s, i, r, newer, limit)
     if horizon < 0.0:
         return np.inf, lag
-    rx = (s.starts[i, L.X] + ui * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj)
-    ry = (s.starts[i, L.Y] + vi * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj)
-    rz = (s.starts[i, L.Z] + wi * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj)
-    sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
-    sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
-    sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
-    rx += sx
-    ry += sy
-    rz += sz
-    ux = ui - s.starts[r, L.VX]
-    uy = vi - s.starts[r, L.VY]
-    uz = wi - s.starts[r, L.VZ]
+    rx, ry, rz, ux, uy, uz, sx, sy, sz = _separation(s, i, r, ti, tj)
     rv = rx * ux + ry * uy + rz * uz
+    rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
-    off_i = ti + horizon
-    off_j = tj + horizon
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
-    growing = s.par[L.GROWTH_RATE]
-    near = sigma * s.par[L.GROWTH] + 0.5 * (
-        s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j
-    )
-    if stepper is not None:
-        near += s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR] + s.timing[s.segment[r, L.MOLECULE], L.SERIES_ERROR]
-    if growing != 0.0:
-        near += sigma * growing * (_age(s.par, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]) + off_i)
-    least = rx * rx + ry * ry + rz * rz
-    if rv < 0.0:
-        closest = -rv
-        if closest < horizon * uu:
-            least -= rv * rv / uu
-        else:
-            least += horizon * (2.0 * rv + horizon * uu)
-    if least > near * near * SLACK:
+    reach = _reach(s, i, r, ti + horizon, tj + horizon, stepper)
+    if _least_square(rr, rv, uu, horizon) > reach * reach * SLACK:
         return np.inf, lag
     if s.par[L.SMALL_BOX] != 0.0 and sx == 0.0 and sy == 0.0 and sz == 0.0 and joined(s, i, r):
         return np.inf, lag
-    same = lag == 0.0 and same_start(s.segment, i, r) and struck(s.segment, i) == 1
-    if same and rv < -NOISE * sigma * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED]):
-        same = False
-    d = sigma * s.par[L.GROWTH]
-    growth = 0.0
-    if growing != 0.0:
-        late = i if lag >= 0.0 else r
-        d = sigma * (
-            s.par[L.GROWTH] + growing * _age(s.par, s.starts[late, L.START_TICKS], s.starts[late, L.START_REM])
-        )
-        growth = sigma * growing
+    same = _just_hit(s, i, r, lag, rv)
+    d, growth = _contact_distance(s, i, r, lag)
     bend = s.bounds[i, L.ACCELERATION] + s.bounds[r, L.ACCELERATION]
     if bend == 0.0:
         least = REST * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED])
@@ -291,7 +246,105 @@ def contact_time(s, i, r, newer, limit, stepper):
 
 
 @inlined
+def _common_span(s, i, r, newer, limit):
+    """Return r's lag, where on either segment both exist, for how long, and how much of that is of interest [time]."""
+    lag = (s.starts[i, L.START_TICKS] - s.starts[r, L.START_TICKS]) * s.par[L.TICK] + (
+        s.starts[i, L.START_REM] - s.starts[r, L.START_REM]
+    )
+    if lag >= 0.0:
+        ti = 0.0
+        tj = lag
+    else:
+        ti = -lag
+        tj = 0.0
+    horizon = limit - ti
+    until = min(s.bounds[i, L.LENGTH] - ti, s.bounds[r, L.LENGTH] - tj)
+    if until < horizon:
+        horizon = until
+    if newer >= 0:
+        known = _age(
+            s.par,
+            s.starts[newer, L.START_TICKS] - s.starts[r, L.START_TICKS],
+            s.starts[newer, L.START_REM] - s.starts[r, L.START_REM],
+        )
+        horizon = min(horizon, known - tj + s.par[L.SIMULTANEOUS])
+    return lag, ti, tj, until, horizon
+
+
+@inlined
+def _separation(s, i, r, ti, tj):
+    """Return separation (3), its rate (3) and image shift (3) of straight lines at times on either segment."""
+    ui = s.starts[i, L.VX]
+    vi = s.starts[i, L.VY]
+    wi = s.starts[i, L.VZ]
+    rx = (s.starts[i, L.X] + ui * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj)
+    ry = (s.starts[i, L.Y] + vi * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj)
+    rz = (s.starts[i, L.Z] + wi * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj)
+    sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
+    sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
+    sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
+    ux = ui - s.starts[r, L.VX]
+    uy = vi - s.starts[r, L.VY]
+    uz = wi - s.starts[r, L.VZ]
+    return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
+
+
+@inlined
+def _reach(s, i, r, off_i, off_j, stepper):
+    """Return how near the straight lines come at least if the beads touch before these times on their segments."""
+    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    reach = sigma * s.par[L.GROWTH] + 0.5 * (
+        s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j
+    )
+    if stepper is not None:
+        reach += s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR] + s.timing[s.segment[r, L.MOLECULE], L.SERIES_ERROR]
+    growing = s.par[L.GROWTH_RATE]
+    if growing != 0.0:
+        reach += sigma * growing * (_age(s.par, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]) + off_i)
+    return reach
+
+
+@inlined
+def _least_square(rr, rv, uu, horizon):
+    """Return the least |r + u t|^2 of times t up to a horizon, of r.r, r.u and u.u [length^2]."""
+    least = rr
+    if rv < 0.0:
+        if -rv < horizon * uu:
+            least -= rv * rv / uu
+        else:
+            least += horizon * (2.0 * rv + horizon * uu)
+    return least
+
+
+@inlined
+def _just_hit(s, i, r, lag, rv):
+    """Whether both segments began with one contact of the two beads, and what r.u is left of it is round-off."""
+    same = lag == 0.0 and same_start(s.segment, i, r) and struck(s.segment, i) == 1
+    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    if same and rv < -NOISE * sigma * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED]):
+        same = False
+    return same
+
+
+@inlined
+def _contact_distance(s, i, r, lag):
+    """Return the distance at which beads touch, where their common span begins [length], and its rate."""
+    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    distance = sigma * s.par[L.GROWTH]
+    growth = 0.0
+    growing = s.par[L.GROWTH_RATE]
+    if growing != 0.0:
+        late = i if lag >= 0.0 else r
+        distance = sigma * (
+            s.par[L.GROWTH] + growing * _age(s.par, s.starts[late, L.START_TICKS], s.starts[late, L.START_REM])
+        )
+        growth = sigma * growing
+    return distance, growth
+
+
+@inlined
 def _age(par, ticks, rest):
+    """Return the time that is so many ticks and a remainder after the clock's zero [time]."""
     return ticks * par[L.TICK] + rest
 
 

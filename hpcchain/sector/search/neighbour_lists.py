@@ -44,9 +44,9 @@ def place_centre(s, i, x, y, z):
     s.place[i, L.FRACTION_X] = np.int64(fx * TURN) - HALF_TURN
     s.place[i, L.FRACTION_Y] = np.int64(fy * TURN) - HALF_TURN
     s.place[i, L.FRACTION_Z] = np.int64(fz * TURN) - HALF_TURN
-    windowed = s.book[L.BOOK_WINDOWED] != 0
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     if windowed and old >= 0:
-        _append(s.stale_cells, s.book, L.BOOK_STALE, old)
+        _append(s.stale_cells, s.scalars, L.SCALAR_STALE, old)
     if old != cell or windowed:
         if old >= 0 and not windowed:
             last = old * capacity + s.fill[old] - 1
@@ -71,14 +71,14 @@ def place_centre(s, i, x, y, z):
 
 
 @inlined
-def _append(table, book, count, value):
+def _append(table, scalars, count, value):
     """Add to a list of the window; one that has overflowed has length -1 and stands for everything."""
-    at = book[count]
+    at = scalars[count]
     if at == len(table):
-        book[count] = -1
+        scalars[count] = -1
     elif at >= 0:
         table[at] = value
-        book[count] += 1
+        scalars[count] += 1
 
 
 @inlined
@@ -179,7 +179,7 @@ def rebuild_list(s, i, x, y, z, t):
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
     there is no room; lists are then incomplete and must be built anew.
     """
-    windowed = s.book[L.BOOK_WINDOWED] != 0
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     s.centre[i, L.X] = x
     s.centre[i, L.Y] = y
     s.centre[i, L.Z] = z
@@ -280,11 +280,11 @@ def build_lists(s):
         0; CELL_FULL: cells need more room; FULL: lists do, and row[:, 1] holds the lengths that they would have.
     """
     status = 0
-    windowed = s.book[L.BOOK_WINDOWED] != 0
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     s.near_owned[:] = 0
     s.fill[:] = 0
-    s.book[L.BOOK_STALE] = 0
-    s.book[L.BOOK_APART] = 0
+    s.scalars[L.SCALAR_STALE] = 0
+    s.scalars[L.SCALAR_APART] = 0
     for i in range(len(s.centre)):
         s.place[i, L.CELL] = -1
         if s.row[i, L.OWNERSHIP] >= L.VACANT:
@@ -318,23 +318,23 @@ def build_lists(s):
 @kernel
 def clean_lists(s):
     """At a window's end, take beads' former centres out of the cells and who was only near those out of the lists."""
-    for k in range(s.book[L.BOOK_STALE] if s.book[L.BOOK_STALE] >= 0 else len(s.fill)):
-        if k + SOON < s.book[L.BOOK_STALE]:
+    for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else len(s.fill)):
+        if k + SOON < s.scalars[L.SCALAR_STALE]:
             ask(s.room, s.stale_cells[k + SOON] * s.cells[L.CELL_CAPACITY])
             ask(s.fill, s.stale_cells[k + SOON])
-        _compact(s, s.stale_cells[k] if s.book[L.BOOK_STALE] >= 0 else k)
-    for k in range(s.book[L.BOOK_APART]):
-        if k + SOON < s.book[L.BOOK_APART]:
+        _compact(s, s.stale_cells[k] if s.scalars[L.SCALAR_STALE] >= 0 else k)
+    for k in range(s.scalars[L.SCALAR_APART]):
+        if k + SOON < s.scalars[L.SCALAR_APART]:
             ask(s.place, s.apart[k + SOON, L.FIRST_BEAD])
             ask(s.place, s.apart[k + SOON, L.SECOND_BEAD])
         i, j = s.apart[k]
         if far_apart(s, i, j) and drop(s, j, i):
             drop(s, i, j)
-    if s.book[L.BOOK_APART] < 0:  # more than were noted
-        for i in range(s.book[L.BOOK_BEADS]):
+    if s.scalars[L.SCALAR_APART] < 0:  # more than were noted
+        for i in range(s.scalars[L.SCALAR_BEADS]):
             _drop_far(s, i)
-    s.book[L.BOOK_STALE] = 0
-    s.book[L.BOOK_APART] = 0
+    s.scalars[L.SCALAR_STALE] = 0
+    s.scalars[L.SCALAR_APART] = 0
 
 
 @inlined
@@ -353,13 +353,13 @@ def _drop_far(s, i):
 @inlined
 def _note_apart(s, i, j):
     """Note that two listed beads' centres are now far apart, for `clean_lists`; overflow as in `_append`."""
-    at = s.book[L.BOOK_APART]
+    at = s.scalars[L.SCALAR_APART]
     if at == len(s.apart):
-        s.book[L.BOOK_APART] = -1
+        s.scalars[L.SCALAR_APART] = -1
     elif at >= 0:
         s.apart[at, L.FIRST_BEAD] = i
         s.apart[at, L.SECOND_BEAD] = j
-        s.book[L.BOOK_APART] += 1
+        s.scalars[L.SCALAR_APART] += 1
 
 
 @inlined

@@ -126,7 +126,7 @@ def ask_for_next(s):
     m = s.prefetch_state[NEXT]
     if b < 0:
         return
-    if m >= s.book[L.BOOK_MOLECULES]:  # the sector has been made anew since
+    if m >= s.scalars[L.SCALAR_MOLECULES]:  # the sector has been made anew since
         s.prefetch_state[BEAD] = -1
     elif b == 0 and s.mol[m, L.MOL_BEADS] == 1 and s.mol[m, L.MOL_FIRST] == m:
         _ask_for_single_beads(s, m)
@@ -168,7 +168,7 @@ def _ask_for_single_beads(s, i):
 @inlined
 def _still_there(s, k):
     """Return the bead in place k of `prefetch_state`; below 0: there is none, or the sector has been rebuilt since."""
-    return s.prefetch_state[k] if s.prefetch_state[k] < s.book[L.BOOK_BEADS] else np.int64(-1)
+    return s.prefetch_state[k] if s.prefetch_state[k] < s.scalars[L.SCALAR_BEADS] else np.int64(-1)
 
 
 @inlined
@@ -215,7 +215,7 @@ def _ask_for_partner(s, m):
             ask(s.segment, then)
             s.prefetch_state[THEN] = then
             return
-    if then < 0 or then >= s.book[L.BOOK_BEADS] or s.segment[then, L.MOLECULE] == m:
+    if then < 0 or then >= s.scalars[L.SCALAR_BEADS] or s.segment[then, L.MOLECULE] == m:
         choose_next(s)
     else:
         s.prefetch_state[THEN] = ANOTHER

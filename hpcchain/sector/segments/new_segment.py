@@ -82,8 +82,8 @@ def two_segments(s, o, m, p, k, ticks, rest, depth):
         s.work, o, s.mol, m, _asked_length(s, m, ticks, rest), s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
         p, k, _asked_length(s, k, ticks, rest), s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
     )  # fmt: skip
-    s.book[L.BOOK_SERIAL] += 2
-    serial = s.book[L.BOOK_SERIAL]
+    s.scalars[L.SCALAR_SERIAL] += 2
+    serial = s.scalars[L.SCALAR_SERIAL]
     _write_segment(s, o, m, ticks, rest, serial - 1, depth, order, h)
     _write_segment(s, p, k, ticks, rest, serial, depth, number, g)
 
@@ -152,7 +152,7 @@ def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
     s.timing[m, L.END_TICKS] = end_ticks
     s.timing[m, L.END_REM] = end_rest
     s.timing[m, L.SEGMENT_LENGTH] = h
-    if first < s.book[L.BOOK_BEADS]:
+    if first < s.scalars[L.SCALAR_BEADS]:
         sweep(s, m)
     s.count[L.N_ORDERS] += order
     s.count[L.N_SEGMENTS] += 1

@@ -193,10 +193,10 @@ def event_arrays(mol, beads, log_rows):
 
 def window_arrays(beads, molecules, sizes):
     """Return the arrays that windows need; without windows they stay as they are."""
-    book = np.zeros(L.BOOKS, dtype=np.int64)
-    book[L.BOOK_MOLECULES], book[L.BOOK_BEADS] = molecules, beads
+    scalars = np.zeros(L.SCALARS, dtype=np.int64)
+    scalars[L.SCALAR_MOLECULES], scalars[L.SCALAR_BEADS] = molecules, beads
     return {
-        "book": book,
+        "scalars": scalars,
         "free_rows": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
         "window_event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
         "owner_history": np.zeros(1),

@@ -18,14 +18,14 @@ def begin(s, m):
     first = s.mol[m, L.MOL_FIRST]
     load_start(s.work, o, s.mol, m, s.table, s.graph, s.starts, s.stepper)
     refresh(s.work, o, s.mol, m, s.graph)
-    s.book[L.BOOK_SERIAL] += 1
+    s.scalars[L.SCALAR_SERIAL] += 1
     new_segment(
         s,
         o,
         m,
         s.starts[first, L.START_TICKS],
         s.starts[first, L.START_REM],
-        s.book[L.BOOK_SERIAL],
+        s.scalars[L.SCALAR_SERIAL],
         start_depth(s.segment, first),
     )
 
@@ -52,7 +52,7 @@ def start(s):
 
     A segment is a function of its start state, so a restart makes the very segments that were interrupted.
     """
-    for m in range(s.book[L.BOOK_MOLECULES]):
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
             begin(s, m)
 
@@ -60,7 +60,7 @@ def start(s):
 @kernel
 def enlist(s):
     """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
-    for i in range(s.book[L.BOOK_BEADS]):
+    for i in range(s.scalars[L.SCALAR_BEADS]):
         for c in range(3):
             s.centre[i, c] = s.starts[i, c]
         s.centre[i, L.CENTRE_TIME] = 0.0
@@ -71,8 +71,8 @@ def enlist(s):
 def search_all(s, base):
     """Search every bead and build the queue."""
     s.par[L.NOW] = -np.inf
-    for m in range(s.book[L.BOOK_MOLECULES]):
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
             search_molecule(s, m)
         schedule_molecule(s, m, base)
-    queue_build(s.key, s.winner, s.first, s.molecule_event, s.book[L.BOOK_MOLECULES], base, s.par[L.TICK])
+    queue_build(s.key, s.winner, s.first, s.molecule_event, s.scalars[L.SCALAR_MOLECULES], base, s.par[L.TICK])

@@ -174,11 +174,11 @@ def receive(s, message, row_of, wanted, base):
         at += R.HEAD
         size = _size(s.mol[m, L.MOL_BEADS])
         for k in range(kept + 1, total + 1):
-            place = s.book[L.BOOK_SCRIPT]
+            place = s.scalars[L.SCALAR_HISTORY]
             for c in range(size):
                 s.owner_history[place + c] = message[at + c]
             s.owner_history_at[m, k] = place
-            s.book[L.BOOK_SCRIPT] += size
+            s.scalars[L.SCALAR_HISTORY] += size
             at += size
             s.owner_history[place + R.ALONE] = _alone(s, place, row_of)
             count = _want(s, place, row_of, wanted, count)
@@ -293,7 +293,7 @@ def replay(s, m):
     """Write the next segment of ghost m's script, as yet without a series, over its present one, which is kept."""
     place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
     save_segment(s, m)
-    s.book[L.BOOK_SERIAL] += 1
+    s.scalars[L.SCALAR_SERIAL] += 1
     s.mol[m, L.MOL_EVENT] = FROM_SCRIPT
     s.mol[m, L.MOL_LOWER] = np.int64(s.owner_history[place + R.LOWER])
     s.mol[m, L.MOL_HIGHER] = np.int64(s.owner_history[place + R.HIGHER])
@@ -309,7 +309,7 @@ def replay(s, m):
             s.starts[i, c] = s.owner_history[at + c]
         s.starts[i, L.START_TICKS] = s.owner_history[place + R.TICKS]
         s.starts[i, L.START_REM] = s.owner_history[place + R.REM]
-        s.segment[i, L.SERIAL] = s.book[L.BOOK_SERIAL]
+        s.segment[i, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
         marks = np.int64(s.owner_history[at + R.BEAD_MARKS])
         set_start(s.segment, i, np.int64(s.owner_history[place + R.DEPTH]), marks & 1)
         set_in_contact(s.segment, i, marks >> 1)

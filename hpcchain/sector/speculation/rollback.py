@@ -22,9 +22,9 @@ from hpcchain.sector.search.prefetch import ask, prefetch
 @inlined
 def save_segment(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
-    if s.book[L.BOOK_WINDOWED] != 0:
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
         further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
-        _save_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, s.next_event, s.free_rows, s.book, m)
+        _save_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, s.next_event, s.free_rows, s.scalars, m)
         s.timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
 
@@ -52,8 +52,8 @@ def way(s, m, ticks, rest):
 
 
 @kernel
-def _save_segment(mol, timing, starts, bounds, segment, next_event, free_rows, book, m):
-    h = _take_row(mol, free_rows, book, mol[m, L.MOL_CLASS])
+def _save_segment(mol, timing, starts, bounds, segment, next_event, free_rows, scalars, m):
+    h = _take_row(mol, free_rows, scalars, mol[m, L.MOL_CLASS])
     _copy_segment(mol, timing, starts, bounds, segment, m, h)
     mol[h, L.MOL_PREVIOUS] = mol[m, L.MOL_PREVIOUS]
     mol[m, L.MOL_PREVIOUS] = h
@@ -81,12 +81,12 @@ def _ask_for_row(mol, timing, starts, h):
 
 
 @inlined
-def _take_row(mol, free_rows, book, size):
+def _take_row(mol, free_rows, scalars, size):
     h = free_rows[size, L.SPARE_HEAD]
     free_rows[size, L.SPARE_HEAD] = mol[h, L.MOL_PREVIOUS]
     free_rows[size, L.SPARE_ROWS] -= 1
     if free_rows[size, L.SPARE_ROWS] < L.MOST_MEMBERS:
-        book[L.BOOK_LOW] = 1
+        scalars[L.SCALAR_OUT_OF_ROWS] = 1
     return h
 
 
@@ -138,7 +138,7 @@ def restore_segment(s, m):
     _release_row(s, h)
     s.mol[m, L.MOL_SENT] = min(s.mol[m, L.MOL_SENT], s.mol[m, L.MOL_NUMBER])
     s.mol[m, L.MOL_CHANGED] = 1
-    s.book[L.BOOK_WITHDRAWN] += 1 if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED else 0
+    s.scalars[L.SCALAR_WITHDRAWN] += 1 if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED else 0
 
 
 @kernel
@@ -176,8 +176,8 @@ def sign_event(event_table, mol, group, count, window_event, members, lower, hig
 def request_rollback(s, m, number):
     """Ask for molecule m to be set back to its segment of that number in the window."""
     if s.mol[m, L.MOL_TARGET] < 0:
-        s.rolled_back[s.book[L.BOOK_TOUCHED]] = m
-        s.book[L.BOOK_TOUCHED] += 1
+        s.rolled_back[s.scalars[L.SCALAR_ROLLED_BACK]] = m
+        s.scalars[L.SCALAR_ROLLED_BACK] += 1
         s.mol[m, L.MOL_TARGET] = number
         s.rolled_back_to[m, L.OPENED_TICKS] = s.par[L.NOW]
         s.rolled_back_to[m, L.OPENED_REM] = s.par[L.NOW_REM]
@@ -195,7 +195,7 @@ def roll_back(s):
     while more:
         more = False
         k = 0
-        while k < s.book[L.BOOK_TOUCHED]:
+        while k < s.scalars[L.SCALAR_ROLLED_BACK]:
             m = s.rolled_back[k]
             k += 1
             while s.mol[m, L.MOL_NUMBER] > s.mol[m, L.MOL_TARGET]:

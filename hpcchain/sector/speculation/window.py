@@ -15,7 +15,7 @@ LONGEST = 2.0**20
 def commit_window(s):
     """Forget all closed segments, scripts and events: the present segments are the next window's first."""
     fastest = 0.0
-    for m in range(s.book[L.BOOK_MOLECULES]):
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_NUMBER] > 0:
             _note_since(s, m)
             discard_history(s, m)
@@ -25,18 +25,18 @@ def commit_window(s):
         s.mol[m, L.MOL_TARGET] = -1
         fastest = max(fastest, s.timing[m, L.TOP_SPEED])
     s.par[L.FASTEST] = fastest
-    s.book[L.BOOK_EVENT] = 0
-    s.book[L.BOOK_SCRIPT] = 0
-    s.book[L.BOOK_TOUCHED] = 0
-    s.book[L.BOOK_LOW] = 0
-    s.book[L.BOOK_BACKS] = 0
+    s.scalars[L.SCALAR_EVENT] = 0
+    s.scalars[L.SCALAR_HISTORY] = 0
+    s.scalars[L.SCALAR_ROLLED_BACK] = 0
+    s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
+    s.scalars[L.SCALAR_REOPENED] = 0
     s.count[L.N_LOGGED] = 0
 
 
 @kernel
 def abort_window(s):
     """Set every molecule back to the segment that it had when the window began."""
-    for m in range(s.book[L.BOOK_MOLECULES]):
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
         while s.mol[m, L.MOL_NUMBER] > 0:
             restore_segment(s, m)
     commit_window(s)
@@ -62,7 +62,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_rest, until_tic
         Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
         and -inf where that is known from before [length].
     """
-    for m in range(s.book[L.BOOK_MOLECULES]):
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
         violation[m] = -np.inf
         soon = not earlier(until_ticks, until_rest, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
         if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):

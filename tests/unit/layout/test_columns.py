@@ -15,7 +15,7 @@ KERNELS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
 # and the rows of `owner_history_at`, one for each segment, are no tables of columns.
 NO_TABLES = {"normals", "owner_history_at", "matrix"}
 TABLES = {name for name, text in arrays.FIELDS.items() if " " in text} - NO_TABLES
-FLAT = {"par", "count", "book", "cells", "winner", "key", "owner_history"}
+FLAT = {"par", "count", "scalars", "cells", "winner", "key", "owner_history"}
 PARAMETERS = {
     "starts",
     "bounds",
@@ -32,7 +32,7 @@ PARAMETERS = {
     "tied",
     "row",
 }
-FLAT_PARAMETERS = {"par", "count", "book"}
+FLAT_PARAMETERS = {"par", "count", "scalars"}
 OTHER_NAMES = {"beads": "tied"}
 # Other names of them, and other tables and records, in single files.
 TABLES_OF = {
@@ -209,8 +209,8 @@ def test_literal_columns_are_found(text):
 @pytest.mark.parametrize(
     "text",
     ["s.segment[i, L.MOLECULE]", "s.starts[i, L.VX + c]", "s.starts[i, c]", "s.par[L.SIZE + L.Y]",
-     "s.row[rows, L.CELL]",
-     "s.book[L.BOOK_PUSH + (-1 - code) % 3]", "contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]", "normals[k, 2]",
+     "s.row[rows, L.CELL]", "s.scalars[L.SCALAR_WALL_IMPULSE + (-1 - code) % 3]",
+     "contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]", "normals[k, 2]",
      "s.owner_history_at[m, number + 1]", "s.window_event[1:n]", "position[i, 2]", "s.bond_row[i + 1]"],
 )  # fmt: skip
 def test_what_is_no_column_passes(text):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import BOOK_EVENT, EVENT_COLUMNS, EVENT_MEMBERS, MOL_BEADS, MOL_FIRST
+from hpcchain.layout.arrays import EVENT_COLUMNS, EVENT_MEMBERS, MOL_BEADS, MOL_FIRST, SCALAR_EVENT
 from hpcchain.sector.ghosted import EVENTS_PER_BEAD, MOST_EVENTS, GhostedSector
 
 MOLECULES, BEADS = 50, 5
@@ -19,11 +19,11 @@ def after(events):
     for row, members in zip(table[1:], events, strict=False):
         row[0] = len(members)
         row[EVENT_MEMBERS : EVENT_MEMBERS + len(members)] = members
-    book, mol = np.zeros(64, dtype=np.int64), np.zeros((MOLECULES, 32), dtype=np.int64)
-    book[BOOK_EVENT], mol[:, MOL_BEADS] = len(events), BEADS
+    scalars, mol = np.zeros(64, dtype=np.int64), np.zeros((MOLECULES, 32), dtype=np.int64)
+    scalars[SCALAR_EVENT], mol[:, MOL_BEADS] = len(events), BEADS
     mol[:, MOL_FIRST] = BEADS * np.arange(MOLECULES)
     return SimpleNamespace(
-        sector=SimpleNamespace(window_event=table, book=book, mol=mol), ids=np.arange(MOLECULES * BEADS)
+        sector=SimpleNamespace(window_event=table, scalars=scalars, mol=mol), ids=np.arange(MOLECULES * BEADS)
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.layout.arrays import BOOK_BEADS, BOOK_MOLECULES, MOL_BEADS
+from hpcchain.layout.arrays import MOL_BEADS, SCALAR_BEADS, SCALAR_MOLECULES
 from hpcchain.sector.search.prefetch import (
     AT_ONCE,
     BEAD,
@@ -105,7 +105,7 @@ def test_after_a_molecule_comes_its_partner_and_then_another():
 def test_who_is_no_longer_there_is_not_asked_for():
     s = fresh_sector()
     choose_next(s)
-    s.prefetch_state[NEXT] = s.book[BOOK_MOLECULES]
+    s.prefetch_state[NEXT] = s.scalars[SCALAR_MOLECULES]
     ask_once(s)
     assert s.prefetch_state[BEAD] == -1
 
@@ -115,7 +115,7 @@ def test_a_partner_that_is_no_longer_there_is_not_asked_for():
     choose_next(s)
     m = int(s.prefetch_state[NEXT])
     s.prefetch_state[BEAD] = beads_of(s, m) + 1
-    s.prefetch_state[THEN] = s.book[BOOK_BEADS]
+    s.prefetch_state[THEN] = s.scalars[SCALAR_BEADS]
     ask_once(s)
     assert s.prefetch_state[NEXT] != m and s.winner[1] != s.prefetch_state[NEXT]
 
@@ -150,6 +150,6 @@ def test_of_single_beads_the_partner_follows_a_step_later():
 
 def test_single_beads_that_are_no_longer_there_have_no_partners():
     s = gas_in_motion()
-    s.prefetch_state[LAST] = s.prefetch_state[MET] = s.prefetch_state[MET_BEFORE] = s.book[BOOK_BEADS]
+    s.prefetch_state[LAST] = s.prefetch_state[MET] = s.prefetch_state[MET_BEFORE] = s.scalars[SCALAR_BEADS]
     ask_once(s)
     assert s.prefetch_state[MET] == s.prefetch_state[MET_BEFORE] == -1
