@@ -2,12 +2,12 @@
 
 For a contact with normal n the velocities change by p y, where y = M^-1 (n + G^T mu) keeps all bonds, and
 p = -(1 + e) (n . v) / (n . y) (Leyendecker et al. 2012, section 3, with the bond reaction that its (6)-(7) omit;
-NUMERICS 2). Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e) N v, but
-spheres push and never pull. Where an equation would take a p < 0, since what the others do parts these two faster
-anyway, p is 0 and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. At e = 1
-this keeps the energy. Where N Y is positive definite there is just one such p. Where contacts depend on one another, as
-those of a rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they can be, so
-that mirror images have mirrored ones.
+docs/theory/impulses.md). Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e)
+N v, but spheres push and never pull. Where an equation would take a p < 0, since what the others do parts these two
+faster anyway, p is 0 and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. At e
+= 1 this keeps the energy. Where N Y is positive definite there is just one such p. Where contacts depend on one
+another, as those of a rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they
+can be, so that mirror images have mirrored ones.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.interface import kick, push
@@ -31,9 +31,9 @@ ROUND_OFF = 2.0**-50
 
 
 @kernel
-def lane(o, b):
-    """Return where bead b of the molecule at workspace offset o sits."""
-    return o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
+def lane(offset, b):
+    """Return where bead b of the molecule at workspace at offset sits."""
+    return offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
 
 
 @kernel
@@ -49,20 +49,20 @@ def approach(work, p, q, n):
 
 
 @kernel
-def inside_impulse(work, o, mol, m, graph, a, b, n, impulse_response):
+def inside_impulse(work, offset, mol, m, graph, a, b, n, impulse_response):
     """Put y for a contact of beads a and b of one molecule into KICK and return n . y."""
-    nt = mol[m, L.MOL_TILES]
-    kick(work, o, mol, m, graph, a, n[0], n[1], n[2])
-    for t in range(nt):
+    tiles = mol[m, L.MOL_TILES]
+    kick(work, offset, mol, m, graph, a, n[0], n[1], n[2])
+    for t in range(tiles):
         for k in range(W.ROW):
-            impulse_response[t * W.ROW + k] = work[o + t * W.TILE + W.KICK + k]
-    kick(work, o, mol, m, graph, b, n[0], n[1], n[2])
-    for t in range(nt):
+            impulse_response[t * W.ROW + k] = work[offset + t * W.TILE + W.KICK + k]
+    kick(work, offset, mol, m, graph, b, n[0], n[1], n[2])
+    for t in range(tiles):
         for k in range(W.ROW):
-            p = o + t * W.TILE + W.KICK + k
+            p = offset + t * W.TILE + W.KICK + k
             work[p] = impulse_response[t * W.ROW + k] - work[p]
-    p = lane(o, a) + W.KICK
-    q = lane(o, b) + W.KICK
+    p = lane(offset, a) + W.KICK
+    q = lane(offset, b) + W.KICK
     return (
         n[0] * (work[p] - work[q])
         + n[1] * (work[p + W.LANES] - work[q + W.LANES])
@@ -151,7 +151,7 @@ class Ties(NamedTuple):
     count: int
 
 
-@apart
+@outlined
 def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, projection_loss):
     """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 

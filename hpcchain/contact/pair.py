@@ -37,7 +37,7 @@ class Pair(NamedTuple):
         (gap = x - place - distance), -1 for the upper.
     distance, growth : float
         Contact distance, or the bead's radius, at the start of the span [length] and its rate [length / time].
-    bend : float
+    acceleration : float
         Bound of the relative acceleration [length / time^2].
     until : float
         Length of the common span [time].
@@ -55,7 +55,7 @@ class Pair(NamedTuple):
     sz: float
     distance: float
     growth: float
-    bend: float
+    acceleration: float
     until: float
     just_hit: bool
 
@@ -112,9 +112,10 @@ def curved_contact(starts, segment, series, pair, limit):
     """Return when two beads on curved paths touch, by steps that cannot pass a root, or inf.
 
     Each step is the time in which f, falling from f with slope f' and curvature at least -M, can first vanish
-    (NUMERICS 9.5). M depends on the two whole segments only; `limit` [time] merely ends the search early.
+    (docs/theory/contact_times.md, Roots that cannot be passed). M depends on the two whole segments only; `limit`
+    [time] merely ends the search early.
     """
-    i, j, ti, tj, sx, sy, sz, d, growth, bend, until, just_hit = pair
+    i, j, ti, tj, sx, sy, sz, d, growth, acceleration, until, just_hit = pair
     s = 0.0
     big = 0.0
     last = 0.0
@@ -133,8 +134,8 @@ def curved_contact(starts, segment, series, pair, limit):
         f = rr - width * width
         slope = 2.0 * (rx * ux + ry * uy + rz * uz - width * growth)
         if step == 0:
-            speed = math.sqrt(ux * ux + uy * uy + uz * uz) + bend * until
-            big = 2.0 * (math.sqrt(rr) + speed * until) * bend + 2.0 * growth * growth
+            speed = math.sqrt(ux * ux + uy * uy + uz * uz) + acceleration * until
+            big = 2.0 * (math.sqrt(rr) + speed * until) * acceleration + 2.0 * growth * growth
             if just_hit and f <= touching and slope > -2.0 * NOISE * d * speed:
                 slope = max(slope, 0.0)
                 f = 0.0

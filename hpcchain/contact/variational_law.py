@@ -12,11 +12,11 @@ do not, so that the energy kept is the discrete one of the former and the kineti
 
 Newton starts at kappa = 1, the reflected velocity (from kappa = 0 it would find the root that goes through the
 contact), on the branch where the energy rises with kappa. Below LEAST the beads would not part. Where there is no such
-root, as near grazing with a step after the contact that is longer than the one before (NUMERICS 1), the exact impulse
-is taken.
+root, as near grazing with a step after the contact that is longer than the one before (docs/theory/impulses.md, The
+variational law), the exact impulse is taken.
 """
 
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.steps.step_molecule import steps_energy, steps_excess, to_grid
@@ -28,10 +28,10 @@ ROUND_OFF = 32 * 2.0**-52
 
 
 @kernel
-def keep_velocities(work, o, nt):
+def keep_velocities(work, offset, tiles):
     """Keep the velocities before a contact, in KEPT."""
-    for t in range(nt):
-        w = o + t * W.TILE
+    for t in range(tiles):
+        w = offset + t * W.TILE
         for k in range(W.ROW):
             work[w + W.KEPT + k] = work[w + W.COEF + W.ROW + k]
 
@@ -52,12 +52,12 @@ def any_takes_law(table, mol, group, members):
 
 
 @kernel
-def _straight_energy(work, o, nt, kappa):
+def _straight_energy(work, offset, tiles, kappa):
     """Return energy, and its derivative by kappa, of beads that move on straight with v + kappa (v+ - v)."""
     energy = 0.0
     slope = 0.0
-    for t in range(nt):
-        w = o + t * W.TILE
+    for t in range(tiles):
+        w = offset + t * W.TILE
         for k in range(W.ROW):
             im = work[w + W.INVM + k % W.LANES]
             if im > 0.0:
@@ -69,7 +69,7 @@ def _straight_energy(work, o, nt, kappa):
     return energy, slope
 
 
-@apart
+@outlined
 def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest, tick):
     """Turn the velocities after exact impulses into those of the law; return kappa, 0 where it has no root.
 
@@ -125,9 +125,9 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest,
 
 
 @kernel
-def _share(work, o, nt, kappa):
-    for t in range(nt):
-        w = o + t * W.TILE
+def _share(work, offset, tiles, kappa):
+    for t in range(tiles):
+        w = offset + t * W.TILE
         for k in range(W.ROW):
             before = work[w + W.KEPT + k]
             work[w + W.COEF + W.ROW + k] = before + kappa * (work[w + W.COEF + W.ROW + k] - before)

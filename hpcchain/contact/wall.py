@@ -15,7 +15,7 @@ def wall_contact(starts, segment, series, pair, axis, limit):
     `pair` is a `contact.pair.Pair` of a bead and a wall; `limit` [time] the length of the search.
     """
     i, t, wall, side, radius = pair.i, pair.ti, pair.sx, pair.sy, pair.distance
-    growth, bend, just_hit = pair.growth, pair.bend, pair.just_hit
+    growth, acceleration, just_hit = pair.growth, pair.acceleration, pair.just_hit
     s = 0.0
     last = 0.0
     for step in range(MOST_STEPS):
@@ -38,11 +38,11 @@ def wall_contact(starts, segment, series, pair, axis, limit):
             return root if step and root > last else s  # inside a widened distance, a bead that leaves and turns back
         last = s
         gap = max(gap, 0.0)
-        if bend <= 0.0:
+        if acceleration <= 0.0:
             return s - gap / slope if slope < 0.0 and s - gap / slope <= limit else np.inf
-        root = math.sqrt(slope * slope + 2.0 * bend * gap)
-        ds = 2.0 * gap / (root - slope) if slope < 0.0 else (slope + root) / bend
-        s += max(ds, LEAST_STEP * math.sqrt(radius / bend)) if gap <= touching else max(ds, 1e-16 * (t + s))
+        root = math.sqrt(slope * slope + 2.0 * acceleration * gap)
+        ds = 2.0 * gap / (root - slope) if slope < 0.0 else (slope + root) / acceleration
+        s += max(ds, LEAST_STEP * math.sqrt(radius / acceleration)) if gap <= touching else max(ds, 1e-16 * (t + s))
         if s > limit:
             return np.inf
     return s

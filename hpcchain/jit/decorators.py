@@ -29,7 +29,7 @@ def kernel(function):
     return _compiled(function, False)
 
 
-def apart(function):
+def outlined(function):
     """Compile a large function once, whoever calls it (`hpcchain.jit.outlined`): nothing of it is inlined."""
     return _compiled(function, True)
 

@@ -112,7 +112,9 @@ def kernel_struct(name, texts, options=()):
             return self.whereabouts.ctypes.data
 
     Arrays.__name__ = Arrays.__qualname__ = name
-    typeof_impl.register(Arrays)(lambda value, context: kinds[tuple(getattr(value, o) is not None for o in options)])
+    typeof_impl.register(Arrays)(
+        lambda value, context: kinds[tuple(getattr(value, offset) is not None for offset in options)]
+    )
     return Arrays
 
 

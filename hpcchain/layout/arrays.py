@@ -148,7 +148,7 @@ UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has ne
     SCALAR_APART,
     SCALAR_STALE,
     SCALAR_VIRIAL,
-    SCALAR_WITHDRAWN,
+    SCALAR_RESTORED,
     SCALAR_REOPENED,
     SCALAR_WALL_IMPULSE,
 ) = range(14)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
@@ -281,7 +281,7 @@ Sector = kernel_struct("Sector", FIELDS, ("stepper",))
     N_FAILED_BEAD,
     N_LOGGED,
     N_BEAD_SEGMENTS,
-    N_WITHDRAWN,
+    N_RESTORED,
     N_NO_ROOTS,
     N_HALVED,
     N_STEPS,

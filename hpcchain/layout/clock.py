@@ -8,15 +8,15 @@ from hpcchain.jit.decorators import inlined
 @inlined
 def after(ticks, remainder, dt, tick):
     """Return the time `dt` later, in normal form."""
-    rest = remainder + dt
-    whole = np.floor(rest / tick)
-    rest -= whole * tick
-    if rest >= tick:
-        rest -= tick
+    remainder = remainder + dt
+    whole = np.floor(remainder / tick)
+    remainder -= whole * tick
+    if remainder >= tick:
+        remainder -= tick
         whole += 1.0
-    elif rest < 0.0:
-        rest = 0.0
-    return ticks + whole, rest
+    elif remainder < 0.0:
+        remainder = 0.0
+    return ticks + whole, remainder
 
 
 @inlined

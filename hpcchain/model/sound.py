@@ -202,15 +202,15 @@ def _shared(topology, state, ids):
 
 
 def _clocks(state, physics, time, ids):
-    """Look at the times at which segments began: whole ticks and a rest, not after the checkpoint's or long before."""
-    tick, ticks, rest = physics.tick, state.ticks, state.remainder
-    late = (ticks - math.floor(time / tick)) * tick + (rest - math.fmod(time, tick))
+    """Look at the times at which segments began: in normal form, not after the checkpoint's or long before."""
+    tick, ticks, remainder = physics.tick, state.ticks, state.remainder
+    late = (ticks - math.floor(time / tick)) * tick + (remainder - math.fmod(time, tick))
     slack = 8.0 * EPS * time + tick * 2.0**-20
     longest = 2.0 * max([LONGEST_TICKS * tick, *(one.step for one in physics.every())])
-    start = (ticks == 0.0) & (rest == 0.0)
+    start = (ticks == 0.0) & (remainder == 0.0)
     tests = (
         ("ticks", ticks != np.floor(ticks), "are not whole"),
-        ("remainder", rest >= tick, f"is not below a tick, {tick:g}"),
+        ("remainder", remainder >= tick, f"is not below a tick, {tick:g}"),
         ("ticks", late > slack, f"and remainder are a time after the checkpoint's, {time:g}"),
         ("ticks", late < -longest - slack, f"and remainder are a time further before {time:g} than segments last"),
         ("depth", (state.depth < 0) & ~start, "is -1, which is for the very start alone"),

@@ -10,14 +10,14 @@ from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_g
 
 
 @kernel
-def overlap(x, o, npad, pairs, diameter):
+def overlap(x, offset, npad, pairs, diameter):
     """Return the pair that is closest to overlapping, and its gap."""
     least = np.inf
     which = -1
     for p in range(len(pairs)):
         square = 0.0
         for c in range(0, 3 * npad, npad):
-            square += (x[o + c + pairs[p, 0]] - x[o + c + pairs[p, 1]]) ** 2
+            square += (x[offset + c + pairs[p, 0]] - x[offset + c + pairs[p, 1]]) ** 2
         gap = math.sqrt(square) - diameter
         if gap < least:
             least = gap

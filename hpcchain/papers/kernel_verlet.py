@@ -11,7 +11,7 @@ MOST_SWEEPS = 10_000
 
 
 @kernel
-def _along(gs, state, start, x, o, npad, im, tolerance, solver, ws):
+def _along(gs, state, start, x, offset, npad, im, tolerance, solver, ws):
     """Move positions x along the start's bonds until all bonds are 1 (SHAKE); return how many sweeps that took.
 
     ANALYTIC solves the tridiagonal Newton equations of all bonds at once, SWEEPING one bond after the other.
@@ -22,12 +22,12 @@ def _along(gs, state, start, x, o, npad, im, tolerance, solver, ws):
     graph_bonds(gs, 0, state, start, npad, ws, old, stride)
     for sweep in range(MOST_SWEEPS):
         worst = 0.0
-        graph_bonds(gs, 0, x, o, npad, ws, new, stride)
+        graph_bonds(gs, 0, x, offset, npad, ws, new, stride)
         for b in range(nb):
             i, j = gs[low + b], gs[high + b]
             if solver == SWEEPING:
                 for c in range(3):
-                    ws[new + c * stride + b] = x[o + c * npad + j] - x[o + c * npad + i]
+                    ws[new + c * stride + b] = x[offset + c * npad + j] - x[offset + c * npad + i]
             square = 0.0
             product = 0.0
             for c in range(0, 3 * stride, stride):
@@ -40,8 +40,8 @@ def _along(gs, state, start, x, o, npad, im, tolerance, solver, ws):
             if solver == SWEEPING:
                 for c in range(3):
                     move = off / diagonal * ws[old + c * stride + b]
-                    x[o + c * npad + i] -= im[i] * move
-                    x[o + c * npad + j] += im[j] * move
+                    x[offset + c * npad + i] -= im[i] * move
+                    x[offset + c * npad + j] += im[j] * move
                 continue
             if b > 0 and gs[high + b - 1] == i:  # eliminate the bond before
                 couple = 0.0
@@ -61,7 +61,7 @@ def _along(gs, state, start, x, o, npad, im, tolerance, solver, ws):
         if solver == ANALYTIC:
             for b in range(nb - 2, -1, -1):
                 ws[mu + b] -= ws[upper + b] * ws[mu + b + 1]
-            graph_gt(gs, 0, ws, old, stride, ws, mu, im, 0, x, o, npad)
+            graph_gt(gs, 0, ws, old, stride, ws, mu, im, 0, x, offset, npad)
     return MOST_SWEEPS
 
 

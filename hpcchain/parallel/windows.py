@@ -138,9 +138,9 @@ class WindowedEngine:
         return True
 
     def _later(self, time, dt):
-        rest = time[1] + dt
-        whole = math.floor(rest / self.tick)
-        return time[0] + whole, rest - whole * self.tick
+        remainder = time[1] + dt
+        whole = math.floor(remainder / self.tick)
+        return time[0] + whole, remainder - whole * self.tick
 
     def _carry(self, end, pause):
         """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
@@ -340,7 +340,7 @@ class WindowedEngine:
             "window": self.window,
             "passes_per_window": self.statistics["passes"] / windows,
             "windows_undone": self.statistics["undone"],
-            "redone": total["withdrawn"] / max(total["segments"], 1),
+            "redone": total["restored"] / max(total["segments"], 1),
             "ghosts_per_owned": total["ghosts"] / total["owned"],
             "messages_per_window": total["messages"] / windows / ranks,
             "bytes_per_window": 8.0 * total["floats"] / windows / ranks,
@@ -354,8 +354,8 @@ class WindowedEngine:
 def latest(state, comm):
     """Return the ticks and remainder at which the last of all ranks' segments begins; collective."""
     ticks = comm.maximum(np.array([state.ticks.max(initial=-np.inf)]))[0]
-    rest = comm.maximum(np.array([state.remainder[state.ticks == ticks].max(initial=-np.inf)]))[0]
-    return float(ticks), float(rest)
+    remainder = comm.maximum(np.array([state.remainder[state.ticks == ticks].max(initial=-np.inf)]))[0]
+    return float(ticks), float(remainder)
 
 
 def spread(values):

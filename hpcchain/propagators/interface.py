@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.bead_polynomials import everywhere, four_states, point, put, turned
@@ -48,32 +48,32 @@ def _on_a_line(solver):
     return solver == L.ROD or solver == L.ROD_STEPPER
 
 
-@apart
-def load(work, o, mol, m, table, graph, series, starts, dt, stepper):
-    """Bring molecule m to the workspace at offset o, a time dt after its segment's start."""
-    nt = mol[m, L.MOL_TILES]
-    _load_table(work, o, mol, m, table, graph, stepper)
+@outlined
+def load(work, offset, mol, m, table, graph, series, starts, dt, stepper):
+    """Bring molecule m to the workspace at at offset, a time dt after its segment's start."""
+    tiles = mol[m, L.MOL_TILES]
+    _load_table(work, offset, mol, m, table, graph, stepper)
     if mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        _load_straight(work, o, starts, mol[m, L.MOL_FIRST], dt)
+        _load_straight(work, offset, starts, mol[m, L.MOL_FIRST], dt)
         return
     if stepper is not None:
         if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            _load_line(work, o, mol, m, starts)
-            if stages_move(work, o, nt, graph, mol[m, L.MOL_GRAPH], dt) == 0:
+            _load_line(work, offset, mol, m, starts)
+            if stages_move(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], dt) == 0:
                 return
         if mol[m, L.MOL_SOLVER] == L.STEPPER:
-            _load_line(work, o, mol, m, starts)
-            if steps_move(work, o, nt, graph, mol[m, L.MOL_GRAPH], dt) == 0:
+            _load_line(work, offset, mol, m, starts)
+            if steps_move(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], dt) == 0:
                 return
         if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
-            _load_line(work, o, mol, m, starts)
-            rod_step(work, o, mol[m, L.MOL_BEADS], dt)
+            _load_line(work, offset, mol, m, starts)
+            rod_step(work, offset, mol[m, L.MOL_BEADS], dt)
             return
-    _load_curves(work, o, mol, m, series, dt)
+    _load_curves(work, offset, mol, m, series, dt)
 
 
 @kernel
-def _load_curves(work, o, mol, m, series, dt):
+def _load_curves(work, offset, mol, m, series, dt):
     """Evaluate the beads' polynomials at dt, to the position and velocity rows; 0 in lanes without a bead."""
     place = mol[m, L.MOL_SERIES]
     n = mol[m, L.MOL_BEADS]
@@ -83,7 +83,7 @@ def _load_curves(work, o, mol, m, series, dt):
         pb = place + min(b + 1, n - 1) * W.CURVE
         pc = place + min(b + 2, n - 1) * W.CURVE
         pd = place + min(b + 3, n - 1) * W.CURVE
-        at = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        at = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         if b < n:
             four_states(series, pa, pb, pc, pd, order, dt, n - b, work, at, W.ROW)
         else:
@@ -92,11 +92,11 @@ def _load_curves(work, o, mol, m, series, dt):
 
 
 @kernel
-def _load_table(work, o, mol, m, table, graph, stepper):
-    nt = mol[m, L.MOL_TILES]
+def _load_table(work, offset, mol, m, table, graph, stepper):
+    tiles = mol[m, L.MOL_TILES]
     at = mol[m, L.MOL_TABLE]
-    for t in range(nt):
-        w = o + t * W.TILE
+    for t in range(tiles):
+        w = offset + t * W.TILE
         for k in range(W.TABLE_MASK):
             work[w + W.INVM + k] = table[at + k]
         for k in range(W.LANES):
@@ -104,61 +104,61 @@ def _load_table(work, o, mol, m, table, graph, stepper):
             work[w + W.LEN2 + k] = table[at + W.TABLE_LEN2 + k]
         at += W.TABLE
     if _by_graph(mol[m, L.MOL_SOLVER]):
-        web_load(work, o, nt, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
+        web_load(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
     if stepper is not None:
         if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            stages_load(work, o, nt, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
+            stages_load(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
         if mol[m, L.MOL_SOLVER] == L.STEPPER:
-            steps_load(work, o, nt, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
+            steps_load(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
 
 
 @kernel
-def load_start(work, o, mol, m, table, graph, starts, stepper):
-    """Bring molecule m's start state, bit for bit, to the workspace at offset o."""
-    _load_table(work, o, mol, m, table, graph, stepper)
-    _load_line(work, o, mol, m, starts)
+def load_start(work, offset, mol, m, table, graph, starts, stepper):
+    """Bring molecule m's start state, bit for bit, to the workspace at at offset."""
+    _load_table(work, offset, mol, m, table, graph, stepper)
+    _load_line(work, offset, mol, m, starts)
 
 
 @kernel
-def _load_line(work, o, mol, m, starts):
-    _clear(work, o, mol[m, L.MOL_TILES])
+def _load_line(work, offset, mol, m, starts):
+    _clear(work, offset, mol[m, L.MOL_TILES])
     first = mol[m, L.MOL_FIRST]
     for b in range(mol[m, L.MOL_BEADS]):
-        p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         for c in range(3):
             work[p + W.LANES * c] = starts[first + b, c]
             work[p + W.ROW + W.LANES * c] = starts[first + b, L.VX + c]
 
 
 @kernel
-def _load_straight(work, o, starts, i, dt):
+def _load_straight(work, offset, starts, i, dt):
     for k in range(2 * W.ROW):
-        work[o + W.COEF + k] = 0.0
+        work[offset + W.COEF + k] = 0.0
     for c in range(3):
-        work[o + W.COEF + W.LANES * c] = starts[i, c] + starts[i, L.VX + c] * dt
-        work[o + W.COEF + W.ROW + W.LANES * c] = starts[i, L.VX + c]
+        work[offset + W.COEF + W.LANES * c] = starts[i, c] + starts[i, L.VX + c] * dt
+        work[offset + W.COEF + W.ROW + W.LANES * c] = starts[i, L.VX + c]
 
 
 @inlined
-def _clear(work, o, nt):
+def _clear(work, offset, tiles):
     """Set the state in the workspace to 0, as it is to be in lanes without a bead."""
-    for t in range(nt):
+    for t in range(tiles):
         for k in range(2 * W.ROW):
-            work[o + t * W.TILE + W.COEF + k] = 0.0
+            work[offset + t * W.TILE + W.COEF + k] = 0.0
 
 
 @kernel
-def prepare(work, o, mol, m, graph, stepper):
+def prepare(work, offset, mol, m, graph, stepper):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds.
 
     A molecule moved by collocation flies on as it is (see `stages`); it is put on its bonds by `project`.
     """
     if mol[m, L.MOL_SOLVER] != L.COLLOCATION:
-        project(work, o, mol, m, graph, stepper)
+        project(work, offset, mol, m, graph, stepper)
 
 
-@apart
-def project(work, o, mol, m, graph, stepper):
+@outlined
+def project(work, offset, mol, m, graph, stepper):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds, for a contact.
 
     Returns the kinetic energy that this took [mass length^2 / time^2]; not round-off for collocation alone, else 0.
@@ -168,84 +168,84 @@ def project(work, o, mol, m, graph, stepper):
         return 0.0
     if stepper is not None:
         if solver == L.COLLOCATION:
-            return stages_project(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+            return stages_project(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
     if solver == L.GRAPH or solver == L.STEPPER:
-        web_prepare(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+        web_prepare(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
         return 0.0
     if _on_a_line(solver):
-        rod_prepare(work, o, mol[m, L.MOL_BEADS])
+        rod_prepare(work, offset, mol[m, L.MOL_BEADS])
         return 0.0
-    chain_prepare(work, o, mol[m, L.MOL_TILES])
+    chain_prepare(work, offset, mol[m, L.MOL_TILES])
     return 0.0
 
 
-@apart
-def refresh(work, o, mol, m, graph):
+@outlined
+def refresh(work, offset, mol, m, graph):
     """Make bond vectors and factors of T, leaving the state as it is."""
     if mol[m, L.MOL_SOLVER] == L.BALLISTIC or _on_a_line(mol[m, L.MOL_SOLVER]):
         return
     if _by_graph(mol[m, L.MOL_SOLVER]):
-        web_refresh(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+        web_refresh(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
         return
-    chain_bonds(work, o, mol[m, L.MOL_TILES], W.COEF, W.HIST)
-    chain_factor(work, o, mol[m, L.MOL_TILES])
+    chain_bonds(work, offset, mol[m, L.MOL_TILES], W.COEF, W.HIST)
+    chain_factor(work, offset, mol[m, L.MOL_TILES])
 
 
-@apart
-def kick(work, o, mol, m, graph, bead, nx, ny, nz):
+@outlined
+def kick(work, offset, mol, m, graph, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
     if _by_graph(mol[m, L.MOL_SOLVER]):
-        return web_kick(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], bead, nx, ny, nz)
+        return web_kick(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], bead, nx, ny, nz)
     if _on_a_line(mol[m, L.MOL_SOLVER]):
-        return rod_kick(work, o, mol[m, L.MOL_BEADS], bead, nx, ny, nz)
-    return chain_kick(work, o, mol[m, L.MOL_TILES], mol[m, L.MOL_BONDS], bead, nx, ny, nz)
+        return rod_kick(work, offset, mol[m, L.MOL_BEADS], bead, nx, ny, nz)
+    return chain_kick(work, offset, mol[m, L.MOL_TILES], mol[m, L.MOL_BONDS], bead, nx, ny, nz)
 
 
 @kernel
-def push(work, o, nt, p):
+def push(work, offset, tiles, p):
     """Add p times the KICK rows to the velocities."""
-    for t in range(nt):
-        w = o + t * W.TILE
+    for t in range(tiles):
+        w = offset + t * W.TILE
         for k in range(W.ROW):
             work[w + W.COEF + W.ROW + k] += p * work[w + W.KICK + k]
 
 
-@apart
-def expand(work, o, mol, m, graph, h, tolerance, stepper):
+@outlined
+def expand(work, offset, mol, m, graph, h, tolerance, stepper):
     """Expand the free motion of the state in the workspace; return order and length of the segment (0: ballistic)."""
     solver = mol[m, L.MOL_SOLVER]
     if solver == L.BALLISTIC:
         return 1, h
     if solver == L.ROTOR:
-        return rotor_series(work, o, h, LAST_TURN * tolerance)
+        return rotor_series(work, offset, h, LAST_TURN * tolerance)
     if solver == L.ROD:
-        return rod_series(work, o, mol[m, L.MOL_BEADS], h, LAST_TURN * tolerance)
+        return rod_series(work, offset, mol[m, L.MOL_BEADS], h, LAST_TURN * tolerance)
     if stepper is not None:
         if solver == L.COLLOCATION:
-            return stages_series(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
+            return stages_series(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
         if solver == L.STEPPER:
-            return steps_series(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
+            return steps_series(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
         if solver == L.ROD_STEPPER:
-            return rod_steps_series(work, o, mol[m, L.MOL_BEADS], h, tolerance)
+            return rod_steps_series(work, offset, mol[m, L.MOL_BEADS], h, tolerance)
     if solver == L.GRAPH:
-        return web_series(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h, LAST_TERM * tolerance)
-    return chain_series(work, o, mol[m, L.MOL_TILES], h, tolerance)
+        return web_series(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h, LAST_TERM * tolerance)
+    return chain_series(work, offset, mol[m, L.MOL_TILES], h, tolerance)
 
 
 @inlined
-def expand_two(work, o, mol, m, h, tolerance, p, k, g, accuracy):
+def expand_two(work, offset, mol, m, h, tolerance, p, k, g, accuracy):
     """Expand the free motions of two linear chains in the workspace; return order and length of both segments."""
-    return chain_series_of_two(work, o, mol[m, L.MOL_TILES], h, tolerance, p, mol[k, L.MOL_TILES], g, accuracy)
+    return chain_series_of_two(work, offset, mol[m, L.MOL_TILES], h, tolerance, p, mol[k, L.MOL_TILES], g, accuracy)
 
 
 @kernel
-def iterations(work, o, mol, m, graph, stepper):
+def iterations(work, offset, mol, m, graph, stepper):
     """Return how many iterations the last solve in molecule m's workspace took, -1 where its motion needs none."""
     if stepper is not None:
         if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            return stages_iterations(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+            return stages_iterations(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
         if mol[m, L.MOL_SOLVER] == L.STEPPER:
-            return steps_iterations(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+            return steps_iterations(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
     return np.int64(-1)
 
 
@@ -259,12 +259,12 @@ def note_iterations(count, first, taken):
 
 
 @kernel
-def store(work, o, mol, m, series, order):
+def store(work, offset, mol, m, series, order):
     """Copy the coefficients from the workspace to the molecule's beads."""
     mol[m, L.MOL_ORDER] = order
     n = mol[m, L.MOL_BEADS]
     for b in range(0, n, 4):
-        source = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         place = mol[m, L.MOL_SERIES] + b * W.CURVE
         for k in range(0, 3 * (order + 1), 4):
             at = source + W.LANES * k
@@ -281,14 +281,14 @@ def store(work, o, mol, m, series, order):
 
 
 @kernel
-def acceleration_bound(work, o, b):
+def acceleration_bound(work, offset, b):
     """Return the bound of bead b's acceleration over the segment in the workspace [length / time^2]."""
-    p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.BOUND
+    p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.BOUND
     return math.sqrt(work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
 
 
 @kernel
-def series_error(work, o, mol, m, graph, order, h, stepper):
+def series_error(work, offset, mol, m, graph, order, h, stepper):
     """Return a bound of how far the series of stages or of a rod's steps is from its states within h [length], else 0.
 
     The part of the velocity that goes as the Legendre polynomial of degree s makes collocation's series start with the
@@ -297,18 +297,18 @@ def series_error(work, o, mol, m, graph, order, h, stepper):
     """
     if stepper is not None:
         if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            return _amplitude(work, o, mol, m, graph, order, h)
+            return _amplitude(work, offset, mol, m, graph, order, h)
         if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
-            return rod_steps_error(work, o, mol[m, L.MOL_BEADS], order, h)
+            return rod_steps_error(work, offset, mol[m, L.MOL_BEADS], order, h)
     return 0.0
 
 
 @kernel
-def _amplitude(work, o, mol, m, graph, order, h):
+def _amplitude(work, offset, mol, m, graph, order, h):
     largest = 0.0
-    interval = stages_interval(work, o, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
+    interval = stages_interval(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
     for b in range(mol[m, L.MOL_BEADS]):
-        p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.ROW * order
+        p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.ROW * order
         largest = max(largest, work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
     bound = order * math.sqrt(largest) * interval**order
     s = order - 1

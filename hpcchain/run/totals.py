@@ -12,7 +12,7 @@ class Tally:
     """Adds what the ranks' engines have counted since they were made to what the run had before.
 
     All sums are of whole numbers, so that neither the number of ranks nor restarts change a bit of those over contacts.
-    What solving for steps took is counted as it was done, on several ranks also for ghosts and what was withdrawn.
+    What solving for steps took is counted as it was done, on several ranks also for ghosts and what was rolled back.
 
     Parameters
     ----------

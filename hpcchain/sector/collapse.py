@@ -28,16 +28,20 @@ class Standstill:
         m = int(s.winner[L.ROOT])
         if m < 0 or not np.isfinite(s.first[m, L.EVENT_TICKS]):
             return None
-        ticks, rest = self._since
+        ticks, remainder = self._since
         segments = int(s.count[L.C["segments"]])
-        if (s.first[m, L.EVENT_TICKS] - ticks) * s.par[L.TICK] + s.first[m, L.EVENT_REM] - rest > s.par[L.SIMULTANEOUS]:
+        if (s.first[m, L.EVENT_TICKS] - ticks) * s.par[L.TICK] + s.first[m, L.EVENT_REM] - remainder > s.par[
+            L.SIMULTANEOUS
+        ]:
             self._since, self._segments = (float(s.first[m, L.EVENT_TICKS]), float(s.first[m, L.EVENT_REM])), segments
             return None
         begun = segments - self._segments
         if begun <= 2 * self._most:  # two molecules at least
             return None
         first = s.mol[:, L.MOL_FIRST]
-        busy = (s.starts[first, L.START_TICKS] - ticks) * s.par[L.TICK] + s.starts[first, L.START_REM] - rest >= 0.0
+        busy = (s.starts[first, L.START_TICKS] - ticks) * s.par[L.TICK] + s.starts[
+            first, L.START_REM
+        ] - remainder >= 0.0
         return int(first[m]) if begun > self._most * max(int(np.count_nonzero(busy)), 2) else None
 
 

@@ -119,9 +119,9 @@ class Core:
 
     def run(self, until, log_rows):
         """Carry out a tenth of a second's events, up to a time (ticks, remainder); return `loop`'s status."""
-        ticks, rest = float(until[0]), float(until[1])
+        ticks, remainder = float(until[0]), float(until[1])
         return self.batch.run_timed(
-            lambda most: loop.advance(self.sector, ticks, rest, self.options.base, most, log_rows), loop.PAUSED
+            lambda most: loop.advance(self.sector, ticks, remainder, self.options.base, most, log_rows), loop.PAUSED
         )
 
     def failed_bead(self):
@@ -132,11 +132,11 @@ class Core:
         """Return the rows of the contact log so far."""
         return self.sector.log[: self.sector.count[L.C["logged"]]]
 
-    def frame(self, ticks, rest):
+    def frame(self, ticks, remainder):
         """Return position, velocity and image counts, (n, 3) each, of all local beads at a time."""
         n = len(self.ids)
         position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
-        sampling.frame(self.sector, float(ticks), float(rest), position, velocity, image)
+        sampling.frame(self.sector, float(ticks), float(remainder), position, velocity, image)
         return position, velocity, image
 
     def state(self, beads=slice(None)):

@@ -377,7 +377,7 @@ class GhostedSector:
         ghost_messages.sent(self.sector, rows)
 
     def receive(self, received):
-        """Put a message from its owner into ghosts' scripts; return global molecules that are needed to go on."""
+        """Put a message from its owner into ghosts' histories; return global molecules that are needed to go on."""
         s = self.sector
         most, floats = ghost_messages.longest_history(s, received, self.row_of)
         if most >= s.owner_history_at.shape[1]:
@@ -449,13 +449,13 @@ class GhostedSector:
         return violation
 
     @property
-    def withdrawn(self):
-        """How many segments of owned molecules were withdrawn so far."""
-        return int(self.sector.scalars[L.SCALAR_WITHDRAWN])
+    def restored(self):
+        """How many segments of owned molecules were rolled back so far."""
+        return int(self.sector.scalars[L.SCALAR_RESTORED])
 
-    def frame(self, ticks, rest):
+    def frame(self, ticks, remainder):
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
-        return tuple(a[self.owned_beads] for a in self.core.frame(ticks, rest))
+        return tuple(a[self.owned_beads] for a in self.core.frame(ticks, remainder))
 
     @property
     def ghosts(self):

@@ -10,39 +10,39 @@ from hpcchain.sector.speculation.window import move_reference
 
 
 @kernel
-def locate(s, rows, ticks, rest, reference_position):
+def locate(s, rows, ticks, remainder, reference_position):
     """Write positions of these molecule rows' beads at a time to `reference_position`, and renew their skins."""
     for k in range(len(rows)):
         m = rows[k]
         make_own_series(s, m)
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+            dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
             x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
             reference_position[i, 0] = x
             reference_position[i, 1] = y
             reference_position[i, 2] = z
-        move_reference(s, m, ticks, rest)
+        move_reference(s, m, ticks, remainder)
 
 
 @kernel
-def frame(s, ticks, rest, position, velocity, image):
+def frame(s, ticks, remainder, position, velocity, image):
     """Write owned beads' positions, velocities and image counts at one time, in local order."""
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
-            _read_off(s, m, ticks, rest, position, velocity, image, s.stepper)
+            _read_off(s, m, ticks, remainder, position, velocity, image, s.stepper)
 
 
 @kernel
-def _read_off(s, m, ticks, rest, position, velocity, image, stepper):
-    make_own_series(s, m)  # nobody may have needed its series since a withdrawal opened the segment again
+def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
+    make_own_series(s, m)  # nobody may have needed its series since a rollback opened the segment again
     first = s.mol[m, L.MOL_FIRST]
-    dt = time_span(ticks, rest, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
-    o = s.mol[m, L.MOL_ROOM]
+    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    offset = s.mol[m, L.MOL_ROOM]
     if stepper is not None:
-        bring(s, first, dt, o)
+        bring(s, first, dt, offset)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         if stepper is not None:
-            x, y, z, u, v, w = bead_exactly(s, i, dt, o)
+            x, y, z, u, v, w = bead_exactly(s, i, dt, offset)
         else:
             x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
         position[i, 0] = x

@@ -48,3 +48,8 @@ def bits(engine, time):
     """Return the bytes of the state and of a frame at the engine's time."""
     state, frame = state_of(engine), frame_of(engine, time)
     return [getattr(state, name).tobytes() for name in state.ARRAYS] + [part.tobytes() for part in frame]
+
+
+def propagator(stages, step):
+    """Return the [propagator] table."""
+    return {"name": "collocation", "stages": stages, "step": step}

@@ -4,7 +4,13 @@ import numpy as np
 
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.steps.null_space import tree_walk
-from hpcchain.propagators.steps.rattle_and_variational import CHORD, NULL_SPACE, SOLVED, step_size, step_solve
+from hpcchain.propagators.steps.rattle_and_variational import (
+    CHORD,
+    NULL_SPACE,
+    SOLVED,
+    step_size,
+    step_solve,
+)
 from tests.support import twins
 from tests.support.molecules import IO, WO, XO
 
@@ -64,3 +70,15 @@ def dense_step(bonds, x, v, mass, tau):
         error = (np.sum(after.reshape(len(bonds), -1, 3) ** 2, axis=(1, 2)) / 2 - square) / (2 * tau)
         mu = mu - np.linalg.lstsq(after @ (g / np.repeat(mass, 3)).T, error, rcond=1e-11)[0]
     return rate, end
+
+
+def on_bonds(m, x):
+    """Return x one Newton step nearer to the lengths of the bonds of m."""
+    g = twins.gradient(m.bonds, x)
+    off = (twins.lengths(m.bonds, m.x) ** 2 - twins.lengths(m.bonds, x) ** 2) / 2
+    return x + (g.T @ np.linalg.solve(twins.tension_matrix(m.bonds, x, m.mass), off)).reshape(-1, 3) / m.mass[:, None]
+
+
+def form(mass, one, other):
+    """Return the symplectic form of two (position, velocity) changes."""
+    return np.sum(mass[:, None] * (one[0] * other[1] - other[0] * one[1]))

@@ -77,7 +77,7 @@ class GhostManager:
         self.cell_capacity_factor = 1.0
         self.patch = None
         self.demanded = set()
-        self.past_withdrawn = 0
+        self.past_restored = 0
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
         self.contact = float(self.composition.examples.diameter.max())
         self.capacity = list_capacity(self.composition.examples, shell)
@@ -139,7 +139,7 @@ class GhostManager:
         self.skins.window = window
         own = self._own(now)
         self.past_counts = self.counts()
-        self.past_withdrawn += self.patch.withdrawn
+        self.past_restored += self.patch.restored
         if more_room:
             self.capacity, core = self.capacity + self.capacity // 2 + 8, self.patch.core
             core.capacity = core.capacity + core.capacity // 2 + 8
@@ -310,10 +310,10 @@ class GhostManager:
         return np.where(L.SUMMED, self.past_counts + now, np.maximum(self.past_counts, now))
 
     def sizes(self):
-        """Return counts for reports: segments made and withdrawn here so far, beads owned and ghosts' beads."""
+        """Return counts for reports: segments made and rolled back here so far, beads owned and ghosts' beads."""
         return {
             "segments": int(self.counts()[L.C["segments"]]),
-            "withdrawn": self.past_withdrawn + self.patch.withdrawn,
+            "restored": self.past_restored + self.patch.restored,
             "owned": len(self.patch.owned_beads),
             "ghosts": self.patch.ghosts,
         }

@@ -39,7 +39,7 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.model.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.collocation.collocation_newton import MOST_STEPS, newton_size, newton_step
 from hpcchain.propagators.collocation.gauss_coefficients import FIXED_POINT, INDEX1, INDEX2, NEWTON, PAPER
@@ -291,7 +291,7 @@ def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, 
     return NOT_SOLVED
 
 
-@apart
+@outlined
 def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
     """Take Newton steps until the violation is within its limit, then make all stage values from the multipliers.
 
@@ -329,7 +329,7 @@ def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
     return NOT_SOLVED
 
 
-@apart
+@outlined
 def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, fo):
     """Solve the stages over tau from the block's start state and write the end state to the workspace.
 

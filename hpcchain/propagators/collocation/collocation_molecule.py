@@ -32,7 +32,7 @@ arrays of GaussTables) and the workspace of `collocation`.
 
 import numpy as np
 
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
 from hpcchain.model.bond_graph import STRIDE
 from hpcchain.propagators.collocation.collocation import (
@@ -106,21 +106,21 @@ def falling_table(s, k):
 
 
 @kernel
-def stages_room(gs, go, nt, s, solver):
+def stages_room(gs, go, tiles, s, solver):
     """Return how many floats of workspace the molecule takes, tiles included; `solver` is a code of SOLVERS."""
-    return web_places(gs, go, nt, 0)[7] + stage_table_size(s) + collocation_size(gs, go, W.LANES * nt, s, solver)
+    return web_places(gs, go, tiles, 0)[7] + stage_table_size(s) + collocation_size(gs, go, W.LANES * tiles, s, solver)
 
 
 @kernel
-def stages_load(work, o, nt, gs, go, table, at):
+def stages_load(work, offset, tiles, gs, go, table, at):
     """Fill the stages' constants from the molecule's static table, where they follow the bond lengths."""
-    _copy(work, web_places(gs, go, nt, o)[7], table, stages_place(nt, gs, go, at))
+    _copy(work, web_places(gs, go, tiles, offset)[7], table, stages_place(tiles, gs, go, at))
 
 
 @kernel
-def stages_place(nt, gs, go, at):
+def stages_place(tiles, gs, go, at):
     """Return where in the static table the constants of the stages of the molecule begin whose part begins at `at`."""
-    return at + nt * W.TABLE + gs[go + STRIDE]
+    return at + tiles * W.TABLE + gs[go + STRIDE]
 
 
 @kernel
@@ -149,93 +149,106 @@ def stage_tables(work, at):
 
 
 @kernel
-def stages_interval(work, o, nt, gs, go, h):
+def stages_interval(work, offset, tiles, gs, go, h):
     """Return the time over which the stages of a segment of length h are solved."""
-    tables, end = stage_tables(work, web_places(gs, go, nt, o)[7])
+    tables, end = stage_tables(work, web_places(gs, go, tiles, offset)[7])
     return collocation_interval(tables, h)
 
 
 @kernel
-def _start(work, o, nt, block):
+def _start(work, offset, tiles, block):
     """Copy the state in the tiles to the scratch block."""
-    web_gather(work, o, nt, W.COEF, block)
-    web_gather(work, o, nt, W.COEF + W.ROW, block + W.ROW * nt)
+    web_gather(work, offset, tiles, W.COEF, block)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, block + W.ROW * tiles)
 
 
-@apart
-def stages_move(work, o, nt, gs, go, dt):
+@outlined
+def stages_move(work, offset, tiles, gs, go, dt):
     """Move the state in the tiles on by dt; return the solver's status.
 
     Unless that is SOLVED the state is left as it is.
     """
     if dt == 0.0:
         return SOLVED
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
-    _start(work, o, nt, block)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    _start(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
     status = collocation_state(
-        gs, go, work, block, W.LANES * nt, work, im, dt, work[constants + ACCURACY], tables, work, ws, work, factors
+        gs, go, work, block, W.LANES * tiles, work, im, dt, work[constants + ACCURACY], tables, work, ws, work, factors
     )
     if status == SOLVED:
-        projected = ws + END + W.ROW * nt
-        raw = ws + END + 2 * W.ROW * nt
-        lost, energy = _energies(work, im, raw, projected, W.LANES * nt)
-        web_scatter(work, o, nt, W.COEF, ws + END)
-        web_scatter(work, o, nt, W.COEF + W.ROW, projected if lost <= NOTHING * energy else raw)
+        projected = ws + END + W.ROW * tiles
+        raw = ws + END + 2 * W.ROW * tiles
+        lost, energy = _energies(work, im, raw, projected, W.LANES * tiles)
+        web_scatter(work, offset, tiles, W.COEF, ws + END)
+        web_scatter(work, offset, tiles, W.COEF + W.ROW, projected if lost <= NOTHING * energy else raw)
         if tables.variant == INDEX1:
-            web_prepare(work, o, nt, gs, go)
-            web_prepare(work, o, nt, gs, go)
+            web_prepare(work, offset, tiles, gs, go)
+            web_prepare(work, offset, tiles, gs, go)
     return status
 
 
 @kernel
-def stages_iterations(work, o, nt, gs, go):
+def stages_iterations(work, offset, tiles, gs, go):
     """Return how many sweeps, or Newton steps, the stages solved last in this workspace took."""
-    tables, ws = stage_tables(work, web_places(gs, go, nt, o)[7])
+    tables, ws = stage_tables(work, web_places(gs, go, tiles, offset)[7])
     return np.int64(work[ws + SWEEPS])
 
 
 @kernel
-def stages_solve(work, o, nt, gs, go, table, at, k, span):
+def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
     """Solve k falling stages over a span from the state in the tiles; return the solver's status.
 
     `stages_state` and `stages_jump` read them. The constants of all stages are those of k then, until the next load.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
-    source = stages_place(nt, gs, go, at)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    source = stages_place(tiles, gs, go, at)
     _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
-    _start(work, o, nt, block)
+    _start(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
     reach = span * tables.node[-1] if tables.variant == PAPER else span
     return collocation_state(
-        gs, go, work, block, W.LANES * nt, work, im, reach, work[constants + ACCURACY], tables, work, ws, work, factors
+        gs,
+        go,
+        work,
+        block,
+        W.LANES * tiles,
+        work,
+        im,
+        reach,
+        work[constants + ACCURACY],
+        tables,
+        work,
+        ws,
+        work,
+        factors,
     )
 
 
 @kernel
-def _stage(work, o, nt, gs, go, k):
+def _stage(work, offset, tiles, gs, go, k):
     """Return where positions and velocities of stage k are that `stages_solve` found."""
-    tables, ws = stage_tables(work, web_places(gs, go, nt, o)[7])
-    position = ws + END + 3 * W.ROW * nt + W.ROW * nt * k
-    return position, position + W.ROW * nt * len(tables.node)
+    tables, ws = stage_tables(work, web_places(gs, go, tiles, offset)[7])
+    position = ws + END + 3 * W.ROW * tiles + W.ROW * tiles * k
+    return position, position + W.ROW * tiles * len(tables.node)
 
 
 @kernel
-def stages_state(work, o, nt, gs, go, k, b):
+def stages_state(work, offset, tiles, gs, go, k, b):
     """Return position and velocity of bead b of the molecule at stage k that `stages_solve` found."""
-    p, q = _stage(work, o, nt, gs, go, k)
+    p, q = _stage(work, offset, tiles, gs, go, k)
     p += b
     q += b
-    n = W.LANES * nt
+    n = W.LANES * tiles
     return work[p], work[p + n], work[p + 2 * n], work[q], work[q + n], work[q + 2 * n]
 
 
 @kernel
-def stages_jump(work, o, nt, gs, go, k):
+def stages_jump(work, offset, tiles, gs, go, k):
     """Put the state of stage k that `stages_solve` found in the tiles."""
-    position, velocity = _stage(work, o, nt, gs, go, k)
-    web_scatter(work, o, nt, W.COEF, position)
-    web_scatter(work, o, nt, W.COEF + W.ROW, velocity)
+    position, velocity = _stage(work, offset, tiles, gs, go, k)
+    web_scatter(work, offset, tiles, W.COEF, position)
+    web_scatter(work, offset, tiles, W.COEF + W.ROW, velocity)
 
 
 @kernel
@@ -252,36 +265,49 @@ def _energies(work, im, raw, projected, npad):
 
 
 @kernel
-def stages_project(work, o, nt, gs, go):
+def stages_project(work, offset, tiles, gs, go):
     """Make bond vectors and factors and put the state on the bonds; return the kinetic energy to be given back."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
-    _start(work, o, nt, block)
-    velocity = block + W.ROW * nt
-    web_prepare(work, o, nt, gs, go)
-    lost, energy = _energies(work, im, velocity, vector, W.LANES * nt)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    _start(work, offset, tiles, block)
+    velocity = block + W.ROW * tiles
+    web_prepare(work, offset, tiles, gs, go)
+    lost, energy = _energies(work, im, velocity, vector, W.LANES * tiles)
     if work[constants + VARIANT] == PAPER:
         return 0.0
     return lost if lost > NOTHING * energy else 0.0
 
 
-@apart
-def stages_series(work, o, nt, gs, go, h):
+@outlined
+def stages_series(work, offset, tiles, gs, go, h):
     """Expand the free motion of the state in the tiles; return order and length, halved until the stages are found.
 
     The length is NaN when they never are, as for a state that is not a number.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
-    _start(work, o, nt, block)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    _start(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
     order = collocation_order(len(tables.node))
     for _ in range(MOST_HALVINGS):
         status = collocation_segment(
-            gs, go, work, block, W.LANES * nt, work, im, h, work[constants + ACCURACY], tables, work, ws, work, factors
+            gs,
+            go,
+            work,
+            block,
+            W.LANES * tiles,
+            work,
+            im,
+            h,
+            work[constants + ACCURACY],
+            tables,
+            work,
+            ws,
+            work,
+            factors,
         )
         if status == SOLVED:
             for k in range(2, order + 1):
-                web_scatter(work, o, nt, W.COEF + W.ROW * k, block + W.ROW * nt * k)
-            bound_acceleration(work, o, nt, order, h)
+                web_scatter(work, offset, tiles, W.COEF + W.ROW * k, block + W.ROW * tiles * k)
+            bound_acceleration(work, offset, tiles, order, h)
             return order, h
         h *= 0.5
     return order, np.nan

@@ -14,7 +14,7 @@ they do not.
 
 import math
 
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.model.bond_graph import BAND, BEADS, BONDS, HIGH, LOW, PLACE, STRIDE
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, INDEX2
 
@@ -29,7 +29,7 @@ def newton_size(gs, go, npad, s):
     return 3 * npad * s + unknowns * (3 * s * gs[go + BAND] + 2)
 
 
-@apart
+@outlined
 def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds,
                 room):  # fmt: skip
     """Change stage accelerations and multipliers by one Newton step; return whether there was one.

@@ -3,7 +3,7 @@
 With s_j the coordinate of bead j from the centre of mass along the axis u, all beads are at C + s_j u and have velocity
 C' + s_j u', u' across u. Distance constraints between neighbours do not hold a straight line (nothing pulls a bead back
 that leaves it sideways), so the state is put on the line itself, and a contact acts on the body: mass M = sum m and
-inertia I = sum m s^2 (NUMERICS 5, 'As a hard molecule').
+inertia I = sum m s^2 (docs/theory/numerics.md, A rod as a hard molecule).
 
 Under rattle it moves in steps instead (`rod_steps`), with the projection and the impulse given here.
 
@@ -20,13 +20,13 @@ SITE = W.LEN2
 
 
 @inlined
-def bead_at(o, b):
-    """Return where bead b's lane is of the rod whose tiles begin at o."""
-    return o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
+def bead_at(offset, b):
+    """Return where bead b's lane is of the rod whose tiles begin at offset."""
+    return offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
 
 
 @kernel
-def rod_line(work, o, n, at):
+def rod_line(work, offset, n, at):
     """Fit a straight line to the n bead rows at `at`, weighted by mass: row_j ~ centre + s_j slope.
 
     The slope is that between the end beads, whose distance is exact (`sites`), plus the fit of what is left, which is
@@ -40,11 +40,11 @@ def rod_line(work, o, n, at):
     centre, slope : six floats
         Components of the row at the centre of mass and per unit of s.
     """
-    p = bead_at(o, n - 1)
-    s0 = work[o + SITE]
-    x0 = work[o + at]
-    y0 = work[o + at + W.LANES]
-    z0 = work[o + at + 2 * W.LANES]
+    p = bead_at(offset, n - 1)
+    s0 = work[offset + SITE]
+    x0 = work[offset + at]
+    y0 = work[offset + at + W.LANES]
+    z0 = work[offset + at + 2 * W.LANES]
     apart = work[p + SITE] - s0
     dx = (work[p + at] - x0) / apart
     dy = (work[p + at + W.LANES] - y0) / apart
@@ -55,7 +55,7 @@ def rod_line(work, o, n, at):
     mx = my = mz = 0.0
     sx = sy = sz = 0.0
     for b in range(n):
-        p = bead_at(o, b)
+        p = bead_at(offset, b)
         m = 1.0 / work[p + W.INVM]
         s = work[p + SITE]
         x = work[p + at] - x0 - (s - s0) * dx
@@ -83,10 +83,10 @@ def rod_line(work, o, n, at):
 
 
 @kernel
-def rod_prepare(work, o, n):
+def rod_prepare(work, offset, n):
     """Put positions and velocities on the rod: momentum and angular momentum are kept, sideways errors vanish."""
-    _, _, cx, cy, cz, ux, uy, uz = rod_line(work, o, n, W.COEF)
-    _, _, vx, vy, vz, wx, wy, wz = rod_line(work, o, n, W.COEF + W.ROW)
+    _, _, cx, cy, cz, ux, uy, uz = rod_line(work, offset, n, W.COEF)
+    _, _, vx, vy, vz, wx, wy, wz = rod_line(work, offset, n, W.COEF + W.ROW)
     norm = math.sqrt(ux * ux + uy * uy + uz * uz)
     ux /= norm
     uy /= norm
@@ -96,7 +96,7 @@ def rod_prepare(work, o, n):
     wy -= along * uy
     wz -= along * uz
     for b in range(n):
-        p = bead_at(o, b)
+        p = bead_at(offset, b)
         s = work[p + SITE]
         work[p + W.COEF] = cx + s * ux
         work[p + W.COEF + W.LANES] = cy + s * uy
@@ -107,20 +107,20 @@ def rod_prepare(work, o, n):
 
 
 @kernel
-def rod_kick(work, o, n, bead, nx, ny, nz):
+def rod_kick(work, offset, n, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse along n on one bead; return the inverse effective mass.
 
     It is n / M + s_j (s / I) (n - (u . n) u) for bead j, s being the struck bead's coordinate.
     """
-    mass, inertia, _, _, _, ux, uy, uz = rod_line(work, o, n, W.COEF)
-    p = bead_at(o, bead)
+    mass, inertia, _, _, _, ux, uy, uz = rod_line(work, offset, n, W.COEF)
+    p = bead_at(offset, bead)
     lever = work[p + SITE] / inertia
     along = (ux * nx + uy * ny + uz * nz) / (ux * ux + uy * uy + uz * uz)
     wx = lever * (nx - along * ux)
     wy = lever * (ny - along * uy)
     wz = lever * (nz - along * uz)
     for b in range(n):
-        q = bead_at(o, b)
+        q = bead_at(offset, b)
         s = work[q + SITE]
         work[q + W.KICK] = nx / mass + s * wx
         work[q + W.KICK + W.LANES] = ny / mass + s * wy
@@ -129,7 +129,7 @@ def rod_kick(work, o, n, bead, nx, ny, nz):
 
 
 @kernel
-def rod_series(work, o, n, h, tolerance):
+def rod_series(work, offset, n, h, tolerance):
     """Fill the position coefficients of a rod from its rows 0 and 1, as `rotor_series` does of a dimer.
 
     Returns
@@ -139,8 +139,8 @@ def rod_series(work, o, n, h, tolerance):
     h : float
         Length of the segment [time], at most what was asked.
     """
-    _, _, _, _, _, ux, uy, uz = rod_line(work, o, n, W.COEF)
-    _, _, _, _, _, wx, wy, wz = rod_line(work, o, n, W.COEF + W.ROW)
+    _, _, _, _, _, ux, uy, uz = rod_line(work, offset, n, W.COEF)
+    _, _, _, _, _, wx, wy, wz = rod_line(work, offset, n, W.COEF + W.ROW)
     omega2 = (wx * wx + wy * wy + wz * wz) / (ux * ux + uy * uy + uz * uz)
     h = turning_time(omega2, h)
     phase = math.sqrt(omega2)
@@ -155,7 +155,7 @@ def rod_series(work, o, n, h, tolerance):
             odd *= -omega2 / (k * (k - 1))
             x, y, z = odd * wx, odd * wy, odd * wz
         for b in range(n):
-            p = bead_at(o, b)
+            p = bead_at(offset, b)
             s = work[p + SITE]
             work[p + W.COEF + W.ROW * k] = s * x
             work[p + W.COEF + W.ROW * k + W.LANES] = s * y
@@ -164,7 +164,7 @@ def rod_series(work, o, n, h, tolerance):
         if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
             break
     for b in range(n):
-        p = bead_at(o, b)
+        p = bead_at(offset, b)
         work[p + W.BOUND] = omega2 * abs(work[p + SITE])
         work[p + W.BOUND + W.LANES] = 0.0
         work[p + W.BOUND + 2 * W.LANES] = 0.0

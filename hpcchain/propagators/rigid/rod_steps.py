@@ -1,6 +1,6 @@
 """A rigid rod in velocity-Verlet steps (Tapia-McClung and Grønbech-Jensen 2005), in closed form.
 
-The fit to the unconstrained step (`hpcchain.papers.line_verlet`, NUMERICS 5) weighs bead j by 2 m_j / dt^2, so that its
+The fit to the unconstrained step (`hpcchain.papers.line_verlet`) weighs bead j by 2 m_j / dt^2, so that its
 centre is that of mass and its slope across the axis is dt u'. For a step tau from the axis u and its rate u',
 w = |u'|,
 
@@ -26,23 +26,23 @@ MOST_HALVINGS = 1100  # down to the smallest number
 
 
 @kernel
-def _turning(work, o, n):
+def _turning(work, offset, n):
     """Return the axis u and its rate u' (six components) of the rod in the tiles, and w^2."""
-    _, _, _, _, _, ux, uy, uz = rod_line(work, o, n, W.COEF)
-    _, _, _, _, _, wx, wy, wz = rod_line(work, o, n, W.COEF + W.ROW)
+    _, _, _, _, _, ux, uy, uz = rod_line(work, offset, n, W.COEF)
+    _, _, _, _, _, wx, wy, wz = rod_line(work, offset, n, W.COEF + W.ROW)
     omega2 = (wx * wx + wy * wy + wz * wz) / (ux * ux + uy * uy + uz * uz)
     return ux, uy, uz, wx, wy, wz, omega2
 
 
 @kernel
-def rod_step(work, o, n, tau):
+def rod_step(work, offset, n, tau):
     """Move the rod in the tiles by one step of length tau [time]; by none, not a bit changes."""
-    ux, uy, uz, wx, wy, wz, omega2 = _turning(work, o, n)
+    ux, uy, uz, wx, wy, wz, omega2 = _turning(work, offset, n)
     back = omega2 * tau
     cosine = math.sqrt(1.0 - back * tau)
     short = -back * tau / (1.0 + cosine)  # cosine - 1, without a difference
     for b in range(n):
-        p = bead_at(o, b)
+        p = bead_at(offset, b)
         q = p + W.ROW
         s = work[p + SITE]
         work[p + W.COEF] += tau * work[q + W.COEF] + s * short * ux
@@ -61,7 +61,7 @@ def _left_out(order, term, omega2, h):
 
 
 @kernel
-def rod_steps_series(work, o, n, h, tolerance):
+def rod_steps_series(work, offset, n, h, tolerance):
     """Fill the position coefficients with those of the truncated steps within h; return order and length.
 
     Until what is left out is below `tolerance` of a bead's distance from the centre of mass, or no coefficient is left.
@@ -73,7 +73,7 @@ def rod_steps_series(work, o, n, h, tolerance):
     h : float
         Length of the segment [time]: what was asked, halved until the rod turns less than WIDEST.
     """
-    ux, uy, uz, _, _, _, omega2 = _turning(work, o, n)
+    ux, uy, uz, _, _, _, omega2 = _turning(work, offset, n)
     for _ in range(MOST_HALVINGS):
         if not h * h * omega2 >= WIDEST * WIDEST:
             break
@@ -83,7 +83,7 @@ def rod_steps_series(work, o, n, h, tolerance):
     for k in range(2, W.KMAX, 2):
         term *= omega2 * (k - 3) / k
         for b in range(n):
-            p = bead_at(o, b)
+            p = bead_at(offset, b)
             s = work[p + SITE] * term
             row = p + W.COEF + W.ROW * k
             work[row] = s * ux
@@ -97,21 +97,21 @@ def rod_steps_series(work, o, n, h, tolerance):
         if _left_out(k, term, omega2, h) <= tolerance:
             break
     cosine2 = 1.0 - omega2 * h * h
-    bend = omega2 / (cosine2 * math.sqrt(cosine2))
+    acceleration = omega2 / (cosine2 * math.sqrt(cosine2))
     for b in range(n):
-        p = bead_at(o, b)
-        work[p + W.BOUND] = bend * abs(work[p + SITE])
+        p = bead_at(offset, b)
+        work[p + W.BOUND] = acceleration * abs(work[p + SITE])
         work[p + W.BOUND + W.LANES] = 0.0
         work[p + W.BOUND + 2 * W.LANES] = 0.0
     return order, h
 
 
 @kernel
-def rod_steps_error(work, o, n, order, h):
+def rod_steps_error(work, offset, n, order, h):
     """Return how far the series in the tiles may be from the truncated steps within h [length]."""
-    _, _, _, _, _, _, omega2 = _turning(work, o, n)
+    _, _, _, _, _, _, omega2 = _turning(work, offset, n)
     term = 1.0
     for k in range(2, order + 1, 2):
         term *= omega2 * (k - 3) / k
-    farthest = max(abs(work[o + SITE]), abs(work[bead_at(o, n - 1) + SITE]))
+    farthest = max(abs(work[offset + SITE]), abs(work[bead_at(offset, n - 1) + SITE]))
     return farthest * _left_out(order, term, omega2, h)

@@ -1,4 +1,4 @@
-"""A rigid dimer in free flight: centre of mass straight, axis turning uniformly (NUMERICS 1, exact cases)."""
+"""A rigid dimer in free flight: centre of mass straight, axis turning uniformly."""
 
 import math
 
@@ -23,7 +23,7 @@ def last_turn(k, even, odd, h, phase, tolerance):
 
 
 @kernel
-def rotor_series(work, o, h, tolerance):
+def rotor_series(work, offset, h, tolerance):
     """Fill the position coefficients of a dimer: those of cos and sin, until two in a row are below `tolerance`.
 
     Positions and velocities are in COEF rows 0 and 1. The segment is kept to WIDEST_TURN, where
@@ -36,12 +36,12 @@ def rotor_series(work, o, h, tolerance):
     h : float
         Length of the segment [time], at most what was asked.
     """
-    share = work[o + W.INVM] / (work[o + W.INVM] + work[o + W.INVM + 1])
+    share = work[offset + W.INVM] / (work[offset + W.INVM] + work[offset + W.INVM + 1])
     uu = 0.0
     ww = 0.0
     for c in range(3):
-        u = work[o + W.COEF + W.LANES * c + 1] - work[o + W.COEF + W.LANES * c]
-        w = work[o + W.COEF + W.ROW + W.LANES * c + 1] - work[o + W.COEF + W.ROW + W.LANES * c]
+        u = work[offset + W.COEF + W.LANES * c + 1] - work[offset + W.COEF + W.LANES * c]
+        w = work[offset + W.COEF + W.ROW + W.LANES * c + 1] - work[offset + W.COEF + W.ROW + W.LANES * c]
         uu += u * u
         ww += w * w
     omega2 = ww / uu
@@ -59,16 +59,16 @@ def rotor_series(work, o, h, tolerance):
             odd *= -omega2 / (k * (k - 1))
             factor = odd
         for c in range(3):
-            row = o + W.COEF + W.ROW * (k % 2) + W.LANES * c
+            row = offset + W.COEF + W.ROW * (k % 2) + W.LANES * c
             u = (work[row + 1] - work[row]) * factor
-            work[o + W.COEF + W.ROW * k + W.LANES * c] = -share * u
-            work[o + W.COEF + W.ROW * k + W.LANES * c + 1] = (1.0 - share) * u
+            work[offset + W.COEF + W.ROW * k + W.LANES * c] = -share * u
+            work[offset + W.COEF + W.ROW * k + W.LANES * c + 1] = (1.0 - share) * u
         order = k
         if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
             break
     for c in range(3):
-        work[o + W.BOUND + W.LANES * c] = 0.0
-        work[o + W.BOUND + W.LANES * c + 1] = 0.0
-    work[o + W.BOUND] = omega2 * axis * share
-    work[o + W.BOUND + 1] = omega2 * axis * (1.0 - share)
+        work[offset + W.BOUND + W.LANES * c] = 0.0
+        work[offset + W.BOUND + W.LANES * c + 1] = 0.0
+    work[offset + W.BOUND] = omega2 * axis * share
+    work[offset + W.BOUND + 1] = omega2 * axis * (1.0 - share)
     return order, h

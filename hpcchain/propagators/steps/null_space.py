@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.model.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.dense import dense_solve
 
@@ -125,7 +125,7 @@ def _velocities(n, tree, to, tau, b, start, end, stride, root, ro, v, vo, npad):
             v[vo + c * npad + bead] = v[vo + c * npad + parent] + rate * moved
 
 
-@apart
+@outlined
 def null_space_newton(gs, go, x, velocity, npad, im, io, tau, tol, tree, to, ws, chord, start, rest):
     """Solve a step; V is left at ws[chord]. Many parameters, since kernels take arrays and offsets one by one.
 

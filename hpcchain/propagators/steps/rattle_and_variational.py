@@ -21,7 +21,7 @@ of 3 npad floats: V at CHORD, q1 after it, the acceleration at the start over 2 
 
 import math
 
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.model.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.dense import dense_solve
@@ -191,7 +191,7 @@ def _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo):
     return math.sqrt(longest * fastest)
 
 
-@apart
+@outlined
 def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, fac, fo):
     """Solve one step; V, q1 and what else `step_places` names are in the workspace on return.
 

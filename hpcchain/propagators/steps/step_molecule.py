@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
 from hpcchain.model.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
@@ -72,79 +72,83 @@ def _header(solver, n):
 
 
 @kernel
-def steps_room(gs, go, nt, solver):
+def steps_room(gs, go, tiles, solver):
     """Return how many floats of workspace the molecule takes, tiles included."""
-    return web_places(gs, go, nt, 0)[7] + _header(solver, gs[go + BEADS]) + step_size(gs, go, W.LANES * nt, solver)
+    return (
+        web_places(gs, go, tiles, 0)[7] + _header(solver, gs[go + BEADS]) + step_size(gs, go, W.LANES * tiles, solver)
+    )
 
 
 @kernel
-def steps_load(work, o, nt, gs, go, table, at):
+def steps_load(work, offset, tiles, gs, go, table, at):
     """Fill the solver's constants from the molecule's static table, where they follow the bond lengths."""
-    to = web_places(gs, go, nt, o)[7]
-    source = at + nt * W.TABLE + gs[go + STRIDE]
+    to = web_places(gs, go, tiles, offset)[7]
+    source = at + tiles * W.TABLE + gs[go + STRIDE]
     for k in range(_header(int(table[source]), gs[go + BEADS])):
         work[to + k] = table[source + k]
 
 
 @kernel
-def _solve(work, o, nt, gs, go, tau):
+def _solve(work, offset, tiles, gs, go, tau):
     """Solve the step of the state in the scratch block; return the status and where its workspace is."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
     solver = int(work[constants + SOLVER])
     ws = constants + _header(solver, gs[go + BEADS])
     status = step_solve(
-        gs, go, solver, work, block, W.LANES * nt, work, im, tau, work[constants + ACCURACY], work, constants + HEADER,
-        work, ws, work, factors,
+        gs, go, solver, work, block, W.LANES * tiles, work, im, tau, work[constants + ACCURACY], work,
+        constants + HEADER, work, ws, work, factors,
     )  # fmt: skip
     return status, ws
 
 
 @kernel
-def _start(work, o, nt, gs, go):
-    block = web_places(gs, go, nt, o)[0]
-    web_gather(work, o, nt, W.COEF, block)
-    web_gather(work, o, nt, W.COEF + W.ROW, block + W.ROW * nt)
+def _start(work, offset, tiles, gs, go):
+    block = web_places(gs, go, tiles, offset)[0]
+    web_gather(work, offset, tiles, W.COEF, block)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, block + W.ROW * tiles)
 
 
 @kernel
-def steps_excess(work, o, nt, gs, go):
+def steps_excess(work, offset, tiles, gs, go):
     """Return where the difference between the energies of V and of the state in the tiles is kept."""
-    return web_places(gs, go, nt, o)[7] + EXCESS
+    return web_places(gs, go, tiles, offset)[7] + EXCESS
 
 
-@apart
-def steps_move(work, o, nt, gs, go, dt):
+@outlined
+def steps_move(work, offset, tiles, gs, go, dt):
     """Move the state in the tiles on by dt and put its velocities on the bonds; return the solver's status.
 
     Unless that is SOLVED the state is left as it is.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
     work[constants + EXCESS] = 0.0
     if dt == 0.0:
         return SOLVED
-    _start(work, o, nt, gs, go)
-    if _nearly_still(work, nt, gs, go, block, lengths, dt):
-        _move_straight(work, o, nt, gs, go, dt)
+    _start(work, offset, tiles, gs, go)
+    if _nearly_still(work, tiles, gs, go, block, lengths, dt):
+        _move_straight(work, offset, tiles, gs, go, dt)
         return SOLVED
-    status, ws = _solve(work, o, nt, gs, go, dt)
+    status, ws = _solve(work, offset, tiles, gs, go, dt)
     if status == SOLVED:
-        chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(gs, go, W.LANES * nt, ws)
-        web_scatter(work, o, nt, W.COEF, place)
-        web_refresh(work, o, nt, gs, go)
-        for k in range(W.ROW * nt):
+        chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(gs, go, W.LANES * tiles, ws)
+        web_scatter(work, offset, tiles, W.COEF, place)
+        web_refresh(work, offset, tiles, gs, go)
+        for k in range(W.ROW * tiles):
             work[vector + k] = work[chord + k]
-        web_still(work, o, nt, gs, go)
-        web_scatter(work, o, nt, W.COEF + W.ROW, vector)
-        work[constants + EXCESS] = _energy(work, im, chord, W.LANES * nt) - _energy(work, im, vector, W.LANES * nt)
+        web_still(work, offset, tiles, gs, go)
+        web_scatter(work, offset, tiles, W.COEF + W.ROW, vector)
+        work[constants + EXCESS] = _energy(work, im, chord, W.LANES * tiles) - _energy(
+            work, im, vector, W.LANES * tiles
+        )
     return status
 
 
 @kernel
-def _nearly_still(work, nt, gs, go, block, lengths, dt):
+def _nearly_still(work, tiles, gs, go, block, lengths, dt):
     """Whether all beads go so little of a bond within dt that differences of places over dt would be round-off."""
     fastest = 0.0
-    for k in range(W.ROW * nt):
-        fastest = max(fastest, abs(work[block + W.ROW * nt + k]))
+    for k in range(W.ROW * tiles):
+        fastest = max(fastest, abs(work[block + W.ROW * tiles + k]))
     shortest = np.inf
     for k in range(gs[go + BONDS]):
         shortest = min(shortest, work[lengths + k])
@@ -152,16 +156,16 @@ def _nearly_still(work, nt, gs, go, block, lengths, dt):
 
 
 @kernel
-def _move_straight(work, o, nt, gs, go, dt):
+def _move_straight(work, offset, tiles, gs, go, dt):
     """Move the state in the tiles, which the scratch block holds too, on straight, and its velocities to the bonds."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
-    for k in range(W.ROW * nt):
-        work[block + k] += dt * work[block + W.ROW * nt + k]
-        work[vector + k] = work[block + W.ROW * nt + k]
-    web_scatter(work, o, nt, W.COEF, block)
-    web_refresh(work, o, nt, gs, go)
-    web_still(work, o, nt, gs, go)
-    web_scatter(work, o, nt, W.COEF + W.ROW, vector)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    for k in range(W.ROW * tiles):
+        work[block + k] += dt * work[block + W.ROW * tiles + k]
+        work[vector + k] = work[block + W.ROW * tiles + k]
+    web_scatter(work, offset, tiles, W.COEF, block)
+    web_refresh(work, offset, tiles, gs, go)
+    web_still(work, offset, tiles, gs, go)
+    web_scatter(work, offset, tiles, W.COEF + W.ROW, vector)
     work[constants + _header(int(work[constants + SOLVER]), gs[go + BEADS]) + ITERATIONS] = 0.0
 
 
@@ -176,31 +180,33 @@ def _energy(work, im, v, npad):
     return energy
 
 
-@apart
-def steps_series(work, o, nt, gs, go, h):
+@outlined
+def steps_series(work, offset, tiles, gs, go, h):
     """Expand the step of the state in the tiles; return order and length, halved until the step is found.
 
     The length is NaN when it never is, as for a state that is not a number.
     """
-    block = web_places(gs, go, nt, o)[0]
-    _start(work, o, nt, gs, go)
+    block = web_places(gs, go, tiles, offset)[0]
+    _start(work, offset, tiles, gs, go)
     for _ in range(MOST_HALVINGS):
-        status, ws = _solve(work, o, nt, gs, go, h)
+        status, ws = _solve(work, offset, tiles, gs, go, h)
         if status == SOLVED:
-            chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(gs, go, W.LANES * nt, ws)
-            square = block + 2 * W.ROW * nt
-            cube = block + 3 * W.ROW * nt
-            for k in range(W.ROW * nt):
-                mean = (work[chord + k] - work[block + W.ROW * nt + k]) / h
+            chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(
+                gs, go, W.LANES * tiles, ws
+            )
+            square = block + 2 * W.ROW * tiles
+            cube = block + 3 * W.ROW * tiles
+            for k in range(W.ROW * tiles):
+                mean = (work[chord + k] - work[block + W.ROW * tiles + k]) / h
                 work[square + k] = work[half + k]
                 work[cube + k] = (mean - work[half + k]) / h
-            web_scatter(work, o, nt, W.COEF + 2 * W.ROW, square)
-            web_scatter(work, o, nt, W.COEF + 3 * W.ROW, cube)
-            bound_acceleration(work, o, nt, ORDER, h)
-            constants = web_places(gs, go, nt, o)[7]
-            im = web_places(gs, go, nt, o)[1]
-            work[constants + MARGIN] = cubic_error(work, gs, go, square, W.LANES * nt, start, stop, h)
-            work[constants + PLANNED] = _energy(work, im, chord, W.LANES * nt)
+            web_scatter(work, offset, tiles, W.COEF + 2 * W.ROW, square)
+            web_scatter(work, offset, tiles, W.COEF + 3 * W.ROW, cube)
+            bound_acceleration(work, offset, tiles, ORDER, h)
+            constants = web_places(gs, go, tiles, offset)[7]
+            im = web_places(gs, go, tiles, offset)[1]
+            work[constants + MARGIN] = cubic_error(work, gs, go, square, W.LANES * tiles, start, stop, h)
+            work[constants + PLANNED] = _energy(work, im, chord, W.LANES * tiles)
             return ORDER, h
         h *= 0.5
     return ORDER, np.nan
@@ -244,46 +250,46 @@ def cubic_error(work, gs, go, square, npad, start, stop, h):
 
 
 @kernel
-def steps_figures(work, o, nt, gs, go):
+def steps_figures(work, offset, tiles, gs, go):
     """Return how far the cubic in the tiles may be from the truncated steps [length], and the energy of V."""
-    constants = web_places(gs, go, nt, o)[7]
+    constants = web_places(gs, go, tiles, offset)[7]
     return work[constants + MARGIN], work[constants + PLANNED]
 
 
 @kernel
-def steps_iterations(work, o, nt, gs, go):
+def steps_iterations(work, offset, tiles, gs, go):
     """Return how many iterations the last step solved in this workspace took."""
-    constants = web_places(gs, go, nt, o)[7]
+    constants = web_places(gs, go, tiles, offset)[7]
     return np.int64(work[constants + _header(int(work[constants + SOLVER]), gs[go + BEADS]) + ITERATIONS])
 
 
 @kernel
-def to_grid(ticks, rest, tick, step):
+def to_grid(ticks, remainder, tick, step):
     """Return how long it is from a time to the next point of the grid k * step, at least a millionth of a step."""
-    time = ticks * tick + rest
+    time = ticks * tick + remainder
     count = math.floor(time / step) + 1.0
-    left = (count * step - ticks * tick) - rest
+    left = (count * step - ticks * tick) - remainder
     while left <= step * 2.0**-20:
         count += 1.0
-        left = (count * step - ticks * tick) - rest
+        left = (count * step - ticks * tick) - remainder
     return min(left, step)
 
 
 @kernel
-def steps_energy(work, o, nt, gs, go, tau, kappa):
+def steps_energy(work, offset, tiles, gs, go, tau, kappa):
     """Return the energy of the step over tau begun with v + kappa (v' - v), and its derivative by kappa.
 
     v stands in KEPT, v' in the velocity rows. The status of the solver comes first.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, nt, o)
-    npad = W.LANES * nt
-    web_gather(work, o, nt, W.COEF, block)
-    web_gather(work, o, nt, W.KEPT, block + 3 * npad)
-    web_gather(work, o, nt, W.COEF + W.ROW, vector)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    npad = W.LANES * tiles
+    web_gather(work, offset, tiles, W.COEF, block)
+    web_gather(work, offset, tiles, W.KEPT, block + 3 * npad)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, vector)
     for k in range(3 * npad):
         work[vector + k] -= work[block + 3 * npad + k]
         work[block + 3 * npad + k] += kappa * work[vector + k]
-    status, ws = _solve(work, o, nt, gs, go, tau)
+    status, ws = _solve(work, offset, tiles, gs, go, tau)
     if status != SOLVED:
         return status, 0.0, 0.0
     chord = step_places(gs, go, npad, ws)[0]

@@ -6,7 +6,7 @@ T lambda = |b'|^2 with the symmetric positive definite tridiagonal T = G M^-1 G^
 Hartmann et al. 2009, equation 6).
 """
 
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.jit.simd import (
     add,
     after_1,
@@ -56,20 +56,20 @@ def dot(ax, ay, az, bx, by, bz):
 
 
 @kernel
-def chain_bonds(work, o, nt, source, target):
+def chain_bonds(work, offset, tiles, source, target):
     """Write differences of neighbouring beads' rows at `source` to the bond rows at `target`."""
     zero = splat(0.0)
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         mask = load(work, p + W.MASK)
         for c in range(0, 24, 8):
             a = load(work, p + source + c)
-            behind = load(work, p + W.TILE + source + c) if t + 1 < nt else zero
+            behind = load(work, p + W.TILE + source + c) if t + 1 < tiles else zero
             store(work, p + target + c, mul(sub(ahead_1(a, behind), a), mask))
 
 
 @kernel
-def chain_factor(work, o, nt):
+def chain_factor(work, offset, tiles):
     """Factorise T of the current bond vectors into L D L^T.
 
     Pivots are quotients of T's leading minors, scaled to a unit diagonal: p_l = p_{l-1} - q_l p_{l-2} takes one step a
@@ -80,8 +80,8 @@ def chain_factor(work, o, nt):
     one = splat(1.0)
     bx, by, bz, diagonal, inverse, multiplier = zero, zero, zero, one, one, zero
     ratio = 1.0
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         ax, ay, az = bx, by, bz
         bx, by, bz = triple(work, p + W.HIST)
         mass = load(work, p + W.INVM)
@@ -108,7 +108,7 @@ def chain_factor(work, o, nt):
         _store_forward(work, p, multiplier)
         if t > 0:
             _store_backward(work, p - W.TILE, ahead_1(below, multiplier))
-    _store_backward(work, o + (nt - 1) * W.TILE, ahead_1(multiplier, zero))
+    _store_backward(work, offset + (tiles - 1) * W.TILE, ahead_1(multiplier, zero))
 
 
 @inlined
@@ -168,52 +168,52 @@ def _backward(work, p, y, carry):
 
 
 @kernel
-def chain_solve(work, o, nt):
+def chain_solve(work, offset, tiles):
     """Solve T x = rhs in place in the RHS rows, which are 0 where there is no bond."""
     carry = splat(0.0)
-    for t in range(nt):
-        y = forward(work, o + t * W.TILE, load(work, o + t * W.TILE + W.RHS), carry)
+    for t in range(tiles):
+        y = forward(work, offset + t * W.TILE, load(work, offset + t * W.TILE + W.RHS), carry)
         carry = last_everywhere(y)
-        store(work, o + t * W.TILE + W.RHS, y)
-    solve_back(work, o, nt, W.RHS)
+        store(work, offset + t * W.TILE + W.RHS, y)
+    solve_back(work, offset, tiles, W.RHS)
 
 
 @inlined
-def solve_back(work, o, nt, row):
+def solve_back(work, offset, tiles, row):
     """Finish a solution whose forward half is in the RHS rows, and write it to another row."""
     carry = splat(0.0)
-    for t in range(nt - 1, -1, -1):
-        p = o + t * W.TILE
+    for t in range(tiles - 1, -1, -1):
+        p = offset + t * W.TILE
         x = _backward(work, p, load(work, p + W.RHS), carry)
         carry = first_everywhere(x)
         store(work, p + row, x)
 
 
-@apart
-def chain_prepare(work, o, nt):
+@outlined
+def chain_prepare(work, offset, tiles):
     """Make bond vectors and factors of T, and move positions and velocities onto the bonds.
 
     Positions that satisfy the bonds to round-off (BOND_ERROR) are left alone; the others take one Newton step, and
     T is factorised again, so that it always is a function of the positions that are kept.
     """
-    chain_bonds(work, o, nt, W.COEF, W.HIST)
-    chain_factor(work, o, nt)
-    if _stretched(work, o, nt):
-        chain_solve(work, o, nt)
-        _pull(work, o, nt, W.COEF)
-        chain_bonds(work, o, nt, W.COEF, W.HIST)
-        chain_factor(work, o, nt)
-    chain_project(work, o, nt, W.COEF + W.ROW)
+    chain_bonds(work, offset, tiles, W.COEF, W.HIST)
+    chain_factor(work, offset, tiles)
+    if _stretched(work, offset, tiles):
+        chain_solve(work, offset, tiles)
+        _pull(work, offset, tiles, W.COEF)
+        chain_bonds(work, offset, tiles, W.COEF, W.HIST)
+        chain_factor(work, offset, tiles)
+    chain_project(work, offset, tiles, W.COEF + W.ROW)
 
 
 @kernel
-def _stretched(work, o, nt):
+def _stretched(work, offset, tiles):
     """Write half of |b|^2 minus the squared bond length to the RHS rows; return whether one is beyond round-off."""
     half = splat(0.5)
     allowed = splat(-BOND_ERROR)
     worst = splat(0.0)
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         bx, by, bz = triple(work, p + W.HIST)
         length = load(work, p + W.LEN2)
         off = mul(half, sub(dot(bx, by, bz, bx, by, bz), length))
@@ -223,32 +223,32 @@ def _stretched(work, o, nt):
 
 
 @kernel
-def chain_project(work, o, nt, rows):
+def chain_project(work, offset, tiles, rows):
     """Remove the part of the velocity-like bead rows at `rows` that would stretch bonds."""
     zero = splat(0.0)
     carry = zero
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         ux, uy, uz = triple(work, p + rows)
         vx, vy, vz = zero, zero, zero
-        if t + 1 < nt:
+        if t + 1 < tiles:
             vx, vy, vz = triple(work, p + W.TILE + rows)
         bx, by, bz = triple(work, p + W.HIST)
         rate = dot(bx, by, bz, sub(ahead_1(ux, vx), ux), sub(ahead_1(uy, vy), uy), sub(ahead_1(uz, vz), uz))
         y = forward(work, p, rate, carry)
         carry = last_everywhere(y)
         store(work, p + W.RHS, y)
-    solve_back(work, o, nt, W.RHS)
-    _pull(work, o, nt, rows)
+    solve_back(work, offset, tiles, W.RHS)
+    _pull(work, offset, tiles, rows)
 
 
 @kernel
-def _pull(work, o, nt, rows):
+def _pull(work, offset, tiles, rows):
     """Add M^-1 G^T x, for the multipliers x in the RHS rows, to the bead rows at `rows`."""
     zero = splat(0.0)
     fx, fy, fz = zero, zero, zero
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         x = load(work, p + W.RHS)
         mass = load(work, p + W.INVM)
         bx, by, bz = triple(work, p + W.HIST)
@@ -260,18 +260,18 @@ def _pull(work, o, nt, rows):
 
 
 @kernel
-def chain_kick(work, o, nt, nb, bead, nx, ny, nz):
-    """Fill the KICK rows with the velocity change per unit impulse (nx, ny, nz) on one bead (NUMERICS: y).
+def chain_kick(work, offset, tiles, nb, bead, nx, ny, nz):
+    """Fill the KICK rows with the velocity change per unit impulse (nx, ny, nz) on one bead (docs/theory/impulses.md).
 
     Returns n . y of that bead, the inverse effective mass that the contact sees.
     """
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         share = mul(one_hot(bead - W.LANES * t), load(work, p + W.INVM))
         store(work, p + W.KICK, mul(share, splat(nx)))
         store(work, p + W.KICK + W.LANES, mul(share, splat(ny)))
         store(work, p + W.KICK + 2 * W.LANES, mul(share, splat(nz)))
     if nb > 0:
-        chain_project(work, o, nt, W.KICK)
-    p = o + (bead >> W.LANE_SHIFT) * W.TILE + (bead & W.LANE_MASK) + W.KICK
+        chain_project(work, offset, tiles, W.KICK)
+    p = offset + (bead >> W.LANE_SHIFT) * W.TILE + (bead & W.LANE_MASK) + W.KICK
     return nx * work[p] + ny * work[p + W.LANES] + nz * work[p + 2 * W.LANES]

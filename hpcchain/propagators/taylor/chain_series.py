@@ -1,4 +1,4 @@
-"""The Taylor series of a linear chain's free motion, order by order (NUMERICS 1).
+"""The Taylor series of a linear chain's free motion, order by order, see docs/theory/numerics.md (Taylor series).
 
 Each order's tensions follow from the lower orders' tensions and bonds through the factors of T (`chain`), and with them
 the next coefficients of bonds and positions. Two chains are done in turn: each order needs the one before.
@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.jit.simd import (
     add,
     after_1,
@@ -89,14 +89,14 @@ def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
 
 
 @kernel
-def _known(work, o, nt, k):
+def _known(work, offset, tiles, k):
     """Fill the FORCE rows with what order k has from lower ones, and the RHS rows with half the tensions' solution."""
     zero = splat(0.0)
     scale = splat((k + 1.0) * (k + 2.0))
     carry = zero
     ax, ay, az, fx, fy, fz, rate = zero, zero, zero, zero, zero, zero, zero
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         gx, gy, gz = fx, fy, fz
         cx, cy, cz = ax, ay, az
         before = rate
@@ -106,7 +106,7 @@ def _known(work, o, nt, k):
         ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
             carry = _known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, before, carry)
-    _known_side(work, o + (nt - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
+    _known_side(work, offset + (tiles - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
 
 
 @inlined
@@ -117,7 +117,7 @@ def _store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
 
 
 @kernel
-def _append(work, o, nt, k):
+def _append(work, offset, tiles, k):
     """Store position and bond coefficients of order k + 2; return the largest position coefficient (1-norm)."""
     zero = splat(0.0)
     inverse = splat(1.0 / ((k + 1) * (k + 2)))
@@ -125,8 +125,8 @@ def _append(work, o, nt, k):
     bond = W.HIST + ORDER * (k + 2)
     worst = zero
     ax, ay, az, fx, fy, fz = zero, zero, zero, zero, zero, zero
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         gx, gy, gz = fx, fy, fz
         cx, cy, cz = ax, ay, az
         tension = load(work, p + LAMBDA + ORDER * k)
@@ -141,18 +141,18 @@ def _append(work, o, nt, k):
             _store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
         put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
         worst = larger(add(add(size(ax), size(ay)), size(az)), worst)
-    _store_bond(work, o + (nt - 1) * W.TILE, bond, ax, ay, az, zero, zero, zero, inverse)
+    _store_bond(work, offset + (tiles - 1) * W.TILE, bond, ax, ay, az, zero, zero, zero, inverse)
     return largest(worst) / ((k + 1) * (k + 2))
 
 
 @kernel
-def _first_side(work, o, nt):
+def _first_side(work, offset, tiles):
     """Write bond rates to the history and half the solution for the first tensions to RHS; return the fastest rate."""
-    chain_bonds(work, o, nt, W.COEF + W.ROW, W.HIST + ORDER)
+    chain_bonds(work, offset, tiles, W.COEF + W.ROW, W.HIST + ORDER)
     worst = splat(0.0)
     carry = splat(0.0)
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         bx, by, bz = triple(work, p + W.HIST + ORDER)
         y = dot(bx, by, bz, bx, by, bz)
         worst = larger(y, worst)
@@ -162,9 +162,9 @@ def _first_side(work, o, nt):
     return math.sqrt(largest(worst))
 
 
-@apart
-def chain_series(work, o, nt, h, tolerance):
-    """Expand the free motion about the present state (NUMERICS 1: Taylor recursion).
+@outlined
+def chain_series(work, offset, tiles, h, tolerance):
+    """Expand the free motion about the present state by the Taylor recursion.
 
     Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present. Coefficients are
     added until what they leave out of the velocities at the end of a segment of length `h` is below `tolerance` of
@@ -177,23 +177,23 @@ def chain_series(work, o, nt, h, tolerance):
     h : float
         Length of the segment [time], at most what was asked.
     """
-    tolerance *= _first_side(work, o, nt)
-    return _orders_from(work, o, nt, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0))
+    tolerance *= _first_side(work, offset, tiles)
+    return _orders_from(work, offset, tiles, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0))
 
 
-@apart
-def chain_series_of_two(work, o, nt, h, tolerance, p, mt, g, accuracy):
-    """Expand the motions of two chains, at o and p, in turn, order by order: one is worked on while the other waits.
+@outlined
+def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
+    """Expand the motions of two chains, at `offset` and p, in turn, order by order.
 
-    Each order needs the one before, step by step, and so leaves a processor half idle. The numbers are those of
-    `chain_series`.
+    Each order needs the one before, step by step, and so leaves a processor half idle: the other chain fills it. The
+    numbers are those of `chain_series`.
 
     Returns
     -------
     order, h, order, h : int, float, int, float
         Of the first chain and of the second.
     """
-    tolerance *= _first_side(work, o, nt)
+    tolerance *= _first_side(work, offset, tiles)
     accuracy *= _first_side(work, p, mt)
     power = h
     other = g
@@ -202,11 +202,11 @@ def chain_series_of_two(work, o, nt, h, tolerance, p, mt, g, accuracy):
     k = np.int64(0)
     while True:
         if k > 0:
-            _known(work, o, nt, k)
+            _known(work, offset, tiles, k)
             _known(work, p, mt, k)
-        solve_back(work, o, nt, LAMBDA + ORDER * k)
+        solve_back(work, offset, tiles, LAMBDA + ORDER * k)
         solve_back(work, p, mt, LAMBDA + ORDER * k)
-        now = _append(work, o, nt, k) * power * (k + 2)
+        now = _append(work, offset, tiles, k) * power * (k + 2)
         then = _append(work, p, mt, k) * other * (k + 2)
         terms = (terms[1], terms[2], terms[3], now)
         parts = (parts[1], parts[2], parts[3], then)
@@ -220,9 +220,9 @@ def chain_series_of_two(work, o, nt, h, tolerance, p, mt, g, accuracy):
         if ended or over:
             break
     if ended:
-        order, h = _ended(work, o, nt, h, tolerance, k + 1, left)
+        order, h = _ended(work, offset, tiles, h, tolerance, k + 1, left)
     else:
-        order, h = _orders_from(work, o, nt, h, tolerance, k, power, terms)
+        order, h = _orders_from(work, offset, tiles, h, tolerance, k, power, terms)
     if over:
         number, g = _ended(work, p, mt, g, accuracy, k + 1, rest)
     else:
@@ -230,19 +230,19 @@ def chain_series_of_two(work, o, nt, h, tolerance, p, mt, g, accuracy):
     return order, h, number, g
 
 
-@apart
-def _orders_from(work, o, nt, h, tolerance, k, power, terms):
+@outlined
+def _orders_from(work, offset, tiles, h, tolerance, k, power, terms):
     """Add the coefficients of order k + 2 and more; `power` is h^(k + 1), `terms` are the last four, latest last."""
     while True:
         if k > 0:
-            _known(work, o, nt, k)
-        solve_back(work, o, nt, LAMBDA + ORDER * k)
-        terms = (terms[1], terms[2], terms[3], _append(work, o, nt, k) * power * (k + 2))
+            _known(work, offset, tiles, k)
+        solve_back(work, offset, tiles, LAMBDA + ORDER * k)
+        terms = (terms[1], terms[2], terms[3], _append(work, offset, tiles, k) * power * (k + 2))
         power = power * h
         k += 1
         left = _left_after(terms, k)
         if left <= tolerance or k + 1 == W.KMAX:
-            return _ended(work, o, nt, h, tolerance, k + 1, left)
+            return _ended(work, offset, tiles, h, tolerance, k + 1, left)
 
 
 @inlined
@@ -252,19 +252,19 @@ def _left_after(terms, k):
 
 
 @kernel
-def _ended(work, o, nt, h, tolerance, order, left):
+def _ended(work, offset, tiles, h, tolerance, order, left):
     """Shorten the segment by what is left out beyond the tolerance, and bound its acceleration; return order and h."""
     if left > tolerance:
         h *= math.exp(math.log(tolerance / left) / W.KMAX)
-    _bound_acceleration(work, o, nt, order, h)
+    _bound_acceleration(work, offset, tiles, order, h)
     return order, h
 
 
 @kernel
-def _bound_acceleration(work, o, nt, order, h):
+def _bound_acceleration(work, offset, tiles, order, h):
     """Fill BOUND with sum_k k (k - 1) |c_k| h^(k-2) of every component."""
-    for t in range(nt):
-        p = o + t * W.TILE
+    for t in range(tiles):
+        p = offset + t * W.TILE
         bx, by, bz = splat(0.0), splat(0.0), splat(0.0)
         power = 1.0
         at = p + W.COEF + 2 * W.ROW

@@ -7,7 +7,7 @@ factorisation, and the series' workspace.
 
 import math
 
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
 from hpcchain.model.bond_graph import BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.taylor.graph import (
@@ -27,11 +27,11 @@ LEAST_ORDER = 3
 
 
 @kernel
-def web_places(gs, go, nt, o):
+def web_places(gs, go, tiles, offset):
     """Return offsets of block, inverse masses, lengths, bonds, rhs, vector, factors and series, and of the end."""
-    npad = W.LANES * nt
+    npad = W.LANES * tiles
     stride = gs[go + STRIDE]
-    block = o + nt * W.TILE
+    block = offset + tiles * W.TILE
     im = block + (W.KMAX + 1) * 3 * npad
     lengths = im + npad
     bonds = lengths + stride
@@ -43,58 +43,58 @@ def web_places(gs, go, nt, o):
 
 
 @kernel
-def web_room(gs, go, nt):
+def web_room(gs, go, tiles):
     """Return how many floats of workspace the molecule takes, tiles included."""
-    return web_places(gs, go, nt, 0)[8]
+    return web_places(gs, go, tiles, 0)[8]
 
 
 @kernel
-def web_gather(work, o, nt, row, to):
+def web_gather(work, offset, tiles, row, to):
     """Copy three rows of every tile (bead vectors at `row`) to a component-major array."""
-    npad = W.LANES * nt
-    for t in range(nt):
+    npad = W.LANES * tiles
+    for t in range(tiles):
         for c in range(3):
             for i in range(W.LANES):
-                work[to + c * npad + W.LANES * t + i] = work[o + t * W.TILE + row + W.LANES * c + i]
+                work[to + c * npad + W.LANES * t + i] = work[offset + t * W.TILE + row + W.LANES * c + i]
 
 
 @kernel
-def web_scatter(work, o, nt, row, source):
+def web_scatter(work, offset, tiles, row, source):
     """Copy a component-major array to three rows of every tile."""
-    npad = W.LANES * nt
-    for t in range(nt):
+    npad = W.LANES * tiles
+    for t in range(tiles):
         for c in range(3):
             for i in range(W.LANES):
-                work[o + t * W.TILE + row + W.LANES * c + i] = work[source + c * npad + W.LANES * t + i]
+                work[offset + t * W.TILE + row + W.LANES * c + i] = work[source + c * npad + W.LANES * t + i]
 
 
 @kernel
-def web_load(work, o, nt, gs, go, table, at):
+def web_load(work, offset, tiles, gs, go, table, at):
     """Fill masses and bond lengths of the scratch from the molecule's static table."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
-    for t in range(nt):
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    for t in range(tiles):
         for i in range(W.LANES):
-            work[im + W.LANES * t + i] = work[o + t * W.TILE + W.INVM + i]
+            work[im + W.LANES * t + i] = work[offset + t * W.TILE + W.INVM + i]
     for k in range(gs[go + STRIDE]):
-        work[lengths + k] = table[at + nt * W.TABLE + k]
+        work[lengths + k] = table[at + tiles * W.TABLE + k]
 
 
-@apart
-def web_refresh(work, o, nt, gs, go):
+@outlined
+def web_refresh(work, offset, tiles, gs, go):
     """Make bond vectors and factors of T from the positions in the workspace."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
-    web_gather(work, o, nt, W.COEF, block)
-    graph_bonds(gs, go, work, block, W.LANES * nt, work, bonds, gs[go + STRIDE])
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    web_gather(work, offset, tiles, W.COEF, block)
+    graph_bonds(gs, go, work, block, W.LANES * tiles, work, bonds, gs[go + STRIDE])
     graph_factor(gs, go, work, bonds, gs[go + STRIDE], work, im, work, factors)
 
 
-@apart
-def web_prepare(work, o, nt, gs, go):
+@outlined
+def web_prepare(work, offset, tiles, gs, go):
     """Make bond vectors and factors, and move positions and velocities onto the bonds (see `chain_prepare`)."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
     stride = gs[go + STRIDE]
-    npad = W.LANES * nt
-    web_refresh(work, o, nt, gs, go)
+    npad = W.LANES * tiles
+    web_refresh(work, offset, tiles, gs, go)
     worst = 0.0
     for k in range(gs[go + BONDS]):
         square = work[bonds + k] ** 2 + work[bonds + stride + k] ** 2 + work[bonds + 2 * stride + k] ** 2
@@ -104,19 +104,19 @@ def web_prepare(work, o, nt, gs, go):
     if worst > BOND_ERROR:
         graph_solve(gs, go, work, factors, work, rhs)
         graph_gt(gs, go, work, bonds, stride, work, rhs, work, im, work, block, npad)
-        web_scatter(work, o, nt, W.COEF, block)
-        web_refresh(work, o, nt, gs, go)
-    web_gather(work, o, nt, W.COEF + W.ROW, vector)
-    web_still(work, o, nt, gs, go)
-    web_scatter(work, o, nt, W.COEF + W.ROW, vector)
+        web_scatter(work, offset, tiles, W.COEF, block)
+        web_refresh(work, offset, tiles, gs, go)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, vector)
+    web_still(work, offset, tiles, gs, go)
+    web_scatter(work, offset, tiles, W.COEF + W.ROW, vector)
 
 
 @kernel
-def web_still(work, o, nt, gs, go):
+def web_still(work, offset, tiles, gs, go):
     """Remove from the scratch vector the part that would stretch bonds."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
     stride = gs[go + STRIDE]
-    npad = W.LANES * nt
+    npad = W.LANES * tiles
     graph_gv(gs, go, work, bonds, stride, work, vector, npad, work, rhs)
     for k in range(gs[go + BONDS]):
         work[rhs + k] = -work[rhs + k]
@@ -125,27 +125,27 @@ def web_still(work, o, nt, gs, go):
 
 
 @kernel
-def web_kick(work, o, nt, gs, go, bead, nx, ny, nz):
+def web_kick(work, offset, tiles, gs, go, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
-    npad = W.LANES * nt
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    npad = W.LANES * tiles
     for k in range(3 * npad):
         work[vector + k] = 0.0
     work[vector + bead] = work[im + bead] * nx
     work[vector + npad + bead] = work[im + bead] * ny
     work[vector + 2 * npad + bead] = work[im + bead] * nz
-    web_still(work, o, nt, gs, go)
-    web_scatter(work, o, nt, W.KICK, vector)
+    web_still(work, offset, tiles, gs, go)
+    web_scatter(work, offset, tiles, W.KICK, vector)
     return nx * work[vector + bead] + ny * work[vector + npad + bead] + nz * work[vector + 2 * npad + bead]
 
 
-@apart
-def web_series(work, o, nt, gs, go, h, tolerance):
+@outlined
+def web_series(work, offset, tiles, gs, go, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, nt, o)
-    npad = W.LANES * nt
-    web_gather(work, o, nt, W.COEF, block)
-    web_gather(work, o, nt, W.COEF + W.ROW, block + 3 * npad)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    npad = W.LANES * tiles
+    web_gather(work, offset, tiles, W.COEF, block)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, block + 3 * npad)
     small = tolerance * bond_rate(work, gs, go, bonds, rhs, block + 3 * npad, npad) * h / W.KMAX
     order = LEAST_ORDER
     if small > 0.0:
@@ -159,8 +159,8 @@ def web_series(work, o, nt, gs, go, h, tolerance):
             for i in range(3 * npad):
                 work[block + 3 * k * npad + i] = 0.0
     for k in range(2, order + 1):
-        web_scatter(work, o, nt, W.COEF + W.ROW * k, block + 3 * k * npad)
-    bound_acceleration(work, o, nt, order, h)
+        web_scatter(work, offset, tiles, W.COEF + W.ROW * k, block + 3 * k * npad)
+    bound_acceleration(work, offset, tiles, order, h)
     return order, h
 
 
@@ -181,10 +181,10 @@ def bond_rate(work, gs, go, bonds, rhs, velocity, npad):
 
 
 @kernel
-def bound_acceleration(work, o, nt, order, h):
+def bound_acceleration(work, offset, tiles, order, h):
     """Fill BOUND with sum_k k (k - 1) |c_k| h^(k-2) of every component."""
-    for t in range(nt):
-        w = o + t * W.TILE
+    for t in range(tiles):
+        w = offset + t * W.TILE
         for i in range(W.ROW):
             work[w + W.BOUND + i] = 0.0
         power = 1.0

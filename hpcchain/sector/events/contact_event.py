@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.contact.impulse import Ties, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_at, restitution_now
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
@@ -26,11 +26,11 @@ def learn_pace(timing, m, realised):
 
 
 @kernel
-def _close(s, m, ticks, rest):
+def _close(s, m, ticks, remainder):
     """End molecule m's present segment at a time: learn from its length, forget who was struck at its start."""
     save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
-    length = time_span(ticks, rest, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    length = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
     learn_pace(s.timing, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
@@ -38,13 +38,13 @@ def _close(s, m, ticks, rest):
 
 
 @kernel
-def others_due(par, event_time, first, n, ticks, rest, a, b):
+def others_due(par, event_time, first, n, ticks, remainder, a, b):
     """Whether another bead of the range than a and b has an event at this instant."""
     for i in range(first, first + n):
         if (
             i != a
             and i != b
-            and abs((event_time[i, L.EVENT_TICKS] - ticks) * par[L.TICK] + (event_time[i, L.EVENT_REM] - rest))
+            and abs((event_time[i, L.EVENT_TICKS] - ticks) * par[L.TICK] + (event_time[i, L.EVENT_REM] - remainder))
             < par[L.SIMULTANEOUS]
         ):
             return True
@@ -75,16 +75,16 @@ def record(s, log_rows, time, gid_a, gid_b, size, moment):
 
 
 @kernel
-def centre_of_mass(work, o, nt, c):
-    """Return component c of the centre of mass of the molecule in the workspace at o."""
+def centre_of_mass(work, offset, tiles, c):
+    """Return component c of the centre of mass of the molecule in the workspace at offset."""
     total = 0.0
     moment = 0.0
-    for t in range(nt):
+    for t in range(tiles):
         for i in range(W.LANES):
-            im = work[o + t * W.TILE + W.INVM + i]
+            im = work[offset + t * W.TILE + W.INVM + i]
             if im > 0.0:
                 total += 1.0 / im
-                moment += work[o + t * W.TILE + W.COEF + W.LANES * c + i] / im
+                moment += work[offset + t * W.TILE + W.COEF + W.LANES * c + i] / im
     return moment / total
 
 
@@ -135,8 +135,8 @@ def _mark_graze(s, i, other):
     s.count[L.N_GRAZES] += 1
 
 
-@apart
-def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, rest, depth):
+@outlined
+def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth):
     """Bring the molecules of a contact to its time, apply the contact law and start their new segments.
 
     Parameters
@@ -151,7 +151,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, rest, d
         Other events are due at this instant: look for contacts to be resolved together.
     is_straggler : bool
         In a window: others may have been carried on past this event.
-    ticks, rest, depth : float, float, int
+    ticks, remainder, depth : float, float, int
         Key of the event.
 
     Returns
@@ -165,54 +165,54 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, rest, d
         i, partner = partner, i
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
-    _, members, projection_loss = join(s, group, offset, np.int64(0), ma, ticks, rest)
+    _, members, projection_loss = join(s, group, offset, np.int64(0), ma, ticks, remainder)
     if mb >= 0:
-        _, members, more = join(s, group, offset, members, mb, ticks, rest)
+        _, members, more = join(s, group, offset, members, mb, ticks, remainder)
         projection_loss += more
     found = 0
     others = False
     if crowded:
         if is_straggler:
             higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
-            rewind_touching(s, group, offset, members, ticks, rest, depth, s.next_event[i, L.BEAD_ID], higher)
+            rewind_touching(s, group, offset, members, ticks, remainder, depth, s.next_event[i, L.BEAD_ID], higher)
             roll_back(s)
-        found, members, others = gather_ties(s, i, partner, members, ticks, rest)
+        found, members, others = gather_ties(s, i, partner, members, ticks, remainder)
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
-    if found > 1 and others and _part_together(s, members, found, ticks, rest):
-        _finish_together(s, log_rows, members, found, ticks, rest)
+    if found > 1 and others and _part_together(s, members, found, ticks, remainder):
+        _finish_together(s, log_rows, members, found, ticks, remainder)
     elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
         return 0
     else:
         members = 1 if mb < 0 or mb == ma else 2
         for k in range(members):
-            _close(s, group[k], ticks, rest)
-        _single(s, log_rows, i, partner, members, ticks, rest, projection_loss)
-    _new_segments(s, group, offset, members, ticks, rest, depth)
+            _close(s, group[k], ticks, remainder)
+        _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
+    _new_segments(s, group, offset, members, ticks, remainder, depth)
     return members
 
 
 @inlined
-def _part_together(s, members, found, ticks, rest):
+def _part_together(s, members, found, ticks, remainder):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
     ties = Ties(s.group, s.offset, members, s.contacts, s.normals, s.growths, found)
-    e = restitution_at(s.par, s.starts, s.segment, s.tied, found, ticks, rest)
-    lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, rest)
+    e = restitution_at(s.par, s.starts, s.segment, s.tied, found, ticks, remainder)
+    lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
     return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost) == 0
 
 
 @inlined
-def _finish_together(s, log_rows, members, found, ticks, rest):
+def _finish_together(s, log_rows, members, found, ticks, remainder):
     """Close the segments of those that several contacts involve, and count and log each contact."""
     group, offset, contacts, beads, sizes = s.group, s.offset, s.contacts, s.tied, s.sizes
     s.count[L.N_TIES] += 1
     _keep_used(group, members, contacts, found)
     for k in range(members):
         if group[k] >= 0:
-            _close(s, group[k], ticks, rest)
-    kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
-    time = ticks * s.par[L.TICK] + rest
+            _close(s, group[k], ticks, remainder)
+    kappa = _law(s, group, offset, members, ticks, remainder, s.stepper)
+    time = ticks * s.par[L.TICK] + remainder
     for k in range(found):
         if sizes[k] == 0.0:
             _mark_graze(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
@@ -228,20 +228,20 @@ def _finish_together(s, log_rows, members, found, ticks, rest):
 
 
 @inlined
-def _new_segments(s, group, offset, members, ticks, rest, depth):
+def _new_segments(s, group, offset, members, ticks, remainder, depth):
     """Start new segments of all of a group; those of two chains are made together."""
     if members == 2 and min(group[0], group[1]) >= 0 and s.mol[group[0], L.MOL_SOLVER] == L.CHAIN:
         if s.mol[group[1], L.MOL_SOLVER] == L.CHAIN:
-            two_segments(s, offset[0], group[0], offset[1], group[1], ticks, rest, depth)
+            two_segments(s, offset[0], group[0], offset[1], group[1], ticks, remainder, depth)
             return
     for k in range(members):
         if group[k] >= 0:
             s.scalars[L.SCALAR_SERIAL] += 1
-            new_segment(s, offset[k], group[k], ticks, rest, s.scalars[L.SCALAR_SERIAL], depth)
+            new_segment(s, offset[k], group[k], ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
 
 
 @kernel
-def _lost_in_ties(s, group, offset, contacts, found, ticks, rest):
+def _lost_in_ties(s, group, offset, contacts, found, ticks, remainder):
     """Return the energy that putting the molecules of tied contacts on their bonds took, summed in the contacts' order.
 
     Members without a contact do not count, nor does the order in which lists name them. Those moved by collocation, the
@@ -255,7 +255,7 @@ def _lost_in_ties(s, group, offset, contacts, found, ticks, rest):
             for e in range(k):
                 seen = seen or contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
             if not seen:
-                projection_loss += bring(s, offset[g], group[g], ticks, rest)
+                projection_loss += bring(s, offset[g], group[g], ticks, remainder)
     return projection_loss
 
 
@@ -271,11 +271,13 @@ def _keep_used(group, members, contacts, found):
 
 
 @kernel
-def _law(s, group, offset, members, ticks, rest, stepper):
+def _law(s, group, offset, members, ticks, remainder, stepper):
     """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.variational_law`)."""
     if stepper is not None:
         if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, group, members):
-            return discrete_share(s.work, s.mol, s.table, s.graph, group, offset, members, ticks, rest, s.par[L.TICK])
+            return discrete_share(
+                s.work, s.mol, s.table, s.graph, group, offset, members, ticks, remainder, s.par[L.TICK]
+            )
     return 1.0
 
 
@@ -288,8 +290,8 @@ def _note_rootless(s, log_rows):
         s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.EXACT_FALLBACK
 
 
-@apart
-def _single(s, log_rows, i, partner, members, ticks, rest, projection_loss):
+@outlined
+def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss):
     """Apply one contact's impulse and log it; a graze that rounds to parting gets none."""
     group, offset, n = s.group, s.offset, s.normals[0]
     ma = s.segment[i, L.MOLECULE]
@@ -319,9 +321,18 @@ def _single(s, log_rows, i, partner, members, ticks, rest, projection_loss):
     if size == 0.0:
         s.count[L.N_GRAZES] += 1
     else:
-        kappa = _law(s, group, offset, members, ticks, rest, s.stepper)
+        kappa = _law(s, group, offset, members, ticks, remainder, s.stepper)
         _log_contact(
-            s, ticks * s.par[L.TICK] + rest, i, partner, p, q, oa, ob, size * kappa if kappa > 0.0 else size, log_rows
+            s,
+            ticks * s.par[L.TICK] + remainder,
+            i,
+            partner,
+            p,
+            q,
+            oa,
+            ob,
+            size * kappa if kappa > 0.0 else size,
+            log_rows,
         )
         if kappa == 0.0:
             _note_rootless(s, log_rows)

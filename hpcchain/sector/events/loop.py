@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.contact.pair import curve
 from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_now
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import set_struck
@@ -44,7 +44,7 @@ def _search_one(s, i):
 
 
 @inlined
-def _end_segment(s, m, ticks, rest):
+def _end_segment(s, m, ticks, remainder):
     """Start the next segment of a molecule that nothing has hit."""
     first = s.mol[m, L.MOL_FIRST]
     s.scalars[L.SCALAR_SERIAL] += 1
@@ -60,7 +60,7 @@ def _end_segment(s, m, ticks, rest):
             m,
             s.timing[m, L.SEGMENT_LENGTH],
             ticks,
-            rest,
+            remainder,
             s.scalars[L.SCALAR_SERIAL],
             0,
             0,
@@ -69,22 +69,22 @@ def _end_segment(s, m, ticks, rest):
         store_path(s, first)
         return
     make_own_series(s, m)
-    o = np.int64(0)
-    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.starts, s.timing[m, L.SEGMENT_LENGTH], s.stepper)
-    prepare(s.work, o, s.mol, m, s.graph, s.stepper)
+    offset = np.int64(0)
+    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, s.timing[m, L.SEGMENT_LENGTH], s.stepper)
+    prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
     save_segment(s, m)
     learn_pace(s.timing, m, s.timing[m, L.SEGMENT_LENGTH])
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
     pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], s.timing[m, L.SEGMENT_LENGTH])
-    new_segment(s, o, m, ticks, rest, s.scalars[L.SCALAR_SERIAL], o)
+    new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], offset)
 
 
 @inlined
-def _renew_list(s, i, ticks, rest):
+def _renew_list(s, i, ticks, remainder):
     """Make a bead's list anew where it is now; no segment changes."""
     make_own_series(s, s.segment[i, L.MOLECULE])
-    dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
     x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
     s.count[L.N_RELISTS] += 1
     return rebuild_list(s, i, x, y, z, dt)
@@ -110,9 +110,9 @@ def others_before(key, winner, m, other, latest):
 
 
 @inlined
-def _crowded(s, i, partner, m, other, ticks, rest, base):
+def _crowded(s, i, partner, m, other, ticks, remainder, base):
     """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
-    latest = (ticks - base) * s.par[L.TICK] + rest + s.par[L.SIMULTANEOUS]
+    latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
     if others_before(s.key, s.winner, m, other, latest):
         return True
     if s.next_event[i, L.TIED] != 0 or (partner >= 0 and s.next_event[partner, L.TIED] != 0):
@@ -121,7 +121,11 @@ def _crowded(s, i, partner, m, other, ticks, rest, base):
         if (
             abs(
                 time_span(
-                    s.event_time[partner, L.EVENT_TICKS], s.event_time[partner, L.EVENT_REM], ticks, rest, s.par[L.TICK]
+                    s.event_time[partner, L.EVENT_TICKS],
+                    s.event_time[partner, L.EVENT_REM],
+                    ticks,
+                    remainder,
+                    s.par[L.TICK],
                 )
             )
             < s.par[L.SIMULTANEOUS]
@@ -130,38 +134,42 @@ def _crowded(s, i, partner, m, other, ticks, rest, base):
     for k in (m, other):
         if k >= 0 and s.mol[k, L.MOL_BEADS] > 1:
             if (
-                abs(time_span(s.timing[k, L.END_TICKS], s.timing[k, L.END_REM], ticks, rest, s.par[L.TICK]))
+                abs(time_span(s.timing[k, L.END_TICKS], s.timing[k, L.END_REM], ticks, remainder, s.par[L.TICK]))
                 < s.par[L.SIMULTANEOUS]
             ):
                 return True  # its next segment, in which others may be due, has not been searched
-            if others_due(s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, rest, i, partner):
+            if others_due(
+                s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, remainder, i, partner
+            ):
                 return True
     return False
 
 
 @inlined
-def _meet_free(s, i, partner, ticks, rest, depth, log_rows):
+def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.segment[i, L.MOLECULE]
     s.group[0] = mi
-    dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
     save_segment(s, mi)
     pass_time(s.par, s.segment, i, 1, dt)
     s.scalars[L.SCALAR_SERIAL] += 1
-    move_straight(s.par, s.starts, s.segment, s.mol, i, mi, dt, ticks, rest, s.scalars[L.SCALAR_SERIAL], depth, 1)
-    time = ticks * s.par[L.TICK] + rest
+    move_straight(s.par, s.starts, s.segment, s.mol, i, mi, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
+    time = ticks * s.par[L.TICK] + remainder
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
     moment = 0.0
     if partner >= 0:
         mj = s.segment[partner, L.MOLECULE]
         s.group[1] = mj
-        dt = time_span(ticks, rest, s.starts[partner, L.START_TICKS], s.starts[partner, L.START_REM], s.par[L.TICK])
+        dt = time_span(
+            ticks, remainder, s.starts[partner, L.START_TICKS], s.starts[partner, L.START_REM], s.par[L.TICK]
+        )
         save_segment(s, mj)
         pass_time(s.par, s.segment, partner, 1, dt)
         s.scalars[L.SCALAR_SERIAL] += 1
         move_straight(
-            s.par, s.starts, s.segment, s.mol, partner, mj, dt, ticks, rest, s.scalars[L.SCALAR_SERIAL], depth, 1
+            s.par, s.starts, s.segment, s.mol, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1
         )
         e = restitution_now(s.par, s.segment, i, partner)
         size, moment = bounce(
@@ -204,11 +212,11 @@ def _refresh(s, m, base):
     return status
 
 
-@apart
+@outlined
 def refresh_touched(s, base):
-    """Lists, searches and queue for all that a withdrawal has set back; 0 or an error.
+    """Lists, searches and queue for all that a rollback has set back; 0 or an error.
 
-    What happened before a molecule's later segment was withdrawn has been looked at when it was its present one.
+    What happened before a molecule's later segment was rolled back has been looked at when it was its present one.
     """
     status = 0
     for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
@@ -216,12 +224,14 @@ def refresh_touched(s, base):
     for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
         m = s.rolled_back[k]
         ticks = s.rolled_back_to[m, L.OPENED_TICKS]
-        rest = s.rolled_back_to[m, L.OPENED_REM]
+        remainder = s.rolled_back_to[m, L.OPENED_REM]
         s.par[L.NOW] = ticks
-        s.par[L.NOW_REM] = rest
+        s.par[L.NOW_REM] = remainder
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             s.centre[i, L.CENTRE_TIME] = -1.0
-            dt = max(time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0)
+            dt = max(
+                time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0
+            )
             if status == 0 and s.row[i, L.OWNERSHIP] != L.IDLE and _strayed(s, i, dt):
                 make_own_series(s, m)
                 x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
@@ -255,7 +265,7 @@ def _strayed(s, i, dt):
 
 
 @inlined
-def _go_back(s, holder, partner, ticks, rest, depth, base):
+def _go_back(s, holder, partner, ticks, remainder, depth, base):
     """Open the closed segment again with which an event is, and undo what came after it; -1 if it is not to be."""
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
@@ -266,12 +276,20 @@ def _go_back(s, holder, partner, ticks, rest, depth, base):
     r = s.mol[h, L.MOL_FIRST] + b
     after_r = s.mol[newer, L.MOL_FIRST] + b
     if not is_current(
-        s, holder, r, after_r, ticks, rest, depth, s.next_event[holder, L.BEAD_ID], s.next_event[partner, L.BEAD_ID]
+        s,
+        holder,
+        r,
+        after_r,
+        ticks,
+        remainder,
+        depth,
+        s.next_event[holder, L.BEAD_ID],
+        s.next_event[partner, L.BEAD_ID],
     ):
         return -1
     a = s.next_event[holder, L.BEAD_ID]
     b = s.next_event[partner, L.BEAD_ID]
-    tied = not precedes(s, after_r, ticks, rest, depth, a, b)
+    tied = not precedes(s, after_r, ticks, remainder, depth, a, b)
     s.scalars[L.SCALAR_REOPENED] += 1
     request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
     roll_back(s)
@@ -291,14 +309,14 @@ def _looks_further_back(s, i, j):
 
 
 @kernel
-def advance(s, until_ticks, until_rest, base, most, log_rows):
+def advance(s, until_ticks, until_remainder, base, most, log_rows):
     """Run events in order until a time, at most `most` of them.
 
     1. Take the least key of the queue; stop when it is beyond the given time.
     2. A list that expires is renewed, an event whose partner has moved on is searched again: no trace is left. In a
        window the partner may have moved on too far, and is set back.
-    3. The end of a segment starts the next one of that molecule; a contact that of both; a ghost does as its script
-       says, while it has followed it.
+    3. The end of a segment starts the next one of that molecule; a contact that of both; a ghost does as its owner's
+       history says, while it has followed it.
     4. New segments are listed and searched, and the molecules' places in the queue renewed.
 
     Long, since its steps share the event at hand.
@@ -306,7 +324,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
     Parameters
     ----------
     s : Sector
-    until_ticks, until_rest : float
+    until_ticks, until_remainder : float
         The time up to which (inclusive) events are carried out: all that have that time in the log, where it is one
         rounded number, so that events at one such instant stay together.
     base : float
@@ -324,31 +342,31 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         events are needed).
     """
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    until = until_ticks * s.par[L.TICK] + until_rest
+    until = until_ticks * s.par[L.TICK] + until_remainder
     for _ in range(most):
         m = s.winner[L.ROOT]
-        status = _halt(s, m, until_ticks, until_rest, until, windowed)
+        status = _halt(s, m, until_ticks, until_remainder, until, windowed)
         if status != GO_ON:
             return status
         ticks = s.first[m, L.EVENT_TICKS]
-        rest = s.first[m, L.EVENT_REM]
+        remainder = s.first[m, L.EVENT_REM]
         if s.prefetch_state[BEAD] < 0:
             choose_next(s)
         s.par[L.NOW] = ticks
-        s.par[L.NOW_REM] = rest
-        is_straggler = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], ticks, rest)
+        s.par[L.NOW_REM] = remainder
+        is_straggler = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], ticks, remainder)
         if windowed and not is_straggler:
             s.par[L.LATEST] = ticks
-            s.par[L.LATEST_REM] = rest
+            s.par[L.LATEST_REM] = remainder
         holder = s.molecule_event[m, L.NEXT_HOLDER]
         if holder < 0:
-            _carry_on(s, m, holder, ticks, rest)
+            _carry_on(s, m, holder, ticks, remainder)
             if _refresh(s, m, base):
                 return LIST_FULL
             continue
         partner = s.next_event[holder, L.PARTNER]
         if partner == L.RELIST:
-            if _renew_list(s, holder, ticks, rest):
+            if _renew_list(s, holder, ticks, remainder):
                 return LIST_FULL
             _search_one(s, holder)
             schedule_molecule(s, m, base)
@@ -361,7 +379,7 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
             m = s.segment[holder, L.MOLECULE]
         if partner >= 0 and s.segment[partner, L.SERIAL] != s.next_event[holder, L.PARTNER_SERIAL]:
             s.count[L.N_RESCANS] += 1
-            status = _go_back(s, holder, partner, ticks, rest, depth, base) if windowed else -1
+            status = _go_back(s, holder, partner, ticks, remainder, depth, base) if windowed else -1
             if status > 0:
                 return LIST_FULL
             if status < 0:
@@ -373,21 +391,21 @@ def advance(s, until_ticks, until_rest, base, most, log_rows):
         if depth > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK
-        if _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, is_straggler):
+        if _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler):
             return LIST_FULL
     return PAUSED
 
 
 @inlined
-def _halt(s, m, until_ticks, until_rest, until, windowed):
+def _halt(s, m, until_ticks, until_remainder, until, windowed):
     """Return why `advance` is to return before the first event, that of molecule m, or GO_ON."""
     if m < 0:
         return REACHED
     ticks = s.first[m, L.EVENT_TICKS]
-    rest = s.first[m, L.EVENT_REM]
+    remainder = s.first[m, L.EVENT_REM]
     if not ticks < np.inf:
         return REACHED if ticks == np.inf else NOT_A_NUMBER
-    if earlier(until_ticks, until_rest, ticks, rest) and ticks * s.par[L.TICK] + rest > until:
+    if earlier(until_ticks, until_remainder, ticks, remainder) and ticks * s.par[L.TICK] + remainder > until:
         return REACHED
     if s.scalars[L.SCALAR_REOPENED] > MOST_BACKS + s.scalars[L.SCALAR_MOLECULES]:
         return STUCK
@@ -397,25 +415,25 @@ def _halt(s, m, until_ticks, until_rest, until, windowed):
 
 
 @inlined
-def _carry_on(s, m, holder, ticks, rest):
-    """Start the next segment of a molecule that nothing here has hit: the next of its free motion, or its script's."""
+def _carry_on(s, m, holder, ticks, remainder):
+    """Start the next segment of a molecule that nothing here has hit: the next of its free motion, or its owner's."""
     if holder == L.BY_HISTORY:
         replay(s, m)
         return
     s.count[L.N_SEGMENT_ENDS] += 1
-    _end_segment(s, m, ticks, rest)
+    _end_segment(s, m, ticks, remainder)
     if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED:
         match_with_owner(s, m)
 
 
 @inlined
-def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, is_straggler):
+def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     logged = s.count[L.N_LOGGED]
     lower = s.molecule_event[m, L.NEXT_LOWER]
     higher = s.molecule_event[m, L.NEXT_HIGHER]
-    crowded = _crowded(s, holder, partner, m, other, ticks, rest, base)
+    crowded = _crowded(s, holder, partner, m, other, ticks, remainder, base)
     crowded = (
         crowded or s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED)
     )
@@ -426,10 +444,10 @@ def _meet(s, m, holder, partner, ticks, rest, depth, base, log_rows, windowed, i
             _ask_for_neighbours(s, partner)
     members = 0
     if crowded or not free:
-        members = contact_event(s, log_rows, holder, partner, crowded, is_straggler, ticks, rest, depth)
+        members = contact_event(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)
     free = members == 0
     if free:
-        _meet_free(s, holder, partner, ticks, rest, depth, log_rows)
+        _meet_free(s, holder, partner, ticks, remainder, depth, log_rows)
         members = 1 if other < 0 else 2
     if windowed:
         s.scalars[L.SCALAR_EVENT] += 1

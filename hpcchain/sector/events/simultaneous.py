@@ -1,11 +1,11 @@
-"""What is due at one instant with a contact: who joins it, all contacts of its molecules then, and in which order."""
+"""What is due at one instant with a contact: the molecules that join it, all their contacts then, and the order."""
 
 import numpy as np
 
 from hpcchain.contact.impulse import approach, lane, separation
 from hpcchain.contact.pair import NOISE, curve
 from hpcchain.contact.variational_law import takes_law
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
@@ -21,19 +21,19 @@ from hpcchain.sector.speculation.rollback import request_rollback
 ANY_MOLECULE = 2**62
 
 
-@apart
-def bring(s, o, m, ticks, rest):
+@outlined
+def bring(s, offset, m, ticks, remainder):
     """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
     first = s.mol[m, L.MOL_FIRST]
     make_own_series(s, m)
-    dt = time_span(ticks, rest, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
-    load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
+    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
     if dt != 0.0:
-        note_iterations(s.count, L.N_NODES, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
+        note_iterations(s.count, L.N_NODES, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
     if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
-        excess = steps_excess(s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
-        s.work[excess] = s.timing[m, L.STEP_ENERGY] - kinetic_energy(s.work, o, s.mol[m, L.MOL_TILES])
-    return project(s.work, o, s.mol, m, s.graph, s.stepper)
+        excess = steps_excess(s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
+        s.work[excess] = s.timing[m, L.STEP_ENERGY] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
+    return project(s.work, offset, s.mol, m, s.graph, s.stepper)
 
 
 @kernel
@@ -46,11 +46,11 @@ def _struck(segment, first, n):
 
 
 @kernel
-def kinetic_energy(work, o, nt):
-    """Return the kinetic energy of the molecule in the workspace at o [mass length^2 / time^2]."""
+def kinetic_energy(work, offset, tiles):
+    """Return the kinetic energy of the molecule in the workspace at offset [mass length^2 / time^2]."""
     energy = 0.0
-    for t in range(nt):
-        w = o + t * W.TILE
+    for t in range(tiles):
+        w = offset + t * W.TILE
         for k in range(W.ROW):
             if work[w + W.INVM + k % W.LANES] > 0.0:
                 energy += 0.5 * work[w + W.COEF + W.ROW + k] ** 2 / work[w + W.INVM + k % W.LANES]
@@ -58,7 +58,7 @@ def kinetic_energy(work, o, nt):
 
 
 @kernel
-def join(s, group, offset, members, m, ticks, rest):
+def join(s, group, offset, members, m, ticks, remainder):
     """Bring molecule m into the group of an event; return its member number, the number of members and `bring`'s."""
     for g in range(members):
         if group[g] == m:
@@ -70,26 +70,26 @@ def join(s, group, offset, members, m, ticks, rest):
     else:
         offset[0] = 0
     group[members] = m
-    return members, members + 1, bring(s, offset[members], m, ticks, rest)
+    return members, members + 1, bring(s, offset[members], m, ticks, remainder)
 
 
-@apart
-def gather_ties(s, i_main, j_main, members, ticks, rest):
+@outlined
+def gather_ties(s, i_main, j_main, members, ticks, remainder):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
     They are written to `contacts`, `tied`, `normals`, `growths`, and to `sizes` whether each closes (`_closing`).
     Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
     further contacts do not. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of the lowest ids are
     taken, and the others' events come after. Returns the numbers of contacts and of members, and whether any contact
-    but the event's own (i_main, j_main) closes within half of TIE_TIME: that depends on the molecules alone, and such a
-    contact is due for everyone who looks, so it, and not who happened to look, decides whether contacts are resolved
-    together.
+    but the event's own (i_main, j_main) closes within half of SIMULTANEOUS. That depends on the molecules alone: every
+    search that meets such a contact finds it due. So the contact, and not which search found it, decides whether
+    contacts are resolved together.
     """
     core = members
     highest = ANY_MOLECULE
     count = -1
     while count < 0:
-        count, members, highest = _touching(s, core, highest, ticks, rest)
+        count, members, highest = _touching(s, core, highest, ticks, remainder)
     beads = s.tied
     others = False
     for k in range(count):
@@ -103,14 +103,14 @@ def gather_ties(s, i_main, j_main, members, ticks, rest):
 
 
 @kernel
-def _touching(s, core, highest, ticks, rest):
+def _touching(s, core, highest, ticks, remainder):
     """List the contacts of the first `core` members with each other, walls and molecules up to number `highest`.
 
     Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
     try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
     """
     par, mol, group, offset = s.par, s.mol, s.group, s.offset
-    scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + rest)
+    scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + remainder)
     members = core
     count = 0
     close = s.stepper is None
@@ -128,10 +128,10 @@ def _touching(s, core, highest, ticks, rest):
                 if inner and s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
                     continue
                 if not inner and (
-                    mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, rest)
+                    mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)
                 ):
                     continue
-                h, members, _ = join(s, group, offset, members, mj, ticks, rest)
+                h, members, _ = join(s, group, offset, members, mj, ticks, remainder)
                 if h < 0:
                     return -1, core, _last_number(mol, group, core, members, mj) - 1
                 q = lane(offset[h], j - mol[mj, L.MOL_FIRST])
@@ -170,12 +170,13 @@ def _sort_members(mol, group, offset, core, members, contacts, count):
 
 
 @kernel
-def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher):
+def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, higher):
     """Request a rollback of those that touch the event's molecules now but have been carried on since.
 
-    The event's key is (ticks, rest, depth, lower, higher): of one instant, too, what comes later may have been done.
+    The event's key is (ticks, remainder, depth, lower, higher). Events of one instant, too, may have been carried out
+    although they come later.
     """
-    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + rest)
+    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
     close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
     back = looking_back(s)
     for g in range(members):
@@ -186,20 +187,20 @@ def rewind_touching(s, group, offset, members, ticks, rest, depth, lower, higher
                 j = s.found[e]
                 m = s.segment[j, L.MOLECULE]
                 h = m
-                while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, rest, depth, lower, higher):
+                while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
                     h = s.mol[h, L.MOL_PREVIOUS]
                 if h == m or h < 0:
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
                 far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
-                if _near(s, s.work, lane(offset[g], b), r, far, ticks, rest):
+                if _near(s, s.work, lane(offset[g], b), r, far, ticks, remainder):
                     request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
 
 
-@apart
-def _near(s, work, p, j, distance, ticks, rest):
+@outlined
+def _near(s, work, p, j, distance, ticks, remainder):
     """Whether a bead, read off its segment in row j, touches the bead at place p."""
-    dt = time_span(ticks, rest, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
+    dt = time_span(ticks, remainder, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
     if dt < 0.0:
         return False
     far = distance * (1.0 + s.par[L.SIMULTANEOUS_GAP])
@@ -228,7 +229,7 @@ def _within(par, work, p, far, x, y, z):
 
 @inlined
 def _closing(par, gap, rate, speed):
-    """Return 1 where a gap closes within half of TIE_TIME, else 0: at rest on one another is no contact that is due.
+    """Return 1 where a gap closes within half of SIMULTANEOUS, else 0: beads at rest on one another are not due.
 
     `speed` bounds the rate; below NOISE of it the search, too, finds none with what has just been hit.
     """

@@ -13,10 +13,10 @@ MOST_REOPENED = 4
 
 
 @kernel
-def begins_later(s, r, ticks, rest, depth, lower, higher):
+def begins_later(s, r, ticks, remainder, depth, lower, higher):
     """Whether the segment in bead row r begins with an event after that of this key."""
-    if s.starts[r, L.START_TICKS] != ticks or s.starts[r, L.START_REM] != rest:
-        return earlier(ticks, rest, s.starts[r, L.START_TICKS], s.starts[r, L.START_REM])
+    if s.starts[r, L.START_TICKS] != ticks or s.starts[r, L.START_REM] != remainder:
+        return earlier(ticks, remainder, s.starts[r, L.START_TICKS], s.starts[r, L.START_REM])
     if start_depth(s.segment, r) != depth:
         return start_depth(s.segment, r) > depth
     h = s.segment[r, L.MOLECULE]
@@ -36,10 +36,10 @@ def begins_after(s, r, i):
 
 
 @kernel
-def is_current(s, i, r, newer, ticks, rest, depth, a, b):
+def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
     """Whether bead i's contact with a closed segment comes before what closed it, or is part of it.
 
-    What had closed it when bead i's segment began is over. What touches within TIE_TIME of a contact may have to be
+    What had closed it when bead i's segment began is over. What touches within SIMULTANEOUS of a contact may have to be
     resolved together with it: that contact is then done once more, now with the other bead there, at most MOST_REOPENED
     times.
 
@@ -47,25 +47,25 @@ def is_current(s, i, r, newer, ticks, rest, depth, a, b):
     ----------
     i, r, newer : int
         The bead's row, the closed segment's, and that of the one that followed it.
-    ticks, rest, depth : float, float, int
+    ticks, remainder, depth : float, float, int
         The contact's time and depth.
     a, b : int
         Its beads' global ids.
     """
     if not begins_after(s, newer, i):
         return False
-    if precedes(s, newer, ticks, rest, depth, a, b):
+    if precedes(s, newer, ticks, remainder, depth, a, b):
         return True
-    apart = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (rest - s.starts[newer, L.START_REM])
+    apart = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
     contact = s.mol[s.segment[newer, L.MOLECULE], L.MOL_HIGHER] != L.SEGMENT_END
     return contact and apart < s.par[L.SIMULTANEOUS] and s.mol[s.segment[r, L.MOLECULE], L.MOL_REOPENED] < MOST_REOPENED
 
 
 @kernel
-def precedes(s, newer, ticks, rest, depth, a, b):
+def precedes(s, newer, ticks, remainder, depth, a, b):
     """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `is_current`."""
     h = s.segment[newer, L.MOLECULE]
-    apart = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (rest - s.starts[newer, L.START_REM])
+    apart = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
     if apart != 0.0:
         return apart < 0.0
     if depth != start_depth(s.segment, newer):
@@ -75,10 +75,10 @@ def precedes(s, newer, ticks, rest, depth, a, b):
 
 
 @inlined
-def comes_first(t, q, depth, gid, other, best_ticks, best_rest, best_depth, best, next_event):
+def comes_first(t, q, depth, gid, other, best_ticks, best_remainder, best_depth, best, next_event):
     """Whether a contact comes before the best candidate so far."""
-    first = t < best_ticks or (t == best_ticks and q < best_rest)
-    if t == best_ticks and q == best_rest and best >= 0:
+    first = t < best_ticks or (t == best_ticks and q < best_remainder)
+    if t == best_ticks and q == best_remainder and best >= 0:
         first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, next_event[best, L.BEAD_ID]))
     return first
 

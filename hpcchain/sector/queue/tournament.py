@@ -2,7 +2,8 @@
 
 `key[1]` is the least key and `winner[1]` the entry that holds it; the leaves of entry m are at `size + m`.
 Keys are float64 times relative to a base, which round but never reorder; equal keys are settled by the caller's
-exact comparison of (ticks, remainder, depth, lower id, higher id), then of who holds the event: a bead before a script.
+exact comparison of (ticks, remainder, depth, lower id, higher id). At one key a bead's event comes before a replayed
+segment.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A first look at a bead's neighbours: sixteen bytes tell where each may be during its segment (NUMERICS 9, item 3).
+"""A first look at a bead's neighbours: sixteen bytes tell where each may be during its segment.
 
 They are the place that straight flight would have brought it to in half its segment, in 32-bit fractions of the box,
 whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there.

@@ -6,7 +6,7 @@ from collections import namedtuple
 import numpy as np
 
 from hpcchain.contact.pair import NOISE, REST, Pair, curved_contact, straight_contact
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier
 from hpcchain.layout.segment_bits import same_start, series_order, start_depth, struck
@@ -20,7 +20,7 @@ EARLY = 2.0**-6
 LACKING = -1.0
 # The earliest of a bead's events found so far: its time, depth and partner (a bead, or a code), the serial number of
 # the partner's segment, and whether another is due at the same instant (0, 1).
-Candidate = namedtuple("Candidate", "ticks rest depth partner serial tied")
+Candidate = namedtuple("Candidate", "ticks remainder depth partner serial tied")
 
 
 @inlined
@@ -43,7 +43,7 @@ def _candidates(s, i):
     return number
 
 
-@apart
+@outlined
 def search_bead(s, i, stepper):
     """Find bead i's earliest event and store it in `event_time` and `next_event`.
 
@@ -74,7 +74,7 @@ def search_bead(s, i, stepper):
         best = _against_walls(s, i, limit, best, stepper)
     best = _until_expiry(s, i, expiry, best, stepper)
     s.event_time[i, L.EVENT_TICKS] = best.ticks
-    s.event_time[i, L.EVENT_REM] = best.rest
+    s.event_time[i, L.EVENT_REM] = best.remainder
     s.next_event[i, L.PARTNER] = best.partner
     s.next_event[i, L.PARTNER_SERIAL] = best.serial
     s.next_event[i, L.DEPTH] = best.depth
@@ -109,7 +109,7 @@ def _against_bead(s, i, j, limit, best, stepper):
     Returns the row of a molecule that lacks its series, else -1; what `limit` is now; the best.
     """
     ticks = s.starts[i, L.START_TICKS]
-    rest = s.starts[i, L.START_REM]
+    remainder = s.starts[i, L.START_REM]
     tick = s.par[L.TICK]
     gid = s.next_event[i, L.BEAD_ID]
     other = s.next_event[j, L.BEAD_ID]
@@ -126,17 +126,17 @@ def _against_bead(s, i, j, limit, best, stepper):
             t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
             depth = depth_of(s.starts, s.segment, i, r, t, q)
             if newer < 0 or is_current(s, i, r, newer, t, q, depth, gid, other):
-                after_best = (t - best.ticks) * tick + (q - best.rest)
+                after_best = (t - best.ticks) * tick + (q - best.remainder)
                 tied = _tied(s, after_best, best.tied)
                 older = newer >= 0 and best.partner == j and abs(after_best) < s.par[L.SIMULTANEOUS]
                 if older or comes_first(
-                    t, q, depth, gid, other, best.ticks, best.rest, best.depth, best.partner, s.next_event
+                    t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.next_event
                 ):
                     best = Candidate(t, q, depth, j, s.segment[r, L.SERIAL], tied)
                     if stepper is None:
-                        limit = min(limit, ((t - ticks) * tick + (q - rest)) * SLACK + s.par[L.SIMULTANEOUS])
+                        limit = min(limit, ((t - ticks) * tick + (q - remainder)) * SLACK + s.par[L.SIMULTANEOUS])
                 else:
-                    best = Candidate(best.ticks, best.rest, best.depth, best.partner, best.serial, tied)
+                    best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
         if not _begun_since(s, i, r) or s.segment[j, L.MOLECULE] == s.segment[i, L.MOLECULE]:
             break
         h = s.mol[s.segment[r, L.MOLECULE], L.MOL_PREVIOUS]
@@ -161,25 +161,25 @@ def _against_walls(s, i, limit, best, stepper):
     """Return the best candidate of bead i, or a wall that comes before it, and whether others are due with it."""
     gid = s.next_event[i, L.BEAD_ID]
     ticks = s.starts[i, L.START_TICKS]
-    rest = s.starts[i, L.START_REM]
+    remainder = s.starts[i, L.START_REM]
     for axis in range(3):
         for side in range(2):
             time = wall_time(s, i, axis, side, limit, stepper)
             if time > limit:
                 continue
-            t, q = after(ticks, rest, time, s.par[L.TICK])
-            tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.rest), best.tied)
-            depth = start_depth(s.segment, i) + 1 if t == ticks and q == rest else np.int64(0)
+            t, q = after(ticks, remainder, time, s.par[L.TICK])
+            tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
+            depth = start_depth(s.segment, i) + 1 if t == ticks and q == remainder else np.int64(0)
             code = np.int64(-1 - axis - 3 * side)
-            sooner = t < best.ticks or (t == best.ticks and q < best.rest)
-            if t == best.ticks and q == best.rest:
+            sooner = t < best.ticks or (t == best.ticks and q < best.remainder)
+            if t == best.ticks and q == best.remainder:
                 sooner = depth < best.depth or (
                     depth == best.depth and wall_before(gid, code, best.partner, s.next_event)
                 )
             if sooner:
                 best = Candidate(t, q, depth, code, np.int64(0), tied)
             else:
-                best = Candidate(best.ticks, best.rest, best.depth, best.partner, best.serial, tied)
+                best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
     return best
 
 
@@ -188,7 +188,7 @@ def _until_expiry(s, i, expiry, best, stepper):
     """Return the best candidate, or the renewal of bead i's list where that comes before."""
     if expiry < s.bounds[i, L.LENGTH]:
         t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], expiry, s.par[L.TICK])
-        sooner = stepper is not None and earlier(t, q, best.ticks, best.rest)
+        sooner = stepper is not None and earlier(t, q, best.ticks, best.remainder)
         if sooner or best.partner == L.NO_EVENT:
             best = Candidate(t, q, best.depth, np.int64(L.RELIST), best.serial, best.tied)
     return best
@@ -211,9 +211,9 @@ def contact_time(s, i, r, newer, limit, stepper):
     """Return when bead i's segment and that in row r touch, from where both exist on, and r's lag behind i's start.
 
     The time is inf when they do not. They are first tried on straight lines with a bound of how far the paths can bend
-    away from them (NUMERICS 9.2); only those that could touch are followed along their curves, or LACKING is returned
-    where there is none. `newer` is the row of the segment that closed r, -1 for an open one: what comes later than that
-    by more than TIE_TIME is of no interest.
+    away from them (docs/theory/contact_times.md); only those that could touch are followed along their curves, or
+    LACKING is returned where there is none. `newer` is the row of the segment that closed r, -1 for an open one: what
+    comes later than that by more than SIMULTANEOUS is of no interest.
     """
     lag, ti, tj, until, horizon = _common_span(s, i, r, newer, limit)
     if horizon < 0.0:
@@ -229,15 +229,15 @@ def contact_time(s, i, r, newer, limit, stepper):
         return np.inf, lag
     same = _just_hit(s, i, r, lag, rv)
     d, growth = _contact_distance(s, i, r, lag)
-    bend = s.bounds[i, L.ACCELERATION] + s.bounds[r, L.ACCELERATION]
-    if bend == 0.0:
+    acceleration = s.bounds[i, L.ACCELERATION] + s.bounds[r, L.ACCELERATION]
+    if acceleration == 0.0:
         least = REST * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED])
         time = straight_contact(rx, ry, rz, ux, uy, uz, d, growth, least, same)
         return (time if time <= horizon else np.inf), lag
     if series_order(s.segment, i) == L.UNMADE or series_order(s.segment, r) == L.UNMADE:
         return LACKING, lag
     s.count[L.N_ROOTS] += 1
-    pair = Pair(i, r, ti, tj, sx, sy, sz, d, growth, bend, until, same)
+    pair = Pair(i, r, ti, tj, sx, sy, sz, d, growth, acceleration, until, same)
     if stepper is not None:
         time = exact_contact(s, pair)
     else:
@@ -343,9 +343,9 @@ def _contact_distance(s, i, r, lag):
 
 
 @inlined
-def _age(par, ticks, rest):
+def _age(par, ticks, remainder):
     """Return the time that is so many ticks and a remainder after the clock's zero [time]."""
-    return ticks * par[L.TICK] + rest
+    return ticks * par[L.TICK] + remainder
 
 
 @kernel

@@ -14,7 +14,7 @@ without periodic images the wrap may list a pair that is far apart, never miss o
 
 import numpy as np
 
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, fraction
 from hpcchain.sector.search.broad_phase_simd import near_rows
@@ -172,7 +172,7 @@ def reach_of(s, i):
     )
 
 
-@apart
+@outlined
 def rebuild_list(s, i, x, y, z, t):
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 

@@ -2,9 +2,9 @@
 
 A collocation polynomial of s stages is of order s + 1 inside its segment, a new solution over a shorter time of order
 2s. The root of the polynomials is where to start; each trial time is solved anew for the molecules involved, until
-their own gap is zero (NUMERICS 3), or, where the input asks for them, Hartmann et al. 2009's nested intervals close in
-on it. The time found is a function of the two segments alone. Where the polynomials cross by a hair and the solutions
-do not, the search goes on behind the graze.
+their own gap is zero (docs/theory/contact_times.md), or, where the input asks for them, Hartmann et al. 2009's nested
+intervals close in on it. The time found is a function of the two segments alone. Where the polynomials cross by a hair
+and the solutions do not, the search goes on behind the graze.
 
 `s` is the sector, whose workspace is used; `pair` a `Pair`, or a bead and a wall: then `j` is the wall's code, `sx` its
 place, `sy` its side (+1 lower) and `distance` the bead's radius. Times `t` are those since the common span began.
@@ -16,7 +16,7 @@ import numpy as np
 
 from hpcchain.contact.pair import Pair, curve, curved_contact
 from hpcchain.contact.wall import wall_contact
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.collocation.collocation import SOLVED
@@ -42,22 +42,22 @@ MOST_GRAZES = 64
 
 
 @kernel
-def bring(s, i, t, o):
-    """Bring bead i's molecule to workspace offset o, a time t after its segment's start, if it is to be solved anew."""
+def bring(s, i, t, offset):
+    """Bring bead i's molecule to the workspace, a time t after its segment's start, if it is to be solved anew."""
     m = s.segment[i, L.MOLECULE]
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
-        load(s.work, o, s.mol, m, s.table, s.graph, s.series, s.starts, t, True)
+        load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, t, True)
 
 
 @kernel
-def bead_exactly(s, i, t, o):
+def bead_exactly(s, i, t, offset):
     """Return position and velocity of bead i at time t after its segment's start; its molecule was `bring`-ed there."""
     m = s.segment[i, L.MOLECULE]
     if s.mol[m, L.MOL_SOLVER] < L.COLLOCATION:
         return curve(s.starts, s.segment, s.series, i, t)
     b = i - s.mol[m, L.MOL_FIRST]
     work = s.work
-    p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+    p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
     q = p + W.ROW
     return work[p], work[p + W.LANES], work[p + 2 * W.LANES], work[q], work[q + W.LANES], work[q + 2 * W.LANES]
 
@@ -68,7 +68,7 @@ def _separate(s, pair):
     return pair.j >= 0 and s.segment[pair.i, L.MOLECULE] != s.segment[pair.j, L.MOLECULE]
 
 
-@apart
+@outlined
 def _gap(s, pair, t):
     """Return the gap and its rate, by the method that moves the beads."""
     oi = np.int64(0)
@@ -204,7 +204,7 @@ def _at_distance(pair, distance):
     """Return a Pair like this one but for the contact distance at its start."""
     return Pair(
         pair.i, pair.j, pair.ti, pair.tj, pair.sx, pair.sy, pair.sz,
-        distance, pair.growth, pair.bend, pair.until, pair.just_hit,
+        distance, pair.growth, pair.acceleration, pair.until, pair.just_hit,
     )  # fmt: skip
 
 
@@ -213,7 +213,7 @@ def _from(pair, t, distance, just_hit):
     """Return what is left of a Pair from a time on, where its contact distance is another."""
     return Pair(
         pair.i, pair.j, pair.ti + t, pair.tj + t, pair.sx, pair.sy, pair.sz,
-        distance, pair.growth, pair.bend, pair.until - t, just_hit,
+        distance, pair.growth, pair.acceleration, pair.until - t, just_hit,
     )  # fmt: skip
 
 
@@ -223,7 +223,7 @@ def _bisects(s, i):
     return s.table[s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE] + L.BISECTS_AT] != 0.0
 
 
-@apart
+@outlined
 def _refined(s, pair, series_error, t):
     """Return the contact near t by Newton steps, else by bisection, and when the gap begins to rise again."""
     if _bisects(s, pair.i) or (pair.j >= 0 and _bisects(s, pair.j)):
@@ -333,21 +333,23 @@ def _falls(s, m, points):
 
 
 @kernel
-def _solved(s, m, o, points, width):
-    """Solve that many stages over a time from the state at workspace offset o; return whether they were found."""
+def _solved(s, m, offset, points, width):
+    """Solve that many stages over a time from the state at workspace at offset; return whether they were found."""
     go = s.mol[m, L.MOL_GRAPH]
     tiles, at = s.mol[m, L.MOL_TILES], s.mol[m, L.MOL_TABLE]
-    return stages_solve(s.work, o, tiles, s.graph, go, s.table, at, points, width) == SOLVED
+    return stages_solve(s.work, offset, tiles, s.graph, go, s.table, at, points, width) == SOLVED
 
 
 @kernel
-def _at_stage(s, i, t, o, falls, k):
+def _at_stage(s, i, t, offset, falls, k):
     """Return position and velocity of bead i at stage k, which is at time t of its segment."""
     if not falls:
-        bring(s, i, t, o)
-        return bead_exactly(s, i, t, o)
+        bring(s, i, t, offset)
+        return bead_exactly(s, i, t, offset)
     m = s.segment[i, L.MOLECULE]
-    return stages_state(s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], k, i - s.mol[m, L.MOL_FIRST])
+    return stages_state(
+        s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], k, i - s.mol[m, L.MOL_FIRST]
+    )
 
 
 @kernel
@@ -411,10 +413,10 @@ def _falling(s, pair):
 
 
 @kernel
-def _jump(s, m, o, falls, k):
+def _jump(s, m, offset, falls, k):
     """Put molecule m's state of stage k in the workspace, if its stages fall."""
     if falls:
-        stages_jump(s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], k)
+        stages_jump(s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], k)
 
 
 @kernel
@@ -426,7 +428,7 @@ def _polynomial_contact(s, pair):
     return curved_contact(s.starts, s.segment, s.series, pair, pair.until)
 
 
-@apart
+@outlined
 def exact_contact(s, pair):
     """Return when two beads, or a bead and a wall, touch, or inf: `curved_contact`, made exact.
 

@@ -17,7 +17,7 @@ REBASE = 0.25
 
 
 @kernel
-def move_straight(par, starts, segment, mol, i, m, dt, ticks, rest, serial, depth, struck):
+def move_straight(par, starts, segment, mol, i, m, dt, ticks, remainder, serial, depth, struck):
     """Start bead i's next straight segment where it is a time dt after the start of the last one."""
     for c in range(3):
         x = starts[i, c] + starts[i, L.VX + c] * dt
@@ -30,7 +30,7 @@ def move_straight(par, starts, segment, mol, i, m, dt, ticks, rest, serial, dept
                 x -= whole * size
         starts[i, c] = x
     starts[i, L.START_TICKS] = ticks
-    starts[i, L.START_REM] = rest
+    starts[i, L.START_REM] = remainder
     segment[i, L.SERIAL] = serial
     set_start(segment, i, depth, struck)
 

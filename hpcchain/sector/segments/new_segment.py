@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import apart, inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_record as R
 from hpcchain.layout import workspace as W
@@ -34,7 +34,7 @@ SOON = 0.5
 
 
 @kernel
-def rebase(s, o, m):
+def rebase(s, offset, m):
     """Shift a molecule by whole box lengths when its first bead has left the box by a quarter of it.
 
     Shifting rounds the coordinates, so the bond vectors are made anew: a restart finds only the shifted ones.
@@ -44,52 +44,60 @@ def rebase(s, o, m):
         size = s.par[L.SIZE + c]
         if size == 0.0:
             continue
-        away = (s.work[o + W.COEF + W.LANES * c] - s.par[L.ORIGIN + c]) / size
+        away = (s.work[offset + W.COEF + W.LANES * c] - s.par[L.ORIGIN + c]) / size
         if away < -REBASE or away >= 1.0 + REBASE:
             whole = math.floor(away)
             s.mol[m, L.MOL_IMAGE + c] += np.int64(whole)
             moved = True
             for b in range(s.mol[m, L.MOL_BEADS]):
-                s.work[o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.LANES * c] -= whole * size
+                s.work[offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.LANES * c] -= whole * size
     if moved:
-        refresh(s.work, o, s.mol, m, s.graph)
+        refresh(s.work, offset, s.mol, m, s.graph)
 
 
-@apart
-def new_segment(s, o, m, ticks, rest, serial, depth):
-    """Write molecule m's new segment from the workspace at offset o, starting at (ticks, rest).
+@outlined
+def new_segment(s, offset, m, ticks, remainder, serial, depth):
+    """Write molecule m's new segment from the workspace at at offset, starting at (ticks, remainder).
 
     `serial` is a number that no other segment has. Struck beads must be marked in `segment` by the caller beforehand.
-    The length asked for follows the molecule's own running mean of realised lengths (NUMERICS 9), so it is a function
-    of its history alone.
+    The length asked for follows the molecule's own running mean of realised lengths (docs/theory/numerics.md, Taylor
+    series), so it is a function of its history alone.
     """
-    rebase(s, o, m)
-    h = _asked_length(s, m, ticks, rest)
+    rebase(s, offset, m)
+    h = _asked_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
-    order, length = expand(s.work, o, s.mol, m, s.graph, h, tolerance, s.stepper)
+    order, length = expand(s.work, offset, s.mol, m, s.graph, h, tolerance, s.stepper)
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
         s.count[L.N_HALVED] += length < h
-        note_iterations(s.count, L.N_STEPS, iterations(s.work, o, s.mol, m, s.graph, s.stepper))
-    _write_segment(s, o, m, ticks, rest, serial, depth, order, length)
+        note_iterations(s.count, L.N_STEPS, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
+    _write_segment(s, offset, m, ticks, remainder, serial, depth, order, length)
 
 
-@apart
-def two_segments(s, o, m, p, k, ticks, rest, depth):
-    """Write new segments of two linear chains, m from the workspace at o and k from that at p (`new_segment`)."""
-    rebase(s, o, m)
+@outlined
+def two_segments(s, offset, m, p, k, ticks, remainder, depth):
+    """Write new segments of two linear chains, m from the workspace at offset and k from that at p (`new_segment`)."""
+    rebase(s, offset, m)
     rebase(s, p, k)
     order, h, number, g = expand_two(
-        s.work, o, s.mol, m, _asked_length(s, m, ticks, rest), s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
-        p, k, _asked_length(s, k, ticks, rest), s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
-    )  # fmt: skip
+        s.work,
+        offset,
+        s.mol,
+        m,
+        _asked_length(s, m, ticks, remainder),
+        s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
+        p,
+        k,
+        _asked_length(s, k, ticks, remainder),
+        s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
+    )
     s.scalars[L.SCALAR_SERIAL] += 2
     serial = s.scalars[L.SCALAR_SERIAL]
-    _write_segment(s, o, m, ticks, rest, serial - 1, depth, order, h)
-    _write_segment(s, p, k, ticks, rest, serial, depth, number, g)
+    _write_segment(s, offset, m, ticks, remainder, serial - 1, depth, order, h)
+    _write_segment(s, p, k, ticks, remainder, serial, depth, number, g)
 
 
 @inlined
-def _asked_length(s, m, ticks, rest):
+def _asked_length(s, m, ticks, remainder):
     """Return how long molecule m's new segment is to be, if its series lasts [time]."""
     solver = s.mol[m, L.MOL_SOLVER]
     limits = s.mol[m, L.MOL_TABLE]
@@ -98,29 +106,29 @@ def _asked_length(s, m, ticks, rest):
     if solver == L.COLLOCATION:
         return s.table[limits + L.STEP_AT]
     if solver == L.STEPPER or solver == L.ROD_STEPPER:
-        return to_grid(ticks, rest, s.par[L.TICK], s.table[limits + L.STEP_AT])
+        return to_grid(ticks, remainder, s.par[L.TICK], s.table[limits + L.STEP_AT])
     h = s.timing[m, L.RUNNING_LENGTH]
     if h <= 0.0:
         h = s.par[L.FIRST_STEP]
     return min(h, s.table[limits + L.STEP_AT])
 
 
-@apart
-def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
-    """Copy a segment's series from the workspace at o, write down its start, bounds and end."""
+@outlined
+def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
+    """Copy a segment's series from the workspace at offset, write down its start, bounds and end."""
     first = s.mol[m, L.MOL_FIRST]
     n = s.mol[m, L.MOL_BEADS]
     solver = s.mol[m, L.MOL_SOLVER]
     if solver != L.BALLISTIC:
-        store(s.work, o, s.mol, m, s.series, order)
-    s.timing[m, L.SERIES_ERROR] = series_error(s.work, o, s.mol, m, s.graph, order, h, s.stepper)
+        store(s.work, offset, s.mol, m, s.series, order)
+    s.timing[m, L.SERIES_ERROR] = series_error(s.work, offset, s.mol, m, s.graph, order, h, s.stepper)
     if solver == L.STEPPER:
         s.timing[m, L.SERIES_ERROR], s.timing[m, L.STEP_ENERGY] = steps_figures(
-            s.work, o, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
+            s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
         )
     fastest = 0.0
     for b in range(n):
-        p = o + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         i = first + b
         s.starts[i, L.X] = s.work[p]
         s.starts[i, L.Y] = s.work[p + W.LANES]
@@ -132,10 +140,10 @@ def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
         s.starts[i, L.VY] = v
         s.starts[i, L.VZ] = w
         s.starts[i, L.START_TICKS] = ticks
-        s.starts[i, L.START_REM] = rest
-        bend = acceleration_bound(s.work, o, b) if solver != L.BALLISTIC else 0.0
-        speed = math.sqrt(u * u + v * v + w * w) + bend * h
-        s.bounds[i, L.ACCELERATION] = bend
+        s.starts[i, L.START_REM] = remainder
+        acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
+        speed = math.sqrt(u * u + v * v + w * w) + acceleration * h
+        s.bounds[i, L.ACCELERATION] = acceleration
         s.bounds[i, L.SPEED] = speed
         fastest = max(fastest, speed)
         s.segment[i, L.SERIAL] = serial
@@ -148,9 +156,9 @@ def _write_segment(s, o, m, ticks, rest, serial, depth, order, h):
         h = s.par[L.CAP] / fastest
     for i in range(first, first + n):
         s.bounds[i, L.LENGTH] = h
-    end_ticks, end_rest = after(ticks, rest, h, s.par[L.TICK])
+    end_ticks, end_remainder = after(ticks, remainder, h, s.par[L.TICK])
     s.timing[m, L.END_TICKS] = end_ticks
-    s.timing[m, L.END_REM] = end_rest
+    s.timing[m, L.END_REM] = end_remainder
     s.timing[m, L.SEGMENT_LENGTH] = h
     if first < s.scalars[L.SCALAR_BEADS]:
         sweep(s, m)
@@ -165,13 +173,13 @@ def make_series(s, h):
 
     The last room of the workspace is used, which no member of an event's group has.
     """
-    o = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
+    offset = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
     first = s.mol[h, L.MOL_FIRST]
-    load_start(s.work, o, s.mol, h, s.table, s.graph, s.starts, s.stepper)
-    refresh(s.work, o, s.mol, h, s.graph)
+    load_start(s.work, offset, s.mol, h, s.table, s.graph, s.starts, s.stepper)
+    refresh(s.work, offset, s.mol, h, s.graph)
     new_segment(
         s,
-        o,
+        offset,
         h,
         s.starts[first, L.START_TICKS],
         s.starts[first, L.START_REM],
@@ -210,9 +218,9 @@ def renew_lists(s, m):
 def schedule_molecule(s, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
-    The end of a ghost that has followed its script so far is what the script has next; where it ends the ghost waits
+    The end of a ghost that has followed its owner so far is what the history has next; where it ends the ghost waits
     for its owner, and where an owned molecule takes part (ALONE in `ghost_messages`) for what is done here. Of a
-    contact and a script with one key the contact is first (`tie_less`): it moves both molecules.
+    contact and a replayed segment with one key the contact is first (`tie_less`): it moves both molecules.
     """
     start = s.mol[m, L.MOL_FIRST]
     sort = s.mol[m, L.MOL_OWNERSHIP]
@@ -221,7 +229,7 @@ def schedule_molecule(s, m, base):
         place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
     if place >= 0 and s.owner_history[place + R.ALONE] != 0.0:
         ticks = s.owner_history[place + R.TICKS]
-        rest = s.owner_history[place + R.REM]
+        remainder = s.owner_history[place + R.REM]
         depth = np.int64(s.owner_history[place + R.DEPTH])
         lower = np.int64(s.owner_history[place + R.LOWER])
         higher = np.int64(s.owner_history[place + R.HIGHER])
@@ -229,13 +237,13 @@ def schedule_molecule(s, m, base):
     else:
         waits = sort == L.GHOST or sort == L.VACANT
         ticks = np.inf if waits else s.timing[m, L.END_TICKS]
-        rest = np.inf if waits else s.timing[m, L.END_REM]
+        remainder = np.inf if waits else s.timing[m, L.END_REM]
         depth = np.int64(0)
         lower = s.next_event[start, L.BEAD_ID]
         higher = np.int64(L.SEGMENT_END)
         holder = L.AT_END
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
-        if earlier(ticks, rest, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
+        if earlier(ticks, remainder, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
             continue
         partner = s.next_event[i, L.PARTNER]
         if partner == L.NO_EVENT:
@@ -245,23 +253,23 @@ def schedule_molecule(s, m, base):
         lo = min(a, b) if partner >= 0 else a
         hi = max(a, b) if partner >= 0 else b
         d = s.next_event[i, L.DEPTH]
-        if ticks == s.event_time[i, L.EVENT_TICKS] and rest == s.event_time[i, L.EVENT_REM]:
+        if ticks == s.event_time[i, L.EVENT_TICKS] and remainder == s.event_time[i, L.EVENT_REM]:
             same = holder != L.BY_HISTORY and hi == higher
             if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
                 continue
         ticks = s.event_time[i, L.EVENT_TICKS]
-        rest = s.event_time[i, L.EVENT_REM]
+        remainder = s.event_time[i, L.EVENT_REM]
         depth = d
         lower = lo
         higher = hi
         holder = i
     s.first[m, L.EVENT_TICKS] = ticks
-    s.first[m, L.EVENT_REM] = rest
+    s.first[m, L.EVENT_REM] = remainder
     s.molecule_event[m, L.NEXT_DEPTH] = depth
     s.molecule_event[m, L.NEXT_LOWER] = lower
     s.molecule_event[m, L.NEXT_HIGHER] = higher
     s.molecule_event[m, L.NEXT_HOLDER] = holder
-    queue_update(s.key, s.winner, s.first, s.molecule_event, m, (ticks - base) * s.par[L.TICK] + rest)
+    queue_update(s.key, s.winner, s.first, s.molecule_event, m, (ticks - base) * s.par[L.TICK] + remainder)
 
 
 @kernel

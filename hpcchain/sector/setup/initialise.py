@@ -14,14 +14,14 @@ from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule,
 @kernel
 def begin(s, m):
     """Make molecule m's segment from its start state in `starts`."""
-    o = np.int64(0)  # a literal would have every kernel compiled for it once more
+    offset = np.int64(0)  # a literal would have every kernel compiled for it once more
     first = s.mol[m, L.MOL_FIRST]
-    load_start(s.work, o, s.mol, m, s.table, s.graph, s.starts, s.stepper)
-    refresh(s.work, o, s.mol, m, s.graph)
+    load_start(s.work, offset, s.mol, m, s.table, s.graph, s.starts, s.stepper)
+    refresh(s.work, offset, s.mol, m, s.graph)
     s.scalars[L.SCALAR_SERIAL] += 1
     new_segment(
         s,
-        o,
+        offset,
         m,
         s.starts[first, L.START_TICKS],
         s.starts[first, L.START_REM],

@@ -130,12 +130,12 @@ def static_table(topology, m):
     """
     first, last = int(topology.first_bead[m]), int(topology.first_bead[m + 1])
     n = last - first
-    nt = tiles(n)
-    padded = np.zeros(nt * W.LANES + 1)
+    count = tiles(n)
+    padded = np.zeros(count * W.LANES + 1)
     padded[:n] = 1.0 / topology.mass[first:last]
-    table = np.zeros((nt, W.TABLE))
-    lengths = np.zeros(nt * W.LANES)
-    mask = np.zeros(nt * W.LANES)
+    table = np.zeros((count, W.TABLE))
+    lengths = np.zeros(count * W.LANES)
+    mask = np.zeros(count * W.LANES)
     bonds = molecule_bonds(topology, m)
     if topology.rod[m]:
         lengths[:n] = molecule_sites(topology, m)
@@ -144,7 +144,7 @@ def static_table(topology, m):
         lengths[: n - 1] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
     extra = np.zeros(-(-max(len(bonds), 1) // STRIDE_LANES) * STRIDE_LANES)
     extra[: len(bonds)] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
-    for t in range(nt):
+    for t in range(count):
         table[t, 0:9] = padded[t * W.LANES : t * W.LANES + 9]
         table[t, 16:24] = mask[t * W.LANES : (t + 1) * W.LANES]
         table[t, 24:32] = lengths[t * W.LANES : (t + 1) * W.LANES]

@@ -30,20 +30,20 @@ def deactivate(s, beads):
 
 
 @kernel
-def activate(s, beads, ticks, rest, base):
+def activate(s, beads, ticks, remainder, base):
     """List and search idle beads from a time between windows on; 0 or an error.
 
     Parameters
     ----------
     s : Sector
     beads : (n,) int64 array
-    ticks, rest : float
+    ticks, remainder : float
         The present time.
     base : float
         Ticks that queue keys are relative to.
     """
     s.par[L.NOW] = ticks
-    s.par[L.NOW_REM] = rest
+    s.par[L.NOW_REM] = remainder
     for k in range(len(beads)):
         s.row[beads[k], L.OWNERSHIP] = L.GHOST
         s.mol[s.segment[beads[k], L.MOLECULE], L.MOL_IDLE] -= 1
@@ -52,7 +52,7 @@ def activate(s, beads, ticks, rest, base):
         m = s.segment[i, L.MOLECULE]
         make_own_series(s, m)
         sweep(s, m)
-        dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+        dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
         x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
         status = rebuild_list(s, i, x, y, z, dt)
         if status:
@@ -64,7 +64,7 @@ def activate(s, beads, ticks, rest, base):
 
 
 @kernel
-def deactivate_again(s, rows, ticks, rest, reference_position):
+def deactivate_again(s, rows, ticks, remainder, reference_position):
     """Give the ghosts in these molecule rows new skins, about places near where they are at a time.
 
     These are on straight flight, which takes no series: how far the beads may be from there counts as way done.
@@ -73,10 +73,10 @@ def deactivate_again(s, rows, ticks, rest, reference_position):
         m = rows[k]
         off = 0.0
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            dt = time_span(ticks, rest, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+            dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
             for c in range(3):
                 reference_position[i, c] = s.starts[i, c] + s.starts[i, L.VX + c] * dt
             off = max(off, 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt)
-        move_reference(s, m, ticks, rest)
+        move_reference(s, m, ticks, remainder)
         s.inside[m, L.IN_FAR] = off + s.timing[m, L.SERIES_ERROR]
         s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR]

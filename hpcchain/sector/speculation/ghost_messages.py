@@ -8,12 +8,14 @@ and a segment is its start: ticks, remainder, depth, lower and higher id of the 
 length, three image counts, the segment's length, its series' error, number of the event's molecules, their global
 numbers (MOST_MEMBERS), a place for the receiver's notes, and per bead position, velocity, whether it was struck and
 what was left of its last contact, and the bounds of its acceleration and speed. Series are not sent: they are a
-function of the start (DESIGN, "How purity is kept"), and made when something comes near enough.
+function of the start (docs/theory/numerics.md, Rounding and reproducible bits), and made when something comes near
+enough.
 
-The receiver keeps the segments as the ghost's *script*. A ghost whose segments so far are those of its script does next
-what the script says, unless something here hits it before; then it goes its own way, until its owner has answered.
+The receiver keeps the segments as the ghost's `owner_history`. A ghost whose segments so far are those of its owner
+does next what that history says, unless something here hits it before. Then it goes its own way, until its owner has
+answered.
 
-What the script says of an event that a molecule owned here takes part in is not followed (ALONE): only what is done
+What the history says of an event that a molecule owned here takes part in is not followed (ALONE): only what is done
 here can begin such a segment. Else two ranks may each follow what the other one has made of their molecules' meeting,
 and neither ever comes back to what the molecules themselves would do.
 """
@@ -32,7 +34,7 @@ from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.speculation.rollback import request_rollback, save_segment
 
-FROM_SCRIPT = -1
+FROM_OWNER = -1
 
 
 @kernel
@@ -145,7 +147,7 @@ def longest_history(s, message, row_of):
 
 @kernel
 def receive(s, message, row_of, wanted, base):
-    """Put a message's segments into the ghosts' scripts; set back those that have gone another way.
+    """Put a message's segments into the ghosts' owner histories; set back those that have gone another way.
 
     Parameters
     ----------
@@ -220,10 +222,10 @@ def _want(s, place, row_of, wanted, count):
 
 @kernel
 def _check(s, m):
-    """Compare all of ghost m's segments with its script; ask for it to be set back to before the first wrong one.
+    """Compare all of ghost m's segments with its owner's history; request a rollback to before the first wrong one.
 
-    Wrong is what differs, and what an earlier script said that its owner has withdrawn. A segment of this rank's own
-    making that goes on where the script ends stays: the owner may not have heard yet of what hit its molecule.
+    Wrong is what differs, and what its owner said earlier and has rolled back. A segment of this rank's own
+    making that goes on where the history ends stays: the owner may not have heard yet of what hit its molecule.
     """
     total = s.mol[m, L.MOL_HISTORY]
     wrong = s.mol[m, L.MOL_NUMBER] + 1
@@ -232,7 +234,7 @@ def _check(s, m):
         k = s.mol[h, L.MOL_NUMBER]
         if k > total:
             s.mol[h, L.MOL_MATCH] = 0
-            if s.mol[h, L.MOL_EVENT] == FROM_SCRIPT:
+            if s.mol[h, L.MOL_EVENT] == FROM_OWNER:
                 wrong = k
         elif same_segment(s, h, s.owner_history_at[m, k]):
             s.mol[h, L.MOL_MATCH] = 1
@@ -246,7 +248,7 @@ def _check(s, m):
 
 @kernel
 def same_segment(s, h, place):
-    """Whether the segment in molecule row h starts with the very bits of a script's segment."""
+    """Whether the segment in molecule row h starts with the very bits of a segment of its owner's history."""
     first = s.mol[h, L.MOL_FIRST]
     if (
         s.starts[first, L.START_TICKS] != s.owner_history[place + R.TICKS]
@@ -281,7 +283,7 @@ def same_segment(s, h, place):
 
 @kernel
 def match_with_owner(s, m):
-    """Note whether a ghost's new segment is the next one of its script; owned molecules have none."""
+    """Note whether a ghost's new segment is the next one of its owner's history; owned molecules have none."""
     if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_MATCH] == 0:
         return
     k = s.mol[m, L.MOL_NUMBER]
@@ -290,11 +292,11 @@ def match_with_owner(s, m):
 
 @kernel
 def replay(s, m):
-    """Write the next segment of ghost m's script, as yet without a series, over its present one, which is kept."""
+    """Write the next segment of ghost m's owner, as yet without a series, over its present one, which is kept."""
     place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
     save_segment(s, m)
     s.scalars[L.SCALAR_SERIAL] += 1
-    s.mol[m, L.MOL_EVENT] = FROM_SCRIPT
+    s.mol[m, L.MOL_EVENT] = FROM_OWNER
     s.mol[m, L.MOL_LOWER] = np.int64(s.owner_history[place + R.LOWER])
     s.mol[m, L.MOL_HIGHER] = np.int64(s.owner_history[place + R.HIGHER])
     s.timing[m, L.RUNNING_LENGTH] = s.owner_history[place + R.STEP]

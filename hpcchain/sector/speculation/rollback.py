@@ -1,11 +1,11 @@
-"""The segments of a window: closed ones are kept, so that what was done on a wrong guess can be withdrawn.
+"""The segments of a window: closed ones are kept, so that what was done on a wrong guess can be rolled back.
 
 A closed segment is kept in rows behind those of the present ones (`arrays`), like a molecule that moves no more:
 everything that reads a bead's segment by its row can read it too. Its series is not kept but made again when something
 comes near (`make_series`), which is seldom. The rows of one molecule's closed segments form a
 chain, MOL_PREVIOUS, from its present segment back to the one that was open when the window began.
 
-A withdrawal sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
+A rollback sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
 took part in it, and so on; contacts of undone events are struck from the log.
 """
 
@@ -36,18 +36,18 @@ def known_from(s, m):
     They are the segment's start, or IN_SINCE if that is later and the segment was open at the window's start.
     """
     ticks = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
-    rest = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
-    if s.mol[m, L.MOL_NUMBER] == 0 and earlier(ticks, rest, s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]):
+    remainder = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
+    if s.mol[m, L.MOL_NUMBER] == 0 and earlier(ticks, remainder, s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]):
         return s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]
-    return ticks, rest
+    return ticks, remainder
 
 
 @inlined
-def way(s, m, ticks, rest):
+def way(s, m, ticks, remainder):
     """Return how far the beads of molecule m may go at most in its present segment up to a time [length]."""
-    from_ticks, from_rest = known_from(s, m)
+    from_ticks, from_remainder = known_from(s, m)
     return s.timing[m, L.SERIES_ERROR] + s.timing[m, L.TOP_SPEED] * max(
-        time_span(ticks, rest, from_ticks, from_rest, s.par[L.TICK]), 0.0
+        time_span(ticks, remainder, from_ticks, from_remainder, s.par[L.TICK]), 0.0
     )
 
 
@@ -138,7 +138,7 @@ def restore_segment(s, m):
     _release_row(s, h)
     s.mol[m, L.MOL_SENT] = min(s.mol[m, L.MOL_SENT], s.mol[m, L.MOL_NUMBER])
     s.mol[m, L.MOL_CHANGED] = 1
-    s.scalars[L.SCALAR_WITHDRAWN] += 1 if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED else 0
+    s.scalars[L.SCALAR_RESTORED] += 1 if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED else 0
 
 
 @kernel

@@ -13,7 +13,7 @@ LONGEST = 2.0**20
 
 @kernel
 def commit_window(s):
-    """Forget all closed segments, scripts and events: the present segments are the next window's first."""
+    """Forget all closed segments, histories and events: the present segments are the next window's first."""
     fastest = 0.0
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_NUMBER] > 0:
@@ -43,7 +43,7 @@ def abort_window(s):
 
 
 @kernel
-def skin_violation(s, reference_position, skin, from_ticks, from_rest, until_ticks, until_rest, violation):
+def skin_violation(s, reference_position, skin, from_ticks, from_remainder, until_ticks, until_remainder, violation):
     """Find how far the beads of molecules that are owned, or have idle ones, may leave their skin between two times.
 
     What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
@@ -56,7 +56,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_rest, until_tic
         Where each bead was when the ghosts were chosen [length].
     skin : (M,) float64 array
         How far each molecule's beads may go from there [length].
-    from_ticks, from_rest, until_ticks, until_rest : float
+    from_ticks, from_remainder, until_ticks, until_remainder : float
         The times: the window's start, and up to when present segments count.
     violation : (M,) float64 array
         Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
@@ -64,40 +64,41 @@ def skin_violation(s, reference_position, skin, from_ticks, from_rest, until_tic
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         violation[m] = -np.inf
-        soon = not earlier(until_ticks, until_rest, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
+        soon = not earlier(until_ticks, until_remainder, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
         if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):
-            violation[m] = _at_most(s, m, until_ticks, until_rest) - skin[m]
+            violation[m] = _at_most(s, m, until_ticks, until_remainder) - skin[m]
             if not violation[m] <= 0.0:
                 violation[m] = (
-                    _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, until_rest) - skin[m]
+                    _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
+                    - skin[m]
                 )
             if violation[m] <= 0.0:  # its closed segments, too: they are no more asked about
                 _keep_inside(s, m, skin[m])
 
 
 @inlined
-def _at_most(s, m, until_ticks, until_rest):
+def _at_most(s, m, until_ticks, until_remainder):
     """Return a bound of how far molecule m is from its reference position up to a time, by its fastest bead's speed."""
     s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.timing[m, L.TRAVELLED]
-    return s.inside[m, L.IN_NOW] + way(s, m, until_ticks, until_rest)
+    return s.inside[m, L.IN_NOW] + way(s, m, until_ticks, until_remainder)
 
 
 @kernel
-def _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, until_rest):
+def _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder):
     """Return how far molecule m may be from its reference position between two times, not a number if a place is not.
 
     What is found of its beads at the present segment's start, or at the earlier time if that is later, is kept.
     """
     far = 0.0
     end_ticks = until_ticks
-    end_rest = until_rest
+    end_remainder = until_remainder
     h = m
     while h >= 0:
         first = s.mol[h, L.MOL_FIRST]
         ticks = s.starts[first, L.START_TICKS]
-        rest = s.starts[first, L.START_REM]
-        lag = max(time_span(from_ticks, from_rest, ticks, rest, s.par[L.TICK]), 0.0)
-        dt = time_span(end_ticks, end_rest, ticks, rest, s.par[L.TICK]) - lag
+        remainder = s.starts[first, L.START_REM]
+        lag = max(time_span(from_ticks, from_remainder, ticks, remainder, s.par[L.TICK]), 0.0)
+        dt = time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK]) - lag
         now = 0.0
         if dt >= 0.0:
             for b in range(s.mol[m, L.MOL_BEADS]):
@@ -110,15 +111,15 @@ def _bead_by_bead(s, m, reference_position, from_ticks, from_rest, until_ticks, 
                 if not here <= far:  # so that what is not a number stays
                     far = here
             if h == m:
-                _note_now(s, m, now, lag, from_ticks, from_rest)
+                _note_now(s, m, now, lag, from_ticks, from_remainder)
             end_ticks = ticks
-            end_rest = rest
+            end_remainder = remainder
         h = s.mol[h, L.MOL_PREVIOUS]
     return far
 
 
 @inlined
-def _note_now(s, m, now, lag, ticks, rest):
+def _note_now(s, m, now, lag, ticks, remainder):
     """Keep how far molecule m is from its reference position at the start of its present segment, or at a later time.
 
     Of a segment that has been there since before the window, this holds of the window's start, too.
@@ -127,16 +128,16 @@ def _note_now(s, m, now, lag, ticks, rest):
     if s.mol[m, L.MOL_NUMBER] == 0:
         s.inside[m, L.IN_FAR] = now
         s.inside[m, L.IN_SINCE] = ticks if lag > 0.0 else -np.inf
-        s.inside[m, L.IN_SINCE_REM] = rest
+        s.inside[m, L.IN_SINCE_REM] = remainder
 
 
 @inlined
 def _keep_inside(s, m, skin):
     """Note until when a molecule stays in its skin if nothing begins another segment of it."""
-    ticks, rest = known_from(s, m)
+    ticks, remainder = known_from(s, m)
     left = skin - s.inside[m, L.IN_NOW] - s.timing[m, L.SERIES_ERROR]
     safe = EARLY * left / s.timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
-    s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, rest, min(safe, LONGEST), s.par[L.TICK])
+    s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, remainder, min(safe, LONGEST), s.par[L.TICK])
 
 
 @inlined
@@ -148,11 +149,11 @@ def _note_since(s, m):
 
 
 @kernel
-def move_reference(s, m, ticks, rest):
+def move_reference(s, m, ticks, remainder):
     """Note that molecule m's reference position is where it is at a time between windows, and its skin a new one."""
     s.inside[m, L.IN_UNTIL] = -np.inf
     s.inside[m, L.IN_SINCE] = ticks
-    s.inside[m, L.IN_SINCE_REM] = rest
+    s.inside[m, L.IN_SINCE_REM] = remainder
     s.inside[m, L.IN_FAR] = 0.0
     s.inside[m, L.IN_NOW] = 0.0
 

@@ -7,8 +7,8 @@ from hpcchain.layout.arrays import MOST_TIES, PUSH_ROWS
 from tests.reference.linear import least_distance, pushes
 from tests.support import molecules, twins
 from tests.support.kernel_tools import Bench, impulse_kernels, random_chain
-from tests.unit.propagators.taylor.test_chain import dense_kick
-from tests.unit.propagators.taylor.test_graph_molecule import shuffled, web
+from tests.support.kicks import dense_kick
+from tests.support.webs import shuffled, web
 
 NO_BONDS = np.empty((0, 2), dtype=np.int64)
 SHAPES = {

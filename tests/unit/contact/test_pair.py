@@ -7,6 +7,7 @@ import pytest
 
 from hpcchain.contact.pair import straight_contact
 from tests.support.kernel_tools import Paths
+from tests.support.sampled import sampled_contact
 
 UNTIL = 2.0
 
@@ -124,21 +125,6 @@ def gap_at(paths, d, growth, ti, tj, shift):
         return (r * r).sum(-1) - width**2, 2 * ((r * v).sum(-1) - width * growth)
 
     return gap
-
-
-def sampled_contact(gap, until, points=4001):
-    """Return the first sampled sign change of f, bisected, or inf."""
-    s = np.linspace(0, until, points)
-    below = np.flatnonzero(gap(s)[0] < 0)
-    if len(below) == 0:
-        return np.inf
-    if below[0] == 0:
-        return 0.0
-    low, high = s[below[0] - 1], s[below[0]]
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if gap(middle)[0] < 0 else (middle, high)
-    return high
 
 
 def closest(gap, until, points=4001):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.support.kernel_tools import Paths
-from tests.unit.contact.test_pair import sampled_contact
+from tests.support.sampled import sampled_contact
 
 LIMIT = 2.0
 

@@ -14,7 +14,7 @@ from hpcchain.jit.decorators import TRIED
 from tests.support import launching
 
 KERNELS = """
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import outlined, kernel
 
 
 @kernel
@@ -22,7 +22,7 @@ def term(a, i):
     return a[i] * a[i]
 
 
-@apart
+@outlined
 def inner(a):
     total = 0.0
     for i in range(len(a)):
@@ -30,7 +30,7 @@ def inner(a):
     return total, len(a)
 
 
-@apart
+@outlined
 def middle(a, times):
     total, count = inner(a)
     return total * times / count
@@ -53,7 +53,7 @@ for each in (getattr(k, name) for name in ("inner", "middle", "outer", "outermos
     print(sum(each.stats.cache_misses.values()) + sum(each.inner.stats.cache_misses.values()))
 """
 PAST = """
-from hpcchain.jit.decorators import apart, kernel
+from hpcchain.jit.decorators import outlined, kernel
 
 
 @kernel
@@ -61,7 +61,7 @@ def taken(a, i):
     return a[i]
 
 
-@apart
+@outlined
 def summed(a, n):
     total = 0.0
     for i in range(n):

@@ -11,11 +11,11 @@ from hpcchain.model.starts.start import build_system
 from hpcchain.observe import condition_numbers
 from hpcchain.papers.experiments.p000_trimer_condition import conditions as printed
 from tests.support import twins
+from tests.support.free_motion import build
 from tests.support.kernel_tools import make_system, random_chain
 from tests.support.mixtures import to_toml
+from tests.support.rods import random_rod
 from tests.support.stepping import dense_step
-from tests.unit.propagators.collocation.test_collocation import build
-from tests.unit.propagators.rigid.test_rod import random_rod
 
 RATTLE = {"propagator": "rattle", "step": 0.1}
 

@@ -7,36 +7,10 @@ from hpcchain.errors import ConfigError
 from hpcchain.propagators.collocation.collocation import NOT_SOLVED, SOLVED, SWEEPS, collocation_order
 from hpcchain.propagators.collocation.gauss_coefficients import MOST_STAGES, gauss_tables
 from tests.support import twins
+from tests.support.free_motion import build, reference, thermal
 from tests.support.molecules import GRAPHS, Molecule, chain, ring
 
 SHAPES = ["dimer", "chain3", "chain11", "ring3", "ring6", "star3x2", "tetrahedron", "tree9", "two rings"]
-
-
-def thermal(bonds, n, seed=3, equal=False):
-    """Return a molecule with unit bonds along a random spanning walk where the graph is a tree, else random."""
-    rng = np.random.default_rng(seed)
-    mass = np.ones(n) if equal else rng.uniform(0.5, 2.0, n)
-    x = rng.normal(size=(n, 3))
-    for low, high in bonds if len(bonds) == n - 1 else []:
-        step = rng.normal(size=3)
-        x[max(low, high)] = x[min(low, high)] + step / np.linalg.norm(step)
-    v = rng.normal(size=(n, 3)) / np.sqrt(mass)[:, None]
-    return Molecule(bonds, x, v - mass @ v / mass.sum(), mass)
-
-
-def build(name):
-    n, bonds = GRAPHS[name]
-    return thermal(bonds, n)
-
-
-def reference(m, time, pieces=200):
-    """Return the state after free motion by Taylor series of order 16 over short pieces."""
-    x, v = m.x, m.v
-    for _ in range(pieces):
-        piece = Molecule(m.bonds, x, v, m.mass)
-        order, _ = piece.taylor()
-        x, v = twins.evaluate(piece.series(order), time / pieces)
-    return x, v
 
 
 @pytest.mark.parametrize("s", range(1, MOST_STAGES + 1))

@@ -12,13 +12,8 @@ from tests.reference.contacts import Geometry
 from tests.reference.program import run
 from tests.reference.systems import Molecule, System, place, thermal
 from tests.support.mixtures import random_input, to_toml
-from tests.support.solved import instants, invariants, start, stretched
+from tests.support.solved import instants, invariants, propagator, start, stretched
 from tests.support.whole import frame_of, state_of
-
-
-def propagator(stages, step):
-    """Return the [propagator] table."""
-    return {"name": "collocation", "stages": stages, "step": step}
 
 
 def test_a_pair_held_within_the_polynomials_error_meets_once(tmp_path):

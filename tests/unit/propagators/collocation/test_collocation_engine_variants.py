@@ -6,9 +6,8 @@ import pytest
 from hpcchain.sector.serial import Engine
 from tests.reference import cases, tables
 from tests.reference.contacts import Geometry
-from tests.support.solved import instants, invariants, start, stretched
+from tests.support.solved import instants, invariants, propagator, start, stretched
 from tests.support.whole import frame_of
-from tests.unit.propagators.collocation.test_collocation_engine import propagator
 
 NESTED = {"contact_search": "nested"}
 ALL = NESTED | {"contact_stages": "all"}

@@ -12,9 +12,8 @@ from hpcchain.papers.engine import thermal_chain
 from hpcchain.papers.kernel_collocation import NESTED
 from hpcchain.sector.serial import Engine
 from tests.reference.systems import Molecule, System
-from tests.support.solved import start
+from tests.support.solved import propagator, start
 from tests.support.whole import frame_of
-from tests.unit.propagators.collocation.test_collocation_engine import propagator
 
 SEARCH = {"contact_search": "nested"}
 WAYS = {"falling": SEARCH, "all": SEARCH | {"contact_stages": "all"}, "root": {}}

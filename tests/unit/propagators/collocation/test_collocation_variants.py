@@ -8,9 +8,9 @@ from hpcchain.model.bond_graph import BAND, PLACE, build_structure
 from hpcchain.propagators.collocation.collocation import END, SOLVED, SWEEPS
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 from tests.support import twins
+from tests.support.free_motion import build, reference
 from tests.support.molecules import GRAPHS, Molecule, chain, ring, star
-from tests.unit.propagators.collocation.test_collocation import build, reference
-from tests.unit.propagators.steps.test_rattle_and_variational import form, on_bonds
+from tests.support.stepping import form, on_bonds
 
 SOLVERS = {
     "index2": ["quasi-newton", "newton"],

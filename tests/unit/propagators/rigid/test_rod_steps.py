@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.workspace import COEF, ROW
-from hpcchain.model import rod_matrices
 from hpcchain.papers import line_verlet as lv
 from hpcchain.propagators.interface import acceleration_bound
 from hpcchain.propagators.rigid.rod import rod_prepare
 from hpcchain.propagators.rigid.rod_steps import WIDEST, rod_step, rod_steps_error, rod_steps_series
 from tests.support import twins
 from tests.support.kernel_tools import Bench
-from tests.unit.propagators.rigid.test_rod import exact, random_rod, unit
+from tests.support.rods import by_paper, exact, random_rod, unit
 
 SIZES = [3, 8, 9, 50]
 
@@ -29,22 +28,6 @@ def expand(rod, h, tolerance=1e-16):
     series = np.array([bench.rows(COEF + ROW * k) for k in range(order + 1)])
     bound = [acceleration_bound(bench.work, bench.offset[0], b) for b in range(len(rod[1]))]
     return series, h, np.array(bound), rod_steps_error(*place, order, h)
-
-
-def line_of(rod):
-    """Return the Line of paper 002 that is a rod."""
-    _, x, _, mass = rod
-    return rod_matrices.Line(mass, (x - x[0]) @ unit(x[-1] - x[0]), np.zeros(len(mass)))
-
-
-def nothing(position):
-    """Return no forces."""
-    return np.zeros_like(position)
-
-
-def by_paper(rod, dt, closed=True):
-    """Return the state of a free rod after one step as the paper has it."""
-    return lv.step(line_of(rod), rod[1], rod[2], dt, nothing, closed)
 
 
 def march(rod, steps):

@@ -13,9 +13,8 @@ from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from tests.support import twins
 from tests.support.kernel_tools import make_system
 from tests.support.mixtures import to_toml
+from tests.support.rods import by_paper, random_rod, two_rods, unit
 from tests.support.whole import frame_of
-from tests.unit.propagators.rigid.test_rod import random_rod, two_rods, unit
-from tests.unit.propagators.rigid.test_rod_steps import by_paper
 
 STEPS = {"propagator": "rattle", "options": {"rods": "steps"}}
 

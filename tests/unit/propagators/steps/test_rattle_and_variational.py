@@ -11,9 +11,9 @@ from hpcchain.propagators.steps.rattle_and_variational import ITERATIONS, NOT_SO
 from hpcchain.propagators.steps.step_molecule import cubic_error, to_grid
 from hpcchain.propagators.taylor.graph import graph_bonds
 from tests.support import twins
+from tests.support.free_motion import build, reference, thermal
 from tests.support.molecules import GRAPHS, Molecule, chain, ring
-from tests.support.stepping import dense_step, march, state, step, still
-from tests.unit.propagators.collocation.test_collocation import build, reference, thermal
+from tests.support.stepping import dense_step, form, march, on_bonds, state, step, still
 
 SHAPES = ["dimer", "chain3", "chain11", "ring3", "ring6", "star3x2", "tetrahedron", "tree9", "two rings"]
 
@@ -84,18 +84,6 @@ def test_symplectic(name):
     assert abs(forms[0]) > 0.1
     assert abs(forms[1] - forms[0]) < 1e-6 * abs(forms[0])
     assert abs(forms[2] - forms[0]) > 1e-3 * abs(forms[0])
-
-
-def on_bonds(m, x):
-    """Return x one Newton step nearer to the lengths of the bonds of m."""
-    g = twins.gradient(m.bonds, x)
-    off = (twins.lengths(m.bonds, m.x) ** 2 - twins.lengths(m.bonds, x) ** 2) / 2
-    return x + (g.T @ np.linalg.solve(twins.tension_matrix(m.bonds, x, m.mass), off)).reshape(-1, 3) / m.mass[:, None]
-
-
-def form(mass, one, other):
-    """Return the symplectic form of two (position, velocity) changes."""
-    return np.sum(mass[:, None] * (one[0] * other[1] - other[0] * one[1]))
 
 
 @pytest.mark.parametrize("name", ["chain11", "ring6"])

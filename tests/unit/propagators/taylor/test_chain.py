@@ -7,21 +7,10 @@ from hpcchain.layout.workspace import COEF, KMAX, ROW
 from hpcchain.propagators.interface import acceleration_bound
 from tests.support import twins
 from tests.support.kernel_tools import Bench, chain_bonds, random_chain
+from tests.support.kicks import dense_kick, inverse
 
 SIZES = [3, 4, 7, 8, 9, 10, 15, 16, 17, 18, 24, 25, 40]
 SOME = [3, 8, 9, 17, 33]
-
-
-def inverse(mass):
-    return 1 / np.repeat(mass, 3)
-
-
-def dense_kick(bonds, x, mass, bead, n):
-    """y = M^-1 (n^T - G^T T^-1 G M^-1 n^T)."""
-    g, force = twins.gradient(bonds, x), np.zeros_like(x)
-    force[bead] = n
-    mu = np.linalg.solve(twins.tension_matrix(bonds, x, mass), g @ (inverse(mass) * force.ravel()))
-    return (inverse(mass) * (force.ravel() - g.T @ mu)).reshape(-1, 3)
 
 
 @pytest.mark.parametrize("n", SIZES)
