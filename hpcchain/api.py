@@ -12,11 +12,12 @@ from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import newest_valid
-from hpcchain.io.hdf5.collective import agree, from_root, rank_of, root_does
+from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.parts import COUNTED
 from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, standing
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.model.starts.start import build_system
+from hpcchain.parallel.agreement import agree, from_root, rank_of
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice

@@ -10,7 +10,7 @@ import h5py
 from llvmlite import binding
 
 import hpcchain
-from hpcchain.io.hdf5.collective import from_root, gathered, size_of
+from hpcchain.parallel.agreement import from_root, gathered, size_of
 
 
 def collect(comm=None, mpi_library=""):

@@ -11,12 +11,13 @@ from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
-from hpcchain.io.hdf5.collective import gathered, together
-from hpcchain.io.hdf5.slabs import BLOCK
+from hpcchain.io.hdf5.collective import together
 from hpcchain.io.provenance import collect
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
+from hpcchain.parallel.agreement import gathered
+from hpcchain.parallel.slabs import BLOCK
 from hpcchain.run.collapse import CollapseWatch
 from hpcchain.run.energy import EnergyWatch
 from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events, warn_of_sectors

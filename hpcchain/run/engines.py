@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 
-from hpcchain.io.hdf5 import slabs
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
+from hpcchain.parallel import slabs
 from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.sector.serial import Engine
 

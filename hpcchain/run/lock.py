@@ -12,7 +12,8 @@ from pathlib import Path
 
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5 import plain
-from hpcchain.io.hdf5.collective import rank_of, root_does
+from hpcchain.io.hdf5.collective import root_does
+from hpcchain.parallel.agreement import rank_of
 
 LOG = logging.getLogger("hpcchain.run")
 NAME = "run.lock"

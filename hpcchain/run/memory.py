@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from hpcchain import machine
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent
-from hpcchain.io.hdf5.collective import agree, root_does
+from hpcchain.io.hdf5.collective import root_does
+from hpcchain.parallel.agreement import agree
 
 BYTES_PER_RANK = 150_000_000
 """Of a rank that has no bead: the interpreter, its libraries and the compiled kernels."""

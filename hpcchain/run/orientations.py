@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from hpcchain.errors import ConfigError, HpcchainError
-from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.hdf5.collective import agree, gathered
+from hpcchain.parallel import slabs as slabs_module
+from hpcchain.parallel.agreement import agree, gathered
 
 
 class Spinning:

@@ -10,11 +10,11 @@ from hpcchain.config import load_config
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.layout import wrong_contents
-from hpcchain.io.hdf5.collective import gathered
-from hpcchain.io.hdf5.slabs import slab
 from hpcchain.model.directors import build_directors
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
+from hpcchain.parallel.agreement import gathered
+from hpcchain.parallel.slabs import slab
 
 DRIFT = 1e-3
 """By how much the energy may be off, relative: that of exact motion is off by round-off."""

@@ -11,12 +11,12 @@ from hpcchain.config.check import untried_speed
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import write_start
-from hpcchain.io.hdf5 import slabs
 from hpcchain.model.clock import tick_for
 from hpcchain.model.starts.replicate_system import Copies
 from hpcchain.model.starts.replicate_velocities import Sums, Thermal
 from hpcchain.model.starts.start import TOLERANCE, physics_with, require_apart
 from hpcchain.model.system import System
+from hpcchain.parallel import slabs
 from hpcchain.run.orientations import checked
 from hpcchain.run.signals import Stopped
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
-from hpcchain.io.hdf5.collective import agree, is_parallel
-from hpcchain.io.hdf5.slabs import slab
 from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.independence import DependentBonds
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
@@ -22,8 +20,10 @@ from hpcchain.model.starts.start import (
 )
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
+from hpcchain.parallel.agreement import agree, is_parallel
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.overlap import overlap_on_ranks
+from hpcchain.parallel.slabs import slab
 from hpcchain.run.engines import brought_together, engine_for
 from hpcchain.run.orientations import checked
 from hpcchain.run.own_input import BOX_KEYS, first_difference, require_own_input

@@ -13,7 +13,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.hdf5 import atomic, slabs
+from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.tools.compare import compare
@@ -22,6 +22,7 @@ from hpcchain.model.directors import Table, build_directors
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
+from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import controller
 from hpcchain.run.orientations import Spinning

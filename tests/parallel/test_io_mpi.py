@@ -20,6 +20,7 @@ from hpcchain.io.output.events import order, sort_globally
 from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
+from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.redistribute import exchange, from_slabs, to_slabs
 from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
 
@@ -129,7 +130,7 @@ def test_each_rank_reads_a_part_of_the_molecules(comm, folder, block, lengths):
         return
     parts = comm.allgather(found.system.held)
     assert np.array_equal(np.concatenate(parts), np.arange(len(lengths)))
-    assert max(map(len, parts)) <= len(lengths) // comm.size + slabs_module.BLOCK // lengths[0] + 1
+    assert max(map(len, parts)) <= len(lengths) // comm.size + parallel_slabs.BLOCK // lengths[0] + 1
     topology = found.system.topology
     assert same_topology(topology.whole(), system.topology)
     assert same_state(found.system.state, part_of(system, topology.beads_of(found.system.held)).state)

@@ -10,10 +10,10 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
-from hpcchain.io.hdf5 import slabs
 from hpcchain.model.starts.start import build_physics
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
+from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run.engines import freedom_of
 from hpcchain.run.start_from_file import system_from_file

@@ -13,10 +13,10 @@ from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.hdf5 import slabs
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.starts import replicate_system
 from hpcchain.model.starts.start import build_system
+from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import replicate
 from hpcchain.run.signals import Stopped

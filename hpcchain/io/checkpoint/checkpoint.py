@@ -26,10 +26,12 @@ from hpcchain.io.checkpoint.layout import (
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.hdf5.checksummed import get_slab, get_stretches, put_tables
-from hpcchain.io.hdf5.collective import FAILURES, agree, gathered, is_parallel, together, translated
+from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
+from hpcchain.parallel import slabs as parallel_slabs
+from hpcchain.parallel.agreement import agree, gathered, is_parallel
 
 BOX = {"size": (np.float64, 3), "origin": (np.float64, 3), "boundary": (np.int8, 3)}
 """Name -> type and length of what a file says of the box."""
@@ -93,8 +95,8 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     beads = system.topology.beads
     tables = _state_tables(system.physics)
     arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in tables.items()}
-    arrays = slabs_module.in_order(comm, beads, ids, arrays)
-    first = slabs_module.slab(beads, comm)[0]
+    arrays = parallel_slabs.in_order(comm, beads, ids, arrays)
+    first = parallel_slabs.slab(beads, comm)[0]
 
     def held(low, high):
         return {name: array[low - first : high - first] for name, array in arrays.items()}
@@ -201,10 +203,10 @@ def read_part(path, comm):
         return read_checkpoint(path, comm)
     with files.reading(path, "checkpoint", comm) as file:
         composition = _read_composition(file, comm)
-        low, high = slabs_module.slab(composition.beads, comm)
+        low, high = parallel_slabs.slab(composition.beads, comm)
         names = composition.beginning_in(low, high)
         slabs = _state_slabs(file, composition.beads, comm)
-        state = State(**slabs_module.pick(comm, composition.beads, composition.beads_of(names), slabs))
+        state = State(**parallel_slabs.pick(comm, composition.beads, composition.beads_of(names), slabs))
         found = _read_rest(file, composition, state, names, comm)
         with together(comm, path, "checking"):
             problem = part_problem(found.system, found.time, names)
@@ -364,7 +366,7 @@ def _refuse_impossible_time(path, time, comm):
 def _read_topology(file, comm):
     tables = {}
     for name, rule in _tables_in(file, "topology", TOPOLOGY):
-        tables |= slabs_module.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})
+        tables |= parallel_slabs.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})
     return Topology(names=_names(file, comm), **tables)
 
 
@@ -414,7 +416,7 @@ def _tables_in(file, group, tables):
 
 def _wanted(comm, count, ids, slabs):
     return (
-        slabs_module.everywhere(comm, slabs)
+        parallel_slabs.everywhere(comm, slabs)
         if ids is None
-        else slabs_module.pick(comm, count, np.asarray(ids, np.int64), slabs)
+        else parallel_slabs.pick(comm, count, np.asarray(ids, np.int64), slabs)
     )

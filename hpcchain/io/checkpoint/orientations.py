@@ -8,8 +8,8 @@ from hpcchain.config.values import LARGEST
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.checksummed import get_stretches, put_tables
-from hpcchain.io.hdf5.collective import agree
 from hpcchain.model.directors import Directors, Table
+from hpcchain.parallel.agreement import agree
 
 GROUP = "directors"
 TABLE = {"orientation": 4, "angular_velocity": 3}

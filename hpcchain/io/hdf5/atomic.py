@@ -6,7 +6,8 @@ import os
 from contextlib import contextmanager
 from pathlib import Path
 
-from hpcchain.io.hdf5.collective import barrier, is_parallel, rank_of, root_does, together
+from hpcchain.io.hdf5.collective import root_does, together
+from hpcchain.parallel.agreement import barrier, is_parallel, rank_of
 
 SUFFIX = ".partial"
 """What the name of a file that is still being written ends in."""

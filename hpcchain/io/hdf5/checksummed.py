@@ -5,7 +5,8 @@ import numpy as np
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.layout import check_table, stored_type
 from hpcchain.io.hdf5 import files, slabs
-from hpcchain.io.hdf5.collective import agree
+from hpcchain.parallel import slabs as parallel_slabs
+from hpcchain.parallel.agreement import agree
 
 
 def put_tables(file, group, tables, count, rows_of, comm, blocks=None):
@@ -28,13 +29,13 @@ def put_tables(file, group, tables, count, rows_of, comm, blocks=None):
     types = {name: stored_type(kind) for name, (kind, _) in tables.items()}
     made = {name: slabs.create(file, f"{group}/{name}", (count, columns) if columns else (count,), types[name])
             for name, (_, columns) in tables.items()}  # fmt: skip
-    sums = {name: slabs.create(file, f"checksum/{group}/{name}", (-(-count // slabs.BLOCK),), np.uint32)
+    sums = {name: slabs.create(file, f"checksum/{group}/{name}", (-(-count // parallel_slabs.BLOCK),), np.uint32)
             for name in tables}  # fmt: skip
-    for low, high in slabs.stretches(count, comm, blocks):
+    for low, high in parallel_slabs.stretches(count, comm, blocks):
         for name, part in rows_of(low, high).items():
             stored = np.asarray(part, types[name])
             slabs.write_at(made[name], (low, *[0] * (stored.ndim - 1)), stored, comm)
-            slabs.write_at(sums[name], (low // slabs.BLOCK,), slabs.block_sums(stored), comm)
+            slabs.write_at(sums[name], (low // parallel_slabs.BLOCK,), slabs.block_sums(stored), comm)
 
 
 def get_slab(file, name, kind, columns, count, comm):
@@ -61,10 +62,10 @@ def get_stretches(file, name, kind, columns, count, comm, blocks=None):
     """Yield the first row and the rows of each of the stretches of this rank's slab of a table; see `get_slab`."""
     dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
     check_table(dataset, kind, columns, count)
-    for low, high in slabs.stretches(len(dataset), comm, blocks):
+    for low, high in parallel_slabs.stretches(len(dataset), comm, blocks):
         part = slabs.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
         found = slabs.block_sums(part)
-        same = np.array_equal(found, slabs.read_at(sums, (low // slabs.BLOCK,), found.shape, comm))
+        same = np.array_equal(found, slabs.read_at(sums, (low // parallel_slabs.BLOCK,), found.shape, comm))
         agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
         flags = kind is not np.bool_ or not np.any(part > 1)
         agree(

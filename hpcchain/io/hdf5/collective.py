@@ -1,4 +1,4 @@
-"""What makes the ranks do the same: rank numbers, values from the root, failures that all of them learn.
+"""Failures over files that every rank learns of, as errors that name the file.
 
 A communicator is an mpi4py object, or None for a serial run.
 """
@@ -9,6 +9,7 @@ import re
 from contextlib import contextmanager
 
 from hpcchain.errors import DataError, HpcchainError
+from hpcchain.parallel.agreement import agree, from_root, rank_of
 
 FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
 """What the operating system, h5py and numpy raise over a bad file or disk."""
@@ -17,44 +18,6 @@ KEPT = "what was complete is kept, and `hpcchain resume` goes on from the last c
 FULL = {errno.ENOSPC: f"make room there: {KEPT}", errno.EDQUOT: f"make room in your quota: {KEPT}",
         errno.EFBIG: f"files may be no larger there (ulimit -f, or the file system): {KEPT}"}  # fmt: skip
 """The system's errors of which users can get rid, and how."""
-
-
-def rank_of(comm):
-    """Return this process's rank; 0 when serial."""
-    return 0 if comm is None else comm.Get_rank()
-
-
-def size_of(comm):
-    """Return the number of ranks; 1 when serial."""
-    return 1 if comm is None else comm.Get_size()
-
-
-def is_parallel(comm):
-    """Return whether there is more than one rank."""
-    return size_of(comm) > 1
-
-
-def barrier(comm):
-    """Wait for all ranks."""
-    if is_parallel(comm):
-        comm.Barrier()
-
-
-def from_root(comm, value):
-    """Return rank 0's value on every rank."""
-    return comm.bcast(value, root=0) if is_parallel(comm) else value
-
-
-def gathered(comm, value):
-    """Return the values of all ranks, in rank order, on every rank."""
-    return comm.allgather(value) if is_parallel(comm) else [value]
-
-
-def agree(comm, failure=None):
-    """Raise on every rank the failure of the lowest rank that has one; return if none has."""
-    failures = [found for found in gathered(comm, failure) if found is not None]
-    if failures:
-        raise failures[0]
 
 
 @contextmanager

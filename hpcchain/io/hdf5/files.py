@@ -9,8 +9,9 @@ import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, seal
-from hpcchain.io.hdf5.collective import FAILURES, is_parallel, root_does, together, translated
+from hpcchain.io.hdf5.collective import FAILURES, root_does, together, translated
 from hpcchain.io.hdf5.slabs import put, read_at
+from hpcchain.parallel.agreement import is_parallel
 
 FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2}
 READABLE = {kind: (1, version) for kind, version in FORMAT.items()}

@@ -10,7 +10,8 @@ import os
 import re
 
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5.collective import from_root, gathered, rank_of, root_does, size_of, together
+from hpcchain.io.hdf5.collective import root_does, together
+from hpcchain.parallel.agreement import from_root, gathered, rank_of, size_of
 
 USER_BLOCK = 512
 HASH_BLOCK = 1 << 20

@@ -8,12 +8,14 @@ import numpy as np
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.hdf5.collective import barrier, root_does, together
+from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events, lineage, observables, trajectory
 from hpcchain.io.output.inventory import way_on
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
 from hpcchain.io.output.parts import COUNTED, list_parts, read_head, sorted_events
 from hpcchain.io.provenance import collect
+from hpcchain.parallel import slabs as parallel_slabs
+from hpcchain.parallel.agreement import barrier
 
 
 def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None, spin=None):
@@ -158,7 +160,7 @@ def _copy_frame(file, number, tables, comm):
     slabs = {}
     with together(comm, file.filename, "copying a frame"):
         for name, (data, row) in tables.items():
-            low, high = slabs_module.slab(data.shape[-2], comm)
+            low, high = parallel_slabs.slab(data.shape[-2], comm)
             slabs[name] = data[low:high] if row == () else data[row, low:high]
     trajectory.write_frame(file, number, slabs, comm)
 
@@ -194,7 +196,7 @@ def _events(file, earlier, kept, heads, lasting, comm):
 
 
 def _share(group, low, high, comm):
-    first, last = slabs_module.slab(high - low, comm)
+    first, last = parallel_slabs.slab(high - low, comm)
     return events.read_table(group, low + first, low + last)
 
 

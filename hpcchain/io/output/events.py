@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.io.hdf5 import files, slabs
-from hpcchain.io.hdf5.collective import gathered, is_parallel, rank_of, size_of
+from hpcchain.parallel.agreement import gathered, is_parallel, rank_of, size_of
 from hpcchain.parallel.redistribute import exchange
 
 EVENT = np.dtype([("time", np.float64), ("kind", np.uint8), ("bead", np.int64, (2,)), ("impulse", np.float64)])

@@ -8,8 +8,10 @@ import numpy as np
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.hdf5.collective import gathered, root_does
+from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output import events
+from hpcchain.parallel import slabs as parallel_slabs
+from hpcchain.parallel.agreement import gathered
 
 COUNTED = ("frames", "events", "reports")
 VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
@@ -91,7 +93,7 @@ class PartWriter:
         """
         given = {"position": position, "velocity": velocity, "image": image}
         arrays = {name: np.asarray(array, dtype=VECTORS[name]) for name, array in given.items()}
-        slabs = slabs_module.in_order(self._comm, self._beads, ids, arrays)
+        slabs = parallel_slabs.in_order(self._comm, self._beads, ids, arrays)
         if orientation is not None:
             slabs["orientation"] = orientation
         for name, part in slabs.items():
@@ -216,7 +218,7 @@ def sorted_events(head, comm=None):
         batches = [file["events"][name] for name in sorted(file["events"])] if "events" in file else []
         pieces = [np.empty(0, dtype=events.EVENT)]
         for batch in batches:
-            low, high = slabs_module.slab(len(batch["time"]), comm)
+            low, high = parallel_slabs.slab(len(batch["time"]), comm)
             pieces.append(events.read_table(batch, low, high))
     table = np.concatenate(pieces)
     if sum(gathered(comm, len(table))) != head.count("events"):

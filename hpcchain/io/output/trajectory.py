@@ -12,6 +12,7 @@ from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.tools.species import bead_types
 from hpcchain.model.system import PERIODIC
+from hpcchain.parallel import slabs as parallel_slabs
 
 GROUP = "particles/trajectory"
 VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
@@ -49,7 +50,7 @@ def write_clock(file, steps, times, comm):
     """Write the step and time of every frame, which all tables share."""
     for name, values in (("step", steps), ("time", times)):
         dataset = file[f"{GROUP}/position/{name}"]
-        low, high = slabs_module.slab(len(values), comm)
+        low, high = parallel_slabs.slab(len(values), comm)
         slabs_module.write_at(dataset, (low,), values[low:high], comm)
 
 
@@ -57,7 +58,7 @@ def write_frame(file, number, slabs, comm):
     """Write this rank's slab of one frame: dict of name -> (n, 3), or (n, 4) of orientations."""
     for name, part in slabs.items():
         dataset = file[f"{GROUP}/{name}/value"]
-        slabs_module.write_at(dataset, (number, slabs_module.slab(dataset.shape[1], comm)[0], 0), part[None], comm)
+        slabs_module.write_at(dataset, (number, parallel_slabs.slab(dataset.shape[1], comm)[0], 0), part[None], comm)
 
 
 def _write_h5md(file):
@@ -87,13 +88,13 @@ def _write_box(group, frames, box, comm):
     boundary = ["periodic" if kind == PERIODIC else "none" for kind in box.boundary]
     group["box"].attrs["boundary"] = np.array(boundary, dtype="S8")
     edges = slabs_module.create(group, "box/edges/value", (frames, 3), np.float64)
-    low, high = slabs_module.slab(frames, comm)
+    low, high = parallel_slabs.slab(frames, comm)
     slabs_module.write_at(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)), comm)
 
 
 def _write_beads(file, group, topology, comm):
     species, names = bead_types(topology.examples)
-    ids = np.arange(*slabs_module.slab(topology.beads, comm), dtype=np.int64)
+    ids = np.arange(*parallel_slabs.slab(topology.beads, comm), dtype=np.int64)
     like = topology.example_of(ids)
     own = {
         "id": ids, "species": species[like], "mass": topology.examples.mass[like],
@@ -106,7 +107,7 @@ def _write_beads(file, group, topology, comm):
 
 def _write_bonds(file, group, topology, comm):
     count = topology.count("bonds")
-    bonds = np.asarray(topology.rows("bonds", *slabs_module.slab(count, comm)), dtype=np.int64).reshape(-1, 2)
+    bonds = np.asarray(topology.rows("bonds", *parallel_slabs.slab(count, comm)), dtype=np.int64).reshape(-1, 2)
     dataset = slabs_module.put_slab(file, "connectivity/bonds", count, bonds, comm)
     dataset.attrs["particles_group"] = group.ref
     for column, name in enumerate(("bond_from", "bond_to")):

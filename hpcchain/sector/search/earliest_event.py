@@ -111,8 +111,6 @@ def _against_bead(s, i, j, limit, best, stepper):
     ticks = s.starts[i, L.START_TICKS]
     remainder = s.starts[i, L.START_REM]
     tick = s.par[L.TICK]
-    gid = s.next_event[i, L.BEAD_ID]
-    other = s.next_event[j, L.BEAD_ID]
     lacking = np.int64(-1)
     r = j
     newer = np.int64(-1)
@@ -122,6 +120,8 @@ def _against_bead(s, i, j, limit, best, stepper):
             lacking = s.segment[i if series_order(s.segment, i) == L.UNMADE else r, L.MOLECULE]
             break
         if time < np.inf:
+            gid = s.next_event[i, L.BEAD_ID]
+            other = s.next_event[j, L.BEAD_ID]  # read only here: of most candidates it is not in the cache
             late = i if lag >= 0.0 else r  # whose segment begins where the common span does
             t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
             depth = depth_of(s.starts, s.segment, i, r, t, q)

@@ -11,7 +11,6 @@ from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
-from hpcchain.io.hdf5 import slabs
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.inspect import info
 from hpcchain.model.directors import build_directors
@@ -19,6 +18,7 @@ from hpcchain.model.starts import replicate_system
 from hpcchain.model.starts.replicate_system import Copies
 from hpcchain.model.starts.replicate_velocities import Thermal
 from hpcchain.model.starts.start import build_system, check_start
+from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single
 from hpcchain.run import replicate
 from hpcchain.run.signals import Stopped

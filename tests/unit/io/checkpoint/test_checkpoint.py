@@ -25,6 +25,7 @@ from hpcchain.io.hdf5 import seal, slabs
 from hpcchain.io.hdf5.atomic import temporary
 from hpcchain.io.hdf5.collective import plain
 from hpcchain.model.system import State, Topology
+from hpcchain.parallel import slabs as parallel_slabs
 from tests.support.io_samples import chains, same_state, same_system, same_topology, system_of
 
 
@@ -74,7 +75,7 @@ def test_every_array_of_the_data_model_has_a_table():
 
 def test_an_outline_is_a_checkpoint_without_states(tmp_path, monkeypatch):
     """In pieces of one block; what is wrong with a state is found all the same."""
-    monkeypatch.setattr(slabs, "BLOCK", 4)
+    monkeypatch.setattr(parallel_slabs, "BLOCK", 4)
     monkeypatch.setattr(checkpoint, "OUTLINED", 1)
     system = of_kinds([4] * 7, "A")
     write(tmp_path / "c.h5", system, time=0.3)
@@ -91,7 +92,7 @@ def test_an_outline_is_a_checkpoint_without_states(tmp_path, monkeypatch):
 
 def test_what_an_outline_allocates_does_not_follow_the_number_of_beads(tmp_path, monkeypatch):
     """Peak bytes for 30,000 beads more: less than one each; their states and tables are 141."""
-    monkeypatch.setattr(slabs, "BLOCK", 256)
+    monkeypatch.setattr(parallel_slabs, "BLOCK", 256)
     monkeypatch.setattr(checkpoint, "OUTLINED", 4)
     monkeypatch.setattr(seal, "HASH_BLOCK", 1 << 16)
     peaks = []

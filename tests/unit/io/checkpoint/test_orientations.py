@@ -9,7 +9,6 @@ import pytest
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint import checkpoint
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline, write_checkpoint
-from hpcchain.io.hdf5 import slabs
 from hpcchain.io.hdf5.seal import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
@@ -19,6 +18,7 @@ from hpcchain.io.tools.export import export
 from hpcchain.io.tools.inspect import info
 from hpcchain.model.directors import Directors, Table
 from hpcchain.model.rotation import times, unit
+from hpcchain.parallel import slabs
 from tests.support.io_samples import frame_of, same_system, system_of
 
 LENGTHS = [1, 3, 1, 3, 1]
