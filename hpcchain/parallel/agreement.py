@@ -1,0 +1,42 @@
+"""What makes the ranks do the same: rank numbers, values from the root, failures that all of them learn.
+
+A communicator is an mpi4py object, or None for a serial run.
+"""
+
+
+def rank_of(comm):
+    """Return this process's rank; 0 when serial."""
+    return 0 if comm is None else comm.Get_rank()
+
+
+def size_of(comm):
+    """Return the number of ranks; 1 when serial."""
+    return 1 if comm is None else comm.Get_size()
+
+
+def is_parallel(comm):
+    """Return whether there is more than one rank."""
+    return size_of(comm) > 1
+
+
+def barrier(comm):
+    """Wait for all ranks."""
+    if is_parallel(comm):
+        comm.Barrier()
+
+
+def from_root(comm, value):
+    """Return rank 0's value on every rank."""
+    return comm.bcast(value, root=0) if is_parallel(comm) else value
+
+
+def gathered(comm, value):
+    """Return the values of all ranks, in rank order, on every rank."""
+    return comm.allgather(value) if is_parallel(comm) else [value]
+
+
+def agree(comm, failure=None):
+    """Raise on every rank the failure of the lowest rank that has one; return if none has."""
+    failures = [found for found in gathered(comm, failure) if found is not None]
+    if failures:
+        raise failures[0]
