@@ -48,7 +48,7 @@ def folder(comm):
 @pytest.fixture(params=[3, 4096])
 def block(request, monkeypatch):
     """Small blocks give every rank a slab; whole ones leave ranks without."""
-    monkeypatch.setattr(slabs_module, "BLOCK", request.param)
+    monkeypatch.setattr(parallel_slabs, "BLOCK", request.param)
     return request.param
 
 
