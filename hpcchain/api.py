@@ -1,10 +1,13 @@
 """What the commands do: run, resume, build and warm up."""
 
+from __future__ import annotations
+
 import logging
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
 from hpcchain.config.cautions import cautions
@@ -31,6 +34,14 @@ from hpcchain.run.signals import Signals
 from hpcchain.run.start_from_file import system_from_file
 from hpcchain.run.wall_limit import WallLimit
 from hpcchain.run.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.io.checkpoint.checkpoint import Checkpoint
+    from hpcchain.io.output.recoverable_output import Output
+    from hpcchain.model.system import System
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.comm import World
 
 LOG = logging.getLogger("hpcchain.api")
 PHYSICS = ("box", "molecules", "initial", "propagator", "contact")
@@ -63,7 +74,16 @@ WARMUP_PROPAGATORS = ("", '[propagator]\nname = "collocation"\nstep = 0.05\n')  
 WARMUP_ON_RANKS = 0.4
 
 
-def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wall_limit=None, silence=0.0):
+def run(
+    path: Path | str,
+    output: Path | str | None = None,
+    until: float | None = None,
+    overrides: list | tuple = (),
+    resume: str | None = None,
+    comm: Single | World | None = None,
+    wall_limit: float | None = None,
+    silence: float = 0.0,
+) -> int:
     """Run an input file; return the exit code.
 
     Parameters
@@ -109,7 +129,14 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
         return own.go()
 
 
-def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=0.0):
+def resume(
+    source: Path | str,
+    until: float | None = None,
+    output: str | None = None,
+    comm: Single | World | None = None,
+    wall_limit: float | None = None,
+    silence: float = 0.0,
+) -> int:
     """Continue a run from its directory or one of its checkpoints; return the exit code.
 
     Parameters
@@ -150,7 +177,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
         return continued(checkpoint, path, config, folder, earlier, signals, comm, limit)
 
 
-def build(path, out, overrides=(), comm=None):
+def build(path: Path | str, out: Path | str, overrides: list | tuple = (), comm: Single | World | None = None) -> int:
     """Write the initial configuration of an input file; return the exit code."""
     mpi = mpi_of(comm)
     config = read_input(path, overrides, mpi)
@@ -163,14 +190,20 @@ def build(path, out, overrides=(), comm=None):
     return EXIT_DONE
 
 
-def require_free(out, config, mpi):
+def require_free(out: Path | str, config: Config, mpi: Communicator | None) -> None:
     """Raise UsageError, on every rank, when a start file would take the place of something else, or of its source."""
     if config.initial.file is not None:
         root_does(mpi, out, "looking at what is there", lambda: require_other(out, config.initial.file))
     require_replaceable(out, "start", mpi)
 
 
-def replicate(path, out, numbers, overrides=(), comm=None):
+def replicate(
+    path: Path | str,
+    out: Path | str,
+    numbers: list | tuple,
+    overrides: list | tuple = (),
+    comm: Single | World | None = None,
+) -> Config:
     """Write a start made of copies of an input's; return the Config that it is the start of, all that it says resolved.
 
     Parameters
@@ -197,13 +230,13 @@ def replicate(path, out, numbers, overrides=(), comm=None):
     return large
 
 
-def warmup():
+def warmup() -> None:
     """Compile every kernel by runs that use them all, each also on two ranks in this process."""
     for propagator in WARMUP_PROPAGATORS:
         warm_up(WARMUP + propagator)
 
 
-def warm_up(text):
+def warm_up(text: str) -> None:
     """Compile what the run of an input needs, on one rank and on several."""
     from hpcchain.parallel.thread_ranks import on_ranks
     from hpcchain.parallel.windows import WindowedEngine
@@ -214,7 +247,7 @@ def warm_up(text):
         run(path, output=Path(folder) / "out", comm=Single())
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
 
-    def on_rank(exchange):
+    def on_rank(exchange: Any) -> None:
         engine = WindowedEngine(system, exchange)
         engine.advance(WARMUP_ON_RANKS)
         engine.groups.refresh_skins(engine.now, engine.now, engine.window)
@@ -223,7 +256,7 @@ def warm_up(text):
     on_ranks(2, on_rank)
 
 
-def read_input(path, overrides, mpi):
+def read_input(path: Path | str, overrides: list | tuple, mpi: Communicator | None) -> Config:
     """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective."""
     config, failure = None, None
     if rank_of(mpi) == 0:
@@ -235,23 +268,25 @@ def read_input(path, overrides, mpi):
     return from_root(mpi, config)
 
 
-def warn(config, mpi, begin=0.0):
+def warn(config: Config, mpi: Communicator | None, begin: float = 0.0) -> None:
     """Say once what an input asks for that hardly anyone means, of a run that goes on from a time [time]."""
     for line in cautions(config, begin) if rank_of(mpi) == 0 else ():
         LOG.warning("%s: %s", config.source, line)
 
 
-def mpi_of(comm):
+def mpi_of(comm: Single | World | None) -> Communicator | None:
     """Return the communicator for parallel files, or None for one rank."""
     return comm.mpi if comm is not None and comm.size > 1 else None
 
 
-def with_end(config, until):
+def with_end(config: Config, until: float | None) -> Config:
     """Return the input with another end time, if one is given."""
     return config if until is None else replace(config, run=replace(config.run, end_time=float(until)))
 
 
-def start_system(config, signals, comm=None, limit=None):
+def start_system(
+    config: Config, signals: Signals, comm: Single | World | None = None, limit: WallLimit | None = None
+) -> System:
     """Return the System that an input starts from, of a start in a file this rank's part; collective."""
     method = config.initial.method
     if method == "explicit":
@@ -267,7 +302,7 @@ def start_system(config, signals, comm=None, limit=None):
     )
 
 
-def newest(folder, output, mpi, required=False):
+def newest(folder: Path, output: Output, mpi: Communicator | None, required: bool = False) -> Path:
     """Return the path of a run's newest checkpoint that is whole, as is the output that it counts on.
 
     Later ones are named in the log. Returns None where there are no checkpoints, unless one is required.
@@ -293,13 +328,13 @@ def newest(folder, output, mpi, required=False):
     return path
 
 
-def require_exists(source, mpi):
+def require_exists(source: Path, mpi: Communicator | None) -> None:
     """Raise DataError when what to resume does not exist."""
     if not root_does(mpi, source, "looking for it", source.exists):
         raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
 
 
-def require_same_physics(config, earlier, path):
+def require_same_physics(config: Config, earlier: Config, path: Path) -> None:
     """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
     for name in PHYSICS:
         ours, theirs = getattr(config, name), getattr(earlier, name)
@@ -312,7 +347,7 @@ def require_same_physics(config, earlier, path):
             )
 
 
-def require_time_left(config, checkpoint, path):
+def require_time_left(config: Config, checkpoint: Checkpoint, path: Path) -> None:
     """Raise UsageError when the end time lies before what has been reached."""
     if config.run.end_time < checkpoint.time:
         raise UsageError(
@@ -321,12 +356,12 @@ def require_time_left(config, checkpoint, path):
         )
 
 
-def watchdog(comm, folder, silence):
+def watchdog(comm: Single | World, folder: Path, silence: float) -> Watchdog:
     """Return the watchdog of a run in a folder."""
     return Watchdog(comm.activity, folder, comm.rank, comm.size, silence)
 
 
-def timed_read(path, mpi, limit):
+def timed_read(path: Path, mpi: Communicator | None, limit: WallLimit) -> Checkpoint:
     """Return this rank's part of a checkpoint; how long reading takes is a first guess for writing one."""
     begin = time.monotonic()
     checkpoint = read_part(path, mpi)
@@ -334,7 +369,16 @@ def timed_read(path, mpi, limit):
     return checkpoint
 
 
-def continued(checkpoint, path, config, folder, output, signals, comm, limit):
+def continued(
+    checkpoint: Checkpoint,
+    path: Path,
+    config: Config,
+    folder: Path,
+    output: Output,
+    signals: Signals,
+    comm: Single | World,
+    limit: WallLimit,
+) -> int:
     """Continue a run from a checkpoint in its directory, which has this output; return the exit code."""
     mpi = mpi_of(comm)
     require_time_left(config, checkpoint, path)
@@ -354,7 +398,7 @@ def continued(checkpoint, path, config, folder, output, signals, comm, limit):
     return run.go()
 
 
-def counted_on(output, checkpoint, path, folder):
+def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path) -> dict:
     """Return what the run counts from (`recoverable_output`); what it goes on without is named in the log."""
     try:
         found = standing(output, checkpoint.counters)

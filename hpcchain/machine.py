@@ -3,11 +3,15 @@
 Everything is read from files and variables, which tests put in place of the system's.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import resource
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 MEGABYTE = 2**20
 LIMITS = (("RLIMIT_AS", 0), ("RLIMIT_DATA", 5))
@@ -22,7 +26,7 @@ class Bound:
     reason: str
 
     @staticmethod
-    def least(bounds):
+    def least(bounds: list) -> Bound | None:
         """Return the lowest of some bounds, None where there is none."""
         return min(bounds, key=lambda bound: bound.bytes, default=None)
 
@@ -48,13 +52,15 @@ class Room:
     job: Bound | None
     own: Bound | None
 
-    def left(self):
+    def left(self) -> float:
         """Return what this process may still take if no other takes any; infinite where nothing is known [byte]."""
         job = [] if self.job is None else [max(self.job.bytes - self.taken, 0)]
         return min([bound.bytes for bound in (self.node, self.own) if bound is not None] + job, default=math.inf)
 
 
-def room(root="/", environment=None, limits=resource.getrlimit):
+def room(
+    root: Path | str = "/", environment: Mapping[str, str] | None = None, limits: Callable = resource.getrlimit
+) -> Room:
     """Return the Room of this process.
 
     Parameters
@@ -73,14 +79,14 @@ def room(root="/", environment=None, limits=resource.getrlimit):
     return Room(used[1] - used[2], Bound.least(node), job(environment), Bound.least(own(limits, used)))
 
 
-def statm(root):
+def statm(root: Path) -> list:
     """Return the numbers of proc/self/statm in bytes, zeros where there is none."""
     words = text_of(root / "proc/self/statm").split()
     numbers = [int(word) if word.isdigit() else 0 for word in words[:7]]
     return [number * resource.getpagesize() for number in numbers + [0] * (7 - len(numbers))]
 
 
-def free(root):
+def free(root: Path) -> Bound | None:
     """Return the Bound of the machine's memory, None where the system does not tell."""
     for line in text_of(root / "proc/meminfo").splitlines():
         name, _, value = line.partition(":")
@@ -90,7 +96,7 @@ def free(root):
     return None
 
 
-def groups(root):
+def groups(root: Path) -> list:
     """Return the Bounds of the control groups that this process is in, of both versions, up to the top."""
     found = []
     for line in text_of(root / "proc/self/cgroup").splitlines():
@@ -105,7 +111,7 @@ def groups(root):
     return found
 
 
-def upwards(mount, path, names):
+def upwards(mount: Path, path: str, names: tuple) -> list:
     """Return the Bounds of a control group and of those above it.
 
     Where a container has its own view of the tree, its group may not be there by the name that it has outside; then
@@ -132,14 +138,14 @@ def upwards(mount, path, names):
     return found
 
 
-def file_cache(folder, prefix):
+def file_cache(folder: Path, prefix: str) -> int:
     """Return what a control group counts as used but gives back when asked to: cached files [byte]."""
     wanted = (f"{prefix}active_file", f"{prefix}inactive_file")
     lines = [line.split() for line in text_of(folder / "memory.stat").splitlines()]
     return sum(int(words[1]) for words in lines if len(words) == 2 and words[0] in wanted and words[1].isdigit())
 
 
-def job(environment):
+def job(environment: Any) -> Bound | None:
     """Return the Bound that Slurm sets on a job on each of its nodes, None where it sets none (0: all there is)."""
     node, cpu, cpus = (environment.get(f"SLURM_{name}", "") for name in ("MEM_PER_NODE", "MEM_PER_CPU", "CPUS_ON_NODE"))
     if node.isdigit() and int(node) > 0:
@@ -149,7 +155,7 @@ def job(environment):
     return None
 
 
-def own(limits, used):
+def own(limits: Callable, used: list) -> list:
     """Return the Bounds of this process's limits; `used`: see `statm`."""
     found = []
     for name, column in LIMITS:
@@ -159,7 +165,7 @@ def own(limits, used):
     return found
 
 
-def text_of(path):
+def text_of(path: Path) -> str:
     """Return a file's text, empty where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
@@ -167,7 +173,7 @@ def text_of(path):
         return ""
 
 
-def size(count):
+def size(count: Any) -> str:
     """Return a number of bytes with a fitting unit."""
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if count < 1000.0 or unit == "TB":

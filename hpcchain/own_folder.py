@@ -10,6 +10,7 @@ import grp
 import os
 import pwd
 import stat
+from pathlib import Path
 
 SHUT = 0o700
 """Mode of folders that are made."""
@@ -31,7 +32,7 @@ class Unusable(Exception):
         What to do about it.
     """
 
-    def __init__(self, path, what, mend):
+    def __init__(self, path: str, what: str, mend: str) -> None:
         super().__init__(f"{path}: {what}")
         self.mend = mend
 
@@ -40,7 +41,7 @@ class Unsafe(Unusable):
     """A folder, or something in it, that another user could have changed."""
 
 
-def own_folder(base, name):
+def own_folder(base: Path, name: str) -> str:
     """Return the path of the folder `name` in `base`, both made with mode 700 where missing, safe with all it holds.
 
     Neither may be a link. The path that is returned has no links above it either.
@@ -61,7 +62,7 @@ def own_folder(base, name):
     return folder
 
 
-def resolved(path):
+def resolved(path: str) -> str:
     """Return an absolute path without links, its folders made where missing; raises Unsafe for what can be changed."""
     here, pending, links = "/", path.split("/")[::-1], 0
     require_kept("/", os.lstat("/"))
@@ -85,7 +86,7 @@ def resolved(path):
     return here
 
 
-def made(path):
+def made(path: str) -> os.stat_result:
     """Return what stands at a path, of a link the link itself; a folder is made there when nothing does."""
     try:
         with contextlib.suppress(FileExistsError):
@@ -96,7 +97,7 @@ def made(path):
         raise Unusable(path, f"cannot be made: {reason.strerror}", "mend that") from None
 
 
-def require_own_link(path, found, last):
+def require_own_link(path: str, found: os.stat_result, last: bool) -> None:
     """Raise Unsafe for a link that another user has made, or that stands where a folder has to."""
     if found.st_uid not in trusted():
         raise Unsafe(path, f"is a link that {named(found.st_uid)} made", "do not use it")
@@ -104,7 +105,7 @@ def require_own_link(path, found, last):
         raise Unsafe(path, "is a link, and links are not followed there", "name the folder that it leads to")
 
 
-def require_kept(path, found):
+def require_kept(path: str, found: os.stat_result) -> None:
     """Raise Unsafe for a folder in which another user can rename what is not theirs."""
     if not stat.S_ISDIR(found.st_mode):
         raise Unsafe(path, "is not a folder", "remove it")
@@ -114,7 +115,7 @@ def require_kept(path, found):
         raise Unsafe(path, f"can be written to by other users ({mode_of(found)})", f"chmod go-w {path}")
 
 
-def require_own(path, found):
+def require_own(path: str, found: os.stat_result) -> None:
     """Raise Unsafe unless a folder belongs to this user, who alone can write there."""
     remove = f"remove it (rm -r {path})"
     if stat.S_ISLNK(found.st_mode):
@@ -127,7 +128,7 @@ def require_own(path, found):
         raise Unsafe(path, f"can be written to by other users ({mode_of(found)})", remove)
 
 
-def require_own_contents(folder, opened):
+def require_own_contents(folder: str, opened: bool) -> None:
     """Raise Unsafe unless a folder's files and folders, at any depth, belong to this user; there may be no links.
 
     Parameters
@@ -153,7 +154,7 @@ def require_own_contents(folder, opened):
                     pending.append(entry.path)
 
 
-def require_own_entry(path, found, folder, opened):
+def require_own_entry(path: str, found: os.stat_result, folder: str, opened: bool) -> None:
     """Raise Unsafe unless something in a folder is a file or folder of this user's."""
     remove = f"remove all of it (rm -r {folder})"
     if not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
@@ -164,7 +165,7 @@ def require_own_entry(path, found, folder, opened):
         raise Unsafe(path, f"can be written to by other users ({mode_of(found)})", remove)
 
 
-def trusted():
+def trusted() -> set:
     """Return the numbers of the users who may own folders above one's own: oneself and root.
 
     In a container whose users do not include the machine's root, root's folders show the number of all users that are
@@ -180,13 +181,13 @@ def trusted():
     return users
 
 
-def others_can_write(found):
+def others_can_write(found: os.stat_result) -> bool:
     """Return whether users other than the owner, and root, can write to what has this status."""
     mode = found.st_mode
     return bool(mode & stat.S_IWOTH) or (bool(mode & stat.S_IWGRP) and not is_private(found.st_gid))
 
 
-def is_private(group):
+def is_private(group: int) -> bool:
     """Return whether a group is this user's alone, as many systems give one to each: of the user's own name."""
     if os.geteuid() == 0:
         return False
@@ -197,7 +198,7 @@ def is_private(group):
     return group == user.pw_gid and entry.gr_name == user.pw_name and set(entry.gr_mem) <= {user.pw_name}
 
 
-def named(user):
+def named(user: int) -> str:
     """Return a user's name, or number, for a message."""
     try:
         return f"the user {pwd.getpwuid(user).pw_name}"
@@ -205,6 +206,6 @@ def named(user):
         return f"the user of number {user}"
 
 
-def mode_of(found):
+def mode_of(found: os.stat_result) -> str:
     """Return a status's mode for a message."""
     return f"mode {stat.S_IMODE(found.st_mode):o}"

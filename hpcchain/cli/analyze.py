@@ -1,12 +1,21 @@
 """`hpcchain analyze`: averages of a run's observables, and the sizes of its molecules."""
 
+from __future__ import annotations
+
+import argparse
 import logging
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.cli.options import add_command, finite_time
 from hpcchain.cli.table import aligned
 from hpcchain.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from hpcchain.observe.molecules import MoleculeMean
 
 LOG = logging.getLogger("hpcchain.analyze")
 
@@ -16,7 +25,7 @@ correlation: integrated correlation time of the vector between the ends of a mol
 between two beads as many bonds apart as there are)"""
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "analyze", execute, "average a run's observables and the sizes of its molecules")
     parser.add_argument("directory", metavar="DIR", help="a run's output directory")
@@ -26,7 +35,7 @@ def add_parser(sub):
     parser.add_argument("--plot", action="store_true", help="also draw the observables in DIR/observables.png")
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Print the tables of the files that are there; return the exit code."""
     folder = Path(args.directory)
     found = [name for name in ("observables.h5", "trajectory.h5") if (folder / name).is_file()]
@@ -45,7 +54,7 @@ def execute(args):
     return 0
 
 
-def read_observables(path, start):
+def read_observables(path: Path, start: float) -> dict:
     """Return name -> (time, value) of one number per report, vectors split by component, from a time on."""
     from hpcchain.io.output.observables import read
 
@@ -59,13 +68,13 @@ def read_observables(path, start):
     return series
 
 
-def averages(series):
+def averages(series: dict) -> str:
     """Return the table of observables: how many reports, mean, standard error."""
     rows = [(name, *summary(value)) for name, (_, value) in series.items()]
     return aligned([("observable", "reports", "mean", "error"), *rows])
 
 
-def summary(value):
+def summary(value: np.ndarray) -> tuple[str, str, str]:
     """Return (count, mean, error) of a series as texts; what has no value (a pressure at time 0) is left out."""
     import numpy as np
 
@@ -76,12 +85,12 @@ def summary(value):
     return str(len(value)), number(mean, "{:.8g}"), number(error, "{:.2g}")
 
 
-def number(value, form):
+def number(value: float, form: str) -> str:
     """Return a number as text, "-" when there is none."""
     return "-" if math.isnan(value) else form.format(value)
 
 
-def sizes(path, start):
+def sizes(path: Path, start: float) -> str:
     """Return the table of molecule sizes per kind; a run that is too short for its errors is named in the log.
 
     The sizes are the root mean square end-to-end distance and radius of gyration, with errors.
@@ -120,7 +129,7 @@ def sizes(path, start):
     return f"{aligned([header, *rows])}\n\n{MEANING}"
 
 
-def warn_of_short_run(path, name, length, relaxation):
+def warn_of_short_run(path: Path | str, name: str, length: float, relaxation: float) -> None:
     """Warn where a stretch of a run is shorter than its errors need; times in the run's unit, NaN where unknown."""
     from hpcchain.observe.molecules import ENOUGH
 
@@ -131,14 +140,14 @@ def warn_of_short_run(path, name, length, relaxation):
                     path, name, length, ENOUGH, bound, relaxation)  # fmt: skip
 
 
-def root_of_mean(squares):
+def root_of_mean(squares: MoleculeMean) -> tuple[str, str]:
     """Return the root of a MoleculeMean of squares, and its error, as texts."""
     mean, error = squares.mean_and_error()
     root = math.sqrt(mean)
     return number(root, "{:.5g}"), number(error / (2.0 * root) if root > 0.0 else error, "{:.2g}")
 
 
-def drawing():
+def drawing() -> Any:
     """Return a new matplotlib figure that needs no screen; raises UsageError without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -150,7 +159,7 @@ def drawing():
     return figure
 
 
-def draw(figure, series, path):
+def draw(figure: Any, series: dict, path: Path) -> Path:
     """Draw every observable over time, one panel each, and return the picture's path."""
     figure.set_size_inches(7.0, 1.6 * max(len(series), 1))
     panels = figure.subplots(max(len(series), 1), 1, sharex=True, squeeze=False)[:, 0]

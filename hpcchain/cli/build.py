@@ -14,7 +14,7 @@ from initial.seed and initial.temperature. The input of the large box goes to st
   mpirun -n 32 hpcchain run large.toml"""
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "build", execute, "make only the initial configuration of an input file", parallel=True)
     parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, EPILOG
@@ -37,7 +37,7 @@ def add_parser(sub):
     add_set(parser)
 
 
-def copies(text):
+def copies(text: str) -> int:
     """Return a number of copies from an option's text.
 
     Raises
@@ -50,7 +50,7 @@ def copies(text):
     return int(text)
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Build the start on all ranks; return the exit code."""
     from hpcchain import api
     from hpcchain.errors import EXIT_DONE

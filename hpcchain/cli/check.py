@@ -1,18 +1,26 @@
 """`hpcchain check`: validate an input file without running it, or see whether a run's files are whole."""
 
+from __future__ import annotations
+
+import argparse
 import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.cli.options import add_command, add_set
 from hpcchain.config.cautions import cautions, frame_bytes, times
 from hpcchain.machine import size
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.run.memory import Extent
+
 LOG = logging.getLogger("hpcchain.check")
 ROUNDING = 1e-12  # of a quotient that is meant to be whole
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(
         sub, "check", execute,
@@ -22,7 +30,7 @@ def add_parser(sub):
     add_set(parser)
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Print the resolved input and the estimate as TOML, or a line for each file; return the exit code."""
     if Path(args.input).is_dir() or Path(args.input).suffix == ".h5":
         return check_files(args.input)
@@ -39,7 +47,7 @@ def execute(args):
     return 0
 
 
-def check_files(path):
+def check_files(path: Path) -> Any:
     """Print what `verify` finds; return the exit code."""
     from hpcchain.io.tools.verify import verify
     from hpcchain.run.own_input import checked_outline
@@ -49,7 +57,7 @@ def check_files(path):
     return 0
 
 
-def check_start(config, extent):
+def check_start(config: Config, extent: Extent) -> Extent:
     """Check a start that is given, and spheres' spins, as far as this machine has the memory to.
 
     Raises
@@ -93,10 +101,10 @@ def check_start(config, extent):
         from hpcchain.model.starts.start import build_system
 
         topology = build_system(config).topology
-    return replace(extent, beads=topology.beads, bonds=len(topology.bonds), molecules=topology.molecules)
+    return replace(extent, beads=topology.beads, bonds=len(topology.bonds), molecules=topology.molecules)  # type: ignore[union-attr]
 
 
-def estimate(config):
+def estimate(config: Config) -> list:
     """Return lines that say how large the run is: beads, memory, files; see `check_start` for what is checked.
 
     A run that one rank of this machine has no memory for is named in the log: it may be meant for another.
@@ -120,7 +128,7 @@ def estimate(config):
     ]
 
 
-def memory_lines(extent):
+def memory_lines(extent: Extent) -> list:
     """Return the lines on memory of a run of an Extent."""
     from hpcchain.run.memory import BYTES_PER_RANK
 

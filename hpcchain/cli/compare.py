@@ -1,10 +1,12 @@
 """`hpcchain compare`: whether two files hold the same bits."""
 
+import argparse
+
 from hpcchain.cli.options import add_command
 from hpcchain.errors import EXIT_DIFFERENT, EXIT_DONE
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "compare", execute, "compare two files bit for bit: exit 0 when equal, 1 when not")
     parser.add_argument("a", metavar="A.h5")
@@ -14,7 +16,7 @@ def add_parser(sub):
     )
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Print the first difference, if there is one; return the exit code."""
     from hpcchain.io.tools.compare import compare
 

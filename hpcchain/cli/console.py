@@ -1,15 +1,23 @@
 """How the process ends: every failure becomes one message from one rank and an exit code, and ends all ranks."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.cli import logs
 from hpcchain.errors import EXIT_INTERNAL, EXIT_USAGE, HpcchainError
 from hpcchain.parallel import comm as communication
 from hpcchain.parallel.launcher import launched
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.comm import Single, World
+    from hpcchain.run.signals import Stopped
 
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -18,7 +26,7 @@ PATIENCE_PER_RANK = 0.1
 HINT = "run again with --debug for the traceback"
 
 
-def run(action, debug=False):
+def run(action: Callable, debug: bool = False) -> int:
     """Run a command and return the exit code of the whole run, the same on every rank.
 
     1. Join the ranks, when a launcher started several.
@@ -45,7 +53,7 @@ def run(action, debug=False):
     return conclude(comm, code, message, failure, debug)
 
 
-def attempt(action, comm):
+def attempt(action: Callable, comm: Single | World) -> tuple[int, str | None, BaseException | Stopped | None]:
     """Return (exit code, message or None, exception or None) of an action; results are the root rank's to print."""
     try:
         with results_of_root(comm.rank):
@@ -59,7 +67,9 @@ def attempt(action, comm):
         return code, message, error
 
 
-def conclude(comm, code, message, failure, debug):
+def conclude(
+    comm: Single | World, code: int, message: str | None, failure: BaseException | Stopped | None, debug: bool
+) -> int:
     """Agree on how the run ended, print the one message, and return the one exit code."""
     failed = failure is not None
     patience = PATIENCE + PATIENCE_PER_RANK * comm.rank if failed else None
@@ -75,7 +85,7 @@ def conclude(comm, code, message, failure, debug):
     return outcomes[spokesman][0]
 
 
-def decide(outcomes):
+def decide(outcomes: list) -> int:
     """Return the rank that speaks for all: the lowest that failed, else the lowest whose code is not 0, else 0.
 
     Parameters
@@ -88,7 +98,7 @@ def decide(outcomes):
     return (failed + nonzero + [0])[0]
 
 
-def describe(error, rank, size):
+def describe(error: BaseException | Stopped, rank: int, size: int) -> tuple[int, str | None]:
     """Return (exit code, message) for an exception; the message is None when silence is right."""
     where = f" on rank {rank}" if size > 1 else ""
     if isinstance(error, HpcchainError):
@@ -105,13 +115,13 @@ def describe(error, rank, size):
     return EXIT_INTERNAL, f"internal error{where}: {type(error).__name__}: {text}; {HINT}"
 
 
-def one_line(error):
+def one_line(error: Any) -> str:
     """Return an exception's text on one line of bounded length."""
     text = " ".join(str(error).split()) or "no further text"
     return text if len(text) <= 500 else text[:500] + " ..."
 
 
-def report(code, message, failure, debug):
+def report(code: int, message: str | None, failure: BaseException | Stopped, debug: bool) -> None:
     """Print a failure's message on stderr, after its traceback with debug; neither can fail themselves."""
     with contextlib.suppress(OSError, ValueError):
         if debug and failure is not None:
@@ -123,7 +133,7 @@ def report(code, message, failure, debug):
         drop_stdout()
 
 
-def drop_stdout():
+def drop_stdout() -> None:
     """Point stdout at nothing, so that the interpreter's last flush cannot meet the broken pipe again."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -132,7 +142,7 @@ def drop_stdout():
 
 
 @contextlib.contextmanager
-def results_of_root(rank):
+def results_of_root(rank: int) -> Iterator[None]:
     """Keep the stdout of all ranks but the root's to themselves, so that results appear once."""
     if rank == 0:
         yield
@@ -141,7 +151,7 @@ def results_of_root(rank):
         yield
 
 
-def exit_code_of(done):
+def exit_code_of(done: SystemExit) -> int:
     """Return the exit code of a SystemExit; argparse's --help raises one with 0."""
     if done.code is None:
         return 0

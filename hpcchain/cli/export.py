@@ -1,9 +1,11 @@
 """`hpcchain export`: files for viewers."""
 
+import argparse
+
 from hpcchain.cli.options import add_command
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "export", execute, "write a trajectory or checkpoint for OVITO and other viewers")
     parser.add_argument("file", metavar="FILE.h5", help="trajectory.h5 or a checkpoint")
@@ -17,7 +19,7 @@ def add_parser(sub):
     )
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Write the file; return the exit code."""
     from hpcchain.io.tools.export import export
 

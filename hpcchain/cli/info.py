@@ -1,10 +1,12 @@
 """`hpcchain info`: what is in a file, and where it came from."""
 
+import argparse
+
 from hpcchain.cli.options import add_command
 from hpcchain.cli.table import aligned
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "info", execute, "say what is in a file and where it came from")
     parser.add_argument("file", metavar="FILE.h5")
@@ -15,7 +17,7 @@ def add_parser(sub):
     )
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Print the description; return the exit code."""
     from hpcchain.io.tools.inspect import info
 
@@ -25,7 +27,7 @@ def execute(args):
     return 0
 
 
-def conditions(path):
+def conditions(path: str) -> str:
     """Return the table of condition numbers of a checkpoint; raises DataError for another file."""
     from hpcchain.io.checkpoint.checkpoint import read_system
     from hpcchain.observe.condition_numbers import condition_numbers

@@ -2,21 +2,22 @@
 
 import logging
 import sys
+from typing import TextIO
 
 
 class ConsoleHandler(logging.StreamHandler):
     """Writes to whatever stderr is at the time, so that a replaced stream is followed."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         logging.Handler.__init__(self)
 
     @property
-    def stream(self):
+    def stream(self) -> TextIO:
         """The process's present stderr."""
         return sys.stderr
 
 
-def configure(rank, size, debug=False):
+def configure(rank: int, size: int, debug: bool = False) -> None:
     """Send the program's log lines to stderr; a later call replaces an earlier one.
 
     Parameters

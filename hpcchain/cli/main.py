@@ -1,13 +1,19 @@
 """The hpcchain command: find the command asked for, parse its options, run it on all ranks, exit with its code."""
 
+from __future__ import annotations
+
 import importlib
 import sys
+from typing import TYPE_CHECKING
 
 import hpcchain
 from hpcchain.cli import console
 from hpcchain.cli.options import Parser
 from hpcchain.io.hdf5 import unclosable
 from hpcchain.parallel.comm import world
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.comm import Single, World
 
 COMMANDS = (
     "run",
@@ -30,7 +36,7 @@ and stop it (75), USR2 leaves a checkpoint in passing; Open MPI's mpirun passes 
 Slurm are in the project's folder jobs. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
 
 
-def main(argv=None):
+def main(argv: list | None = None) -> int:
     """Run the command line and return its exit code.
 
     Parameters
@@ -44,7 +50,7 @@ def main(argv=None):
         return unclosable.leave(console.run(lambda comm: dispatch(argv, comm), debug="--debug" in argv), before)
 
 
-def dispatch(argv, comm):
+def dispatch(argv: list, comm: Single | World) -> int:
     """Parse the arguments and run the command; one that is not parallel runs on the root rank alone."""
     args = build_parser(argv).parse_args(argv)
     if not args.parallel:
@@ -53,7 +59,7 @@ def dispatch(argv, comm):
     return args.execute(args)
 
 
-def build_parser(argv):
+def build_parser(argv: list) -> Parser:
     """Return the parser with the command that argv begins with, or with all of them for help and for typos."""
     parser = Parser(prog="hpcchain", description=hpcchain.__doc__, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"hpcchain {hpcchain.__version__}")

@@ -1,8 +1,12 @@
 """What the commands' parsers share: the parser class, option types, and how a command is declared."""
 
+from __future__ import annotations
+
 import argparse
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
 from hpcchain.errors import UsageError
 
@@ -16,16 +20,18 @@ LEAST_SILENCE, MOST_SILENCE = 0.01, 1e8
 class Parser(argparse.ArgumentParser):
     """A parser that raises its complaints, so that one rank prints them; options are never abbreviated."""
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **kwargs)  # type: ignore[misc]
 
-    def error(self, message):
+    def error(self, message: str) -> None:
         """Raise a UsageError with the usage line."""
         usage = " ".join(self.format_usage().split())
         raise UsageError(f"{message}\n{usage}\nsee '{self.prog} --help'")
 
 
-def add_command(sub, name, execute, summary, parallel=False):
+def add_command(
+    sub: argparse._SubParsersAction, name: str, execute: Callable, summary: str, parallel: bool = False
+) -> Parser:
     """Declare a command and return its parser.
 
     Parameters
@@ -44,7 +50,7 @@ def add_command(sub, name, execute, summary, parallel=False):
     return parser
 
 
-def finite_time(text):
+def finite_time(text: str) -> float:
     """Return a simulated time from an option's text.
 
     Raises
@@ -61,7 +67,7 @@ def finite_time(text):
     return value
 
 
-def wall_seconds(text):
+def wall_seconds(text: str) -> float:
     """Return the seconds of a wall time: a number of them, MM:SS, HH:MM:SS, or D-HH:MM:SS as Slurm writes it.
 
     Raises
@@ -77,7 +83,7 @@ def wall_seconds(text):
     return total
 
 
-def silence_seconds(text):
+def silence_seconds(text: str) -> Any:
     """Return the wall seconds of --silence from an option's text.
 
     Raises
@@ -96,7 +102,7 @@ def silence_seconds(text):
     return value
 
 
-def add_limits(parser):
+def add_limits(parser: Parser) -> None:
     """Add --wall-limit and --silence to a parser."""
     parser.add_argument(
         "--wall-limit",
@@ -115,7 +121,7 @@ def add_limits(parser):
     )
 
 
-def add_until(parser):
+def add_until(parser: Parser) -> None:
     """Add --until to a parser."""
     parser.add_argument(
         "--until",
@@ -125,7 +131,7 @@ def add_until(parser):
     )
 
 
-def add_set(parser):
+def add_set(parser: Parser) -> None:
     """Add --set to a parser; the values are kept as text for the input's own checks."""
     parser.add_argument(
         "--set",

@@ -1,7 +1,9 @@
 """`hpcchain paper`: the papers' experiments, with what was printed beside what comes out."""
 
+import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 from hpcchain.cli.options import add_command
 from hpcchain.cli.table import aligned
@@ -9,7 +11,7 @@ from hpcchain.cli.table import aligned
 DEFAULT = "papers-out"
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "paper", execute, "reproduce the papers' tables and figures, theirs beside ours")
     parser.add_argument(
@@ -25,7 +27,7 @@ def add_parser(sub):
     parser.add_argument("--quick", action="store_true", help="each in seconds, at reduced size")
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> Any:
     """Run the experiments asked for, or list them; return the exit code."""
     from hpcchain.papers.registry import chosen, found
 
@@ -39,7 +41,7 @@ def execute(args):
     return perform([known[name] for name in names], list(known), Path(args.output), args.quick)
 
 
-def perform(modules, every, folder, quick):
+def perform(modules: Any, every: Any, folder: Path, quick: Any) -> Any:
     """Run experiments one after the other, each written as soon as it is done, and the summary page after each."""
     from hpcchain.papers import pages
     from hpcchain.papers.pictures import drawing, picture
@@ -65,7 +67,7 @@ def perform(modules, every, folder, quick):
     return 0
 
 
-def text(result):
+def text(result: Any) -> Any:
     """Return a result's tables and notes as plain text."""
     blocks = [
         f"{table.title}\n"

@@ -1,5 +1,6 @@
 """`hpcchain perf`: where a run's time went, and what solving for its steps took."""
 
+import argparse
 from pathlib import Path
 
 from hpcchain.cli.options import add_command
@@ -11,7 +12,7 @@ HEADER = ("phase", "min [s]", "avg [s]", "max [s]", "share", "max/avg")
 TOTAL = "total"
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(
         sub,
@@ -26,7 +27,7 @@ def add_parser(sub):
     )
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Print the tables; return the exit code."""
     from hpcchain.io.checkpoint.checkpoint import read_perf, read_progress
     from hpcchain.run.totals import solving
@@ -43,7 +44,7 @@ def execute(args):
     return 0
 
 
-def checkpoint_of(source):
+def checkpoint_of(source: Path) -> Path:
     """Return a checkpoint's path: the source itself if it is a file, else the newest whole one of the run directory.
 
     Raises
@@ -64,14 +65,14 @@ def checkpoint_of(source):
     return path
 
 
-def of_solving(solved):
+def of_solving(solved: dict) -> str:
     """Return the lines of the table of steps and iterations, from `hpcchain.run.totals.solving`."""
     texts = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in solved.items()}
     rows = [(name.replace("_", " "), "-" if text == "None" else text) for name, text in texts.items()]
     return aligned([("on all ranks", "number"), *rows])
 
 
-def table(phases):
+def table(phases: dict) -> str:
     """Return the lines of the table.
 
     Parameters
@@ -93,21 +94,21 @@ def table(phases):
     return aligned([HEADER, *rows, *last])
 
 
-def by_average(phases):
+def by_average(phases: dict) -> list:
     """Return the (name, times) of phases, those that took longest on average first."""
     return sorted(phases.items(), key=lambda item: -item[1][1])
 
 
-def line(name, times, total):
+def line(name: str, times: tuple, total: float) -> tuple[str, str, str, str, str, str] | tuple:
     """Return a phase's row of the table as texts."""
     return name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), ratio(times[2], times[1])
 
 
-def share(part, total):
+def share(part: float, total: float) -> str:
     """Return a part as a percentage."""
     return f"{100.0 * part / total:.1f} %" if total > 0.0 else "-"
 
 
-def ratio(top, average):
+def ratio(top: float, average: float) -> str:
     """Return an imbalance as text."""
     return f"{top / average:.2f}" if average > 0.0 else "-"

@@ -1,9 +1,11 @@
 """`hpcchain resume`: continue a run from a checkpoint, to the bits of one that was never stopped."""
 
+import argparse
+
 from hpcchain.cli.options import add_command, add_limits, add_until
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "resume", execute, "continue from a checkpoint, on any number of ranks", parallel=True)
     parser.add_argument(
@@ -16,7 +18,7 @@ def add_parser(sub):
     parser.add_argument("--output", metavar="DIR", help="write there instead of the run's own directory")
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Continue the run on all ranks; return the exit code."""
     from hpcchain import api
 

@@ -1,9 +1,11 @@
 """`hpcchain run`: from an input file to trajectories and checkpoints."""
 
+import argparse
+
 from hpcchain.cli.options import add_command, add_limits, add_set, add_until
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "run", execute, "run an input file and write its output directory", parallel=True)
     parser.add_argument("input", metavar="INPUT.toml", help="the input file ('hpcchain template' prints one)")
@@ -18,7 +20,7 @@ def add_parser(sub):
     add_limits(parser)
 
 
-def execute(args):
+def execute(args: argparse.Namespace) -> int:
     """Run the input on all ranks; return the exit code."""
     from hpcchain import api
 

@@ -1,7 +1,7 @@
 """Plain tables for stdout."""
 
 
-def aligned(rows):
+def aligned(rows: list) -> str:
     """Return rows of texts as lines with the first column to the left and the others to the right.
 
     Parameters
@@ -18,5 +18,5 @@ def aligned(rows):
     )
 
 
-def _place(cell, width, column):
+def _place(cell: str, width: int, column: int) -> str:
     return cell.ljust(width) if column == 0 else cell.rjust(width)

@@ -1,16 +1,18 @@
 """`hpcchain warmup`: fill the compile cache of this node, so that a run's ranks do not each compile."""
 
+import argparse
 import time
+from typing import Any
 
 from hpcchain.cli.options import add_command
 
 
-def add_parser(sub):
+def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     add_command(sub, "warmup", execute, "fill this node's compile cache, once before the ranks start")
 
 
-def execute(args):
+def execute(args: tuple) -> Any:
     """Compile what is not in the cache; return the exit code."""
     from hpcchain import api
 

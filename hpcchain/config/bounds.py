@@ -6,6 +6,8 @@ square of a key's dots. What is counted here takes time and memory that follow t
 
 import os
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +45,7 @@ STEP = np.zeros(256, dtype=np.int32)
 STEP[list(b"[{")], STEP[list(b"]}")] = 1, -1
 
 
-def require_small(path, name, stored=False):
+def require_small(path: Path | str, name: str, stored: bool = False) -> None:
     """Raise ConfigError for an input file that is too large to be read; one that cannot be asked is left to reading.
 
     Parameters
@@ -61,7 +63,7 @@ def require_small(path, name, stored=False):
     require_bytes(count, name, stored)
 
 
-def require_bytes(count, name, stored=False):
+def require_bytes(count: int, name: str, stored: bool = False) -> None:
     """Raise ConfigError for an input of so many bytes that are too many."""
     most = MOST_BYTES * (STORED if stored else 1)
     if count > most:
@@ -71,7 +73,7 @@ def require_bytes(count, name, stored=False):
         )
 
 
-def require_bounded(text, name, stored=False, left=None):
+def require_bounded(text: str, name: str, stored: bool = False, left: Any = None) -> None:
     """Raise ConfigError unless a text can be parsed as TOML in bounded time and memory.
 
     Dots, brackets and commas in texts and comments count for nothing. Of a text that is no TOML, what stands behind
@@ -111,7 +113,7 @@ def require_bounded(text, name, stored=False, left=None):
     require_memory(parsing_bytes(bare, len(data), keys), name, left)
 
 
-def require_memory(need, name, left=None):
+def require_memory(need: int, name: str, left: Any = None) -> None:
     """Raise ConfigError where parsing needs more memory than is left [byte]."""
     if need <= UNASKED:
         return
@@ -123,14 +125,14 @@ def require_memory(need, name, left=None):
         )
 
 
-def parsing_bytes(bare, count, keys):
+def parsing_bytes(bare: bytes, count: int, keys: int) -> int:
     """Return what parsing a text of `count` bytes with so many keys takes at most [byte]; `bare` has no strings."""
     return (
         BYTES_PER_BYTE * count + BYTES_PER_KEY * keys + sum(cost * bare.count(sign) for sign, cost in BYTES_PER.items())
     )
 
 
-def without_strings(data):
+def without_strings(data: bytes) -> bytes:
     """Return TOML bytes without comments, and with an s in place of every string; lines stay where they are."""
     kept, end = bytearray(), 0
     for match in STRINGS.finditer(data):
@@ -143,7 +145,7 @@ def without_strings(data):
     return bytes(kept)
 
 
-def too_deep(bare):
+def too_deep(bare: bytes) -> Any:
     """Return where brackets are first open within more than MOST_DEPTH, None where they never are."""
     open_before = 0
     for low in range(0, len(bare), STRETCH):
@@ -156,6 +158,6 @@ def too_deep(bare):
     return None
 
 
-def line_of(bare, place):
+def line_of(bare: bytes, place: Any) -> Any:
     """Return the number of the line, from 1, that a byte stands in."""
     return bare.count(b"\n", 0, place) + 1

@@ -1,6 +1,13 @@
 """What an input may ask for, though hardly anyone means it: said in a line each before the run starts."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from hpcchain.machine import size
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
 
 MANY = 1_000_000 * (1.0 - 1e-9)  # the last bits of a quotient do not count
 FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
@@ -8,7 +15,7 @@ ORIENTATION_BYTES_PER_BEAD = 4 * 8
 OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every": "checkpoints"}
 
 
-def cautions(config, begin=0.0):
+def cautions(config: Config, begin: float = 0.0) -> list:
     """Return lines that name the keys with which a run writes, or steps, a million times or more.
 
     Parameters
@@ -38,12 +45,12 @@ def cautions(config, begin=0.0):
     return lines
 
 
-def times(span, interval):
+def times(span: float, interval: float) -> float:
     """Return how often an interval fits into a span of time."""
     return max(span, 0.0) / interval
 
 
-def steps(config):
+def steps(config: Config) -> list:
     """Return (key, longest segment) of the propagators that are given one and move a kind of molecules."""
     found = []
     moving = [(index, kind) for index, kind in enumerate(config.molecules) if kind.beads > 1 or kind.directors]
@@ -55,7 +62,7 @@ def steps(config):
     return found
 
 
-def frame_bytes(config, beads):
+def frame_bytes(config: Config, beads: int) -> int:
     """Return what a frame of the trajectory of so many beads takes on disk at most [bytes]."""
     turning = any(kind.directors for kind in config.molecules)
     return beads * (FRAME_BYTES_PER_BEAD + (ORIENTATION_BYTES_PER_BEAD if turning else 0))

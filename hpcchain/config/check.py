@@ -1,5 +1,9 @@
 """What the keys must satisfy together: sizes of lists, bonds, room in the box, what a method needs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.config.directors import check_directors, check_own_of_sphere
@@ -9,6 +13,9 @@ from hpcchain.config.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
 from hpcchain.model.bonds import bond_table
 from hpcchain.propagators.catalogue import CONTACT_SEARCHES, ROD_PROPAGATORS, STEP_SOLVERS, solver_for
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config, MoleculeSection
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
 DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
@@ -29,7 +36,7 @@ THINNEST_SHELL = 1e-4
 ROUNDING = 1e-12
 
 
-def check(config):
+def check(config: Config) -> None:
     """Raise Wrong, with key and reason, when the input asks for something impossible.
 
     Parameters
@@ -64,7 +71,7 @@ def check(config):
         check_temperature(config)
 
 
-def check_method(config):
+def check_method(config: Config) -> None:
     """Check that the start's method has its file."""
     method, file = config.initial.method, config.initial.file
     if method == "file" and file is None:
@@ -73,7 +80,7 @@ def check_method(config):
         raise Wrong(f'initial.file: means nothing for method "{method}"; set initial.method = "file" or remove it')
 
 
-def check_own(kind, place):
+def check_own(kind: MoleculeSection, place: str) -> None:
     """Check a kind's own propagator."""
     if kind.directors:
         check_own_of_sphere(kind, place)
@@ -87,7 +94,7 @@ def check_own(kind, place):
     check_propagator(kind.propagator, f"{place}.propagator", [kind])
 
 
-def check_propagator(propagator, place, kinds):
+def check_propagator(propagator: Any, place: str, kinds: list) -> None:
     """Check that a propagator has what it needs to move the molecules of some kinds."""
     name, solver, search = propagator.name, propagator.solver, propagator.contact_search
     if name != "taylor" and propagator.step is None:
@@ -107,7 +114,7 @@ def check_propagator(propagator, place, kinds):
         )
 
 
-def check_lists(kind, place):
+def check_lists(kind: MoleculeSection, place: str) -> None:
     """Check that lists have one entry per bead or bond."""
     sizes = {"diameter": (kind.beads, "bead"), "mass": (kind.beads, "bead"), "bond_length": (kind.bond_count, "bond")}
     for name, (size, item) in sizes.items():
@@ -117,7 +124,7 @@ def check_lists(kind, place):
             raise Wrong(f"{place}.{name}: has {len(value)} entries; {needs}")
 
 
-def check_rows(kind, place, method):
+def check_rows(kind: MoleculeSection, place: str, method: str) -> None:
     """Check that an explicit start has a row per bead (of velocities also none), and that no other start has rows."""
     for name in ("positions", "velocities"):
         rows = getattr(kind, name)
@@ -134,7 +141,7 @@ def check_rows(kind, place, method):
             raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs count × beads = {wanted}")
 
 
-def check_velocities(config):
+def check_velocities(config: Config) -> None:
     """Check that all kinds have velocities or none, as a temperature is that of all, and that there can be one."""
     without = [index for index, kind in enumerate(config.molecules) if kind.velocities is None]
     if without and config.beads == 1 and config.initial.method != "file":
@@ -149,7 +156,7 @@ def check_velocities(config):
         )
 
 
-def check_masses(config):
+def check_masses(config: Config) -> None:
     """Check that no bead is so much heavier than another that their contacts or bonds round to nothing."""
     extremes = [(float(np.max(kind.mass)), float(np.min(kind.mass)), f"molecule[{k}].mass")
                 for k, kind in enumerate(config.molecules)]  # fmt: skip
@@ -169,7 +176,7 @@ def check_masses(config):
         )
 
 
-def check_bond_lengths(kind, place):
+def check_bond_lengths(kind: Any, place: str) -> None:
     """Check that no bond is shorter than the contact distance of its beads."""
     if kind.bond_count == 0:
         return
@@ -189,7 +196,7 @@ def check_bond_lengths(kind, place):
         )
 
 
-def check_ring(kind, place):
+def check_ring(kind: MoleculeSection, place: str) -> None:
     """Check that the bonds of a ring can close."""
     if not isinstance(kind.bond_length, tuple):
         return
@@ -202,7 +209,7 @@ def check_ring(kind, place):
         )
 
 
-def check_rod(kind, place, box):
+def check_rod(kind: Any, place: str, box: Any) -> None:
     """Check that a rod finds room between walls, lying as it may; where an axis has no walls it can lie along that."""
     if set(box.boundary) != {"wall"}:
         return
@@ -217,7 +224,7 @@ def check_rod(kind, place, box):
         )
 
 
-def check_box(config):
+def check_box(config: Any) -> None:
     """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
     largest = max(float(np.max(kind.diameter)) for kind in config.molecules)
     smallest = smallest_diameter(config)
@@ -242,7 +249,7 @@ def check_box(config):
             )
 
 
-def check_shell(config):
+def check_shell(config: Config) -> None:
     """Check that the neighbour lists' shell lets a run get on."""
     shell, least = config.run.list_shell, THINNEST_SHELL * smallest_diameter(config)
     if shell != "auto" and shell < least:
@@ -252,7 +259,7 @@ def check_shell(config):
         )
 
 
-def check_temperature(config):
+def check_temperature(config: Config) -> None:
     """Check that velocities drawn at initial.temperature are such as have been tried."""
     if config.initial.method == "file" or config.molecules[0].velocities is not None:
         return
@@ -266,7 +273,7 @@ def check_temperature(config):
         )
 
 
-def untried_speed(diameter, squared):
+def untried_speed(diameter: float, squared: float) -> str | None:
     """Return why a mean square speed is refused, None where it is not.
 
     Parameters
@@ -279,12 +286,12 @@ def untried_speed(diameter, squared):
     return THERMAL_TIMES.wrong(diameter / squared**0.5) if squared > 0.0 else None
 
 
-def smallest_diameter(config):
+def smallest_diameter(config: Config) -> float:
     """Return the smallest bead's diameter [length]."""
     return min(float(np.min(kind.diameter)) for kind in config.molecules)
 
 
-def check_packing(config):
+def check_packing(config: Config) -> None:
     """Check that the beads have room in the box."""
     box = config.box
     grow = config.initial.method == "grow"
@@ -304,7 +311,7 @@ def check_packing(config):
         )
 
 
-def filled(kind):
+def filled(kind: MoleculeSection) -> float:
     """Return the volume that the beads of one molecule fill at least [length^3]."""
     listed = isinstance(kind.diameter, tuple) or isinstance(kind.bond_length, tuple)
     if kind.is_line and listed:
@@ -316,7 +323,7 @@ def filled(kind):
     return np.pi / 6.0 * total
 
 
-def apart_on_rod(kind):
+def apart_on_rod(kind: MoleculeSection) -> list:
     """Return diameters of beads of a rod of which no two overlap; beads further apart than neighbours may do that."""
     diameter = np.broadcast_to(kind.diameter, kind.beads)
     place = np.concatenate([[0.0], np.cumsum(np.broadcast_to(kind.bond_length, kind.bond_count))])

@@ -1,9 +1,16 @@
 """What the keys of spheres with directors must satisfy: orientations, spins, and the step that turns them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hpcchain.config.schema import DIRECTOR_KEYS
 from hpcchain.config.values import Wrong
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import MoleculeSection, PropagatorSection
 
 UNIT = 1e-9
 """How far the norm of an orientation that is given may be from 1."""
@@ -13,7 +20,7 @@ OF_SPHERES = ("taylor", "variational")
 """What a kind with directors may have of its own: exact turning, Leyendecker et al. 2012's step."""
 
 
-def check_directors(kind, place, method, propagator):
+def check_directors(kind: MoleculeSection, place: str, method: str, propagator: PropagatorSection) -> None:
     """Raise Wrong, with key and reason, when a kind's orientation and spin are impossible.
 
     Parameters
@@ -39,7 +46,7 @@ def check_directors(kind, place, method, propagator):
         check_step(kind.angular_velocities, propagator.step, f"{place}.angular_velocities")
 
 
-def check_rows_of(kind, place, method, name, columns):
+def check_rows_of(kind: MoleculeSection, place: str, method: str, name: str, columns: str) -> None:
     """Check that there is a row for each sphere, and only where the start is explicit."""
     rows = getattr(kind, name)
     if rows is None:
@@ -50,7 +57,7 @@ def check_rows_of(kind, place, method, name, columns):
         raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs count = {kind.count} rows {columns}")
 
 
-def check_unit(rows, place):
+def check_unit(rows: np.ndarray, place: str) -> None:
     """Check that quaternions are of length 1."""
     norm = np.sqrt(np.sum(rows**2, axis=1))
     bad = np.flatnonzero(~(np.abs(norm - 1.0) <= UNIT))
@@ -61,7 +68,7 @@ def check_unit(rows, place):
         )
 
 
-def check_step(rows, step, place):
+def check_step(rows: np.ndarray, step: float, place: str) -> None:
     """Check that spheres turn slowly enough for a step of the null-space method."""
     speed = np.sqrt(np.sum(rows**2, axis=1))
     bad = np.flatnonzero(~(step * speed < 1.0)) if step is not None else []
@@ -72,7 +79,7 @@ def check_step(rows, step, place):
         )
 
 
-def check_own_of_sphere(kind, place):
+def check_own_of_sphere(kind: MoleculeSection, place: str) -> None:
     """Check the propagator that a kind with directors has of its own."""
     if kind.propagator.name not in OF_SPHERES:
         raise Wrong(

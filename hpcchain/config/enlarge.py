@@ -1,15 +1,22 @@
 """The input of a box that is made of copies of another's."""
 
+from __future__ import annotations
+
 import math
 import os
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpcchain.config.check import check
 from hpcchain.config.values import Wrong
 from hpcchain.errors import ConfigError, UsageError
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
 
-def enlarged(config, numbers, start):
+
+def enlarged(config: Config, numbers: list | tuple, start: Path | str) -> Config:
     """Return the input of numbers[0] x numbers[1] x numbers[2] copies of an input's box, which starts from a file.
 
     Parameters

@@ -1,12 +1,19 @@
 """Bond graphs: indices in range, no bond twice, connected, no bond that follows from others."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.config.values import Wrong
 from hpcchain.model.independence import follow_always
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import MoleculeSection
 
-def check_graph(kind, place):
+
+def check_graph(kind: Any, place: str) -> None:
     """Raise Wrong unless the bonds of a molecule of kind graph make one connected simple graph.
 
     Parameters
@@ -38,7 +45,7 @@ def check_graph(kind, place):
     check_independence(kind, place, pairs)
 
 
-def check_independence(kind, place, pairs):
+def check_independence(kind: MoleculeSection, place: str, pairs: np.ndarray) -> None:
     """Raise Wrong where bonds (n, 2) follow from the others wherever the beads are."""
     most = 3 * kind.beads - 6
     if kind.beads > 2 and len(pairs) > most:
@@ -55,7 +62,7 @@ def check_independence(kind, place, pairs):
         )
 
 
-def component_of(beads, pairs):
+def component_of(beads: int, pairs: np.ndarray) -> np.ndarray:
     """Return, for every bead, the lowest bead that it is connected to.
 
     Parameters

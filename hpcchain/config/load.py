@@ -1,8 +1,12 @@
 """Read the input file: TOML, overrides, keys, values, then what the keys mean together."""
 
+from __future__ import annotations
+
 import os
 import tomllib
 from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import sections
 from hpcchain.config.bounds import require_bounded, require_small
@@ -14,6 +18,9 @@ from hpcchain.config.text import read_text
 from hpcchain.config.values import Wrong, likeness, nearest, shown
 from hpcchain.errors import ConfigError
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config, MoleculeSection, PropagatorSection
+
 RECORDS = {
     "box": sections.BoxSection,
     "initial": sections.InitialSection,
@@ -24,7 +31,7 @@ RECORDS = {
 }
 
 
-def load_config(path, overrides=(), stored=False):
+def load_config(path: Path | str, overrides: list | tuple = (), stored: bool = False) -> Config:
     """Read and check an input file.
 
     Parameters
@@ -61,7 +68,7 @@ def load_config(path, overrides=(), stored=False):
     return config
 
 
-def parse(text, name, stored=False):
+def parse(text: str, name: str, stored: bool = False) -> dict:
     """Return the TOML table of a text; raises ConfigError where it is not TOML, or beyond the bounds of an input."""
     require_bounded(text, name, stored)
     try:
@@ -72,7 +79,7 @@ def parse(text, name, stored=False):
         raise ConfigError(f"{name}: is not valid TOML: {error}") from None
 
 
-def resolve(table, name):
+def resolve(table: dict, name: str) -> Config:
     """Return the Config of a TOML table with defaults filled in; raises Wrong with key and reason."""
     top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
     read = {section: RECORDS[section](**read_named(table, section)) for section in RECORDS if section != "initial"}
@@ -86,7 +93,7 @@ def resolve(table, name):
     return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
 
 
-def read_named(table, section):
+def read_named(table: dict, section: str) -> dict:
     """Return {key: value} of one [section] of the input."""
     given = table.get(section, {})
     if not isinstance(given, dict):
@@ -95,7 +102,7 @@ def read_named(table, section):
     return read_section(given, section, section)
 
 
-def read_section(given, section, place):
+def read_section(given: Any, section: str, place: str) -> dict:
     """Return {key: value} of a table with every key of the section; raises Wrong for unknown, missing and bad ones.
 
     Parameters
@@ -126,7 +133,7 @@ def read_section(given, section, place):
     return values
 
 
-def unknown(name, section, prefix):
+def unknown(name: str, section: str, prefix: str) -> str:
     """Return the message for a key that does not exist, with the nearest one that does."""
     here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
     anywhere = {key.name: key.path for key in KEYS} | here
@@ -136,14 +143,14 @@ def unknown(name, section, prefix):
     return f"{prefix}{text}: unknown key; the nearest valid key is {hint}"
 
 
-def check_propagator_keys(given, propagator, place):
+def check_propagator_keys(given: Any, propagator: str, place: str) -> None:
     """Raise Wrong for a key of a propagator's table, called `place`, that the chosen propagator does not have."""
     for key, names in PROPAGATOR_KEYS.items():
         if key in given and propagator not in names:
             raise Wrong(f'{place}.{key}: means nothing for "{propagator}", only for {", ".join(names)}; remove it')
 
 
-def own_propagator(kind, default, index):
+def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int) -> MoleculeSection:
     """Return a molecule kind with the table of its own propagator made a PropagatorSection.
 
     Keys left out are those of `default`, the input's [propagator], where the name is the same, else the defaults.

@@ -1,5 +1,7 @@
 """The [[molecule]] tables: their keys, and the sizes that follow from their kind."""
 
+from collections.abc import Callable, Iterator
+
 from hpcchain.config.schema import KIND_KEYS
 from hpcchain.config.sections import MoleculeSection
 from hpcchain.config.values import Wrong, shown
@@ -7,12 +9,12 @@ from hpcchain.config.values import Wrong, shown
 LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod": 2}
 
 
-def read_molecules(tables, method, read_section):
+def read_molecules(tables: dict | list | None, method: str, read_section: Callable) -> tuple | tuple:
     """Return the MoleculeSections of the input.
 
     Parameters
     ----------
-    tables : object
+    tables : Any
         What TOML holds under "molecule".
     method : str
         initial.method; molecules may be left out for "file" alone.
@@ -37,7 +39,7 @@ def read_molecules(tables, method, read_section):
     return tuple(finish(values, f"molecule[{i}]") for i, values in enumerate(read))
 
 
-def give_names(read):
+def give_names(read: list) -> None:
     """Name the kinds without a name A, B, …, and raise Wrong when two kinds share one."""
     taken = {}
     for i, values in enumerate(read):
@@ -51,7 +53,7 @@ def give_names(read):
             values["name"] = next(free)
 
 
-def labels():
+def labels() -> Iterator[str]:
     """Yield A, B, …, Z, A1, B1, …"""
     number = 0
     while True:
@@ -60,7 +62,7 @@ def labels():
         number += 1
 
 
-def finish(values, place):
+def finish(values: dict, place: str) -> MoleculeSection:
     """Return the MoleculeSection of one table with its number of beads worked out."""
     kind = values["kind"]
     for name, kinds in KIND_KEYS.items():
@@ -74,7 +76,7 @@ def finish(values, place):
     return MoleculeSection(**values)
 
 
-def beads_of(values, place):
+def beads_of(values: dict, place: str) -> int:
     """Return the number of beads of a molecule; raises Wrong when it is missing or contradicts the kind."""
     kind, beads = values["kind"], values["beads"]
     follows = None

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from typing import Any
 
 from hpcchain.config.bounds import MOST_PARTS, require_bounded
 from hpcchain.config.values import shown
@@ -10,7 +11,7 @@ from hpcchain.errors import ConfigError
 BARE_WORD = re.compile(r"[A-Za-z_./][\w./-]*")
 
 
-def apply(table, override):
+def apply(table: dict, override: str) -> None:
     """Change a TOML table by one "section.key=value" text.
 
     Parameters
@@ -42,7 +43,7 @@ def apply(table, override):
     place[steps[-1]] = read_value(value.strip(), override)
 
 
-def enter(place, step, following, override):
+def enter(place: dict | list, step: str, following: str, override: str) -> dict | list:
     """Return the table or list under one step of the path, made where a section is missing."""
     if isinstance(place, list):
         if not (step.isascii() and step.isdigit() and int(step[:9]) < len(place)):
@@ -57,7 +58,7 @@ def enter(place, step, following, override):
     return inner
 
 
-def read_value(text, override):
+def read_value(text: str, override: str) -> Any:
     """Return the TOML value of a text; a bare word or path that is no TOML value is a text of its own.
 
     Raises

@@ -1,6 +1,9 @@
 """The table of all keys of the input: value, default and meaning, in one place for reading, writing and the manual."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 from hpcchain.config.values import (
     EDGES,
@@ -23,7 +26,7 @@ from hpcchain.config.values import (
 
 
 class _Required:
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "required"
 
 
@@ -42,9 +45,9 @@ class Key:
     ----------
     section, name : str
         Where it stands; the section is "" at the top level.
-    value : object
+    value : Any
         Reads the TOML value (`hpcchain.config.values`).
-    default : object
+    default : Any
         REQUIRED, ABSENT (the key may be left out and then is not set), or the value used when it is left out.
     meaning : str
         One line, with the unit in square brackets.
@@ -52,12 +55,12 @@ class Key:
 
     section: str
     name: str
-    value: object
-    default: object
+    value: Any
+    default: Any
     meaning: str
 
     @property
-    def path(self):
+    def path(self) -> str:
         """The key with its section."""
         return f"{self.section}.{self.name}" if self.section else self.name
 
@@ -298,12 +301,12 @@ PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {
 }  # fmt: skip
 
 
-def keys_of(section):
+def keys_of(section: str) -> dict:
     """Return {name: Key} of a section, in the table's order."""
     return {key.name: key for key in KEYS if key.section == section}
 
 
-def markdown():
+def markdown() -> str:
     """Return the table of all keys as Markdown."""
     lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
     for key in KEYS:
@@ -312,7 +315,7 @@ def markdown():
     return "\n".join(lines) + "\n"
 
 
-def default_text(default):
+def default_text(default: Any) -> str:
     """Return a default as it would stand in the input."""
     if isinstance(default, bool):
         return str(default).lower()

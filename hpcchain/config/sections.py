@@ -1,6 +1,9 @@
 """The input as the program sees it: one frozen record per section, every default filled in."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -30,14 +33,14 @@ class MoleculeSection:
     kind: str
     beads: int
     count: int
-    bond_length: object
-    diameter: object
-    mass: object
+    bond_length: Any
+    diameter: Any
+    mass: Any
     arms: int | None
     arm_beads: int | None
     bonds: np.ndarray | None
     self_contact: bool
-    propagator: object
+    propagator: Any
     directors: bool
     moment: float | None
     positions: np.ndarray | None
@@ -46,18 +49,18 @@ class MoleculeSection:
     angular_velocities: np.ndarray | None
 
     @property
-    def is_line(self):
+    def is_line(self) -> bool:
         """Whether it is a rod that more than its bonds hold straight; one of two beads is an ordinary dimer."""
         return self.kind == "rod" and self.beads > 2
 
     @property
-    def bond_count(self):
+    def bond_count(self) -> int:
         """Number of bonds of one molecule."""
         if self.kind == "graph":
             return len(self.bonds)
         return self.beads if self.kind == "ring" else self.beads - 1
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, MoleculeSection):
             return NotImplemented
         return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -65,7 +68,7 @@ class MoleculeSection:
     __hash__ = None
 
 
-def _same(a, b):
+def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
     return a == b
@@ -82,7 +85,7 @@ class InitialSection:
     method: str
     temperature: float
     seed: int
-    growth_rate: object
+    growth_rate: Any
     file: str | None
 
 
@@ -118,10 +121,10 @@ class RunSection:
 
     end_time: float
     engine: str
-    window: object
-    sectors: object
-    cell_size: object
-    list_shell: object
+    window: Any
+    sectors: Any
+    cell_size: Any
+    list_shell: Any
 
 
 @dataclass(frozen=True)
@@ -154,10 +157,10 @@ class Config:
     __hash__ = None
 
     @property
-    def beads(self):
+    def beads(self) -> int:
         """Number of beads of the whole system."""
         return sum(kind.beads * kind.count for kind in self.molecules)
 
-    def to_toml(self):
+    def to_toml(self) -> str:
         """Return the resolved input as text that loads back to an equal Config."""
         return to_toml(self)

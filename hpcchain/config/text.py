@@ -3,6 +3,7 @@
 import codecs
 import os
 import stat
+from pathlib import Path
 
 from hpcchain.errors import ConfigError, DataError, HpcchainError
 
@@ -19,7 +20,7 @@ KINDS = (
 )
 
 
-def read_text(path):
+def read_text(path: Path | str) -> str:
     """Return the text of an input file; a byte-order mark before UTF-8, which some editors write, is left out.
 
     Raises
@@ -45,7 +46,7 @@ def read_text(path):
     return text
 
 
-def read_bytes(path):
+def read_bytes(path: Path | str) -> bytes:
     """Return what a file or a pipe holds; not endlessly, and without waiting for a pipe that nobody writes to.
 
     Raises
@@ -75,7 +76,7 @@ def read_bytes(path):
     raise ConfigError(f"{path}: holds more than {most} bytes; that is no input")
 
 
-def encoding_of(data):
+def encoding_of(data: bytes) -> str:
     """Return what bytes that are no UTF-8 text seem to be."""
     for mark, name in MARKS:
         if data.startswith(mark):

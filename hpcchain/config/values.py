@@ -4,6 +4,7 @@ import difflib
 import math
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Tried:
     least: float
     most: float
 
-    def wrong(self, value):
+    def wrong(self, value: float) -> str | None:
         """Return why a number is refused, None where it is not; 0 is left to who reads it."""
         if value == 0.0 or self.least <= abs(value) <= self.most:
             return None
@@ -33,7 +34,7 @@ class Tried:
             "choose other units of mass, length and time, so that diameters, masses and temperatures are near 1"
         )
 
-    def read(self, value):
+    def read(self, value: float) -> float:
         """Return a number, or raise Wrong when it has not been tried."""
         why = self.wrong(value)
         if why is not None:
@@ -51,7 +52,7 @@ TIMES = Tried("times", 1e-15, 1e15)
 THERMAL_TIMES = Tried("thermal times (least diameter over root mean square velocity)", 1e-6, 1e6)
 
 
-def shown(value):
+def shown(value: float | list | str) -> str:
     """Return a value as a short text for a message."""
     try:
         text = repr(value)
@@ -60,7 +61,7 @@ def shown(value):
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def finite(value):
+def finite(value: float | str) -> float:
     """Return a TOML number as a finite float.
 
     Raises
@@ -92,14 +93,14 @@ class Number:
     tried: Tried | None = None
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The kind of value in words."""
         bounds = [f"> {self.above:g}"] if self.above is not None else []
         bounds += [f">= {self.least:g}"] if self.least is not None else []
         bounds += [f"<= {self.most:g}"] if self.most is not None else []
         return "number" + (" " + ", ".join(bounds) if bounds else "") + (f' or "{self.word}"' if self.word else "")
 
-    def read(self, value):
+    def read(self, value: float | str) -> float | str:
         """Return the value as a float, or the word."""
         if self.word is not None and value == self.word:
             return value
@@ -120,11 +121,11 @@ class Integer:
     most: int = 2**63 - 1
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The kind of value in words."""
         return f"whole number >= {self.least}"
 
-    def read(self, value):
+    def read(self, value: float | list) -> int:
         """Return the value as an int."""
         if type(value) is not int:
             meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
@@ -144,7 +145,7 @@ class Text:
     empty: bool = True
     text = "text"
 
-    def read(self, value):
+    def read(self, value: int | str) -> str:
         """Return the value as a str."""
         if not isinstance(value, str):
             raise Wrong(f"{shown(value)} is not a text in quotes")
@@ -163,11 +164,11 @@ class Choice:
     later: tuple = ()
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The kind of value in words."""
         return " | ".join(f'"{name}"' for name in self.names)
 
-    def read(self, value):
+    def read(self, value: str) -> str:
         """Return the name."""
         if not isinstance(value, str):
             raise Wrong(f"{shown(value)} is not one of {self.text}")
@@ -187,7 +188,7 @@ class Fixed:
     most: float
     text = "number"
 
-    def read(self, value):
+    def read(self, value: float) -> float:
         """Return the value as a float."""
         number = Number(least=self.least, most=self.most).read(value)
         if number != self.value:
@@ -202,11 +203,11 @@ class Inline:
     section: str
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The kind of value in words."""
         return f"table of [{self.section}] keys"
 
-    def read(self, value):
+    def read(self, value: dict | str) -> dict:
         """Return the table as it is; its keys are read by whoever knows the section."""
         if not isinstance(value, dict):
             raise Wrong(f"{shown(value)} is not a table; write {{ name = ... }} with the keys of [{self.section}]")
@@ -219,7 +220,7 @@ class Flag:
 
     text = "true | false"
 
-    def read(self, value):
+    def read(self, value: int) -> bool:
         """Return the value as a bool."""
         if type(value) is not bool:
             raise Wrong(f"{shown(value)} is not true or false")
@@ -230,16 +231,16 @@ class Flag:
 class Each:
     """A list of a fixed length (any when 0), every entry of one kind; `word` may stand instead."""
 
-    entry: object
+    entry: Any
     length: int = 0
     word: str | None = None
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The kind of value in words."""
         return f"list of {self.length or 'any'} × ({self.entry.text})" + (f' or "{self.word}"' if self.word else "")
 
-    def read(self, value):
+    def read(self, value: int | list | str) -> str | tuple | tuple:
         """Return the values as a tuple."""
         if self.word is not None and value == self.word:
             return value
@@ -249,7 +250,7 @@ class Each:
             raise Wrong(f"has {len(value)} entries; needs {self.length}")
         return tuple(self._entry(i, item) for i, item in enumerate(value))
 
-    def _entry(self, i, item):
+    def _entry(self, i: int, item: float | list | str) -> float | str:
         try:
             return self.entry.read(item)
         except Wrong as wrong:
@@ -263,7 +264,7 @@ class NumberOrList:
     tried: Tried | None = None
     text = "number > 0, or a list of them"
 
-    def read(self, value):
+    def read(self, value: float | list) -> Any:
         """Return a float, or a tuple of floats."""
         one = Number(above=0.0, tried=self.tried)
         return Each(one).read(value) if isinstance(value, list) else one.read(value)
@@ -278,12 +279,12 @@ class Rows:
     tried: Tried | None = None
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The kind of value in words."""
         columns = ("i", "j") if self.whole else ("w", "x", "y", "z")[-self.width :]
         return f"list of [{', '.join(columns)}]"
 
-    def read(self, value):
+    def read(self, value: int | list) -> np.ndarray:
         """Return the rows as an (n, width) array of float64, or of int64 when whole."""
         if not isinstance(value, list):
             raise Wrong(f"{shown(value)} is not a {self.text}")
@@ -305,7 +306,7 @@ class Rows:
                 raise Wrong(f"row {at}: {why}")
         return rows
 
-    def _complain(self, value):
+    def _complain(self, value: list) -> None:
         read = Integer(least=-(2**63)).read if self.whole else finite
         for i, item in enumerate(chain.from_iterable(value)):
             try:
@@ -314,17 +315,17 @@ class Rows:
                 raise Wrong(f"row {i // self.width}: {wrong}") from None
 
 
-def suggestion(name, names):
+def suggestion(name: str, names: tuple) -> str:
     """Return '; did you mean "…"?' with the nearest of the names, or an empty text when none is near."""
     close = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.5)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
-def likeness(name, other):
+def likeness(name: str, other: str) -> float:
     """Return how much two names are alike, 0 to 1."""
     return difflib.SequenceMatcher(None, name[:100].lower(), other).ratio()
 
 
-def nearest(name, names):
+def nearest(name: str, names: Any) -> str:
     """Return the nearest of the names, however far."""
     return max(names, key=lambda other: likeness(name, other))

@@ -1,14 +1,22 @@
 """Write a Config as TOML."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import (
+        Config,
+    )
 
-def to_toml(config):
+
+def to_toml(config: Config) -> str:
     """Return the resolved input as text that loads back to an equal Config.
 
     Parameters
@@ -32,27 +40,27 @@ def to_toml(config):
     return "\n".join(parts)
 
 
-def skip_for(record):
+def skip_for(record: Any) -> tuple | tuple:
     """Return the keys that mean nothing for a molecule's kind or a propagator's name."""
     if hasattr(record, "kind"):
-        given = ("beads",) if record.kind == "monomer" else ()
+        given: tuple[str, ...] = ("beads",) if record.kind == "monomer" else ()
         given += () if record.directors else ("directors",)
         return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
     return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
 
 
-def section_text(header, section, record, skip=()):
+def section_text(header: str, section: str, record: Any, skip: tuple = ()) -> str:
     """Return one section with its header; keys that are not set are left out."""
     return "\n".join([header, *assignments(section, record, skip)]) + "\n"
 
 
-def assignments(section, record, skip=()):
+def assignments(section: str, record: Any, skip: tuple = ()) -> list:
     """Return a list of "key = value" for the keys of a section that are set and not to be skipped."""
     values = {name: getattr(record, name) for name in keys_of(section) if name not in skip}
     return [f"{name} = {value_text(value)}" for name, value in values.items() if value is not None]
 
 
-def value_text(value):
+def value_text(value: Any) -> str:
     """Return a value as TOML; floats in their shortest form that reads back to the same bits."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -148,7 +148,7 @@ class Ties(NamedTuple):
     contacts: np.ndarray
     normals: np.ndarray
     growths: np.ndarray
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 @outlined

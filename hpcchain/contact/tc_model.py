@@ -18,7 +18,7 @@ from hpcchain.layout.segment_bits import in_contact, set_in_contact
 CONTACT = 1 << 24
 
 
-def contact_rate(contact_time):
+def contact_rate(contact_time: float) -> float:
     """Return how fast what is left of a contact shrinks [1 / time]; 0 where contacts take no time."""
     return CONTACT / contact_time if contact_time > 0.0 else 0.0
 

@@ -1,10 +1,13 @@
 """Where a file comes from: versions, machine, time; nothing about the user."""
 
+from __future__ import annotations
+
 import os
 import platform
 import socket
 from datetime import UTC, datetime
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 import h5py
 from llvmlite import binding
@@ -12,8 +15,11 @@ from llvmlite import binding
 import hpcchain
 from hpcchain.parallel.agreement import from_root, gathered, size_of
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
-def collect(comm=None, mpi_library=""):
+
+def collect(comm: Communicator | None = None, mpi_library: str = "") -> dict:
     """Return versions of everything that computed or wrote, the machine, and the time; the same on all ranks.
 
     Parameters
@@ -44,12 +50,12 @@ def collect(comm=None, mpi_library=""):
     return from_root(comm, found)
 
 
-def cpu_name():
+def cpu_name() -> str:
     """Return the CPU that numba compiles for: NUMBA_CPU_NAME, or the host's."""
     return os.environ.get("NUMBA_CPU_NAME") or binding.get_host_cpu_name()
 
 
-def version_of(package):
+def version_of(package: str) -> str:
     """Return an installed package's version, or "absent"."""
     try:
         return metadata.version(package)

@@ -34,7 +34,7 @@ HINTS = (b"numba", b"hpcchain.jit.decorators", b"hpcchain.jit.outlined", b"hpcch
 COMMENT, NAME = re.compile(rb"#[^\n]*"), re.compile(rb"(?:^|,)[\s\\]*([\w.*]+)")
 
 
-def folder():
+def folder() -> Path:
     """Return the path of this source tree's cache folder.
 
     It lies in the folder that the user has set (a cluster's node-local choice, say), else in the user's cache.
@@ -47,7 +47,7 @@ def folder():
     return base() / name()
 
 
-def base():
+def base() -> Path:
     """Return the folder that cache folders lie in; raises ConfigError when the user has no place for caches."""
     given = os.environ.get(VARIABLE)
     if given:
@@ -62,12 +62,12 @@ def base():
         ) from None
 
 
-def name():
+def name() -> str:
     """Return the name of this source tree's cache folder."""
     return f"hpcchain-{digest()}"
 
 
-def prepared():
+def prepared() -> Path:
     """Return the path of the cache folder, which exists and is safe to take code from.
 
     Raises
@@ -89,7 +89,7 @@ def prepared():
     return Path(safe)
 
 
-def digest():
+def digest() -> str:
     """Return a short digest of the sources that decide the machine code, and of what else does."""
     total = hashlib.sha256(f"{sys.version} {platform.machine()} {os.environ.get('NUMBA_CPU_NAME', '')}".encode())
     for path, text in sorted(sources().items()):
@@ -97,7 +97,7 @@ def digest():
     return total.hexdigest()[:16]
 
 
-def sources(root=ROOT):
+def sources(root: Path = ROOT) -> dict:
     """Return {path: bytes} of the package's files that may hold kernels, and of all that these import.
 
     Parameters
@@ -119,7 +119,7 @@ def sources(root=ROOT):
     return {path: texts[path] for path in chosen}
 
 
-def texts_in(root):
+def texts_in(root: Path) -> dict:
     """Return {path relative to root: bytes} of the Python files below a folder."""
     texts, above = {}, len(os.path.join(root, ""))
     for place, folders, names in os.walk(root):
@@ -132,13 +132,13 @@ def texts_in(root):
     return texts
 
 
-def module_of(path):
+def module_of(path: str) -> str:
     """Return the name of the module in a file of the package."""
     parts = ["hpcchain", *path.removesuffix(".py").split(os.sep)]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(text):
+def imported(text: bytes) -> set:
     """Return the names that a source text imports: modules, or what is taken from them with the module before it.
 
     Lines of docstrings that look like imports count as well. Searching for the one word is what makes this quick.
@@ -156,7 +156,7 @@ def imported(text):
     return names
 
 
-def main():
+def main() -> int:
     """Print the path of the prepared folder, or what is wrong with it; return the exit code."""
     try:
         print(prepared())

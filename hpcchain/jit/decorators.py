@@ -6,9 +6,17 @@ the arithmetic on small molecules. The few that make arrays are `allocating`. Di
 has no value becomes infinite or not a number, which the engine looks for where it matters.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numba
 
 from hpcchain.jit import cache
+
+if TYPE_CHECKING:
+    from hpcchain.jit.outlined import Kernel
 
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
@@ -24,17 +32,17 @@ else:
     Kernel = None  # compiling takes longer, and nothing else changes
 
 
-def kernel(function):
+def kernel(function: Callable) -> Any:
     """Compile a function, whose code goes into that of the kernels that call it."""
     return _compiled(function, False)
 
 
-def outlined(function):
+def outlined(function: Callable) -> Any:
     """Compile a large function once, whoever calls it (`hpcchain.jit.outlined`): nothing of it is inlined."""
     return _compiled(function, True)
 
 
-def _compiled(function, apart):
+def _compiled(function: Callable, apart: bool) -> Any:
     if numba.config.DISABLE_JIT or Kernel is None:
         return numba.njit(cache=True, **OPTIONS)(function)
     return Kernel(function, {"nopython": True, **OPTIONS}, apart)

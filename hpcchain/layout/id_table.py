@@ -7,7 +7,7 @@ from hpcchain.jit.decorators import kernel
 NOT_HERE = -1
 
 
-def id_table(most):
+def id_table(most: int) -> np.ndarray:
     """Return an empty (n, 2) int64 table of numbers and rows, for up to `most` molecules."""
     return np.full((1 << max(int(2 * most - 1).bit_length(), 3), 2), NOT_HERE, dtype=np.int64)
 

@@ -19,7 +19,7 @@ PAGE = 1 << 21  # bytes of a large page
 LARGE = PAGE // 4  # bytes from which a large page is worth its room
 
 
-def stretch(size):
+def stretch(size: int) -> np.ndarray:
     """Return (size,) uint8 zeros that begin on a pair of cache lines, on large pages if they are many."""
     if size < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         room = np.zeros(size + LINE, dtype=np.uint8)
@@ -33,24 +33,24 @@ def stretch(size):
     return room[start : start + size]
 
 
-def aligned_zeros(shape, dtype=np.float64):
+def aligned_zeros(shape: int | tuple, dtype: np.dtype | type = np.float64) -> np.ndarray:
     """Return zeros that begin on a pair of cache lines, so that rows of sixteen floats lie on one."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     return stretch(size).view(dtype).reshape(shape)
 
 
-def records(beads):
+def records(beads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return `starts`, `bounds` and `segment` of that many beads: columns of one table, as they are read together."""
     return columns_of(aligned_zeros((beads, RECORD)))
 
 
-def columns_of(table):
+def columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the columns of a table of records that are `starts`, `bounds` and `segment`."""
     whole = table.view(np.int64)
     return table[:, :SPAN_AT], table[:, SPAN_AT:SEG_AT], whole[:, SEG_AT : SEG_AT + L.SEG_COLUMNS]
 
 
-def gathered(arrays):
+def gathered(arrays: dict) -> dict:
     """Return arrays with the same contents, all in one stretch of memory; each is let go of when it has been copied.
 
     What holds nothing but zeros so far is not copied: its memory takes no room before something is written there.

@@ -58,12 +58,12 @@ def set_in_contact(segment, i, left):
     segment[i, L.START_MARKS] = (segment[i, L.START_MARKS] & STARTS) | (left << START_BITS)
 
 
-def packed_starts(depth, was_struck, left):
+def packed_starts(depth: np.ndarray, was_struck: np.ndarray, left: np.ndarray) -> np.ndarray:
     """Return `segment`'s second column, (n,) int64, of (n,) arrays of depths, whether struck, what is left."""
     return (left.astype(np.int64) << START_BITS) | (2 * (depth.astype(np.int64) + 1) + was_struck.astype(np.int64))
 
 
-def unpacked_starts(column):
+def unpacked_starts(column: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return depths (int32), whether struck (bool) and what is left (int32) of rows of `segment`'s second column."""
     depth = (column & STARTS) >> 1
     return (depth - 1).astype(np.int32), (column & 1).astype(bool), (column >> START_BITS).astype(np.int32)

@@ -32,6 +32,10 @@ In a sector's `series` the coefficients of one bead lie together, (KMAX + 1, 3) 
 comes near another bead reads that bead's alone.
 """
 
+from typing import Any
+
+import numpy as np
+
 from hpcchain.jit.lanes import LANES
 
 LANE_SHIFT = 3  # bead b is in tile b >> LANE_SHIFT, lane b & LANE_MASK
@@ -59,6 +63,6 @@ TABLE_LEN2 = TABLE_MASK + LANES
 TABLE = TABLE_LEN2 + LANES
 
 
-def tiles(beads):
+def tiles(beads: Any) -> np.ndarray:
     """Return how many tiles hold that many beads."""
     return (beads + LANES - 1) // LANES

@@ -38,7 +38,7 @@ HEADER_WORDS = 15
 PAIR_ENTRY, PAIR_BOND, PAIR_OTHER, PAIR_BEAD, PAIR_SIGN, RECORD_WORDS = range(6)  # of a record of COUPLING
 
 
-def build_structure(n, bonds):
+def build_structure(n: int, bonds: np.ndarray) -> np.ndarray:
     """Describe a molecule's bond graph for the kernels.
 
     Parameters
@@ -84,19 +84,19 @@ def build_structure(n, bonds):
     return _flatten(counts, parts)
 
 
-def join_structures(structures):
+def join_structures(structures: list) -> tuple[np.ndarray, np.ndarray]:
     """Lay several structures one after the other; return the flat array and each one's offset in it."""
     sizes = [len(structure) for structure in structures]
     offsets = np.cumsum([0] + sizes[:-1]).astype(np.int64)
     return np.concatenate(structures), offsets
 
 
-def padded(count):
+def padded(count: int) -> int:
     """Round a count up to a multiple of LANES."""
     return -(-count // LANES) * LANES
 
 
-def _check_bonds(n, bonds):
+def _check_bonds(n: int, bonds: np.ndarray) -> None:
     seen = set()
     for low, high in bonds.tolist():
         if not (0 <= low < n and 0 <= high < n):
@@ -109,7 +109,7 @@ def _check_bonds(n, bonds):
         seen.add(pair)
 
 
-def _bonds_at(n, bonds):
+def _bonds_at(n: int, bonds: np.ndarray) -> list:
     """List the (bond, sign in G) pairs that meet at each bead."""
     at = [[] for _ in range(n)]
     for bond, (low, high) in enumerate(bonds.tolist()):
@@ -118,7 +118,7 @@ def _bonds_at(n, bonds):
     return at
 
 
-def _neighbours(n, bonds):
+def _neighbours(n: int, bonds: np.ndarray) -> list:
     """Return, for each bond, the set of bonds that share a bead with it."""
     neighbours = [set() for _ in bonds]
     for meeting in _bonds_at(n, bonds):
@@ -127,7 +127,7 @@ def _neighbours(n, bonds):
     return neighbours
 
 
-def _eliminate(neighbours):
+def _eliminate(neighbours: list) -> tuple[list, dict]:
     """Return the minimum-degree order (ties: lowest bond) and each bond's rows of L, in elimination order."""
     heap = [(len(adjacent), bond) for bond, adjacent in enumerate(neighbours)]
     heapq.heapify(heap)
@@ -145,7 +145,7 @@ def _eliminate(neighbours):
     return order, {bond: sorted(rows[bond], key=place.__getitem__) for bond in order}
 
 
-def _couplings(n, bonds, slot):
+def _couplings(n: int, bonds: np.ndarray, slot: dict) -> list:
     """List the records that assemble the off-diagonal of T into the entries of L."""
     records = []
     for bead, meeting in enumerate(_bonds_at(n, bonds)):
@@ -156,7 +156,7 @@ def _couplings(n, bonds, slot):
     return records
 
 
-def _updates(order, columns, slot):
+def _updates(order: list, columns: dict, slot: dict) -> list:
     """List the entries of L changed when each column is eliminated, pair by pair."""
     return [
         slot[first, second]
@@ -166,7 +166,7 @@ def _updates(order, columns, slot):
     ]
 
 
-def _narrow_order(n, bonds):
+def _narrow_order(n: int, bonds: list) -> tuple[list, int]:
     """Return the places of beads, then bonds, in a narrow order of the unknowns, and its band (see PLACE and BAND)."""
     near = [[] for _ in range(n)]
     for low, high in bonds:
@@ -190,7 +190,7 @@ def _narrow_order(n, bonds):
     return places, max((abs(a - b) for a, b in pairs), default=0) + 3
 
 
-def _breadth_first(near, first):
+def _breadth_first(near: list, first: int) -> list:
     """Return all beads, near ones of few neighbours first, from a bead on; separate parts follow one another."""
     walk, seen = [], set()
     for start in [first, *range(len(near))]:
@@ -205,7 +205,7 @@ def _breadth_first(near, first):
     return walk
 
 
-def _flatten(counts, parts):
+def _flatten(counts: dict, parts: dict) -> np.ndarray:
     header = np.zeros(HEADER_WORDS, dtype=np.int64)
     for word, value in counts.items():
         header[word] = value

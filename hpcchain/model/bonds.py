@@ -1,9 +1,11 @@
 """Which beads of a molecule are bonded, by its kind."""
 
+from typing import Any
+
 import numpy as np
 
 
-def bond_table(kind):
+def bond_table(kind: Any) -> np.ndarray:
     """Return the (bonds, 2) int64 array of the bonds of one molecule, beads counted from 0, lower first.
 
     A chain's bonds (l, l + 1) are in chain order, a ring's closing bond (0, n - 1) comes last, a star's arms follow one

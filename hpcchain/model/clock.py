@@ -1,11 +1,12 @@
 """Time as a count of power-of-two ticks plus a remainder, so that precision does not fade in a long run."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 
-def tick_for(scale):
+def tick_for(scale: Any) -> float:
     """Return the power of two at or below a 32nd of a characteristic time.
 
     Parameters
@@ -23,12 +24,12 @@ def tick_for(scale):
     return 2.0 ** (math.floor(math.log2(scale)) - 5)
 
 
-def split(time, tick):
+def split(time: Any, tick: float) -> tuple[float, float] | tuple:
     """Return (count, remainder) of a time: count is whole and stored as float64, 0 <= remainder < tick."""
     count = np.floor(np.asarray(time) / tick)
     return count, np.asarray(time) - count * tick
 
 
-def join(count, remainder, tick):
+def join(count: int, remainder: float, tick: float) -> Any:
     """Return count * tick + remainder as float64 [time]."""
     return count * tick + remainder

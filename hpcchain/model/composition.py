@@ -4,7 +4,11 @@ Molecules of one kind are alike and mostly stand one after another, so runs of t
 all that a `Topology` does: which beads a molecule has, and each bead's mass, diameter and bonds.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,63 +39,63 @@ class Composition:
     first_bond: np.ndarray
 
     @property
-    def molecules(self):
+    def molecules(self) -> int:
         """Number of molecules M."""
         return int(self.first_molecule[-1])
 
     @property
-    def beads(self):
+    def beads(self) -> int:
         """Number of beads N."""
         return int(self.first_bead[-1])
 
     @property
-    def copies(self):
+    def copies(self) -> np.ndarray:
         """(C,) int64: how many molecules of each class there are."""
         return np.bincount(self.run, np.diff(self.first_molecule), self.examples.molecules).astype(np.int64)
 
     @property
-    def firsts(self):
+    def firsts(self) -> np.ndarray:
         """(C,) int64: the first molecule of each class, which its example is made after."""
         return self.first_molecule[:-1][np.unique(self.run, return_index=True)[1]]
 
-    def part(self, molecules):
+    def part(self, molecules: np.ndarray) -> Topology:
         """Return the Topology of these molecules alone, numbered anew."""
         return one_of_each(self.examples, self.class_of(molecules))
 
-    def class_of(self, molecules):
+    def class_of(self, molecules: np.ndarray) -> np.ndarray:
         """Return the class (n,) int64 of molecules, numbers or an array of them."""
         return self.run[self._run_of(self.first_molecule, molecules)]
 
-    def size_of(self, molecules):
+    def size_of(self, molecules: np.ndarray) -> np.ndarray:
         """Return how many beads molecules have."""
         return np.diff(self.examples.first_bead)[self.class_of(molecules)]
 
-    def first_bead_of(self, molecules):
+    def first_bead_of(self, molecules: np.ndarray | int) -> np.ndarray:
         """Return the global number of molecules' first beads."""
         at = self._run_of(self.first_molecule, molecules)
         return self.first_bead[at] + (molecules - self.first_molecule[at]) * self._sizes[at]
 
-    def beads_of(self, molecules):
+    def beads_of(self, molecules: np.ndarray) -> np.ndarray:
         """Return the global numbers of the beads of molecules (n,), one molecule after another."""
         size = self.size_of(molecules)
         start = self.first_bead_of(molecules) - (np.cumsum(size) - size)
         return np.arange(int(size.sum())) + np.repeat(start, size)
 
-    def molecule_of(self, beads):
+    def molecule_of(self, beads: Any) -> np.ndarray:
         """Return the molecules that beads (n,) belong to."""
         at = self._run_of(self.first_bead, beads)
         return self.first_molecule[at] + (beads - self.first_bead[at]) // self._sizes[at]
 
-    def example_of(self, beads):
+    def example_of(self, beads: np.ndarray) -> np.ndarray:
         """Return the rows of `examples` that say what beads (n,) are like."""
         at = self._run_of(self.first_bead, beads)
         return self.examples.first_bead[self.run[at]] + (beads - self.first_bead[at]) % self._sizes[at]
 
-    def beginning_in(self, low, high):
+    def beginning_in(self, low: int, high: int) -> np.ndarray:
         """Return the molecules whose first beads are among beads low ... high - 1."""
         return np.arange(*(self._first_from(bead) for bead in (low, high)))
 
-    def _first_from(self, bead):
+    def _first_from(self, bead: int) -> int:
         """Return the first molecule that begins at a bead or behind it."""
         if bead >= self.beads:
             return self.molecules
@@ -99,11 +103,11 @@ class Composition:
         return molecule + int(self.first_bead_of(molecule) < bead)
 
     @property
-    def names(self):
+    def names(self) -> tuple | tuple:
         """Names of the kinds."""
         return self.examples.names
 
-    def count(self, name):
+    def count(self, name: str) -> int:
         """Return how many rows the table of this name has in the Topology."""
         if name in PER_BEAD:
             return self.beads
@@ -111,7 +115,7 @@ class Composition:
             return int(self.first_bond[-1])
         return self.molecules + (name in ("first_bead", "first_bond"))
 
-    def rows(self, name, low, high):
+    def rows(self, name: str, low: int, high: int) -> np.ndarray:
         """Return rows low ... high - 1 of the table of this name in the Topology."""
         rows, examples = np.arange(low, high), self.examples
         if name in PER_BEAD:
@@ -124,12 +128,12 @@ class Composition:
             return getattr(self, name)[at] + (rows - self.first_molecule[at]) * each[at]
         return getattr(examples, name)[self.class_of(rows)]
 
-    def whole(self):
+    def whole(self) -> Topology:
         """Return the Topology."""
         tables = ("kind", "first_bead", "first_bond", "bonds", *PER_BEAD, *PER_BOND, *PER_MOLECULE)
         return Topology(self.names, **{name: self.rows(name, 0, self.count(name)) for name in tables})
 
-    def _bond_rows(self, name, bonds):
+    def _bond_rows(self, name: str, bonds: np.ndarray) -> np.ndarray:
         """Return the bonds (n,) of these numbers, as pairs of beads, or their lengths."""
         at = self._run_of(self.first_bond, bonds)
         one, inside = self.run[at], bonds - self.first_bond[at]
@@ -141,15 +145,15 @@ class Composition:
         return self.examples.bonds[like] + (first - self.examples.first_bead[one])[:, None]
 
     @property
-    def _sizes(self):
+    def _sizes(self) -> np.ndarray:
         return np.diff(self.examples.first_bead)[self.run]
 
     @staticmethod
-    def _run_of(first, items):
+    def _run_of(first: np.ndarray, items: np.ndarray | int) -> np.ndarray:
         return np.searchsorted(first, items, side="right") - 1
 
 
-def composition_of(topology):
+def composition_of(topology: Composition | Topology) -> Composition:
     """Return the Composition of a topology, which may be one already.
 
     Raises
@@ -174,7 +178,9 @@ def composition_of(topology):
     return found
 
 
-def composition_from(names, starts, kinds, lengths, rows_of):
+def composition_from(
+    names: tuple, starts: np.ndarray, kinds: np.ndarray, lengths: dict, rows_of: Callable
+) -> Composition | None:
     """Return the Composition of tables of which only a few rows are read, or None where they make no sense.
 
     Parameters
@@ -211,7 +217,7 @@ def composition_from(names, starts, kinds, lengths, rows_of):
     )
 
 
-def _one_molecule(molecule, lengths, rows_of):
+def _one_molecule(molecule: int, lengths: dict, rows_of: Callable) -> dict | None:
     """Return a molecule's rows in the tables of beads, bonds and molecules, beads numbered from 0; None: impossible."""
     (a, b), (c, d) = (rows_of(name, molecule, 2).tolist() for name in ("first_bead", "first_bond"))
     if not (0 <= a <= b <= lengths["mass"] and 0 <= c <= d <= lengths["bonds"]):
@@ -227,12 +233,12 @@ def _one_molecule(molecule, lengths, rows_of):
     return found | {"bonds": rows_of("bonds", c, d - c).reshape(-1, 2) - a}
 
 
-def running_sum(sizes):
+def running_sum(sizes: Any) -> np.ndarray:
     """Return the (n + 1,) int64 array of where blocks of the given sizes begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def one_of_each(topology, molecules):
+def one_of_each(topology: Topology, molecules: np.ndarray) -> Topology:
     """Return the Topology of these molecules alone, numbered anew."""
     size = np.diff(topology.first_bead)[molecules]
     first_bead = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
@@ -248,13 +254,13 @@ def one_of_each(topology, molecules):
     )  # fmt: skip
 
 
-def _joined(first, molecules):
+def _joined(first: np.ndarray, molecules: np.ndarray) -> np.ndarray:
     """Return the numbers first[m] ... first[m + 1] - 1 of molecules, one after another."""
     count = first[molecules + 1] - first[molecules]
     return np.arange(int(count.sum())) + np.repeat(first[molecules] - (np.cumsum(count) - count), count)
 
 
-def _require_alike(topology, found):
+def _require_alike(topology: Topology, found: Composition) -> None:
     """Raise EngineError unless every molecule is like the example of its kind."""
     examples, sizes = found.examples, np.diff(topology.first_bead)
     for run, one in enumerate(found.run):
@@ -273,7 +279,7 @@ def _require_alike(topology, found):
         _require(topology, m, end, [name for name, same in alike.items() if not same])
 
 
-def _require(topology, m, end, unlike):
+def _require(topology: Topology, m: int, end: int, unlike: list) -> None:
     """Raise EngineError where molecules m ... end - 1, of one kind, differ in some tables."""
     if unlike:
         raise EngineError(
@@ -282,5 +288,5 @@ def _require(topology, m, end, unlike):
         )
 
 
-def _repeats(values, one):
+def _repeats(values: np.ndarray, one: np.ndarray) -> bool:
     return len(one) == 0 or bool(np.all(values.reshape(-1, len(one)) == one))

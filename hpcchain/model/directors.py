@@ -3,7 +3,10 @@
 A random start is a function of the seed and a molecule's global number alone, so that any rank can make any sphere's.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +15,10 @@ from hpcchain.model.numerics.double_double import length
 from hpcchain.model.numerics.portable_math import circle, logarithm
 from hpcchain.model.random import Stream, uniform
 from hpcchain.model.rotation import Rotation, unit
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Topology
 
 STILL = (1.0, 0.0, 0.0, 0.0)
 """The orientation of what has not been turned, and of beads without directors."""
@@ -25,7 +32,7 @@ class Table:
     orientation: np.ndarray
     angular_velocity: np.ndarray
 
-    def rows(self, low, high):
+    def rows(self, low: int, high: int) -> Table:
         """Return the Table of beads low ... high - 1, a copy."""
         part = slice(low - self.low, high - self.low)
         return Table(low, self.orientation[part].copy(), self.angular_velocity[part].copy())
@@ -55,19 +62,19 @@ class Directors:
     temperature: float
     table: Table | None = None
 
-    def part(self, low, high):
+    def part(self, low: int, high: int) -> Directors:
         """Return the Directors with the table of beads low ... high - 1 alone."""
         return self if self.table is None else replace(self, table=self.table.rows(low, high))
 
-    def fresh(self, seed, temperature):
+    def fresh(self, seed: int, temperature: float) -> Directors:
         """Return the Directors of the same kinds of spheres with a random start."""
         return replace(self, seed=seed, temperature=temperature, table=None)
 
-    def moments(self, topology, low, high):
+    def moments(self, topology: Composition | Topology, low: int, high: int) -> np.ndarray:
         """Return the moments of inertia of beads low ... high - 1, 0 of those without directors [mass length^2]."""
         return self.moment[kinds_of(topology, low, high)]
 
-    def start(self, topology, low, high):
+    def start(self, topology: Composition | Topology, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return orientation (n, 4) and angular velocity (n, 3) [1 / time] of beads low ... high - 1 at time 0.
 
         Parameters
@@ -85,11 +92,11 @@ class Directors:
         orientation[own], velocity[own] = drawn(moment[own], self.temperature, self.seed, numbers)
         return orientation, velocity
 
-    def turning(self, topology, low, high):
+    def turning(self, topology: Composition | Topology, low: int, high: int) -> Turning:
         """Return the Turning of beads low ... high - 1; ConfigError where one is too fast for its steps."""
         return Turning(self, topology, low, high)
 
-    def restarted(self, topology, low, high, time):
+    def restarted(self, topology: Composition | Topology, low: int, high: int, time: float) -> Directors:
         """Return the Directors of a run that begins with the orientations at a time, of beads low ... high - 1."""
         turning = self.turning(topology, low, high)
         return replace(self, table=Table(low, unit(turning.orientation(time)), turning.velocity))
@@ -106,7 +113,7 @@ class Turning:
         Angular velocities, 0 of beads without directors [1 / time].
     """
 
-    def __init__(self, directors, topology, low, high):
+    def __init__(self, directors: Directors, topology: Composition | Topology, low: int, high: int) -> None:
         self.moment = directors.moments(topology, low, high)
         start, self.velocity = directors.start(topology, low, high)
         self._own = np.flatnonzero(self.moment > 0.0)
@@ -114,13 +121,13 @@ class Turning:
         _require_slow(low + self._own, self.velocity[self._own], step)
         self._rotation = Rotation(start[self._own], self.velocity[self._own], step)
 
-    def orientation(self, time):
+    def orientation(self, time: float) -> np.ndarray:
         """Return the (n, 4) unit quaternions at a time [time]; those of beads without directors are not turned."""
         found = at_rest(len(self.moment))[0]
         found[self._own] = self._rotation.at(time)
         return found
 
-    def sums(self, block):
+    def sums(self, block: int) -> np.ndarray:
         """Return (blocks, 4): kinetic energy of rotation and spin angular momentum of each block of beads.
 
         Units are [mass length^2 / time^2] and [mass length^2 / time].
@@ -131,18 +138,18 @@ class Turning:
         return np.array([each[start : start + block].sum(axis=0) for start in starts]).reshape(-1, 4)
 
 
-def kinds_of(topology, low, high):
+def kinds_of(topology: Composition | Topology, low: int, high: int) -> np.ndarray:
     """Return the number of the kind that each of beads low ... high - 1 belongs to."""
     examples = topology.examples
     return examples.kind[examples.molecule_of(topology.example_of(np.arange(low, high)))]
 
 
-def at_rest(beads):
+def at_rest(beads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return orientations and angular velocities of beads that are not turned and do not turn."""
     return np.tile(STILL, (beads, 1)), np.zeros((beads, 3))
 
 
-def drawn(moment, temperature, seed, numbers):
+def drawn(moment: np.ndarray, temperature: float, seed: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return uniformly random orientations (n, 4) and Maxwellian angular velocities (n, 3) [1 / time].
 
     Parameters
@@ -159,7 +166,7 @@ def drawn(moment, temperature, seed, numbers):
     return orientation, normals(seed, Stream.SPIN, numbers)[:, :3] * np.sqrt(temperature / moment)[:, None]
 
 
-def normals(seed, purpose, ids):
+def normals(seed: int, purpose: Stream, ids: np.ndarray) -> np.ndarray:
     """Return four standard normal numbers per id as `random.normal` does, but the same bits on every processor.
 
     A checkpoint keeps the seed alone, and a run may go on elsewhere.
@@ -170,7 +177,7 @@ def normals(seed, purpose, ids):
     return np.concatenate([radius * cosine, radius * sine], axis=1)
 
 
-def build_directors(config):
+def build_directors(config: Any) -> Directors | None:
     """Return the Directors of an input's molecules, or None where no kind has any.
 
     An explicit start has its table; any other is random.
@@ -192,18 +199,18 @@ def build_directors(config):
     )
 
 
-def moment_of(kind):
+def moment_of(kind: Any) -> float:
     """Return the moment of inertia of a kind's spheres; of uniform density when none is given [mass length^2]."""
     mass, diameter = (float(np.max(value)) for value in (kind.mass, kind.diameter))
     return mass * diameter**2 / 10.0 if kind.moment is None else kind.moment
 
 
-def step_of(propagator):
+def step_of(propagator: Any) -> float:
     """Return the null-space step that a PropagatorSection turns spheres by, 0 for exact rotation [time]."""
     return propagator.step if propagator.name == "variational" else 0.0
 
 
-def explicit_table(kinds):
+def explicit_table(kinds: tuple) -> Table:
     """Return the Table of all beads of an explicit start."""
     parts = [at_rest(kind.count * kind.beads) for kind in kinds]
     for (orientation, velocity), kind in zip(parts, kinds, strict=True):
@@ -214,7 +221,7 @@ def explicit_table(kinds):
     return Table(0, *(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _require_slow(beads, velocity, step):
+def _require_slow(beads: np.ndarray, velocity: np.ndarray, step: np.ndarray) -> None:
     """Raise ConfigError unless every sphere turns slowly enough for its null-space step."""
     product = step * length(velocity)[0]
     bad = np.flatnonzero(~(product < 1.0))

@@ -1,8 +1,14 @@
 """Molecules of equal shape taken together, so that NumPy works on all of them at once."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Topology
 
 
 @dataclass(frozen=True)
@@ -33,19 +39,19 @@ class Group:
     rod: bool = False
 
     @property
-    def is_chain(self):
+    def is_chain(self) -> bool:
         """Whether bond l joins beads l and l + 1, and nothing else."""
         n = len(self.mass)
         chain = np.arange(n - 1)[:, None] + np.arange(2)
         return len(self.bonds) == n - 1 and np.array_equal(self.bonds, chain)
 
     @property
-    def has_cycles(self):
+    def has_cycles(self) -> bool:
         """Whether bonds close on themselves, so that some may follow from the others."""
         return len(self.bonds) >= len(self.mass)
 
 
-def groups_of(topology):
+def groups_of(topology: Topology) -> list:
     """Return one Group per kind of molecule, in the order of kinds.
 
     Parameters

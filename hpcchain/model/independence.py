@@ -14,6 +14,10 @@ error               1e-12    2e-9     7e-7     8e-4
 ==================  =======  =======  =======  =======
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.errors import ConfigError
@@ -31,6 +35,9 @@ from hpcchain.model.bond_graph import (
 )
 from hpcchain.model.equal_shapes import groups_of
 
+if TYPE_CHECKING:
+    from hpcchain.model.equal_shapes import Group
+
 LEAST_PIVOT = 1e-6
 """Pivots below this are refused at a start."""
 GENERIC_PIVOT = 1e-11
@@ -45,7 +52,7 @@ class DependentBonds(ConfigError):
     """The bonds of a molecule are not independent; other places, seeds or sizes are no help."""
 
 
-def require_independent(source, topology, position, ids=None):
+def require_independent(source: str, topology: Any, position: np.ndarray, ids: np.ndarray | None = None) -> None:
     """Raise DependentBonds unless the bonds of every molecule are independent where its beads are.
 
     Parameters
@@ -72,7 +79,7 @@ def require_independent(source, topology, position, ids=None):
                 topology.names[kind], group, places[worst], float(least[worst]), beads))  # fmt: skip
 
 
-def require_independent_shapes(source, place, name, group, shapes):
+def require_independent_shapes(source: str, place: str, name: str, group: Group, shapes: np.ndarray) -> None:
     """Raise DependentBonds unless the bonds of shapes (k, n, 3) that a kind's molecules are to have are independent."""
     if len(shapes) == 0:
         return
@@ -83,7 +90,7 @@ def require_independent_shapes(source, place, name, group, shapes):
         raise DependentBonds(f"{source}: {place}: {complaint(name, group, shapes[worst], least[worst], beads)}")
 
 
-def follow_always(beads, bonds):
+def follow_always(beads: int, bonds: np.ndarray) -> int | None:
     """Return a bond (its number) that follows from others wherever the beads are, or None.
 
     The rank of G at random places is the greatest that it has anywhere, but for a chance of 0. Molecules of more than
@@ -103,7 +110,7 @@ def follow_always(beads, bonds):
     return at if pivots[at] < GENERIC_PIVOT else None
 
 
-def least_pivots(group, places):
+def least_pivots(group: Group, places: np.ndarray) -> np.ndarray:
     """Return the smallest pivot (C,) of every molecule of a group, at places (C, n, 3) [length]."""
     structure = build_structure(len(group.mass), group.bonds)
     size = max(1, MOST_AT_ONCE // (int(structure[FILL]) + 4 * len(group.bonds)))
@@ -115,7 +122,9 @@ def least_pivots(group, places):
     return found
 
 
-def all_pivots(mass, bonds, bond, structure=None):
+def all_pivots(
+    mass: np.ndarray, bonds: np.ndarray, bond: np.ndarray, structure: np.ndarray | None = None
+) -> np.ndarray:
     """Return the pivots (C, b) of T, scaled to a diagonal of 1, of molecules with bond vectors (C, b, 3) [length]."""
     structure = build_structure(len(mass), bonds) if structure is None else structure
     count, part = int(structure[BONDS]), lambda word, length: structure[structure[word] :][:length]
@@ -135,7 +144,7 @@ def all_pivots(mass, bonds, bond, structure=None):
     return pivots.T
 
 
-def couplings(mass, bonds, bond, structure):
+def couplings(mass: np.ndarray, bonds: np.ndarray, bond: np.ndarray, structure: np.ndarray) -> np.ndarray:
     """Return (fill, C): the scaled T below its diagonal, in the places of its factor; 0 in those that fill in."""
     records = structure[structure[COUPLING] :][: RECORD_WORDS * int(structure[COUPLINGS])].reshape(-1, RECORD_WORDS)
     entry, first, second, bead, sign = records.T
@@ -149,7 +158,7 @@ def couplings(mass, bonds, bond, structure):
     return found
 
 
-def complaint(name, group, places, least, beads):
+def complaint(name: str, group: Group, places: np.ndarray, least: float, beads: np.ndarray) -> str:
     """Return what is wrong with one molecule, whose places are (n, 3), and what to do."""
     text = (
         f"the bonds of molecule {name!r} of beads {beads[0]} to {beads[-1]} are not independent: some follow from "
@@ -172,18 +181,18 @@ def complaint(name, group, places, least, beads):
     )
 
 
-def how_bad(least):
+def how_bad(least: float) -> str:
     """Return a condition in words, from the smallest pivot."""
     return f"the condition of their matrix is {1.0 / least:.1e}" if least > 1e-15 else "their matrix is singular"
 
 
-def listed(beads):
+def listed(beads: np.ndarray) -> str:
     """Return bead numbers as text, the first few where there are many."""
     names = [str(bead) for bead in beads[:8]] + (["..."] if len(beads) > 8 else [])
     return ", ".join(names)
 
 
-def dependence(group, places):
+def dependence(group: Group, places: np.ndarray) -> np.ndarray:
     """Return the share (b,) of each bond in a smallest set of dependent ones, None for too many bonds."""
     if len(group.bonds) > MOST_BONDS:
         return None
@@ -197,7 +206,7 @@ def dependence(group, places):
     return np.abs(smallest_set(vectors[:, values <= max(LEAST_PIVOT, values[0])].T.copy()))
 
 
-def smallest_set(vectors):
+def smallest_set(vectors: np.ndarray) -> np.ndarray:
     """Return a vector (b,) of the space that rows (d, b) span with at least d - 1 zeros, by Gauss-Jordan."""
     for row in range(1, len(vectors)):
         at = int(np.argmax(np.abs(vectors[row])))
@@ -206,7 +215,7 @@ def smallest_set(vectors):
     return vectors[0]
 
 
-def on_a_line(places):
+def on_a_line(places: np.ndarray) -> bool:
     """Return whether places (n, 3) are on a line, all but."""
     along = np.linalg.svd(places - places.mean(axis=0), compute_uv=False)
     return bool(along[1] <= ON_A_LINE * along[0])

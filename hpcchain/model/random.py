@@ -4,6 +4,8 @@ No generator is stepped, so no number depends on how many ranks there are or in 
 Philox 4x64-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011).
 """
 
+from __future__ import annotations
+
 from enum import IntEnum
 
 import numpy as np
@@ -21,7 +23,7 @@ class Stream(IntEnum):
     SPIN = 5
 
 
-def raw(seed, purpose, ids, draw=0):
+def raw(seed: int, purpose: Stream | int, ids: np.ndarray, draw: int = 0) -> np.ndarray:
     """Return four random 64-bit words per id.
 
     Parameters
@@ -46,12 +48,12 @@ def raw(seed, purpose, ids, draw=0):
     return out
 
 
-def uniform(seed, purpose, ids, draw=0):
+def uniform(seed: int, purpose: Stream, ids: np.ndarray, draw: int = 0) -> np.ndarray:
     """Return four uniform numbers in [0, 1) per id, an (n, 4) float64 array; arguments as in `raw`."""
     return (raw(seed, purpose, ids, draw) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def normal(seed, purpose, ids, draw=0):
+def normal(seed: int, purpose: Stream, ids: np.ndarray, draw: int = 0) -> np.ndarray:
     """Return four standard normal numbers per id, an (n, 4) float64 array (Box–Muller); arguments as in `raw`."""
     u = uniform(seed, purpose, ids, draw)
     radius = np.sqrt(-2.0 * np.log(1.0 - u[:, :2].copy()))

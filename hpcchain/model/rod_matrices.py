@@ -3,6 +3,8 @@
 Units: coordinates [length], masses [mass], damping [mass / time].
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,17 +29,17 @@ class Line:
     damping: np.ndarray
 
     @property
-    def length(self):
+    def length(self) -> float:
         """The line's length [length]."""
         return self.place[-1]
 
 
-def evenly(n, length=1.0, mass=1.0, damping=0.0):
+def evenly(n: int, length: float = 1.0, mass: float = 1.0, damping: float = 0.0) -> Line:
     """Return the Line of n equal particles at equal distances."""
     return Line(np.full(n, mass), np.linspace(0.0, length, n), np.full(n, damping))
 
 
-def matrices(line, weights):
+def matrices(line: Line, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the (N - 2, N - 2) matrices of (15) and (16), or of (24) and (26), for the gauge gamma = A_1 / A_N.
 
     Parameters
@@ -54,6 +56,6 @@ def matrices(line, weights):
     return -across, -along
 
 
-def condition_numbers(n):
+def condition_numbers(n: int) -> tuple[float, float] | tuple:
     """Return the 2-norm condition numbers (across, along) of n equal particles at equal distances: Fig 2."""
     return tuple(float(np.linalg.cond(matrix)) for matrix in matrices(evenly(n), np.ones(n)))

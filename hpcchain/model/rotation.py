@@ -12,6 +12,8 @@ Turns are counted in twice the working precision and whole ones dropped, so an o
 as after one.
 """
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.model.numerics import double_double
@@ -34,14 +36,14 @@ class Rotation:
         Length of the null-space step, 0 for exact rotation [time].
     """
 
-    def __init__(self, orientation, velocity, step):
+    def __init__(self, orientation: np.ndarray, velocity: np.ndarray, step: np.ndarray) -> None:
         speed = double_double.length(velocity)
         turning = speed[0] > 0.0
         self._start = orientation
         self._axis = np.divide(velocity, speed[0][:, None], out=np.zeros_like(velocity), where=turning[:, None])
         self._rate = double_double.multiply(turning_rate(speed, step), HALF_TURN)
 
-    def at(self, time):
+    def at(self, time: float) -> np.ndarray:
         """Return the (n, 4) unit quaternions at a time [time]."""
         high, low = double_double.product(self._rate[0], float(time))
         turns = _fraction(_fraction(high) + (_fraction(low) + _fraction(self._rate[1] * float(time))))
@@ -49,7 +51,7 @@ class Rotation:
         return times(np.column_stack([cosine, self._axis * sine[:, None]]), self._start)
 
 
-def turning_rate(speed, step):
+def turning_rate(speed: tuple, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the twofold rates at which spheres turn [1 / time].
 
     Parameters
@@ -66,7 +68,7 @@ def turning_rate(speed, step):
     return high, low
 
 
-def angle_per_step(product):
+def angle_per_step(product: np.ndarray) -> np.ndarray:
     """Return the angles by which null-space steps turn spheres, from step times angular speed, below 1.
 
     The momentum of a step's directors, E sum(d x d') / h with E = J / 2 (Leyendecker et al. 2012, 4.1), is J sin(theta)
@@ -75,7 +77,7 @@ def angle_per_step(product):
     return arcsine(product)
 
 
-def times(a, b):
+def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the products of quaternions (n, 4)."""
     (a0, a1, a2, a3), (b0, b1, b2, b3) = a.T, b.T
     return np.column_stack([
@@ -86,11 +88,11 @@ def times(a, b):
     ])  # fmt: skip
 
 
-def unit(quaternions):
+def unit(quaternions: np.ndarray) -> np.ndarray:
     """Return quaternions (n, 4) brought to length 1."""
     w, x, y, z = quaternions.T
     return quaternions / np.sqrt((w * w + x * x) + (y * y + z * z))[:, None]
 
 
-def _fraction(turns):
+def _fraction(turns: Any) -> np.ndarray:
     return turns - np.rint(turns)

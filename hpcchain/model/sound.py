@@ -4,8 +4,12 @@ The bounds of a bead's state stand in `system.BEAD_STATE`, those of what an inpu
 looks are vectorised, and work on some molecules of a system as on all of them.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +23,9 @@ from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, OPEN, PERIODIC, WALL
 
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box, Physics, State, Topology
+
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 EPS = np.finfo(np.float64).eps
 STRETCH, LOOSE = 1e-6, 1e-2
@@ -29,7 +36,7 @@ TURNS = 1e9
 """Box lengths from the box beyond which positions lose their digits; those of a run that has begun are next to it."""
 
 
-def box_problem(box):
+def box_problem(box: Box) -> str:
     """Return what is wrong with a Box, or None."""
     if not (box.size.shape == box.origin.shape == box.boundary.shape == (3,)):
         return "box: size, origin and boundary are not three numbers each"
@@ -43,11 +50,11 @@ def box_problem(box):
     )
 
 
-def _reads(section, name):
+def _reads(section: str, name: str) -> Callable:
     return keys_of(section)[name].value.read
 
 
-def first_wrong(rules):
+def first_wrong(rules: list) -> str | None:
     """Return what is wrong with the first value that its rule does not take, or None; rules: (name, read, value)."""
     for name, read, value in rules:
         try:
@@ -57,7 +64,7 @@ def first_wrong(rules):
     return None
 
 
-def physics_problem(physics, kinds):
+def physics_problem(physics: Physics, kinds: int) -> Any:
     """Return what is wrong with the constants of a run whose molecules are of so many kinds, or None."""
     tick = physics.tick
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
@@ -81,7 +88,7 @@ def physics_problem(physics, kinds):
     return first_wrong(rules)
 
 
-def topology_problem(box, topology, molecules=None):
+def topology_problem(box: Box, topology: Topology, molecules: Any = None) -> str | None:
     """Return what is wrong with molecules, of which there may be one of each kind, or None.
 
     Parameters
@@ -112,7 +119,7 @@ def topology_problem(box, topology, molecules=None):
     return None
 
 
-def _as_section(topology, m):
+def _as_section(topology: Topology, m: int) -> Any:
     """Return molecule m as config checks take one, and what is wrong with its tables, or None."""
     bead, bond = (slice(int(first[m]), int(first[m + 1])) for first in (topology.first_bead, topology.first_bond))
     bonds = topology.bonds[bond] - bead.start
@@ -132,7 +139,7 @@ def _as_section(topology, m):
     return kind, None
 
 
-def _kind_problem(kind):
+def _kind_problem(kind: SimpleNamespace) -> str | None:
     """Return what is wrong with a molecule's numbers and bonds, or None."""
     rules = [
         (name, _reads("molecule", name), np.unique(getattr(kind, name)).tolist())
@@ -149,7 +156,7 @@ def _kind_problem(kind):
     return None
 
 
-def fields_problem(state, ids=None):
+def fields_problem(state: State, ids: np.ndarray | None = None) -> str | None:
     """Return which field of which bead's state is not within its bounds, or None; `ids`: of the beads, for messages."""
     for column in BEAD_STATE:
         array = getattr(state, column.name)
@@ -162,12 +169,14 @@ def fields_problem(state, ids=None):
     return None
 
 
-def _at(name, row, ids, words):
+def _at(name: str, row: int, ids: np.ndarray, words: str) -> str:
     bead = row if ids is None else int(ids[row])
     return f"state/{name}: of bead {bead} {words}"
 
 
-def molecules_problem(box, topology, state, physics, time, ids):
+def molecules_problem(
+    box: Box, topology: Topology, state: State, physics: Physics, time: float, ids: np.ndarray
+) -> Any:
     """Return what is wrong with the states of some molecules, each field of which is within its bounds, or None.
 
     Parameters
@@ -190,7 +199,7 @@ def molecules_problem(box, topology, state, physics, time, ids):
     return next((problem for problem in looks if problem), None)
 
 
-def _shared(topology, state, ids):
+def _shared(topology: Topology, state: State, ids: np.ndarray) -> Any:
     """Look at what the beads of a molecule have in common."""
     first = np.repeat(topology.first_bead[:-1], np.diff(topology.first_bead))
     for column in BEAD_STATE:
@@ -201,7 +210,7 @@ def _shared(topology, state, ids):
     return None
 
 
-def _clocks(state, physics, time, ids):
+def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> Any:
     """Look at the times at which segments began: in normal form, not after the checkpoint's or long before."""
     tick, ticks, remainder = physics.tick, state.ticks, state.remainder
     late = (ticks - math.floor(time / tick)) * tick + (remainder - math.fmod(time, tick))
@@ -220,14 +229,14 @@ def _clocks(state, physics, time, ids):
     return next((_at(name, int(np.argmax(bad)), ids, words) for name, bad, words in tests if bad.any()), None)
 
 
-def _contacts(state, physics, ids):
+def _contacts(state: State, physics: Physics, ids: np.ndarray) -> Any:
     bad = state.in_contact != 0
     if physics.contact_time == 0.0 and bad.any():
         return _at("in_contact", int(np.argmax(bad)), ids, "is set, and contacts take no time")
     return None
 
 
-def _places(box, topology, state, time, ids):
+def _places(box: Box, topology: Topology, state: State, time: float, ids: np.ndarray) -> Any:
     """Look at positions and image counts: next to the box, between walls."""
     periodic = box.boundary == PERIODIC
     moved = state.image[:, ~periodic] != 0
@@ -244,7 +253,7 @@ def _places(box, topology, state, time, ids):
     return None
 
 
-def _bonds(topology, state, physics, ids):
+def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) -> Any:
     """Look at bonds: of their length, and not about to stretch; rods are straight."""
     position, kind = state.position, np.repeat(topology.kind, np.diff(topology.first_bond))
     limits = [(_stretch(one), _rate(one)) for one in physics.every()]
@@ -275,16 +284,16 @@ def _bonds(topology, state, physics, ids):
     return None
 
 
-def _exact(physics):
+def _exact(physics: Physics) -> bool:
     stages = physics.options.get("stages", {})
     return physics.propagator != "collocation" or stages.get("variant", "index2") == "index2"
 
 
-def _stretch(physics):
+def _stretch(physics: Physics) -> float:
     """Return by how much bonds may be off, relative, that a propagator holds."""
     return max(STRETCH, 10.0 * physics.tolerance) if _exact(physics) else LOOSE
 
 
-def _rate(physics):
+def _rate(physics: Physics) -> float:
     """Return how fast bonds may be about to stretch, relative to their beads' speed; methods in steps hold none."""
     return 10.0 * STRETCH if physics.propagator == "taylor" else 2.0

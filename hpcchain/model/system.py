@@ -19,7 +19,10 @@ Topology.diameter      (N,) float64    [length]
 `BEAD_STATE` is the table of the state's arrays, one row per bead each.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +85,7 @@ class Box:
     boundary: np.ndarray
 
     @property
-    def volume(self):
+    def volume(self) -> float:
         """Volume [length^3]."""
         return float(np.prod(self.size))
 
@@ -102,43 +105,43 @@ class Topology:
     self_contact: np.ndarray
     rod: np.ndarray = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.rod is None:
             object.__setattr__(self, "rod", np.zeros(len(self.kind), dtype=bool))
 
     @property
-    def beads(self):
+    def beads(self) -> int:
         """Number of beads N."""
         return len(self.mass)
 
     @property
-    def molecules(self):
+    def molecules(self) -> int:
         """Number of molecules M."""
         return len(self.kind)
 
-    def count(self, name):
+    def count(self, name: str) -> int:
         """Return how many rows the table of this name has."""
         return len(getattr(self, name))
 
-    def rows(self, name, low, high):
+    def rows(self, name: str, low: int, high: int) -> np.ndarray:
         """Return rows low ... high - 1 of the table of this name."""
         return getattr(self, name)[low:high]
 
     @property
-    def examples(self):
+    def examples(self) -> Topology:
         """Molecules that are like all others, as `Composition.examples`: all of them."""
         return self
 
-    def example_of(self, beads):
+    def example_of(self, beads: np.ndarray) -> np.ndarray:
         """Return the rows of `examples` that say what beads (n,) are like."""
         return beads
 
-    def molecule_of(self, beads):
+    def molecule_of(self, beads: np.ndarray) -> np.ndarray:
         """Return the molecules that beads (n,) belong to."""
         return np.searchsorted(self.first_bead, beads, side="right") - 1
 
     @property
-    def molecule_of_bead(self):
+    def molecule_of_bead(self) -> np.ndarray:
         """(N,) int64: the molecule that a bead belongs to."""
         return np.repeat(np.arange(self.molecules), np.diff(self.first_bead))
 
@@ -160,7 +163,7 @@ class State:
     ARRAYS = tuple(column.name for column in BEAD_STATE)
 
     @classmethod
-    def at_time_zero(cls, position, velocity):
+    def at_time_zero(cls, position: np.ndarray, velocity: np.ndarray) -> State:
         """Return the state of beads that all start at time 0.
 
         Parameters
@@ -219,11 +222,11 @@ class Physics:
     options: dict = field(default_factory=dict)
     kinds: list = field(default_factory=list)
 
-    def of(self, kind):
+    def of(self, kind: int) -> Physics:
         """Return the Physics of the molecules of a kind, given by its number."""
         return replace(self, kinds=[], **self.kinds[kind]) if self.kinds else self
 
-    def every(self):
+    def every(self) -> list:
         """Return the Physics of all kinds, the run's own alone where no kind has any of its own."""
         return [self.of(kind) for kind in range(len(self.kinds))] or [self]
 
@@ -246,8 +249,8 @@ class System:
     """
 
     box: Box
-    topology: Topology
+    topology: Any
     state: State
     physics: Physics
     held: np.ndarray = None
-    directors: object = None
+    directors: Any = None

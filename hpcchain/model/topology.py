@@ -1,6 +1,9 @@
 """The box and the molecules of a checked input."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,10 +11,13 @@ from hpcchain.model.bonds import bond_table
 from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+
 BOUNDARY = {"periodic": PERIODIC, "wall": WALL, "open": OPEN}
 
 
-def build_box(config):
+def build_box(config: Config) -> Box:
     """Return the Box of an input.
 
     Parameters
@@ -27,7 +33,7 @@ def build_box(config):
     )
 
 
-def build_topology(config):
+def build_topology(config: Config) -> Topology:
     """Return the Topology of an input: kinds in the file's order, equal molecules one after another.
 
     Parameters
@@ -59,7 +65,7 @@ def build_topology(config):
     )
 
 
-def build_composition(config):
+def build_composition(config: Config) -> Composition:
     """Return the Composition of an input: `build_topology` in memory that does not grow with the molecules' number.
 
     Parameters
@@ -70,7 +76,7 @@ def build_composition(config):
     kinds = config.molecules
     counts = [kind.count for kind in kinds]
     return Composition(
-        examples=build_topology(replace(config, molecules=[replace(kind, count=1) for kind in kinds])),
+        examples=build_topology(replace(config, molecules=[replace(kind, count=1) for kind in kinds])),  # type: ignore[arg-type]
         run=np.arange(len(kinds)),
         first_molecule=running_sum(counts),
         first_bead=running_sum([kind.count * kind.beads for kind in kinds]),
@@ -78,7 +84,7 @@ def build_composition(config):
     )
 
 
-def per_item(kinds, name, size):
+def per_item(kinds: list | tuple, name: str, size: str) -> np.ndarray:
     """Return one float64 value per bead or bond of all molecules."""
     blocks = []
     for kind in kinds:

@@ -1,11 +1,13 @@
 """Averages of correlated series with honest errors, and the sizes of molecules."""
 
+from typing import Any
+
 import numpy as np
 
 FEWEST_BLOCKS = 8
 
 
-def mean_and_error(series):
+def mean_and_error(series: Any) -> tuple[float, float]:
     """Return the mean of a correlated series and its standard error by block averaging.
 
     Neighbouring values are averaged in pairs, again and again; the naive error of the block means grows until the
@@ -30,7 +32,7 @@ def mean_and_error(series):
     return float(series.mean()), float(errors[settled[0]]) if settled else np.nan
 
 
-def block_errors(series):
+def block_errors(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the standard error of the mean, and the uncertainty of that error, for blocks of 1, 2, 4, ... values.
 
     Parameters
@@ -53,7 +55,7 @@ def block_errors(series):
     return np.array(errors), np.array(doubts)
 
 
-def gyration_squared(position, mass, first):
+def gyration_squared(position: np.ndarray, mass: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return the squared radius of gyration of every molecule.
 
     Parameters
@@ -76,13 +78,13 @@ def gyration_squared(position, mass, first):
     return np.add.reduceat(mass * np.sum(away * away, axis=1), first[:-1]) / total
 
 
-def end_to_end_squared(position, first):
+def end_to_end_squared(position: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return the squared distance of every molecule's last bead from its first [length^2]; see gyration_squared."""
     span = position[first[1:] - 1] - position[first[:-1]]
     return np.sum(span * span, axis=1)
 
 
-def is_linear(bonds, first):
+def is_linear(bonds: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return for every molecule whether its bonds join each bead to the next and no others.
 
     Parameters

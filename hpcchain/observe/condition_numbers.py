@@ -16,10 +16,17 @@ engine has no need of the last two, its rods' steps being in closed form. `toget
 different units, so that their condition depends on those of the input.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hpcchain.model.rod_matrices import Line, matrices
 from hpcchain.propagators.steps.null_space import WALK, tree_walk
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System, Topology
 
 STEPPED = ("rattle", "variational")
 MOST_MOLECULES, MOST_WORK = 100, 4_000_000
@@ -27,7 +34,7 @@ MOST_NEWTON, MOST_HALVINGS = 30, 40
 CONVERGED = 1e-13
 
 
-def condition_numbers(system):
+def condition_numbers(system: System) -> list:
     """Return (kind's name, matrix's name, number of molecules looked at, mean, greatest) per kind and matrix.
 
     Of a kind with many or large molecules only some are looked at, evenly spread.
@@ -46,7 +53,7 @@ def condition_numbers(system):
     return rows
 
 
-def chosen(topology, kind):
+def chosen(topology: Topology, kind: int) -> np.ndarray:
     """Return the molecules of a kind that are looked at."""
     of_kind = np.flatnonzero(topology.kind == kind)
     if not len(of_kind):
@@ -56,7 +63,7 @@ def chosen(topology, kind):
     return of_kind[np.linspace(0, len(of_kind) - 1, count).astype(int)]
 
 
-def of_molecule(system, m):
+def of_molecule(system: System, m: int) -> dict:
     """Return matrix's name -> condition number of molecule m; of a single bead there is none."""
     topology, physics = system.topology, system.physics.of(system.topology.kind[m])
     beads = slice(topology.first_bead[m], topology.first_bead[m + 1])
@@ -76,12 +83,12 @@ def of_molecule(system, m):
     return found
 
 
-def condition(matrix):
+def condition(matrix: np.ndarray) -> float:
     """Return the condition number of a matrix, infinite where it is singular or not finite."""
     return float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else np.inf
 
 
-def gradient(bonds, x):
+def gradient(bonds: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return G (bonds, 3 n) of the squares of bond vectors over 2."""
     g = np.zeros((len(bonds), len(x), 3))
     row = np.arange(len(bonds))
@@ -90,7 +97,7 @@ def gradient(bonds, x):
     return g.reshape(len(bonds), -1)
 
 
-def of_step(bonds, x, after, mass):
+def of_step(bonds: np.ndarray, x: np.ndarray, after: np.ndarray, mass: np.ndarray) -> dict:
     """Return the condition numbers of a step's matrices from its two ends."""
     weight, g, end = np.repeat(mass, 3), gradient(bonds, x), gradient(bonds, after)
     together = np.block([[np.diag(weight), -g.T], [end, np.zeros((len(bonds), len(bonds)))]])
@@ -102,7 +109,7 @@ def of_step(bonds, x, after, mass):
     return found
 
 
-def null_space(walk, x):
+def null_space(walk: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return P (3 n, 2 n + 1) of a molecule without rings (`hpcchain.propagators.steps.null_space`)."""
     n = len(x)
     p = np.zeros((n, 3, 2 * n + 1))
@@ -115,7 +122,7 @@ def null_space(walk, x):
     return p.reshape(3 * n, -1)
 
 
-def after_step(bonds, x, v, mass, tau):
+def after_step(bonds: np.ndarray, x: np.ndarray, v: np.ndarray, mass: np.ndarray, tau: float) -> np.ndarray:
     """Return where a step of length tau leads, or one of half as long, and so on, where that has no solution [length].
 
     By Newton for the multipliers of V = v + M^-1 G^T mu, |b + tau db| = |b|

@@ -20,10 +20,10 @@ class Correlator:
     That the mean is known, and not taken from the run, tells a run that is much shorter than its correlation time.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._levels = []
 
-    def add(self, vectors):
+    def add(self, vectors: np.ndarray) -> None:
         """Take the (n, d) float64 vectors of the next frame; frames come at equal intervals."""
         for number in range(64):  # more frames than 2**64 never come
             if number == len(self._levels):
@@ -32,7 +32,7 @@ class Correlator:
             if vectors is None:
                 return
 
-    def curve(self):
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (lags, values): lags (k,) in frames from 0 on, and the autocorrelation (k,), 1 at lag 0.
 
         Empty arrays where there is no frame, and where all vectors are zero.
@@ -47,7 +47,7 @@ class Correlator:
             return np.empty(0), np.empty(0)
         return np.array(lags, dtype=np.float64), np.array(values) / values[0]
 
-    def time(self):
+    def time(self) -> float:
         """Return the integrated correlation time in frames (`integrated`), NaN where there is none."""
         return integrated(*self.curve())
 
@@ -55,25 +55,25 @@ class Correlator:
 class _Level:
     """Lags of one resolution: the last LAGS values and, per lag, the sum of products and how many."""
 
-    def __init__(self, first):
+    def __init__(self, first: int) -> None:
         self.first = first
         self.sums, self.pairs = np.zeros(LAGS), np.zeros(LAGS, dtype=np.int64)
         self._kept, self._waiting = [], None
 
-    def add(self, vectors):
+    def add(self, vectors: np.ndarray) -> np.ndarray | None:
         """Take the next value; return the mean of two where a pair is complete, for the next level, else None."""
         self._kept = [vectors, *self._kept[: LAGS - 1]]
         for lag in range(self.first, len(self._kept)):
             self.sums[lag] += np.vdot(vectors, self._kept[lag])
             self.pairs[lag] += 1
         if self._waiting is None:
-            self._waiting = vectors
+            self._waiting = vectors  # type: ignore[assignment]
             return None
         pair, self._waiting = 0.5 * (self._waiting + vectors), None
         return pair
 
 
-def integrated(lags, values):
+def integrated(lags: np.ndarray, values: np.ndarray) -> float:
     """Return the integral of an autocorrelation over its lags, by trapezoids, in the lags' unit.
 
     It ends where the lag is WINDOW times the integral so far (Sokal's rule): beyond it there is noise alone. Where the

@@ -21,16 +21,16 @@ class MoleculeMean:
     molecules : int
     """
 
-    def __init__(self, molecules):
+    def __init__(self, molecules: int) -> None:
         self._sum = np.zeros(molecules)
         self._over_time = []
 
-    def add(self, values):
+    def add(self, values: np.ndarray) -> None:
         """Take the (n,) values of the next frame."""
         self._sum += values
         self._over_time.append(float(np.mean(values)))
 
-    def mean_and_error(self):
+    def mean_and_error(self) -> tuple[float, float]:
         """Return the mean and the greater of two standard errors, NaN where there is none.
 
         One is the error over molecules, of each one's own mean over time; it needs two molecules. The other is that of
@@ -40,7 +40,7 @@ class MoleculeMean:
         errors = [error for error in (over_time, self._over_molecules()) if np.isfinite(error)]
         return mean, max(errors, default=np.nan)
 
-    def _over_molecules(self):
+    def _over_molecules(self) -> float:
         frames, molecules = len(self._over_time), len(self._sum)
         if frames == 0 or molecules < 2:
             return np.nan
@@ -69,7 +69,7 @@ class Sizes:
         Squares [length^2].
     """
 
-    def __init__(self, beads, mass, bonds):
+    def __init__(self, beads: np.ndarray, mass: np.ndarray, bonds: np.ndarray) -> None:
         self._beads, self.shape = beads, beads.shape
         self._first = np.arange(len(beads) + 1) * beads.shape[1]
         self._mass = np.tile(mass, len(beads))
@@ -78,7 +78,7 @@ class Sizes:
         self._far = far_ends(beads.shape[1], bonds)
         self._correlator = Correlator() if beads.shape[1] > 1 else None
 
-    def add(self, position):
+    def add(self, position: np.ndarray) -> None:
         """Take the next frame: the (N, 3) positions of all beads, each molecule whole [length]."""
         own = position[self._beads.ravel()]
         self.ends.add(end_to_end_squared(own, self._first))
@@ -87,12 +87,12 @@ class Sizes:
             low, high = self._far
             self._correlator.add(own[high :: self.shape[1]] - own[low :: self.shape[1]])
 
-    def correlation_time(self):
+    def correlation_time(self) -> float:
         """Return the integrated correlation time, in frames, of the vector between the beads of `far_ends`; or NaN."""
         return self._correlator.time() if self._correlator is not None else np.nan
 
 
-def kinds_of(species, molecule, mass, bonds):
+def kinds_of(species: np.ndarray, molecule: np.ndarray, mass: np.ndarray, bonds: np.ndarray) -> list:
     """Return (species of the first bead, Sizes) of every kind of molecule, in the order of species.
 
     Parameters
@@ -116,7 +116,7 @@ def kinds_of(species, molecule, mass, bonds):
     return found
 
 
-def far_ends(beads, bonds):
+def far_ends(beads: int, bonds: np.ndarray) -> tuple[int, int]:
     """Return two beads of a molecule that are far apart along its bonds, in trees as far as any two are.
 
     Those are the ends of a chain, the ends of two arms of a star, and opposite beads of a ring.
@@ -141,7 +141,7 @@ def far_ends(beads, bonds):
     return min(one, other), max(one, other)
 
 
-def furthest(neighbours, start):
+def furthest(neighbours: list, start: int) -> int:
     """Return the last bead that a search along bonds, breadth first, comes to; the lowest of those as far away."""
     seen, ring = {start}, [start]
     while True:

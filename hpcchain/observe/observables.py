@@ -4,13 +4,19 @@ Read off the segments at the report's time; nothing here feeds back into the mot
 beads, and those of all blocks exactly, so that they are the same on any number of ranks that have whole blocks.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import WALL
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System
 
 
 class Observables:
@@ -24,12 +30,12 @@ class Observables:
         Degrees of freedom; counted from the state, which must then have all beads, when left out.
     """
 
-    def __init__(self, system, freedom=None):
+    def __init__(self, system: System, freedom: int | None = None) -> None:
         self.composition = composition_of(system.topology)
         self.box = system.box
         self.freedom = freedom if freedom is not None else degrees_of_freedom(system.topology, system.state.position)
 
-    def sums(self, low, position, velocity, image, block):
+    def sums(self, low: int, position: np.ndarray, velocity: np.ndarray, image: np.ndarray, block: int) -> np.ndarray:
         """Return (blocks, 7) float64: kinetic energy, momentum and angular momentum of each block of beads.
 
         Parameters
@@ -51,7 +57,9 @@ class Observables:
             row[1:4], row[4:7] = np.sum(m * v, axis=0), np.sum(m * np.cross(x, v), axis=0)
         return found
 
-    def measure(self, sums, interval, virial, contacts, pushes=None):
+    def measure(
+        self, sums: np.ndarray, interval: float, virial: float, contacts: int, pushes: list | None = None
+    ) -> dict:
         """Return dict of name -> value.
 
         Parameters
@@ -81,7 +89,7 @@ class Observables:
             "contacts": contacts,
         } | ({"wall_pressure": self._wall_pressure(pushes, interval)} if np.any(self.box.boundary == WALL) else {})
 
-    def _wall_pressure(self, pushes, interval):
+    def _wall_pressure(self, pushes: list | None, interval: float) -> np.ndarray:
         """Return (3,) the mean pressure on the two walls of each axis, NaN where there are none."""
         known = (self.box.boundary == WALL) & (pushes is not None) & (interval > 0.0)
         found = np.full(3, np.nan)

@@ -4,6 +4,8 @@ import json
 import logging
 import math
 import time
+from pathlib import Path
+from typing import Any
 
 from hpcchain.io.hdf5 import plain
 
@@ -30,13 +32,22 @@ class RunLog:
         Kinetic energy of the run's first report, which errors refer to [mass length^2 / time^2].
     """
 
-    def __init__(self, path, end, begin=0.0, contacts=0, energy=None):
+    def __init__(
+        self, path: Path | None, end: float, begin: float = 0.0, contacts: int = 0, energy: float | None = None
+    ) -> None:
         self.energy = energy
         self._path = path
         self._end = end
         self._last = (time.perf_counter(), begin, contacts)
 
-    def report(self, simulated, observables, contacts, wall_contacts, windows=None):
+    def report(
+        self,
+        simulated: float,
+        observables: dict[str, Any],
+        contacts: int,
+        wall_contacts: int,
+        windows: dict | None = None,
+    ) -> None:
         """Append a report.
 
         Parameters
@@ -78,7 +89,7 @@ class RunLog:
             "t %.6g  events %d  %.3g events/s  energy error %.1e%s", simulated, events, rate, row["energy_error"], left
         )
 
-    def _speeds(self, simulated, events):
+    def _speeds(self, simulated: float, events: int) -> list:
         """Return simulated time and events per wall second since the last report; 0 where no time has passed."""
         now = time.perf_counter()
         elapsed = now - self._last[0]
@@ -87,17 +98,17 @@ class RunLog:
         return [change / elapsed if elapsed > 0.0 else 0.0 for change in advance]
 
 
-def relative_error(energy, reference):
+def relative_error(energy: Any, reference: float | None) -> float:
     """Return how far an energy is off the reference, relative; 0 where that is 0 or not known."""
     return energy / reference - 1.0 if reference else 0.0
 
 
-def clean(record):
+def clean(record: dict) -> dict:
     """Return a record in which numbers that JSON lacks are None."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
 
 
-def duration(seconds):
+def duration(seconds: float) -> str:
     """Return a time span for people."""
     if seconds < 100:
         return f"{seconds:.0f} s"

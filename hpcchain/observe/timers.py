@@ -1,7 +1,14 @@
 """Wall seconds per phase of a run, for the table at the end and in every checkpoint."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.comm import Single, World
 
 WITHIN = ": "
 """What stands between a phase and a part of it in the part's name."""
@@ -16,13 +23,13 @@ class Timers:
         Wall seconds of this rank by phase.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seconds = {}
         self.begin = time.perf_counter()
         self.cpu = time.process_time()
 
     @contextmanager
-    def phase(self, name):
+    def phase(self, name: str) -> Iterator[None]:
         """Count the time spent inside towards a phase."""
         start = time.perf_counter()
         try:
@@ -31,11 +38,11 @@ class Timers:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
     @property
-    def wall(self):
+    def wall(self) -> float:
         """Wall seconds since the start."""
         return time.perf_counter() - self.begin
 
-    def table(self, comm, parts=None):
+    def table(self, comm: Single | World, parts: dict | None = None) -> dict:
         """Return dict of phase -> (min, avg, max) wall seconds over ranks; collective.
 
         Parameters
@@ -52,7 +59,7 @@ class Timers:
         return dict(sorted(rows.items(), key=lambda item: (-item[1][2], item[0])))
 
 
-def lines(table):
+def lines(table: dict) -> list:
     """Return the lines of a table of phases for the log: wall seconds over ranks, and the share of the whole.
 
     Parameters

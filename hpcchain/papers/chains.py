@@ -6,7 +6,10 @@ as one molecule whose bond graph may fall apart. Kernels take the flat arrays of
 makes them.
 """
 
+from __future__ import annotations
+
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +33,7 @@ class Beads:
         Contact distance of beads that are not bonded [length]; 0 = they never collide.
     """
 
-    def __init__(self, position, velocity, bonds, diameter=1.0):
+    def __init__(self, position: Any, velocity: Any, bonds: Any, diameter: float = 1.0) -> None:
         self.n = len(position)
         self.bonds = np.asarray(bonds, dtype=np.int64).reshape(-1, 2)
         self.diameter = float(diameter)
@@ -45,18 +48,27 @@ class Beads:
         pairs = [(i, j) for i in range(self.n) for j in range(i + 1, self.n) if (i, j) not in bonded]
         self.pairs = np.array(pairs if self.diameter else [], dtype=np.int64).reshape(-1, 2)
 
-    def put(self, position, velocity):
+    def put(self, position: np.ndarray, velocity: np.ndarray) -> None:
         """Set the state."""
         self.state[:] = 0.0
         self.state.reshape(2, 3, self.npad)[:, :, : self.n] = np.transpose([position, velocity], (0, 2, 1))
 
-    def get(self, state=None):
+    def get(self, state: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return (position, velocity) of a flat state, by default the present one."""
         both = np.asarray(self.state if state is None else state).reshape(-1, 2, 3, self.npad)[..., : self.n]
         both = np.moveaxis(both, -1, -2)
         return (both[0, 0], both[0, 1]) if state is None else (both[:, 0], both[:, 1])
 
-    def collocate(self, tau, s, duration, variant="index2", solver="auto", contacts=ROOT, stride=1):
+    def collocate(
+        self,
+        tau: float,
+        s: int,
+        duration: float,
+        variant: str = "index2",
+        solver: str = "auto",
+        contacts: int = ROOT,
+        stride: int = 1,
+    ) -> Track:
         """Move on for a duration by collocation; return Track.
 
         Parameters
@@ -84,7 +96,7 @@ class Beads:
         )  # fmt: skip
         return Track(self, times, states, kinds, count)
 
-    def rattle(self, h, duration, solver=ANALYTIC, stride=1, width=WIDTH):
+    def rattle(self, h: float, duration: float, solver: int = ANALYTIC, stride: int = 1, width: float = WIDTH) -> Any:
         """Move on for a duration by velocity Verlet with SHAKE and RATTLE; return Track.
 
         Contacts are found by bisection to a width [time]. The analytic solver needs linear chains, bonds in order.
@@ -98,7 +110,7 @@ class Beads:
 
 
 @cache
-def stage_constants(s, variant, solver):
+def stage_constants(s: int, variant: str, solver: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the constants (`stage_table`) of 1 .. s stages one after the other, and where each begins."""
     tables = [stage_table(k, ACCURACY, variant, solver) for k in range(1, s + 1)]
     return np.concatenate(tables), np.cumsum([0] + [len(table) for table in tables[:-1]])
@@ -107,7 +119,7 @@ def stage_constants(s, variant, solver):
 class Track:
     """What was kept on the way: times, positions and velocities (k, n, 3), and which are contacts (just after)."""
 
-    def __init__(self, beads, times, states, kinds, count):
+    def __init__(self, beads: Beads, times: np.ndarray, states: np.ndarray, kinds: np.ndarray, count: int) -> None:
         self.failed = count < 0
         count = abs(count)
         self.time = times[:count]
@@ -116,17 +128,17 @@ class Track:
         self.bonds = beads.bonds
 
     @property
-    def double_energy(self):
+    def double_energy(self) -> Any:
         """2 E [mass length^2 / time^2], which Hartmann et al. 2009 calls the energy."""
         return np.sum(self.velocity**2, axis=(1, 2))
 
     @property
-    def angular(self):
+    def angular(self) -> Any:
         """Angular momentum (k, 3)."""
         return np.sum(np.cross(self.position, self.velocity), axis=1)
 
     @property
-    def stretch(self):
+    def stretch(self) -> Any:
         """|b|^2 - 1 of every bond (k, bonds)."""
         bond = self.position[:, self.bonds[:, 1]] - self.position[:, self.bonds[:, 0]]
         return np.sum(bond**2, axis=2) - 1.0

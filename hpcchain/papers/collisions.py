@@ -16,11 +16,18 @@ Bead i = 0 .. n - 1, bond i from bead i to i + 1; arrays are (n, 3). Velocities 
 (q1 - q0) / tau; w starts the next step as it is (its part across the bonds is taken up by the bonds' forces).
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.papers.null_space import null_space, reparametrise
+
+if TYPE_CHECKING:
+    from hpcchain.papers.single_chain import Chain
 
 TOLERANCE = 1e-12
 MOST = 100
@@ -82,7 +89,7 @@ class Integrator:
         Keep every node's positions.
     """
 
-    def __init__(self, chain, step, conditions=False, positions=True):
+    def __init__(self, chain: Chain, step: float, conditions: bool = False, positions: bool = True) -> None:
         self.chain, self.step = chain, step
         self.conditions, self.positions = conditions, positions
         self.record = Record()
@@ -91,24 +98,24 @@ class Integrator:
         self.time, self.q, self.w = 0.0, chain.position.copy(), chain.velocity.copy()
         self._node()
 
-    def run(self, contacts=None, until=np.inf):
+    def run(self, contacts: int | None = None, until: float = np.inf) -> Record:
         """Go on until so many contact nodes are done in all, or a time."""
         while self.time < until and (contacts is None or len(self.record.contact_time) < contacts):
             self._advance()
         return self.record
 
-    def _node(self):
+    def _node(self) -> None:
         self.record.node_time.append(self.time)
         if self.positions:
             self.record.node_position.append(self.q)
 
-    def _reach(self, q, w, time):
+    def _reach(self, q: np.ndarray, w: np.ndarray, time: float) -> None:
         self.q, self.w, self.time = q, w, time
         self._node()
         self.record.energy.append(self.chain.energy(w))
         self.record.energy_time.append(time)
 
-    def _advance(self):
+    def _advance(self) -> None:
         """Take one step to the grid; where that has gone through a contact, do the contact and the step after it."""
         grid = (np.floor(self.time / self.step + 1e-6) + 1) * self.step
         q, w = self.free(self.q, self.w, grid - self.time)
@@ -122,7 +129,7 @@ class Integrator:
         self._reach(q, w, self.time + tau)
         self._collide(first, grid)
 
-    def _collide(self, first, grid):
+    def _collide(self, first: tuple, grid: float) -> None:
         """Do the contact at the present node, and those within the step after it, and return to the grid."""
         while True:
             touching = self.touching(self.q, first)
@@ -142,7 +149,7 @@ class Integrator:
             q, w, tau, first = min(found, key=lambda entry: entry[2])
             self._reach(q, w, self.time + tau)
 
-    def violated(self, q):
+    def violated(self, q: np.ndarray) -> list:
         """Return the contacts with g_c < 0."""
         chain = self.chain
         apart = q[:, None] - q[None]
@@ -152,19 +159,19 @@ class Integrator:
             return []
         return [each for each in self.possible if chain.gap(q, each) < -TOLERANCE]
 
-    def touching(self, q, first):
+    def touching(self, q: np.ndarray, first: tuple) -> list:
         """Return the contacts that are closed at a node and closing, `first` among them."""
         p = self.on_bonds(q, self.w)
         closed = [each for each in self.possible if abs(self.chain.gap(q, each)) < SIMULTANEOUS]
         return [each for each in closed if each == first or np.sum(self.chain.normal(q, each) * p) < 0.0]
 
-    def on_bonds(self, q, w):
+    def on_bonds(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Return the part of w that keeps the bonds."""
         p = null_space(q)
         u = np.linalg.solve(p.T @ (self.mass[:, None] * p), p.T @ (self.mass * w.ravel()))
         return (p @ u).reshape(-1, 3)
 
-    def direction(self, contacts):
+    def direction(self, contacts: list) -> np.ndarray:
         """Return the sum of the contacts' normals, each weighted with its exact impulse, as one (3 n) vector."""
         p = null_space(self.q)
         rows = np.array([self.chain.normal(self.q, each).ravel() for each in contacts]) @ p
@@ -174,7 +181,9 @@ class Integrator:
         self.exact = p @ (inverse @ (p.T @ (self.mass * self.w.ravel()) + rows.T @ size))
         return sum(s * self.chain.normal(self.q, each).ravel() for s, each in zip(size, contacts, strict=True))
 
-    def _newton(self, kind, q, extra, system, tau):
+    def _newton(
+        self, kind: str, q: np.ndarray, extra: np.ndarray, system: Callable, tau: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Solve system(q, extra) -> residual, jacobian for the turns u of q and further unknowns; return both."""
         damped = 0
         for iteration in range(MOST):
@@ -194,7 +203,7 @@ class Integrator:
             extra = extra + change[len(change) - len(extra) :]
         raise NoRoot
 
-    def _count(self, kind, iterations, damped, jacobian):
+    def _count(self, kind: str, iterations: int, damped: int, jacobian: np.ndarray) -> None:
         self.record.kind.append(kind)
         self.record.iterations.append(iterations)
         self.record.damped.append(damped)
@@ -202,24 +211,26 @@ class Integrator:
         if self.conditions:
             self.record.condition.append(np.linalg.cond(jacobian))
 
-    def free(self, q0, w0, tau):
+    def free(self, q0: np.ndarray, w0: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the end and the discrete velocity of a free step (11); the last configuration is the first guess."""
         before = null_space(q0).T * self.mass
 
-        def system(q, _):
+        def system(q: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return residual and Jacobian of (11)."""
             return before @ ((q - q0).ravel() / tau - w0.ravel()), before @ null_space(q) / tau
 
         q, _ = self._newton("free", q0, np.zeros(0), system, tau)
         return q, (q - q0) / tau
 
-    def contact(self, q0, w0, tau, trial, contact):
+    def contact(
+        self, q0: np.ndarray, w0: np.ndarray, tau: float, trial: np.ndarray, contact: tuple
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return configuration, discrete velocity and time of (15): a step to where g_c = 0."""
         before = null_space(q0).T * self.mass
         start, end = self.chain.gap(q0, contact), self.chain.gap(trial, contact)
         guess = tau * max(max(start, 0.0) / (max(start, 0.0) - end), 0.01)
 
-        def system(q, alpha):
+        def system(q: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return residual and Jacobian of (15)."""
             moved = (q - q0).ravel()
             p = null_space(q)
@@ -238,7 +249,7 @@ class Integrator:
             return self._bisected(q0, w0, tau, contact)
         return q, (q - q0) / alpha, float(alpha[0])
 
-    def _bisected(self, q0, w0, tau, contact):
+    def _bisected(self, q0: np.ndarray, w0: np.ndarray, tau: float, contact: tuple) -> Any:
         """Return the same by bisection over free steps: for contacts so near a node that Newton does not find them."""
         kept = {name: len(getattr(self.record, name)) for name in ("iterations", "damped", "kind", "condition")}
         unknowns, low, high = self.record.unknowns, 0.0, tau
@@ -253,7 +264,7 @@ class Integrator:
         self._count("contact", 50, 0, np.eye(2 * len(q0) + 2))
         return q, w, high
 
-    def _law(self, normal):
+    def _law(self, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what (16) is made of at the present node: (P_c^T P^T M), and the momentum along P_c that is kept."""
         p = null_space(self.q)
         row = p.T @ normal
@@ -261,12 +272,12 @@ class Integrator:
         reduced = complement.T @ (p.T * self.mass)
         return reduced, reduced @ self.w.ravel(), p.T @ normal
 
-    def after(self, normal, tau):
+    def after(self, normal: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the end and the discrete velocity of the step after a contact (16), from the reflected velocity."""
         reduced, kept, row = self._law(normal)
         energy = self.chain.energy(self.w)
 
-        def system(q, _):
+        def system(q: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return residual and Jacobian of (16)."""
             w = (q - self.q).ravel() / tau
             p = null_space(q)
@@ -283,13 +294,13 @@ class Integrator:
             self.record.kind[-1] = "after"
         return q, (q - self.q) / tau
 
-    def second(self, normal, tau, trial, contact):
+    def second(self, normal: np.ndarray, tau: float, trial: np.ndarray, contact: tuple) -> Any:
         """Return the same with the step's length unknown and a second contact closed at its end, and that contact."""
         reduced, kept, row = self._law(normal)
         energy = self.chain.energy(self.w)
         start, end = self.chain.gap(self.q, contact), self.chain.gap(trial, contact)
 
-        def system(q, alpha):
+        def system(q: np.ndarray, alpha: np.ndarray) -> Any:
             """Return residual and Jacobian of (16) with a second contact."""
             w = (q - self.q).ravel() / alpha
             p = null_space(q)
@@ -317,16 +328,16 @@ class Integrator:
             self.record.kind[-1] = "discarded"
             return *self.contact(self.q, velocity, tau, trial, contact), contact
 
-    def _reflected(self, tau):
+    def _reflected(self, tau: float) -> np.ndarray:
         """Return where the exact impulse's velocity leads in a time tau, as a first guess."""
         return self._ahead(self.q, tau * self.exact)
 
     @staticmethod
-    def _ahead(q, moved):
+    def _ahead(q: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """Return the configuration that a displacement of the beads leads to, as nearly as bonds let it."""
         return reparametrise(q, np.linalg.lstsq(null_space(q), moved.ravel(), rcond=None)[0])
 
-    def _pulls(self, normal, w):
+    def _pulls(self, normal: np.ndarray, w: np.ndarray) -> bool:
         """Whether the step to w needs a contact force that pulls (nu < 0)."""
         p = null_space(self.q)
         row = p.T @ normal

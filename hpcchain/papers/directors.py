@@ -12,11 +12,18 @@ discrete energy depends on the length of the step, J (1 - (1 - h^2 w^2)^1/2) / h
 E_rot(alpha) - E_rot(tau) of it between rotation and translation.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.errors import HpcchainError
+
+if TYPE_CHECKING:
+    pass
 
 TOLERANCE = 1e-10
 MOST = 500
@@ -43,7 +50,7 @@ class Bodies:
     tolerance: float = TOLERANCE
 
     @property
-    def director_mass(self):
+    def director_mass(self) -> float:
         """E [mass length^2]."""
         return self.mass * self.radius**2 / 5.0
 
@@ -74,12 +81,12 @@ class Track:
     momentum: list = field(default_factory=list)
     collisions: list = field(default_factory=list)
 
-    def energy(self):
+    def energy(self) -> Any:
         """Return the discrete energy of every step."""
         return np.array(self.translation) + np.array(self.rotation)
 
 
-def turned(theta, rows):
+def turned(theta: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return vectors (..., 3) turned by the rotation vector theta: exp(theta^) (Rodrigues)."""
     angle = np.linalg.norm(theta)
     first = np.sinc(angle / np.pi)
@@ -88,42 +95,42 @@ def turned(theta, rows):
     return rows + first * cross + second * np.cross(theta, cross)
 
 
-def moved(state, u):
+def moved(state: Any, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return a state (centre, director) moved by u (2, 6): displacements and rotation vectors."""
     centre, director = state
     return centre + u[:, :3], np.array([turned(u[b, 3:], director[b]) for b in range(2)])
 
 
-def momenta(bodies, one, two, h):
+def momenta(bodies: Bodies, one: Any, two: tuple, h: float) -> tuple[np.ndarray, np.ndarray]:
     """Return (2, 3) momenta of the centres and (2, 3, 3) of the directors of a step from one state to another."""
     return bodies.mass * (two[0] - one[0]) / h, bodies.director_mass * (two[1] - one[1]) / h
 
 
-def reduced(state, momentum):
+def reduced(state: Any, momentum: tuple) -> np.ndarray:
     """Return P^T p at a state, (12,): per body the centre's momentum and the sum of d x pi."""
     turning = np.cross(state[1], momentum[1]).sum(axis=1)
     return np.concatenate([momentum[0], turning], axis=1).ravel()
 
 
-def energies(bodies, one, two, h):
+def energies(bodies: Bodies, one: tuple, two: tuple, h: float) -> tuple[float, float]:
     """Return discrete kinetic energies of a step, translation and rotation."""
     p, pi = momenta(bodies, one, two, h)
     return 0.5 * np.sum(p**2) / bodies.mass, 0.5 * np.sum(pi**2) / bodies.director_mass
 
 
-def gap(bodies, state):
+def gap(bodies: Bodies, state: tuple) -> float:
     """Return g_c of (18) [length^2]."""
     apart = state[0][0] - state[0][1]
     return 0.5 * (apart @ apart - 4.0 * bodies.radius**2)
 
 
-def gap_gradient(state):
+def gap_gradient(state: Any) -> Any:
     """Return P^T G_c^T, (12,): a sphere's turning does not change the gap."""
     apart = state[0][0] - state[0][1]
     return np.concatenate([apart, np.zeros(3), -apart, np.zeros(3)])
 
 
-def slope(bodies, state, after, h):
+def slope(bodies: Bodies, state: Any, after: tuple, h: float) -> np.ndarray:
     """Return (12, 12): how P^T p at a state changes with the unknowns of the state after it, (12)."""
     matrix = np.zeros((12, 12))
     for b in range(2):
@@ -134,13 +141,13 @@ def slope(bodies, state, after, h):
     return matrix
 
 
-def energy_slope(bodies, one, two, h):
+def energy_slope(bodies: Bodies, one: tuple, two: tuple, h: float) -> Any:
     """Return (12,): how the discrete energy of a step changes with the unknowns of its end."""
     p, pi = momenta(bodies, one, two, h)
     return np.concatenate([p, np.cross(two[1], pi).sum(axis=1)], axis=1).ravel() / h
 
 
-def complement(vector):
+def complement(vector: np.ndarray) -> Any:
     """Return (n, n - 1) orthonormal columns across a vector: those of a Householder reflection."""
     v = vector / np.linalg.norm(vector)
     at = int(np.argmax(np.abs(v)))
@@ -149,7 +156,7 @@ def complement(vector):
     return np.delete(np.eye(len(v)) - 2.0 * np.outer(w, w) / (w @ w), at, axis=1)
 
 
-def newton(bodies, guess, residual):
+def newton(bodies: Bodies, guess: tuple, residual: Callable) -> tuple[tuple, np.ndarray, int]:
     """Return the solution of residual(state, extra) = 0, the extra unknowns and the number of iterations.
 
     Parameters
@@ -169,21 +176,21 @@ def newton(bodies, guess, residual):
     raise NotSolved(f"no solution after {MOST} iterations; the residual is {np.abs(value).max():.3g}")
 
 
-def free_step(bodies, state, incoming, guess, h):
+def free_step(bodies: Bodies, state: tuple, incoming: np.ndarray, guess: np.ndarray, h: float) -> tuple[tuple, int]:
     """Return the next state by (11), and the iterations; `incoming` is P^T p of the step before (or of the start)."""
     nothing = np.zeros(0)
 
-    def residual(after, _):
+    def residual(after: tuple, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return reduced(state, momenta(bodies, state, after, h)) - incoming, slope(bodies, state, after, h)
 
     after, _, count = newton(bodies, (moved(state, h * guess), nothing), residual)
     return after, count
 
 
-def contact_step(bodies, state, incoming, guess, start):
+def contact_step(bodies: Bodies, state: Any, incoming: np.ndarray, guess: np.ndarray, start: Any) -> Any:
     """Return the state at contact, the time alpha to it and the iterations: (15), from a first guess of alpha."""
 
-    def residual(after, extra):
+    def residual(after: tuple, extra: np.ndarray) -> Any:
         alpha = extra[0]
         p = reduced(state, momenta(bodies, state, after, alpha))
         value = np.concatenate([p - incoming, [gap(bodies, after)]])
@@ -197,11 +204,13 @@ def contact_step(bodies, state, incoming, guess, start):
     return after, float(extra[0]), count
 
 
-def collision_step(bodies, contact, incoming, energy, guess, tau):
+def collision_step(
+    bodies: Bodies, contact: tuple, incoming: np.ndarray, energy: float, guess: np.ndarray, tau: float
+) -> Any:
     """Return the state a time tau after contact, and the iterations: (16), from velocities (2, 6) as a first guess."""
     across = complement(gap_gradient(contact))
 
-    def residual(after, _):
+    def residual(after: tuple, _: np.ndarray) -> Any:
         p = reduced(contact, momenta(bodies, contact, after, tau))
         kept = np.array([sum(energies(bodies, contact, after, tau)) - energy])
         matrix = np.vstack([across.T @ slope(bodies, contact, after, tau), energy_slope(bodies, contact, after, tau)])
@@ -211,7 +220,7 @@ def collision_step(bodies, contact, incoming, energy, guess, tau):
     return after, count
 
 
-def reflected(contact, velocity):
+def reflected(contact: tuple, velocity: np.ndarray) -> Any:
     """Return velocities (2, 6) with those of the centres exchanged along the normal, as equal spheres do."""
     apart = contact[0][0] - contact[0][1]
     n = apart / np.linalg.norm(apart)
@@ -222,7 +231,7 @@ def reflected(contact, velocity):
     return out
 
 
-def velocities(one, two, h):
+def velocities(one: tuple, two: tuple, h: float) -> np.ndarray:
     """Return (2, 6) velocities of centres and rotation vectors per time of a step."""
     out = np.zeros((2, 6))
     out[:, :3] = (two[0] - one[0]) / h
@@ -231,7 +240,7 @@ def velocities(one, two, h):
     return out
 
 
-def rotation_vector(matrix):
+def rotation_vector(matrix: np.ndarray) -> np.ndarray:
     """Return the rotation vector of a rotation matrix by less than a half turn."""
     axis = 0.5 * np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]])
     sine = np.linalg.norm(axis)
@@ -239,7 +248,16 @@ def rotation_vector(matrix):
     return axis * (angle / sine) if sine > 0.0 else axis
 
 
-def run(bodies, centre, velocity, spin, h, steps, spin_guess=False, touching=1e-12):
+def run(
+    bodies: Bodies,
+    centre: np.ndarray,
+    velocity: np.ndarray,
+    spin: np.ndarray,
+    h: float,
+    steps: int,
+    spin_guess: bool = False,
+    touching: float = 1e-12,
+) -> Track:
     """Return the Track of a number of grid steps.
 
     Parameters
@@ -287,25 +305,25 @@ def run(bodies, centre, velocity, spin, h, steps, spin_guess=False, touching=1e-
     return track
 
 
-def _start(contact, guess, spin_guess):
+def _start(contact: tuple, guess: np.ndarray, spin_guess: bool) -> Any:
     start = reflected(contact, guess)
     if not spin_guess:
         start[:, 3:] = 0.0
     return start
 
 
-def _parting(state, velocity):
+def _parting(state: Any, velocity: np.ndarray) -> Any:
     return (state[0][0] - state[0][1]) @ (velocity[0, :3] - velocity[1, :3]) > 0.0
 
 
-def _node(track, bodies, time, state):
+def _node(track: Track, bodies: Bodies, time: float, state: tuple) -> None:
     track.time.append(time)
     track.centre.append(state[0])
     track.director.append(state[1])
     track.gap.append(gap(bodies, state))
 
 
-def _step(track, bodies, one, two, h, time):
+def _step(track: Track, bodies: Bodies, one: tuple, two: tuple, h: float, time: float) -> None:
     p, pi = momenta(bodies, one, two, h)
     track.momentum.append(np.cross(one[0], p).sum(axis=0) + np.cross(one[1], pi).sum(axis=(0, 1)))
     translation, rotation = energies(bodies, one, two, h)
@@ -315,7 +333,7 @@ def _step(track, bodies, one, two, h, time):
     _node(track, bodies, time, two)
 
 
-def rotation_energy(bodies, spin, h):
+def rotation_energy(bodies: Bodies, spin: np.ndarray, h: float) -> float:
     """Return the exact discrete energy of free rotation with steps of h: J (1 - (1 - h^2 w^2)^1/2) / h^2, summed."""
     inertia, w2 = 2.0 * bodies.director_mass, np.sum(np.asarray(spin, float) ** 2, axis=1)
     return float(np.sum(inertia * w2 / (1.0 + np.sqrt(1.0 - h**2 * w2))))
@@ -330,7 +348,7 @@ SETUPS = {
 """Centres and their velocities of the paper's three simulations; SPIN are the angular velocities of all of them."""
 
 
-def setup(name):
+def setup(name: str) -> Any:
     """Return centre, velocity and spin of one of SETUPS."""
     centre, velocity = SETUPS[name]
     return np.array(centre), np.array(velocity), SPIN

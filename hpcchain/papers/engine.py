@@ -1,5 +1,7 @@
 """The experiments' small systems in the event-driven engine: a chain alone, in free space or between walls."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.model.clock import tick_for
@@ -8,7 +10,14 @@ from hpcchain.model.system import OPEN, WALL, Box, Physics, State, System, Topol
 FAR = 1e3
 
 
-def chain_system(position, velocity, mass, diameter=1.0, box=None, **physics):
+def chain_system(
+    position: np.ndarray,
+    velocity: np.ndarray,
+    mass: np.ndarray,
+    diameter: float | np.ndarray = 1.0,
+    box: Box | None = None,
+    **physics: Any,
+) -> Any:
     """Return the System of one chain.
 
     Parameters
@@ -36,7 +45,7 @@ def chain_system(position, velocity, mass, diameter=1.0, box=None, **physics):
     return System(Box(size, -0.5 * size, boundary), topology, state, constants)
 
 
-def contact_times(system, count, longest):
+def contact_times(system: System, count: int, longest: Any) -> Any:
     """Return the times of the first `count` contacts, those at one instant once, and energies on the way.
 
     Parameters
@@ -66,7 +75,7 @@ def contact_times(system, count, longest):
     return np.array(times[:count]), np.array(energies)
 
 
-def thermal_chain(n, seed):
+def thermal_chain(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | tuple:
     """Return positions, velocities and masses of a thermal chain of unit bonds and beads, kT = m = 1, no overlap."""
     random = np.random.default_rng([n, seed])
     position = [np.zeros(3)]

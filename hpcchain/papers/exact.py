@@ -7,7 +7,7 @@ parameter m = 2/3; the integrand is smooth, so that Gauss's rule of 40 points gi
 import numpy as np
 
 
-def elliptic(low, high):
+def elliptic(low: float, high: float) -> float | np.ndarray:
     """Return the integral of sqrt(1 - (2/3) sin^2) between two angles in degrees."""
     point, weight = np.polynomial.legendre.leggauss(40)
     low, high = np.deg2rad([low, high])

@@ -10,27 +10,37 @@ between contacts, moves rods exactly (`hpcchain.propagators.rigid.rod`) or by wh
 Units: positions [length], velocities [length / time], forces [mass length / time^2], damping [mass / time].
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.errors import HpcchainError
 from hpcchain.model.rod_matrices import matrices
+
+if TYPE_CHECKING:
+    from hpcchain.model.rod_matrices import Line
 
 
 class NoStep(HpcchainError, ValueError):
     """A step of this length leads to no straight line of the right length: it turns too far."""
 
 
-def position_weights(line, dt):
+def position_weights(line: Line, dt: Any) -> np.ndarray:
     """Return A_j = dt^2 / 2 m_j: how far a force moves a particle within a step [time^2 / mass]."""
     return dt**2 / (2.0 * line.mass)
 
 
-def velocity_weights(line, dt):
+def velocity_weights(line: Line, dt: Any) -> np.ndarray:
     """Return B_j = dt / (2 m_j + alpha_j dt): what a force at its end adds to a velocity [time / mass]."""
     return dt / (2.0 * line.mass + line.damping * dt)
 
 
-def solve(line, weights, free, axis, speed=None):
+def solve(
+    line: Line, weights: np.ndarray, free: np.ndarray, axis: np.ndarray, speed: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that the multipliers make of unconstrained ones, and the constraint forces.
 
     Parameters
@@ -75,7 +85,7 @@ def solve(line, weights, free, axis, speed=None):
     return free + weights[:, None] * force, force
 
 
-def _smaller_root(end, axis, both, length):
+def _smaller_root(end: np.ndarray, axis: np.ndarray, both: float, length: float) -> float:
     """Return the root of (14), |end - both axis lambda| = length, that is nearer to 0."""
     along, norm2 = end @ axis, axis @ axis
     under = along**2 - norm2 * (end @ end - length**2)
@@ -84,7 +94,7 @@ def _smaller_root(end, axis, both, length):
     return (end @ end - length**2) / (both * (along + np.sqrt(under)))
 
 
-def fitted(line, weights, free):
+def fitted(line: Line, weights: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return centre, slope and coordinates of the line fitted to rows, weighted by 1 / A_j or 1 / B_j."""
     w = 1.0 / weights
     s = line.place - (w @ line.place) / w.sum()
@@ -92,7 +102,7 @@ def fitted(line, weights, free):
     return centre, ((w * s) @ (free - centre)) / (w @ s**2), s
 
 
-def closed_positions(line, weights, free, axis):
+def closed_positions(line: Line, weights: np.ndarray, free: np.ndarray, axis: np.ndarray) -> np.ndarray:
     """Return what `solve` does of positions, in closed form; raises NoStep."""
     centre, slope, s = fitted(line, weights, free)
     u = axis / np.linalg.norm(axis)
@@ -103,14 +113,16 @@ def closed_positions(line, weights, free, axis):
     return centre + s[:, None] * (side + np.sqrt(rest) * u)
 
 
-def closed_velocities(line, weights, free, axis):
+def closed_velocities(line: Line, weights: np.ndarray, free: np.ndarray, axis: np.ndarray) -> np.ndarray:
     """Return what `solve` does of velocities, in closed form."""
     centre, slope, s = fitted(line, weights, free)
     u = axis / np.linalg.norm(axis)
     return centre + s[:, None] * (slope - (slope @ u) * u)
 
 
-def step(line, position, velocity, dt, force, closed=True):
+def step(
+    line: Line, position: np.ndarray, velocity: np.ndarray, dt: Any, force: Callable, closed: Any = True
+) -> tuple[np.ndarray, np.ndarray]:
     """Return position and velocity after one step, equations (9) and (10) with damping alpha_j dt / 2 m_j.
 
     Parameters
@@ -146,7 +158,7 @@ def step(line, position, velocity, dt, force, closed=True):
     return after, solve(line, b, free, axis, speed=0.0)[0]
 
 
-def errors(line, position, velocity):
+def errors(line: Line, position: np.ndarray, velocity: np.ndarray) -> Any:
     """Return how far positions are from the constraints (2), (3) and velocities from (18), (19): largest components."""
     share = (line.place / line.length)[:, None]
     off = [rows - (1.0 - share) * rows[0] - share * rows[-1] for rows in (position, velocity)]
@@ -157,7 +169,7 @@ def errors(line, position, velocity):
     )
 
 
-def state(line, centre, axis, drift, turn):
+def state(line: Line, centre: np.ndarray, axis: Any, drift: Any, turn: Any) -> Any:
     """Return positions and velocities of a line by its centre of mass, axis, and their rates (3,) each."""
     s = (line.place - (line.mass @ line.place) / line.mass.sum())[:, None]
     u = np.asarray(axis, float) / np.linalg.norm(axis)
@@ -165,7 +177,7 @@ def state(line, centre, axis, drift, turn):
     return np.asarray(centre, float) + s * u, np.asarray(drift, float) + s * across
 
 
-def damped_exactly(line, position, velocity, rate, t):
+def damped_exactly(line: Line, position: np.ndarray, velocity: np.ndarray, rate: Any, t: Any) -> Any:
     """Return the exact state after t of a free line with alpha_j = rate m_j: both motions fade as exp(-rate t)."""
     s = (line.place - (line.mass @ line.place) / line.mass.sum())[:, None]
     mean = line.mass / line.mass.sum()

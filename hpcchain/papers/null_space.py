@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def triads(q):
+def triads(q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return bond vectors d (n - 1, 3), their lengths, and unit vectors r, s at right angles to them."""
     d = np.diff(q, axis=0)
     length = np.sqrt(np.einsum("ij,ij->i", d, d))
@@ -13,12 +13,12 @@ def triads(q):
     return d, length, r, cross(unit, r)
 
 
-def cross(a, b):
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the rows' vector products, several times faster than NumPy's for a few rows."""
     return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
 
 
-def null_space(q):
+def null_space(q: np.ndarray) -> np.ndarray:
     """Return P (20), (3 n, 2 n + 1), with the bond lengths that (19)-(20) lack."""
     n = len(q)
     _, length, r, s = triads(q)
@@ -30,7 +30,7 @@ def null_space(q):
     return p.reshape(3 * n, -1)
 
 
-def reparametrise(q, u):
+def reparametrise(q: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return F(u, q) (22): bead 0 moved by u[:3], every bond turned by exp_d(u_r r + u_s s) (23)."""
     d, length, r, s = triads(q)
     turn = u[3:].reshape(-1, 2)

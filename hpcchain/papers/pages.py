@@ -1,6 +1,8 @@
 """Results as files in one folder: CSV, PNG and a page NAME.md per experiment, and summary.md over all pages there."""
 
 import csv
+from pathlib import Path
+from typing import Any
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic
@@ -13,7 +15,7 @@ Written by `hpcchain paper`. Each table has the printed value, ours, and why the
 """
 
 
-def prepare(folder):
+def prepare(folder: Path) -> None:
     """Make the folder for results.
 
     Raises
@@ -27,7 +29,7 @@ def prepare(folder):
         raise DataError(f"{folder}: cannot be made: {error.strerror}; choose another --output") from error
 
 
-def write(folder, module, result, picture, seconds, quick):
+def write(folder: Path, module: Any, result: Any, picture: Any, seconds: float, quick: Any) -> Any:
     """Write one experiment's data and page; return the paths.
 
     Parameters
@@ -52,12 +54,12 @@ def write(folder, module, result, picture, seconds, quick):
     return [*paths, *([picture] if picture else []), page]
 
 
-def data_path(folder, name, key):
+def data_path(folder: Path, name: str, key: Any) -> Any:
     """Return where a table of numbers goes."""
     return folder / (f"{name}-data-{key}.csv" if key else f"{name}.csv")
 
 
-def write_columns(path, columns):
+def write_columns(path: Path, columns: dict[str, Any]) -> None:
     """Write columns as CSV, floats with all their digits."""
     with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -65,17 +67,17 @@ def write_columns(path, columns):
         writer.writerows(zip(*(map(_plain, column) for column in columns.values()), strict=True))
 
 
-def write_text(path, text):
+def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with atomic.replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def section(module, result, files, picture, seconds, quick):
+def section(module: Any, result: Any, files: Any, picture: Any, seconds: float, quick: Any) -> Any:
     """Return one experiment's page in Markdown."""
     lines = [f"## {module.NAME}: {module.TITLE}", ""]
     if quick:
@@ -93,12 +95,12 @@ def section(module, result, files, picture, seconds, quick):
     return "\n".join([*lines, f"- {seconds:.1f} s of CPU time.", ""])
 
 
-def cell(text):
+def cell(text: str) -> Any:
     """Return a text that stays inside its cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def summarize(folder, names):
+def summarize(folder: Path, names: Any) -> Any:
     """Write the summary page over the experiments whose pages are in the folder; return its path."""
     pages = [(folder / f"{name}.md") for name in names]
     texts = [page.read_text(encoding="utf-8") for page in pages if page.is_file()]

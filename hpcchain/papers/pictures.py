@@ -1,7 +1,10 @@
 """Figures, where matplotlib is installed."""
 
+from pathlib import Path
+from typing import Any
 
-def drawing():
+
+def drawing() -> Any:
     """Return an empty matplotlib figure that needs no screen, or None without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,7 +16,7 @@ def drawing():
     return figure
 
 
-def picture(folder, module, result):
+def picture(folder: Path, module: Any, result: Any) -> Any:
     """Draw an experiment's figure as NAME.png; return its path, or None when it has none or matplotlib is missing."""
     path = folder / f"{module.NAME}.png"
     path.unlink(missing_ok=True)

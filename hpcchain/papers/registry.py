@@ -2,13 +2,14 @@
 
 import importlib
 import pkgutil
+from typing import Any
 
 from hpcchain.config.values import nearest
 from hpcchain.errors import UsageError
 from hpcchain.papers import experiments
 
 
-def found():
+def found() -> dict:
     """Return {name: module} of all experiments, by name.
 
     Raises
@@ -25,7 +26,7 @@ def found():
     return dict(sorted(by_name.items()))
 
 
-def chosen(names, known):
+def chosen(names: Any, known: dict) -> Any:
     """Return the names of the experiments asked for, in the list's order, each once; all of them when none is named.
 
     A paper's number stands for all of its experiments: "001" for every name that begins with "001-".
@@ -46,7 +47,7 @@ def chosen(names, known):
     return [name for name in known if name in wanted]
 
 
-def unknown(name, known):
+def unknown(name: str, known: dict) -> Any:
     """Return the message for a name that is none."""
     if not known:
         return f"no experiment is called {name!r}: there are none"

@@ -1,6 +1,7 @@
 """What an experiment returns."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from hpcchain.errors import HpcchainError
 
@@ -38,7 +39,7 @@ class Table:
     title: str
     rows: list[Row] = field(default_factory=list)
 
-    def add(self, quantity, printed, ours, why):
+    def add(self, quantity: Any, printed: Any, ours: Any, why: Any) -> None:
         """Append a line; numbers become texts of three digits (see `number`)."""
         self.rows.append(Row(str(quantity), number(printed), number(ours), str(why)))
 
@@ -62,7 +63,7 @@ class Result:
     notes: list[str] = field(default_factory=list)
 
 
-def number(value, digits=3):
+def number(value: Any, digits: int = 3) -> Any:
     """Return a number as a short text, a text as it is, None as "–"."""
     if value is None:
         return "–"
@@ -71,7 +72,7 @@ def number(value, digits=3):
     return f"{value:.{digits}g}"
 
 
-def within(value, low, high, agrees="agrees"):
+def within(value: Any, low: Any, high: Any, agrees: str = "agrees") -> Any:
     """Return `agrees` where a value lies between two bounds, else that it does not, with the bounds.
 
     What a page says of a number is decided by the number.
@@ -79,7 +80,7 @@ def within(value, low, high, agrees="agrees"):
     return agrees if low <= value <= high else f"DOES NOT AGREE: outside {low:.3g} to {high:.3g}"
 
 
-def check(name, result):
+def check(name: str, result: Any) -> None:
     """Raise ExperimentError unless the result can be written: columns of one length, no line without a reason."""
     for key, columns in result.data.items():
         lengths = {heading: len(column) for heading, column in columns.items()}

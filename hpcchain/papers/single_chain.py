@@ -1,6 +1,9 @@
 """The chain of Leyendecker et al. 2012: its gaps (18) and their gradients, and the set-ups of 4.4 and 4.5."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,18 +29,18 @@ class Chain:
     box: np.ndarray | None = None
     mass: np.ndarray = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.mass is None:
             self.mass = np.ones(len(self.position))
 
-    def contacts(self):
+    def contacts(self) -> list:
         """Return all contacts that can be: ("p", i, j) of beads that are not bonded, ("w", i, axis, side) of walls."""
         n = len(self.position)
         pairs = [("p", i, j) for i in range(n) for j in range(i + 2, n)]
         walls = [] if self.box is None else [("w", i, c, s) for i in range(n) for c in range(3) for s in (-1, 1)]
         return pairs + walls
 
-    def gap(self, q, contact):
+    def gap(self, q: np.ndarray, contact: tuple) -> float:
         """Return g_c (18), >= 0 where beads do not overlap."""
         if contact[0] == "p":
             r = q[contact[1]] - q[contact[2]]
@@ -45,7 +48,7 @@ class Chain:
         _, i, axis, side = contact
         return 0.5 * (self.box[axis] - self.diameter) - side * q[i, axis]
 
-    def normal(self, q, contact):
+    def normal(self, q: np.ndarray, contact: tuple) -> np.ndarray:
         """Return the gradient G_c of g_c, (n, 3)."""
         g = np.zeros_like(q)
         if contact[0] == "p":
@@ -55,29 +58,29 @@ class Chain:
             g[contact[1], contact[2]] = -contact[3]
         return g
 
-    def energy(self, w):
+    def energy(self, w: np.ndarray) -> float:
         """Return the kinetic energy of velocities w."""
         return 0.5 * np.sum(self.mass[:, None] * w**2)
 
 
-def trimer():
+def trimer() -> Chain:
     """Return Leyendecker et al. 2012's intracolliding trimer (4.4); of the printed q0 three numbers are missing."""
     position = np.array([[1.0, 0, 0], [0, 0, 0], [0, -1.0, 0]])
     return Chain(position, np.array([[0, 0.5, 0], [0, 0, 0], [-0.5, 0, 0]]))
 
 
-def four_beads(velocity):
+def four_beads(velocity: Any) -> Any:
     """Return the four beads of 4.5 in their box; the diameter is 1 (printed: radius .1) for the printed contacts."""
     a = 1 / (2 * np.sqrt(2.0))
     position = np.array([[-3 * a, -a, 0], [-a, a, 0], [a, -a, 0], [3 * a, a, 0]])
     return Chain(position, np.array(velocity, dtype=float), box=np.array([8.0, 10.0, 14.0]))
 
 
-def periodic():
+def periodic() -> Any:
     """Return the chain of Figs 9 and 10."""
     return four_beads([[1 / 6, 1 / 6, 0], [1 / 6, 1 / 6, 0], [-1 / 6, -1 / 6, 0], [-1 / 6, -1 / 6, 0]])
 
 
-def chaotic():
+def chaotic() -> Any:
     """Return the chain of Figs 11 and 12."""
     return four_beads([[-0.1, 0.1, -0.1], [0, 0, 0], [0, 0, 0], [0, 0, 0]])

@@ -1,5 +1,7 @@
 """What the three set-ups of Leyendecker et al. 2012's section 4.2 have in common: their run, its data, its figure."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.papers import directors
@@ -13,13 +15,13 @@ NOTES = [
 ]
 
 
-def track(name, h):
+def track(name: str, h: float) -> Any:
     """Return the Bodies and the Track of a set-up with steps of h until END."""
     bodies = directors.Bodies()
-    return bodies, directors.run(bodies, *directors.setup(name), h, round(END / h))
+    return bodies, directors.run(bodies, *directors.setup(name), h, round(END / h))  # type: ignore[call-arg]
 
 
-def columns(found):
+def columns(found: Any) -> Any:
     """Return the run as columns: one line per step, with the node at its end."""
     momentum = np.array(found.momentum)
     centre = np.array(found.centre)[1:]
@@ -34,7 +36,7 @@ def columns(found):
     }
 
 
-def drift(found):
+def drift(found: Any) -> Any:
     """Return how far angular momentum goes from its start at most, and energy over the equal steps before contact."""
     momentum, energy = np.array(found.momentum), found.energy()
     hit = found.collisions[0]
@@ -42,12 +44,12 @@ def drift(found):
     return float(np.abs(momentum - momentum[0]).max()), float(np.ptp(energy[:equal]))
 
 
-def jump(found):
+def jump(found: Any) -> Any:
     """Return how much the collision changes the energy at equal steps: that of translation."""
     return found.translation[-1] - found.translation[0]
 
 
-def result(name, printed):
+def result(name: str, printed: Any) -> Any:
     """Return the Result of a set-up at h = 0.01 with the lines that all three share.
 
     Parameters
@@ -74,7 +76,7 @@ def result(name, printed):
     return Result({"": columns(found)}, [table], list(NOTES)), found
 
 
-def draw(found, figure):
+def draw(found: Any, figure: Any) -> None:
     """Draw energies and gap of a result over time."""
     data = found.data[""]
     left, right = figure.subplots(1, 2)

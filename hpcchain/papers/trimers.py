@@ -1,35 +1,42 @@
 """Hartmann et al. 2009's trimers: their starts, exact motion, and a Verlet reference."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.papers.chains import Beads
 
+if TYPE_CHECKING:
+    pass
+
 CHAIN = [(0, 1), (1, 2)]
 
 
-def crossing():
+def crossing() -> Any:
     """Return the self-intersecting trimer of V A, which never collides; 2 E = 1."""
     return Beads([[1, 0, 0], [0, 0, 0], [0, 1, 0]], [[0.5, -0.5, 0], [0.5, 0, 0], [-0.5, 0, 0]], CHAIN, 0.0)
 
 
-def colliding():
+def colliding() -> Any:
     """Return the trimer of V C, whose ends collide."""
     return Beads([[1, 0, 0], [0, 0, 0], [0, -1, 0]], [[0, 0.5, 0], [0, 0, 0], [-0.5, 0, 0]], CHAIN)
 
 
-def two():
+def two() -> Any:
     """Return the two trimers of V B as six beads."""
     position = [[1, 0, 0], [0, 0, 0], [0, -1, 0], [2, 0.5, 0], [3, 0.5, 0], [4, 0.5, 0]]
     velocity = [[0.5, 0, 0], [0.5, 0, 0], [0, 0, 0], [-0.5, 0, 0], [-0.5, 0, 0], [-0.5, 0, 0]]
     return Beads(position, velocity, [*CHAIN, (3, 4), (4, 5)])
 
 
-def exact(make, duration, step=0.05):
+def exact(make: Any, duration: float, step: float = 0.05) -> Any:
     """Return a Track that is exact to round-off: twelve stages of the sound variant at a small step."""
     return make().collocate(step, 12, duration)
 
 
-def interpolate(track, times):
+def interpolate(track: Any, times: np.ndarray) -> Any:
     """Return positions at given times from a Track without contacts, by cubics through positions and velocities."""
     k = np.clip(np.searchsorted(track.time, times) - 1, 0, len(track.time) - 2)
     h = (track.time[k + 1] - track.time[k])[:, None, None]
@@ -39,6 +46,6 @@ def interpolate(track, times):
     return a + u * (p + u * ((3 * (b - a) - 2 * p - q) + u * (2 * (a - b) + p + q)))
 
 
-def contact_times(count):
+def contact_times(count: int) -> Any:
     """Return the exact times of the first contacts of `colliding`, period 3.689... (Leyendecker et al. 2012)."""
     return 3.13359423732462494 + 3.68939049002904533 * np.arange(count)

@@ -1,6 +1,7 @@
 """What a rank is doing right now, for a watchdog to tell when nothing moves."""
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 ALL = "all ranks"
@@ -20,18 +21,18 @@ class Activity:
         When the present state began, on the monotonic clock [wall seconds].
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.steps = 0
-        self.whom = None
+        self.whom: int | str | None = None
         self.since = time.monotonic()
 
-    def step(self):
+    def step(self) -> None:
         """Note that something has been done."""
         self.steps += 1
         self.since = time.monotonic()
 
     @contextmanager
-    def waiting(self, whom=ALL):
+    def waiting(self, whom: int | str = ALL) -> Iterator[None]:
         """Note that inside this rank waits for others."""
         self.whom = whom
         self.step()

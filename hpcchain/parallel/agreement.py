@@ -3,12 +3,18 @@
 A communicator is an mpi4py object, or None for a serial run.
 """
 
-from typing import Any, Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    pass
 
 
 class Communicator(Protocol):
     """What of an mpi4py communicator is used to set up, to agree and to write files; tests have others that do it."""
 
+    def Dup(self) -> Any: ...
     def Get_rank(self) -> int: ...
     def Get_size(self) -> int: ...
     def Barrier(self) -> None: ...
@@ -19,38 +25,38 @@ class Communicator(Protocol):
     def Allgatherv(self, sent: Any, received: Any) -> None: ...
 
 
-def rank_of(comm):
+def rank_of(comm: Communicator | None) -> int:
     """Return this process's rank; 0 when serial."""
     return 0 if comm is None else comm.Get_rank()
 
 
-def size_of(comm):
+def size_of(comm: Communicator | None) -> int:
     """Return the number of ranks; 1 when serial."""
     return 1 if comm is None else comm.Get_size()
 
 
-def is_parallel(comm):
+def is_parallel(comm: Communicator | None) -> bool:
     """Return whether there is more than one rank."""
     return size_of(comm) > 1
 
 
-def barrier(comm):
+def barrier(comm: Communicator | None) -> None:
     """Wait for all ranks."""
     if is_parallel(comm):
         comm.Barrier()
 
 
-def from_root(comm, value):
+def from_root(comm: Communicator | None, value: Any) -> Any:
     """Return rank 0's value on every rank."""
     return comm.bcast(value, root=0) if is_parallel(comm) else value
 
 
-def gathered(comm, value):
+def gathered(comm: Communicator | None, value: Any) -> list:
     """Return the values of all ranks, in rank order, on every rank."""
     return comm.allgather(value) if is_parallel(comm) else [value]
 
 
-def agree(comm, failure=None):
+def agree(comm: Communicator | None, failure: Any = None) -> None:
     """Raise on every rank the failure of the lowest rank that has one; return if none has."""
     failures = [found for found in gathered(comm, failure) if found is not None]
     if failures:

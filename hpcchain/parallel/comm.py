@@ -5,13 +5,22 @@ answer to the same names, so callers never ask which one they hold. The set-up m
 engine packs its own buffers and uses `World.mpi` for them.
 """
 
+from __future__ import annotations
+
 import time
 from array import array
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import UsageError
 from hpcchain.parallel.activity import Activity
 from hpcchain.parallel.launcher import joined_by_nobody, launched
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.exchange import Exchange
 
 POLL_SECONDS = 0.002
 OPS = {"sum": "add", "min": "minimum", "max": "maximum"}
@@ -33,42 +42,43 @@ class Single:
 
     rank = 0
     size = 1
-    mpi = None
+    exchange: Any = None
+    mpi: Any = None
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.activity = Activity()
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Wait until every rank is here."""
 
-    def bcast(self, value, root=0):
+    def bcast(self, value: Any, root: int = 0) -> Any:
         """Return root's object on every rank."""
         return value
 
-    def gather(self, value, root=0):
+    def gather(self, value: Any, root: int = 0) -> Any:
         """Return the list of every rank's object on root, None elsewhere."""
         return [value]
 
-    def allgather(self, value):
+    def allgather(self, value: Any) -> list:
         """Return the list of every rank's object, in rank order."""
         return [value]
 
-    def on_node(self, value):
+    def on_node(self, value: Any) -> list:
         """Return the list of the objects of the ranks on this rank's node; collective."""
         return [value]
 
-    def allreduce(self, value, op="sum"):
+    def allreduce(self, value: Any, op: str = "sum") -> Any:
         """Return the "sum", "min" or "max" over ranks of a number or, element by element, of an array.
 
         Floating sums depend on the rank count in the last bits: use them for reports, never for the motion.
         """
         return combine([value], op)
 
-    def any(self, flag):
+    def any(self, flag: bool) -> bool:
         """Return whether the flag is true on any rank."""
         return bool(flag)
 
-    def agree(self, outcome, patience=None):
+    def agree(self, outcome: tuple, patience: float | None = None) -> list:
         """Return every rank's outcome (a tuple of whole numbers) in rank order, or None when some rank does not come.
 
         Parameters
@@ -80,7 +90,7 @@ class Single:
         """
         return [tuple(outcome)]
 
-    def abort(self, code):
+    def abort(self, code: int) -> None:
         """End every rank at once with an exit code; the last resort when the others cannot be told."""
         raise SystemExit(code)
 
@@ -95,7 +105,7 @@ class World(Single):
         taken for part of an unfinished exchange.
     """
 
-    def __init__(self, mpi):
+    def __init__(self, mpi: Communicator) -> None:
         super().__init__()
         self.mpi = mpi
         self.rank = mpi.Get_rank()
@@ -103,29 +113,29 @@ class World(Single):
         self._last_words = mpi.Dup()
 
     @cached_property
-    def exchange(self):
+    def exchange(self) -> Exchange:
         """What the windowed engine talks through, on a communicator of its own; the first use is collective."""
         from hpcchain.parallel.exchange import Exchange  # needs numpy, which a --help does not
 
         return Exchange(self.mpi, self.activity)
 
-    def barrier(self):
+    def barrier(self) -> None:
         with self.activity.waiting():
             self.mpi.Barrier()
 
-    def bcast(self, value, root=0):
+    def bcast(self, value: Any, root: int = 0) -> Any:
         with self.activity.waiting(root):
             return self.mpi.bcast(value, root=root)
 
-    def gather(self, value, root=0):
+    def gather(self, value: Any, root: int = 0) -> Any:
         with self.activity.waiting():
             return self.mpi.gather(value, root=root)
 
-    def allgather(self, value):
+    def allgather(self, value: Any) -> list:
         with self.activity.waiting():
             return self.mpi.allgather(value)
 
-    def on_node(self, value):
+    def on_node(self, value: Any) -> list:
         from mpi4py import MPI  # it has been, where there is a World
 
         with self.activity.waiting():
@@ -135,13 +145,13 @@ class World(Single):
             finally:
                 node.Free()
 
-    def allreduce(self, value, op="sum"):
+    def allreduce(self, value: Any, op: str = "sum") -> Any:
         return combine(self.allgather(value), op)
 
-    def any(self, flag):
+    def any(self, flag: bool) -> bool:
         return any(self.allgather(bool(flag)))
 
-    def agree(self, outcome, patience=None):
+    def agree(self, outcome: tuple, patience: float | None = None) -> list:
         """Return every rank's outcome, as `Single.agree`; asked by polling, so that one that never comes is noticed."""
         mine = array("q", outcome)
         theirs = array("q", bytes(8 * len(mine) * self.size))
@@ -154,11 +164,11 @@ class World(Single):
             time.sleep(POLL_SECONDS)
         return [tuple(theirs[i : i + len(mine)]) for i in range(0, len(theirs), len(mine))]
 
-    def abort(self, code):
+    def abort(self, code: int) -> None:
         self.mpi.Abort(code)
 
 
-def combine(values, op):
+def combine(values: list, op: str) -> float | np.ndarray:
     """Return the "sum", "min" or "max" of numbers or same-shaped arrays, from the first to the last.
 
     Raises
@@ -177,7 +187,7 @@ def combine(values, op):
     return result
 
 
-def world():
+def world() -> Single | World:
     """Return the ranks of this run; collective: every rank calls it, once.
 
     Returns
@@ -205,7 +215,7 @@ def world():
     return World(mpi)
 
 
-def without_mpi4py(announced, error):
+def without_mpi4py(announced: int, error: Any) -> str:
     """Return the message for several processes without a working mpi4py."""
     reason = " ".join(str(error).split())
     return (
@@ -214,7 +224,7 @@ def without_mpi4py(announced, error):
     )
 
 
-def singletons(announced, library):
+def singletons(announced: int, library: str) -> str:
     """Return the message for several processes of which each is alone in its world."""
     return (
         f"the launcher started {announced} ranks, but each finds itself alone under {library}: they would be "

@@ -1,9 +1,16 @@
 """What the windowed engine asks of the ranks' communicator: few calls, on arrays, nothing pickled in a window."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from mpi4py import MPI
 
 from hpcchain.parallel.activity import Activity
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 TAG, DELIVERY = 7, 8
 
@@ -23,31 +30,31 @@ class Exchange:
     rank, size : int
     """
 
-    def __init__(self, mpi, activity=None):
+    def __init__(self, mpi: Communicator, activity: Activity | None = None) -> None:
         self._mpi = mpi.Dup()
         self.rank, self.size = mpi.Get_rank(), mpi.Get_size()
         self._activity = activity or Activity()
 
-    def allgather(self, value):
+    def allgather(self, value: dict | list | tuple | None) -> list:
         """Return the list of every rank's object, in rank order; between windows only."""
         with self._activity.waiting():
             return self._mpi.allgather(value)
 
-    def maximum(self, values):
+    def maximum(self, values: np.ndarray) -> np.ndarray:
         """Return the element-wise maximum over ranks of a float64 array."""
         result = np.empty_like(values)
         with self._activity.waiting():
             self._mpi.Allreduce(values, result, op=MPI.MAX)
         return result
 
-    def total(self, values):
+    def total(self, values: np.ndarray) -> np.ndarray:
         """Return the element-wise sum over ranks of an int64 array."""
         result = np.empty_like(values)
         with self._activity.waiting():
             self._mpi.Allreduce(values, result, op=MPI.SUM)
         return result
 
-    def exchange_known(self, outgoing, sources):
+    def exchange_known(self, outgoing: dict, sources: list) -> dict:
         """Send one message to each of some ranks and receive one from each of others.
 
         Parameters
@@ -71,7 +78,7 @@ class Exchange:
         MPI.Request.Waitall(requests)
         return received
 
-    def exchange_unknown(self, outgoing):
+    def exchange_unknown(self, outgoing: dict) -> dict:
         """Like `exchange_known`, where nobody knows yet from whom to expect a message; collective.
 
         Only how many there will be is told by a call to all. No message of a later call is taken for one of this: its

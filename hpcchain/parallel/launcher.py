@@ -1,6 +1,7 @@
 """What the launcher (mpirun, srun) says about this process, read before and without MPI."""
 
 import os
+from collections.abc import Mapping
 
 # (size, rank) as Open MPI's mpirun, then MPICH's and Intel's hydra or Slurm's pmi2, then srun tell them. A batch script
 # alone has SLURM_NTASKS too, though only one process: the step's own variable is what srun sets. It comes last
@@ -12,7 +13,7 @@ VARIABLES = (
 )
 
 
-def launched(environment=None):
+def launched(environment: Mapping[str, str] | None = None) -> tuple[int, int]:
     """Return (size, rank) that the launcher announces, (1, 0) without a launcher.
 
     Parameters
@@ -29,7 +30,7 @@ def launched(environment=None):
     return 1, 0
 
 
-def joined_by_nobody(environment=None):
+def joined_by_nobody(environment: Mapping[str, str] | None = None) -> bool:
     """Return whether srun started several processes without any of the interfaces through which an MPI joins them.
 
     MPI's own complaint about that is long and comes from every process.

@@ -1,15 +1,26 @@
 """Beads that overlap, looked for by all ranks together, each in a part of the box of which it is sent the molecules."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.decomposition.sectors import Bisection
 
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box
+    from hpcchain.parallel.exchange import Exchange
+
 ROUNDING = 1e-6
 
 
-def overlap_on_ranks(comm, box, composition, names, position, tolerance):
+def overlap_on_ranks(
+    comm: Exchange, box: Box, composition: Any, names: np.ndarray, position: np.ndarray, tolerance: float
+) -> tuple[int, int, float] | None:
     """Return (bead, bead, distance) of two beads that overlap, the same on all ranks, or None when none do; collective.
 
     What `model.starts.overlap.bead_overlap` finds, though it may be another pair where there are several.
@@ -44,7 +55,7 @@ def overlap_on_ranks(comm, box, composition, names, position, tolerance):
     return min((pair for pair in comm.allgather(found) if pair is not None), default=None)
 
 
-def images(box, position, reach):
+def images(box: Box, position: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
     """Return points (m, 3) of the box and its surroundings within `reach` where beads are, and which beads (m,)."""
     periodic = box.boundary == PERIODIC
     points = np.where(periodic, box.origin + (position - box.origin) % box.size, position)
@@ -60,7 +71,7 @@ def images(box, position, reach):
     return points, bead
 
 
-def packed(composition, names, position, which):
+def packed(composition: Composition, names: np.ndarray, position: np.ndarray, which: np.ndarray) -> np.ndarray:
     """Return, for a message, the global ids and places of the beads of some of the molecules."""
     size = composition.size_of(names)
     mask = np.zeros(len(names), dtype=bool)

@@ -1,11 +1,18 @@
 """Move rows between ranks: to whom they are addressed, or to and from contiguous slabs of the global order."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.errors import EngineError
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
-def exchange(comm, destination, rows):
+
+def exchange(comm: Communicator, destination: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Send every row to its destination rank.
 
     Parameters
@@ -34,14 +41,14 @@ def exchange(comm, destination, rows):
     return received, counts
 
 
-def _raw(rows):
+def _raw(rows: np.ndarray) -> np.ndarray:
     """Return the bytes of a contiguous array as a flat uint8 view."""
     if rows.size == 0:
         return np.empty(0, dtype=np.uint8)
     return rows.reshape(-1).view(np.uint8)
 
 
-def to_slabs(comm, bounds, ids, arrays):
+def to_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, arrays: dict) -> dict:
     """Bring rows into global order, rank r holding rows bounds[r]:bounds[r + 1].
 
     Parameters
@@ -72,7 +79,7 @@ def to_slabs(comm, bounds, ids, arrays):
     return {name: exchange(comm, owner, rows)[0][order] for name, rows in arrays.items()}
 
 
-def from_slabs(comm, bounds, ids, slabs):
+def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: dict) -> dict:
     """Return the rows of the given ids, in their order: the inverse of `to_slabs`.
 
     Parameters
@@ -106,19 +113,19 @@ def from_slabs(comm, bounds, ids, slabs):
     return answer
 
 
-def _agree_on_range(comm, bounds, ids):
+def _agree_on_range(comm: Communicator, bounds: np.ndarray, ids: np.ndarray) -> None:
     outside = ids[(ids < 0) | (ids >= bounds[-1])]
     _agree(comm, f"bead {outside[0]} does not exist: there are {bounds[-1]} beads" if len(outside) else None)
 
 
-def _not_once(ids, low, high):
+def _not_once(ids: np.ndarray, low: int, high: int) -> Any:
     """Return what is wrong with sorted ids that should be low, low + 1, ..., high - 1; None if nothing is."""
     count = np.bincount(ids - low, minlength=high - low)
     wrong = np.flatnonzero(count != 1)
     return f"bead {wrong[0] + low} is held by {count[wrong[0]]} ranks instead of one" if len(wrong) else None
 
 
-def _agree(comm, problem):
+def _agree(comm: Communicator, problem: str | None) -> None:
     """Raise the first rank's problem on every rank."""
     problems = [text for text in comm.allgather(problem) if text]
     if problems:

@@ -3,30 +3,38 @@
 Slabs begin at whole blocks of rows, so that per-block checksums do not depend on the number of ranks.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.parallel.agreement import agree, is_parallel, rank_of, size_of
 from hpcchain.parallel.redistribute import from_slabs, to_slabs
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
+
 BLOCK = 4096
 """Rows in a checksum block."""
 
 
-def bounds(rows, comm):
+def bounds(rows: int, comm: Communicator | None) -> np.ndarray:
     """Return (size + 1,) int64: rank r's slab is rows bounds[r]:bounds[r + 1]."""
     size = size_of(comm)
     blocks = -(-rows // BLOCK)
     return np.minimum(np.arange(size + 1, dtype=np.int64) * blocks // size * BLOCK, rows)
 
 
-def slab(rows, comm):
+def slab(rows: int, comm: Communicator | None) -> tuple[int, int]:
     """Return (low, high) of this rank's slab."""
     limits = bounds(rows, comm)
     return int(limits[rank_of(comm)]), int(limits[rank_of(comm) + 1])
 
 
-def stretches(rows, comm, blocks=None):
+def stretches(rows: int, comm: Communicator | None, blocks: int | None = None) -> Iterator[tuple[int, int]]:
     """Yield (low, high) of the stretches of so many blocks that make up this rank's slab; default: one, the whole.
 
     All ranks get the same number of them: where a slab is shorter than others the last ones are empty.
@@ -39,7 +47,7 @@ def stretches(rows, comm, blocks=None):
         yield min(begin, high), min(begin + step, high)
 
 
-def in_order(comm, rows, ids, arrays):
+def in_order(comm: Communicator | None, rows: int, ids: np.ndarray | None, arrays: dict) -> dict:
     """Return this rank's slab of each array, in global order.
 
     Parameters
@@ -61,7 +69,7 @@ def in_order(comm, rows, ids, arrays):
     return _sorted(rows, np.asarray(ids), arrays)
 
 
-def whole(comm, rows, ids, arrays):
+def whole(comm: Communicator | None, rows: int, ids: np.ndarray, arrays: dict) -> dict:
     """Return all rows of each array in global order, on every rank.
 
     Parameters
@@ -82,28 +90,28 @@ def whole(comm, rows, ids, arrays):
     return _sorted(rows, found["ids"], everywhere(comm, arrays))
 
 
-def _sorted(rows, ids, arrays):
+def _sorted(rows: int, ids: np.ndarray, arrays: dict) -> dict:
     order = np.argsort(ids, kind="stable")
     if not np.array_equal(ids[order], np.arange(rows)):
         raise DataError(f"the bead ids given are not 0 ... {rows - 1}, each once")
     return {name: array[order] for name, array in arrays.items()}
 
 
-def pick(comm, rows, ids, slabs):
+def pick(comm: Communicator | None, rows: int, ids: np.ndarray, slabs: dict) -> dict:
     """Return the rows of the given ids from all ranks' slabs: the inverse of `in_order`."""
     if is_parallel(comm):
         return from_slabs(comm, bounds(rows, comm), ids, slabs)
     return {name: array[ids] for name, array in slabs.items()}
 
 
-def everywhere(comm, slabs):
+def everywhere(comm: Communicator | None, slabs: dict) -> dict:
     """Return all rows on every rank, from all ranks' slabs."""
     if not is_parallel(comm):
         return slabs
     return {name: _all_slabs(comm, part) for name, part in slabs.items()}
 
 
-def _all_slabs(comm, part):
+def _all_slabs(comm: Communicator, part: np.ndarray) -> np.ndarray:
     counts = np.array(comm.allgather(part.size), dtype=np.int64)
     whole = np.empty((int(counts.sum()) // max(int(np.prod(part.shape[1:])), 1), *part.shape[1:]), dtype=part.dtype)
     comm.Allgatherv(np.ascontiguousarray(part), [whole, counts])

@@ -3,7 +3,11 @@
 For tests on any number of ranks, and to compile what several ranks need; kernels do not run side by side.
 """
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,46 +15,46 @@ import numpy as np
 class Hub:
     """Where the threads of one run meet."""
 
-    def __init__(self, size):
+    def __init__(self, size: int) -> None:
         self.size = size
         self.barrier = threading.Barrier(size)
-        self.slots = [None] * size
+        self.slots: list[Any] = [None] * size
 
 
 class ThreadExchange:
     """One thread's side of what `exchange.Exchange` is between processes; the same methods."""
 
-    def __init__(self, hub, rank):
+    def __init__(self, hub: Hub, rank: int) -> None:
         self.hub, self.rank, self.size = hub, rank, hub.size
 
-    def allgather(self, value):
+    def allgather(self, value: dict | np.ndarray | None) -> list:
         self.hub.slots[self.rank] = value
         self.hub.barrier.wait()
         values = list(self.hub.slots)
         self.hub.barrier.wait()
         return values
 
-    def maximum(self, values):
+    def maximum(self, values: np.ndarray) -> np.ndarray:
         return np.max(self.allgather(values.copy()), axis=0)
 
-    def total(self, values):
+    def total(self, values: np.ndarray) -> np.ndarray:
         return np.sum(self.allgather(values.copy()), axis=0)
 
-    def exchange_known(self, outgoing, sources):
+    def exchange_known(self, outgoing: dict, sources: list) -> dict:
         every = self.allgather(outgoing)
         return {rank: every[rank][self.rank].copy() for rank in sources}
 
-    def exchange_unknown(self, outgoing):
+    def exchange_unknown(self, outgoing: dict) -> dict:
         every = self.allgather(outgoing)
         return {rank: rows[self.rank].copy() for rank, rows in enumerate(every) if self.rank in rows}
 
 
-def on_ranks(size, body):
+def on_ranks(size: int, body: Callable) -> list:
     """Return [body(exchange) for each rank], run together; the first failure is raised."""
     hub = Hub(size)
     results, failures = [None] * size, []
 
-    def one(rank):
+    def one(rank: int) -> None:
         try:
             results[rank] = body(ThreadExchange(hub, rank))
         except BaseException as reason:  # noqa: BLE001  # whatever it is, the others must not wait for this rank

@@ -6,10 +6,14 @@ ghost anywhere differs from its owner's history. Then every contact was computed
 and the window is what one rank would have made of it.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter, thread_time
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +29,11 @@ from hpcchain.sector.ghosted import WindowBroken
 from hpcchain.sector.serial import default_shell
 from hpcchain.sector.setup.allocate import quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics, State, System
+    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.sector.ghosted import GhostedSector
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
@@ -62,8 +71,18 @@ class WindowedEngine:
         processor. Sectors follow it; no effect on results.
     """
 
-    def __init__(self, system, comm, log_events=False, shell=None, cell=None, growth=(1.0, 0.0), window=None,
-                 sectors=None, cost=None):  # fmt: skip
+    def __init__(
+        self,
+        system: System,
+        comm: Exchange,
+        log_events: bool = False,
+        shell: float | None = None,
+        cell: float | None = None,
+        growth: tuple = (1.0, 0.0),
+        window: Any = None,
+        sectors: tuple | list | None = None,
+        cost: Callable[..., float] | None = None,
+    ) -> None:
         self.comm = comm
         self.physics, self.tick = system.physics, system.physics.tick
         self.now = latest(system.state, comm)
@@ -101,11 +120,11 @@ class WindowedEngine:
         self.balance = Balance(comm, *((UNEVEN_TIME, True) if cost is None else (UNEVEN, False)))
 
     @property
-    def patch(self):
+    def patch(self) -> GhostedSector:
         """This rank's molecules and ghosts."""
         return self.groups.patch
 
-    def advance(self, time, pause=None):
+    def advance(self, time: float, pause: Callable | None = None) -> bool:
         """Run all events up to and including a time [time].
 
         Parameters
@@ -137,12 +156,12 @@ class WindowedEngine:
                 return False
         return True
 
-    def _later(self, time, dt):
+    def _later(self, time: tuple, dt: float) -> tuple[float, float]:
         remainder = time[1] + dt
         whole = math.floor(remainder / self.tick)
         return time[0] + whole, remainder - whole * self.tick
 
-    def _carry(self, end, pause):
+    def _carry(self, end: tuple, pause: Callable | None) -> np.ndarray | None:
         """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
 
         1. Run to the end, as far as this rank can tell.
@@ -173,7 +192,7 @@ class WindowedEngine:
         self._take_back(flags, end)
         return None
 
-    def _attempt(self, phase, action, *args):
+    def _attempt(self, phase: str, action: Callable, *args: Any) -> int:
         """Do a part of a pass; return 0, or what breaks the window (BROKEN)."""
         try:
             with self._spent(phase):
@@ -183,13 +202,13 @@ class WindowedEngine:
             return 1 + reason.status
         return 0
 
-    def _take(self, received, wanted):
+    def _take(self, received: dict, wanted: set) -> None:
         """Set ghosts right by messages, source rank -> message; add to `wanted` which molecules are needed for it."""
         for source in sorted(received):
             wanted.update(self.patch.receive(received[source]).tolist())
         self.patch.set_right()
 
-    def _flags(self, end, wrong, broken, wanted, pause):
+    def _flags(self, end: tuple, wrong: int, broken: int, wanted: set, pause: Callable | None) -> np.ndarray:
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
         flags = np.zeros(8)
         flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
@@ -206,7 +225,7 @@ class WindowedEngine:
         flags[CONTACTS] = self.last_contacts
         return flags
 
-    def _exchange(self):
+    def _exchange(self) -> dict:
         """Send what has changed to who holds it, and return what others sent: source rank -> message."""
         with self._spent("packing"):
             outgoing = {rank: self.patch.pack(rows) for rank, rows in self.groups.holders.items()}
@@ -219,7 +238,7 @@ class WindowedEngine:
         return {rank: rows for rank, rows in received.items() if len(rows)}
 
     @contextmanager
-    def _spent(self, phase):
+    def _spent(self, phase: str) -> Iterator[None]:
         """Add the wall time of the body to a phase."""
         start, processor = perf_counter(), thread_time()
         yield
@@ -227,11 +246,11 @@ class WindowedEngine:
         if phase in WORK:
             self.processor += thread_time() - processor
 
-    def _rebuild_ghosts(self, **options):
+    def _rebuild_ghosts(self, **options: Any) -> None:
         with self._spent("regrouping"):
             self.groups.rebuild_ghosts(self.now, self.window, **options)
 
-    def _look_at_balance(self):
+    def _look_at_balance(self) -> bool:
         """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
         if not self.groups.movable:
             return False
@@ -243,7 +262,7 @@ class WindowedEngine:
             self.price = perf_counter() - begin if self.price > 0.0 else 0.0
         return costs is not None
 
-    def _take_back(self, flags, end):
+    def _take_back(self, flags: np.ndarray, end: tuple) -> None:
         """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""
         self.statistics["undone"] += 1
         self.setbacks += 1
@@ -259,7 +278,7 @@ class WindowedEngine:
                 raise error_of(status, self.physics, int(flags[BEAD]) - 1, self.time)
         self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_room=status == loop.LIST_FULL)
 
-    def _finish(self, end):
+    def _finish(self, end: tuple) -> None:
         """What was done up to the end of the window is final."""
         with self._spent("finishing"):
             rows, virial, pushes, rootless = self.patch.finish()
@@ -276,7 +295,7 @@ class WindowedEngine:
         self.begun = True
         self.statistics["windows"] += 1
 
-    def _adapt(self, flags, cut):
+    def _adapt(self, flags: np.ndarray, cut: bool) -> None:
         """Choose the next window's length, and new ghosts if a molecule may get out of its skin in it.
 
         A window that was cut short tells nothing of longer ones: without contacts they would grow for ever.
@@ -296,36 +315,36 @@ class WindowedEngine:
                 self._rebuild_ghosts()
 
     @property
-    def ids(self):
+    def ids(self) -> np.ndarray:
         """(n,) int64 global ids of the beads that this rank owns."""
         return self.patch.owned_ids
 
-    def frame(self, time):
+    def frame(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts of the beads `ids` at a time, in their order."""
         return self.patch.frame(*map(float, split(time, self.tick)))
 
-    def state(self):
+    def state(self) -> State:
         """Return the State of the beads `ids`, in their order, from which a run continues to the same bits."""
         return self.patch.state()
 
-    def drain_events(self):
+    def drain_events(self) -> np.ndarray:
         """Return and forget this rank's contacts: (n,) structured array of time, kind, bead (2,), impulse."""
         rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=EVENT_ROW)
         self.rows = []
         return rows
 
     @property
-    def time(self):
+    def time(self) -> float:
         """The time before which all events are done [time]."""
         return self.now[0] * self.tick + self.now[1]
 
     @property
-    def counters(self):
+    def counters(self) -> dict:
         """Name -> number of events and operations of this rank so far (int), for reports."""
         counts = self.groups.counts()
         return {name: int(counts[i]) for i, name in enumerate(L.COUNTERS)} | self.finished
 
-    def window_report(self):
+    def window_report(self) -> dict:
         """Return what windows have cost so far, over all ranks, for reports: name -> number; collective.
 
         The imbalance, greatest over mean cost, is that since the last report.
@@ -351,19 +370,19 @@ class WindowedEngine:
         }
 
 
-def latest(state, comm):
+def latest(state: State, comm: Exchange) -> tuple[float, float]:
     """Return the ticks and remainder at which the last of all ranks' segments begins; collective."""
     ticks = comm.maximum(np.array([state.ticks.max(initial=-np.inf)]))[0]
     remainder = comm.maximum(np.array([state.remainder[state.ticks == ticks].max(initial=-np.inf)]))[0]
     return float(ticks), float(remainder)
 
 
-def spread(values):
+def spread(values: list) -> list:
     """Return least, mean and greatest of the ranks' numbers."""
     return [min(values), sum(values) / len(values), max(values)]
 
 
-def error_of(status, physics, bead, time):
+def error_of(status: int, physics: Physics, bead: int, time: float) -> Any:
     """Return the error for a window that could not be done however short it was."""
     if status == loop.STUCK:
         return stuck(physics, bead if bead >= 0 else None, time)
@@ -372,6 +391,6 @@ def error_of(status, physics, bead, time):
     return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
 
 
-def processor_seconds(engine):
+def processor_seconds(engine: WindowedEngine) -> float:
     """Return the processor seconds of a rank's own work in windows, whatever else its processor had to do."""
     return engine.processor

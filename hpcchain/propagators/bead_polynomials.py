@@ -3,6 +3,10 @@
 But where four points are turned into rows of four beads, it is one of these rows.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numba import config, types
 from numba.core import cgutils
@@ -14,6 +18,9 @@ from hpcchain.jit.simd import load_four as point
 from hpcchain.jit.simd import splat_four as everywhere
 from hpcchain.jit.simd import store as put
 from hpcchain.layout import workspace as W
+
+if TYPE_CHECKING:
+    from hpcchain.jit.simd import Lanes
 
 ir = cgutils.ir
 DOUBLE = ir.DoubleType()
@@ -34,7 +41,7 @@ def turned(typing, a, b, c, d):
     return types.UniTuple(four, HALF)(*[four] * HALF), generate
 
 
-def _shuffle(builder, a, b, lanes):
+def _shuffle(builder: Any, a: Any, b: Any, lanes: list) -> Any:
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INDEX, HALF), lanes))
 
 
@@ -66,15 +73,15 @@ def coordinates(typing, p):
 
 if config.DISABLE_JIT:  # rounded twice there: the last bits differ
 
-    def turned(a, b, c, d):
+    def turned(a: Any, b: Any, c: Any, d: Any) -> Any:
         """Return four rows from four columns."""
         return tuple(np.array([a, b, c, d]).T)
 
-    def only(p, count):
+    def only(p: Lanes, count: int) -> Any:
         """Return the first lanes, and 0 in the others."""
         return np.where(np.arange(4) < count, p, 0.0)
 
-    def coordinates(p):
+    def coordinates(p: Lanes) -> Any:
         """Return a point's three coordinates."""
         return p[0], p[1], p[2]
 

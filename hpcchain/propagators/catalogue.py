@@ -22,7 +22,7 @@ ROD_PROPAGATORS = ("taylor", "rattle")
 """What a kind of rods may have of its own: exact flight, Tapia-McClung and Grønbech-Jensen 2005's step."""
 
 
-def solver_for(variant, solver):
+def solver_for(variant: str, solver: str) -> str:
     """Return the solver meant by a choice of solver, which may be "auto".
 
     Raises

@@ -1,8 +1,15 @@
 """Notices that contacts come in next to no time: in inelastic collapse, or where beads rattle in narrow gaps."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.sector.collapse import way_out
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics
 
 MANY = 2000
 MOST_PER_TICK = 100.0
@@ -24,12 +31,14 @@ class CollapseWatch:
         Wall seconds; looks are at least PAUSE apart.
     """
 
-    def __init__(self, physics, beads, end=float("inf"), clock=time.monotonic):
+    def __init__(
+        self, physics: Physics, beads: float, end: float = float("inf"), clock: Callable = time.monotonic
+    ) -> None:
         self._physics, self._silent = physics, False
         self._beads, self._end, self._clock = beads, end, clock
         self._looked, self._counted, self._contacts, self._time = -float("inf"), 0.0, 0, 0.0
 
-    def warning(self, engine):
+    def warning(self, engine: Any) -> str | None:
         """Return what to tell the user, None for nothing; said once.
 
         Dense liquids have some contact a bead and tick, which is a 32nd of what a bead takes for its diameter or less.
@@ -50,7 +59,7 @@ class CollapseWatch:
         self._silent = reason is not None
         return reason and f"{found} contacts in {passed:.3g} of time: {reason}"
 
-    def _reason(self, passed, wall):
+    def _reason(self, passed: float, wall: float) -> str | None:
         """Return what so many contacts mean, `passed` [time] having taken `wall` seconds; None if the end is near."""
         if self._physics.restitution < 1.0:
             return (
@@ -66,7 +75,7 @@ class CollapseWatch:
         )
 
 
-def spelled(seconds):
+def spelled(seconds: float) -> str:
     """Return wall seconds in words of a fitting unit."""
     if not seconds < 1e18:
         return "longer than anyone can wait"

@@ -1,9 +1,13 @@
 """The run's main loop: the engine from one due time to the next, and what is written at each."""
 
+from __future__ import annotations
+
 import logging
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +31,12 @@ from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.totals import Tally, solving
 from hpcchain.run.wall_limit import WallLimit
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.model.system import System
+    from hpcchain.parallel.comm import Single, World
+    from hpcchain.run.signals import Signals
 
 LOG = logging.getLogger("hpcchain.run")
 DEEP = 1e-3
@@ -56,7 +66,17 @@ class Run:
     limit : WallLimit, optional
     """
 
-    def __init__(self, comm, config, system, folder, signals, time=0.0, counters=None, limit=None):
+    def __init__(
+        self,
+        comm: Single | World,
+        config: Config,
+        system: System,
+        folder: Path,
+        signals: Signals,
+        time: float = 0.0,
+        counters: dict | None = None,
+        limit: WallLimit | None = None,
+    ) -> None:
         counters = counters or {}
         self.comm = comm
         self.mpi = comm.mpi if comm.size > 1 else None
@@ -95,7 +115,7 @@ class Run:
             counters.get("energy"),
         )
 
-    def go(self):
+    def go(self) -> int:
         """Run to the end time, or until asked to stop; return the exit code.
 
         1. Write the frame, report or checkpoint that is due now; at the end time, finish.
@@ -118,7 +138,7 @@ class Run:
             self.recorder.abort()
             raise
 
-    def require_possible(self, path):
+    def require_possible(self, path: Path) -> None:
         """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another."""
         pair = overlap_in(self.system, self.comm, self.engine.ids, self.engine.frame(self.time)[0], DEEP)
         if pair is not None:
@@ -128,7 +148,7 @@ class Run:
                 f"{distance:.6g} apart, deep in one another; go on from another checkpoint"
             )
 
-    def _serve(self):
+    def _serve(self) -> None:
         """Write what is due now; a checkpoint at the end time is left to `_finish`."""
         frame, report = self.frames.due(self.time), self.reports.due(self.time)
         if frame or report:
@@ -144,7 +164,7 @@ class Run:
                 self._checkpoint()
                 self.recorder.open()
 
-    def _advance(self, target):
+    def _advance(self, target: float) -> None:
         """Run events up to a time; a signal or the wall clock may stop it earlier.
 
         Then all events before the engine's time are done and none after it, and the target is still to be reached:
@@ -158,23 +178,23 @@ class Run:
         else:
             self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
 
-    def _asked(self):
+    def _asked(self) -> Iterable:
         """Return whether any rank has been asked to stop, or to save, or finds a checkpoint due or the limit near."""
         own = self.signals.stop, self.signals.save, self._wall_due(), self.limit.near()
         return map(any, zip(*self.comm.allgather(own), strict=True))
 
-    def _interrupted(self):
+    def _interrupted(self) -> bool:
         self.comm.activity.step()
         warning = self.collapse.warning(self.engine)
         if warning:
             LOG.warning("t %.6g: %s", self.engine.time, warning)
         return self.signals.stop or self.signals.save or self._wall_due() or self.limit.near()
 
-    def _wall_due(self):
+    def _wall_due(self) -> bool:
         minutes = self.config.output.checkpoint_wall_minutes
         return minutes is not None and self.timers.wall - self.wall_of_checkpoint > 60.0 * minutes
 
-    def _output(self, frame, report):
+    def _output(self, frame: bool, report: bool) -> None:
         """Write a frame, a report or both at the present time."""
         with self.timers.phase("frames and reports"):
             state, ids = self.engine.frame(self.time), self.engine.ids
@@ -184,12 +204,12 @@ class Run:
             if report:
                 self._report(self._sums(ids, state))
 
-    def _sums(self, ids, state):
+    def _sums(self, ids: np.ndarray, state: tuple) -> list:
         """Return all ranks' sums over blocks of beads, of this rank's beads and their frame; collective."""
         low, slab = in_slabs(self.comm, self.system.topology.beads, ids, state)
-        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK))
+        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK))  # type: ignore[call-arg]
 
-    def _report(self, sums):
+    def _report(self, sums: list) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
         self.tally.gather()
         windows = self.engine.window_report()
@@ -203,19 +223,19 @@ class Run:
             self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts, windows)
         self._heed(row["kinetic_energy"])
 
-    def _heed(self, energy):
+    def _heed(self, energy: Any) -> None:
         """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
         warning = self.energy.heed(self.time, energy, self.log.energy, self.tally.contacts)
         if warning and self.comm.rank == 0:
             LOG.warning("t %.6g: %s", self.time, warning)
 
-    def _heed_unreported(self):
+    def _heed_unreported(self) -> None:
         """Look at the energy where no report has, so that no checkpoint of a bad state takes a good one's place."""
         if self.reports.served != self.time:
             sums = self._sums(self.engine.ids, self.engine.frame(self.time))
             self._heed(self.comm.bcast(math.fsum(np.concatenate(sums)[:, 0])))
 
-    def _measure(self, sums):
+    def _measure(self, sums: np.ndarray) -> dict:
         interval = self.time - (self.reports.served or 0.0)
         tally = self.tally
         row = self.observables.measure(
@@ -223,11 +243,11 @@ class Run:
         )
         return row if self.spinning is None else row | self.spinning.observables
 
-    def _drain_events(self):
+    def _drain_events(self) -> None:
         if self.config.output.events:
             self.recorder.events(self.engine.drain_events())
 
-    def _checkpoint(self):
+    def _checkpoint(self) -> None:
         """Close the part, then write a checkpoint that counts it."""
         begin = self.timers.wall
         with self.timers.phase("checkpoints"):
@@ -253,11 +273,11 @@ class Run:
             self.wall_of_checkpoint = self.timers.wall
         self.limit.saved(self.wall_of_checkpoint - begin)
 
-    def _perf(self):
+    def _perf(self) -> dict:
         """Return where the time went, over all ranks; collective."""
         return self.timers.table(self.comm, parts_of_events(self.engine))
 
-    def _counters(self):
+    def _counters(self) -> dict:
         """Return what a run that goes on from here needs to know besides the state."""
         return {
             **self.recorder.counters,
@@ -269,7 +289,7 @@ class Run:
             "freedom": self.observables.freedom,
         }
 
-    def _checkpoint_in_passing(self, asked):
+    def _checkpoint_in_passing(self, asked: bool) -> None:
         """Write a checkpoint and go on; `asked`: a signal to some rank asked for it."""
         mine, self.signals.save = self.signals.save, False
         self._checkpoint()
@@ -278,7 +298,7 @@ class Run:
             LOG.info("checkpoint written at t %.6g", self.time)
             self.signals.save = self.signals.save and mine  # else it is the same signal, passed on to this rank late
 
-    def _stop(self, reason):
+    def _stop(self, reason: str) -> int:
         """Leave a checkpoint and whole output files."""
         self._checkpoint()
         self._assemble()
@@ -287,7 +307,7 @@ class Run:
         )
         return EXIT_RESUBMIT
 
-    def _finish(self):
+    def _finish(self) -> int:
         """End the run: a frame and a report are due at the end time in any case.
 
         Where the schedules do not have them they go into a part that the checkpoint does not count: a run that is
@@ -305,6 +325,6 @@ class Run:
             LOG.info(line)
         return EXIT_DONE
 
-    def _assemble(self):
+    def _assemble(self) -> None:
         with self.timers.phase("output files"):
             self.recorder.assemble(self.provenance)

@@ -17,12 +17,19 @@ collocation, paper, s stages                5 h^s         0.3 h^s to 4.7 h^s in 
 The first two walk at random from contact to contact, the last two drift with time, from there on.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.observe.runlog import relative_error
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics, System, Topology
 
 NOTED, REFUSED = 1e-6, 1e-3
 """Relative errors of exact flights that are told, and that end a run."""
@@ -46,13 +53,13 @@ class EnergyWatch:
         Degrees of freedom, for the temperature.
     """
 
-    def __init__(self, system, freedom):
+    def __init__(self, system: System, freedom: int) -> None:
         self._topology, self._physics, self._freedom = system.topology, system.physics, max(int(freedom), 1)
         self._elastic = system.physics.restitution == 1.0
         self._kinds = list(stepped_kinds(self._topology.examples, self._physics))
         self._silent = False
 
-    def heed(self, time, energy, reference, contacts):
+    def heed(self, time: float, energy: float, reference: float | None, contacts: int) -> str | None:
         """Return what to tell the user, None for nothing; said once.
 
         Parameters
@@ -88,25 +95,25 @@ class EnergyWatch:
             f"to be expected: {self._hint()}"
         )
 
-    def _limit(self, usual):
+    def _limit(self, usual: float) -> float:
         """Return a relative error for exact flights: the usual one, or one that goes with a coarser tolerance."""
         coarsest = max(physics.tolerance for physics in self._physics.every())
         return max(usual, usual / NOTED * coarsest)
 
-    def _cells_message(self, time, reference, contacts):
+    def _cells_message(self, time: float, reference: float, contacts: int) -> float:
         """Return the relative error from which on it is told."""
         temperature = 2.0 * reference / self._freedom
         each = 2.0 * contacts / self._topology.beads
         bands = [band(*kind, temperature, time, each) for kind in self._kinds]
         return min(max([self._limit(NOTED)] + [TIMES * width for width in bands]), ALL)
 
-    def _hint(self):
+    def _hint(self) -> str:
         if self._kinds:
             return 'make propagator.step smaller, or choose propagator.name = "taylor"'
         return f"if it grows above {self._limit(REFUSED):g} the run ends; {advice()}"
 
 
-def advice():
+def advice() -> str:
     """Return what to do about an energy that cannot be."""
     return (
         "look at the molecules' bonds (hpcchain info CHECKPOINT.h5 --conditions: a condition far above 1e6 means "
@@ -115,7 +122,7 @@ def advice():
     )
 
 
-def stepped_kinds(topology, physics):
+def stepped_kinds(topology: Topology, physics: Physics) -> Iterator[tuple[Physics, float, float]]:
     """Yield (Physics, shortest bond [length], lightest bead [mass]) of each kind whose flights are not exact.
 
     Parameters
@@ -133,14 +140,14 @@ def stepped_kinds(topology, physics):
             yield own, float(np.min(topology.bond_length[bond])), float(np.min(topology.mass[bead]))
 
 
-def is_stepped(physics, beads, rod):
+def is_stepped(physics: Physics, beads: int, rod: bool) -> bool:
     """Return whether a molecule of so many beads moves by a propagator that does not fly it exactly."""
     if beads == 1 or rod or physics.propagator == "taylor":
         return False
     return beads > 2 or physics.propagator != "collocation"
 
 
-def band(physics, bond, mass, temperature, time, contacts):
+def band(physics: Physics, bond: float, mass: float, temperature: float, time: float, contacts: float) -> float:
     """Return the relative energy error to be expected of molecules that move in steps; see the module's table.
 
     Parameters

@@ -1,7 +1,10 @@
 """Which engine runs a system on how many ranks, and its beads brought together from all of them."""
 
+from __future__ import annotations
+
 import logging
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,13 +13,19 @@ from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel import slabs
 from hpcchain.parallel.overlap import overlap_on_ranks
+from hpcchain.sector import interface
 from hpcchain.sector.serial import Engine
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.model.system import System
+    from hpcchain.parallel.comm import Single, World
 
 LOG = logging.getLogger("hpcchain.run")
 FRAME = ("position", "velocity", "image")
 
 
-def engine_for(system, config, comm, growth=None):
+def engine_for(system: System, config: Config, comm: Single | World, growth: tuple | None = None) -> interface.Engine:
     """Return the engine that an input asks for on these ranks; collective.
 
     Parameters
@@ -30,7 +39,7 @@ def engine_for(system, config, comm, growth=None):
         [1 / time]; contacts are not logged then.
     """
     run = config.run
-    options = {
+    options: dict[str, Any] = {
         "log_events": config.output.events and growth is None,
         "shell": chosen(run.list_shell),
         "cell": chosen(run.cell_size),
@@ -44,7 +53,7 @@ def engine_for(system, config, comm, growth=None):
     return WindowedEngine(system, comm.exchange, **options, window=chosen(run.window), sectors=sectors)
 
 
-def parts_of_events(engine):
+def parts_of_events(engine: Any) -> dict:
     """Return this rank's wall seconds in the parts of an engine's work, by name for `Timers.table`; none for one rank.
 
     Parameters
@@ -54,17 +63,17 @@ def parts_of_events(engine):
     return {f"events{WITHIN}{part.replace('_', ' ')}": wall for part, wall in getattr(engine, "seconds", {}).items()}
 
 
-def chosen(value):
+def chosen(value: Any) -> float | list | tuple[int, int, int] | None:
     """Return a setting, None when it is left to the program."""
     return None if value == "auto" else value
 
 
-def fitting(sectors, ranks):
+def fitting(sectors: Any, ranks: int) -> list | tuple[int, int, int] | None:
     """Return the sectors asked for, None where they are not one per rank: a run may go on, on other ranks."""
     return sectors if sectors is not None and math.prod(sectors) == ranks else None
 
 
-def warn_of_sectors(sectors, comm):
+def warn_of_sectors(sectors: Any, comm: Single | World) -> None:
     """Say once in the log when the sectors that an input asks for do not fit the ranks, and so are not used."""
     if comm.rank == 0 and chosen(sectors) is not None and fitting(sectors, comm.size) is None:
         LOG.warning(
@@ -75,7 +84,7 @@ def warn_of_sectors(sectors, comm):
         )
 
 
-def freedom_of(system, comm):
+def freedom_of(system: System, comm: Single | World) -> int:
     """Return the degrees of freedom of a system, of which each rank may have a part; collective."""
     if system.held is None:
         return degrees_of_freedom(system.topology, system.state.position)
@@ -91,7 +100,7 @@ def freedom_of(system, comm):
     return degrees_of_freedom(examples, position, composition.copies)
 
 
-def overlap_in(system, comm, ids, position, tolerance):
+def overlap_in(system: System, comm: Single | World, ids: np.ndarray, position: np.ndarray, tolerance: float) -> Any:
     """Return (bead, bead, distance) of two beads that overlap, the same on all ranks, or None; collective.
 
     Parameters
@@ -113,7 +122,7 @@ def overlap_in(system, comm, ids, position, tolerance):
     return overlap_on_ranks(comm.exchange, system.box, composition, names, position[order], tolerance)
 
 
-def in_slabs(comm, beads, ids, frame):
+def in_slabs(comm: Single | World, beads: int, ids: np.ndarray, frame: tuple) -> tuple[int, tuple]:
     """Return the first global id of this rank's slab of beads, and the slab's (position, velocity, image); collective.
 
     Parameters
@@ -128,7 +137,9 @@ def in_slabs(comm, beads, ids, frame):
     return slabs.slab(beads, comm.mpi)[0], tuple(found[name] for name in FRAME)
 
 
-def brought_together(comm, topology, ids, frame):
+def brought_together(
+    comm: Single | World, topology: Any, ids: np.ndarray, frame: tuple
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the (position, velocity, image) of all beads in global order on every rank; collective.
 
     Parameters

@@ -1,9 +1,12 @@
 """A run's output directory: whether it is free, what is cut back before a run goes on, and copies of earlier output."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import UsageError
 from hpcchain.io.checkpoint.store import PATTERN, checkpoint_name, list_checkpoints
@@ -12,11 +15,15 @@ from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.parts import list_parts, remove_from
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.parallel.agreement import Communicator
+
 CHECKPOINTS, PARTS, LOG_NAME, INPUT = "checkpoints", "parts", "run.jsonl", "input.toml"
 GIVEN = "input.given.toml"
 
 
-def refuse_occupied(folder, comm=None):
+def refuse_occupied(folder: Path, comm: Communicator | None = None) -> None:
     """Raise UsageError when a directory holds a run already; collective.
 
     What a run leaves that was killed before its first checkpoint does not count: nothing can go on from it.
@@ -35,14 +42,14 @@ def refuse_occupied(folder, comm=None):
         )
 
 
-def found_output(folder):
+def found_output(folder: Path) -> str | None:
     """Return "checkpoints" if there are any, else the name of an output file that is there, else None."""
     if list_checkpoints(folder / CHECKPOINTS):
         return "checkpoints"
     return next((f"{kind}.h5" for kind in FILES if (folder / f"{kind}.h5").exists()), None)
 
 
-def open_folder(folder, config, comm=None, keep=False):
+def open_folder(folder: Path, config: Config, comm: Communicator | None = None, keep: bool = False) -> None:
     """Make a run's folders and write the resolved input; collective.
 
     Parameters
@@ -58,7 +65,7 @@ def open_folder(folder, config, comm=None, keep=False):
     root_does(comm, folder / INPUT, "writing", lambda: _write_input(folder / INPUT, config.to_toml(), keep))
 
 
-def _write_input(path, text, keep):
+def _write_input(path: Path, text: str, keep: bool) -> None:
     given = path.with_name(GIVEN)
     if keep and path.is_file() and path.read_bytes() != text.encode() and not given.exists():
         with atomic.replacing(given) as temp:
@@ -66,7 +73,7 @@ def _write_input(path, text, keep):
     replace_text(path, text)
 
 
-def cut_back(folder, time, part, reports, comm=None):
+def cut_back(folder: Path, time: float, part: int, reports: int, comm: Communicator | None = None) -> None:
     """Forget what came after the checkpoint that a run goes on from; collective.
 
     Later checkpoints go first: a kill in between must not leave one whose output is gone. The output files may stay
@@ -90,12 +97,12 @@ def cut_back(folder, time, part, reports, comm=None):
     root_does(comm, folder / LOG_NAME, "cutting back", lambda: cut_log(folder / LOG_NAME, reports))
 
 
-def time_in(name):
+def time_in(name: str) -> float:
     """Return the time in a checkpoint's name, as rounded there [time]."""
     return float(PATTERN.fullmatch(name).group(1))
 
 
-def cut_log(path, rows):
+def cut_log(path: Path, rows: int) -> None:
     """Keep the first rows of a run log that are whole; the file is replaced only when that changes it."""
     if not path.exists():
         return
@@ -105,7 +112,7 @@ def cut_log(path, rows):
         replace_text(path, kept)
 
 
-def is_json(line):
+def is_json(line: str) -> bool:
     """Return whether a line of the log is whole."""
     try:
         return isinstance(json.loads(line), dict)
@@ -113,19 +120,19 @@ def is_json(line):
         return False
 
 
-def replace_text(path, text):
+def replace_text(path: Path, text: str) -> None:
     """Write a text file that appears complete or not at all; not collective."""
     with atomic.replacing(path) as temp:
         temp.write_text(text, encoding="utf-8")
 
 
-def home_of(checkpoint):
+def home_of(checkpoint: Path) -> Any:
     """Return the run directory that a checkpoint belongs to, or None when it stands in no such directory."""
     place = Path(os.path.abspath(checkpoint)).parent
     return place.parent if place.name == CHECKPOINTS else None
 
 
-def bring_along(home, checkpoint, part, folder, comm=None):
+def bring_along(home: Any, checkpoint: Path, part: int, folder: Path, comm: Communicator | None = None) -> Path:
     """Copy a run's checkpoint, and the output that it counts, to another directory; collective.
 
     Parameters
@@ -149,7 +156,7 @@ def bring_along(home, checkpoint, part, folder, comm=None):
     for name in (CHECKPOINTS, PARTS):
         atomic.make_folder(Path(folder) / name, comm)
 
-    def copy():
+    def copy() -> None:
         names = [f"{kind}.h5" for kind in FILES] + [LOG_NAME]
         pairs = [(home / name, folder / name) for name in names if home is not None and (home / name).is_file()]
         if home is not None:

@@ -7,10 +7,14 @@ molecules do that had no time to turn out of each other's way, growth goes on mo
 that does not help, from another placement.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +31,12 @@ from hpcchain.parallel.comm import Single
 from hpcchain.run.engines import brought_together, engine_for
 from hpcchain.run.orientations import checked
 from hpcchain.run.signals import Stopped
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.model.system import Box, Physics, Topology
+    from hpcchain.parallel.comm import World
+    from hpcchain.sector.interface import Engine
 
 LOG = logging.getLogger("hpcchain.run")
 PLACED_FRACTION = 0.06
@@ -48,7 +58,9 @@ class Jammed(ConfigError):
     """Beads that grow have come to a size at which they cannot move past one another."""
 
 
-def grown_system(config, progress=None, pause=None, comm=None):
+def grown_system(
+    config: Config, progress: Callable | None = None, pause: Callable | None = None, comm: Single | World | None = None
+) -> System:
     """Return the System of an input with initial.method "grow", the same to the bit on any ranks; collective.
 
     Parameters
@@ -77,7 +89,7 @@ def grown_system(config, progress=None, pause=None, comm=None):
     return System(box, topology, state, physics, directors=directors)
 
 
-def place_small(config, box, topology, parallel=False):
+def place_small(config: Config, box: Box, topology: Topology, parallel: bool = False) -> tuple[float, np.ndarray]:
     """Return the largest fraction of the full diameters, of a few tried, that could be placed, and the positions."""
     packing = float(np.sum(topology.diameter**3)) * math.pi / 6.0 / box.volume
     scale = min(1.0, (PLACED_FRACTION / packing) ** (1.0 / 3.0))
@@ -106,11 +118,19 @@ class Growth:
         See `grown_system`.
     """
 
-    def __init__(self, config, box, topology, progress, pause, comm):
+    def __init__(
+        self,
+        config: Config,
+        box: Box,
+        topology: Topology,
+        progress: Callable | None,
+        pause: Callable | None,
+        comm: Single | World,
+    ) -> None:
         self._config, self._box, self._topology = config, box, topology
         self._progress, self._pause, self._comm = progress, pause, comm
 
-    def positions(self):
+    def positions(self) -> np.ndarray:
         """Return (N, 3) positions of beads that were placed small and grown to their full size [length].
 
         Where they jam they are placed anew, with other random numbers: some bead may have been caught between others.
@@ -130,12 +150,12 @@ class Growth:
                 LOG.warning("%s (placed anew%s)", error, ", rods parallel" if rods else "")
         raise ConfigError("initial.method: no placement was tried")
 
-    def _drawn(self, draw):
+    def _drawn(self, draw: int) -> Config:
         """Return the Config with the seed of a placement: the input's, then others."""
         initial = self._config.initial
         return replace(self._config, initial=replace(initial, seed=(initial.seed + draw * NEXT_SEED) % 2**64))
 
-    def grown(self, position, scale, tries):
+    def grown(self, position: np.ndarray, scale: float, tries: int) -> np.ndarray:
         """Return (N, 3) positions after the diameters have grown from a fraction `scale` to their full size.
 
         Where the beads jam, growth goes on from the last slice in which they did not meet often yet, more slowly.
@@ -183,7 +203,7 @@ class Growth:
                 self._progress(scale + k * step)
         return position
 
-    def _slice(self, engine, length, scale):
+    def _slice(self, engine: Any, length: float, scale: float) -> float:
         """Carry an engine, its beads growing from size `scale`, to a slice's end; return all ranks' contacts a bead.
 
         That decides what is done next, so it is the same on any ranks. Where it is above MOST_CONTACTS the end may not
@@ -208,18 +228,18 @@ class Growth:
             )
         return contacts
 
-    def _stopped(self):
+    def _stopped(self) -> bool:
         return self._pause is not None and self._pause()
 
 
 class SlowSlice:
     """Tells the user, once, that a slice from a size `scale` takes long in which `most` contacts are allowed."""
 
-    def __init__(self, scale, most):
+    def __init__(self, scale: float, most: float) -> None:
         self._scale, self._most = scale, most
         self._begin, self._cells_message = time.monotonic(), False
 
-    def look(self, engine):
+    def look(self, engine: Engine) -> int:
         """Return how often beads of this rank have met in the slice; see the class."""
         found = met(engine)
         late = time.monotonic() > self._begin + SLOW_SECONDS
@@ -236,12 +256,12 @@ class SlowSlice:
         return found
 
 
-def met(engine):
+def met(engine: Engine) -> int:
     """Return how often this rank's beads have met; contacts with walls count less, as narrow gaps have many."""
     return engine.counters["contacts"] + engine.counters["wall_contacts"] // WALLS_PER_CONTACT
 
 
-def jam(config, scale):
+def jam(config: Config, scale: float) -> str:
     """Return the message for beads that cannot be grown further than to a fraction of their size."""
     return (
         f"{config.source}: initial.method: the beads jam at {scale:.3f} of their diameters, however slowly they "
@@ -250,19 +270,19 @@ def jam(config, scale):
     )
 
 
-def with_short_steps(physics, longest):
+def with_short_steps(physics: Physics, longest: float) -> Physics:
     """Return Physics with no kind's step longer than that [time]; a step of 0, the propagator's choice, stays so."""
     kinds = [kind | {"step": min(kind["step"], longest)} if "step" in kind else kind for kind in physics.kinds]
     return replace(physics, step=min(physics.step, longest), kinds=kinds)
 
 
-def rescaled(topology, velocity, freedom, temperature):
+def rescaled(topology: Topology, velocity: np.ndarray, freedom: int, temperature: float) -> np.ndarray:
     """Return velocities scaled to a temperature, the kinetic energy summed exactly; a system at rest stays so."""
     twice_energy = math.fsum(np.einsum("ik,ik->i", velocity, velocity) * topology.mass)
     return velocity * math.sqrt(freedom * temperature / twice_energy) if twice_energy > 0.0 else velocity
 
 
-def thermal_time(topology, temperature):
+def thermal_time(topology: Topology, temperature: float) -> float:
     """Return the mean contact distance over the thermal speed of a mean bead [time].
 
     At most MOST_SLOWNESS times that of a light one: else light ones meet without end until heavy ones have moved.

@@ -1,5 +1,7 @@
 """One run at a time in an output directory."""
 
+from __future__ import annotations
+
 import errno
 import fcntl
 import json
@@ -9,11 +11,15 @@ import socket
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5 import plain
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.parallel.agreement import rank_of
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 LOG = logging.getLogger("hpcchain.run")
 NAME = "run.lock"
@@ -34,18 +40,18 @@ class FolderLock:
     comm : communicator or None
     """
 
-    def __init__(self, folder, comm=None):
+    def __init__(self, folder: Path, comm: Communicator | None = None) -> None:
         self.folder = Path(folder)
         self.path = self.folder / NAME
         self._comm = comm
-        self._file = None
+        self._file: TextIO | None = None
         self._made = False
 
-    def __enter__(self):
+    def __enter__(self) -> FolderLock:
         root_does(self._comm, self.folder, "making and locking the output directory", self._take)
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         if rank_of(self._comm) == 0 and self._file is not None:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)
@@ -55,7 +61,7 @@ class FolderLock:
                 with suppress(OSError):
                     self.folder.rmdir()  # succeeds only when nothing has been written
 
-    def _take(self):
+    def _take(self) -> None:
         self._made = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         while self._file is None:
@@ -72,7 +78,7 @@ class FolderLock:
         self._file.write(json.dumps(me()) + "\n")
         self._file.flush()
 
-    def _claim(self, file, new):
+    def _claim(self, file: TextIO, new: bool) -> None:
         """Lock an open file, new or not, or raise UsageError with who holds it."""
         file.seek(0)
         holder = parsed(file.read(SHOWN))
@@ -86,13 +92,13 @@ class FolderLock:
         if holder:
             LOG.info("taking over the lock that process %s on %s left behind", holder.get("pid"), holder.get("host"))
 
-    def _held_by(self, holder):
+    def _held_by(self, holder: dict) -> UsageError:
         return UsageError(
             f"{self.folder}: another run is writing there ({named(holder)}); wait for its end, or choose "
             "another --output"
         )
 
-    def _perhaps_held_by(self, holder):
+    def _perhaps_held_by(self, holder: dict) -> UsageError:
         return UsageError(
             f"{self.folder}: another run may be writing there ({named(holder)}). This file system has no "
             "locks (flock), so it cannot be told from one that was killed: make sure that it has ended, "
@@ -100,7 +106,7 @@ class FolderLock:
         )
 
 
-def opened(path):
+def opened(path: Path) -> tuple[TextIO, bool]:
     """Return a lock file, open for reading and writing, and whether this call has made it.
 
     Raises
@@ -117,13 +123,13 @@ def opened(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 
-def me():
+def me() -> dict:
     """Return what identifies this process to people, and where its number means something to programs."""
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S"),
             "system": system()}  # fmt: skip
 
 
-def system():
+def system() -> str:
     """Return what tells this boot of this machine, and of this container on it, from others of the same name."""
     parts = []
     with suppress(OSError):
@@ -132,20 +138,20 @@ def system():
     return " ".join(parts)
 
 
-def named(holder):
+def named(holder: dict) -> str:
     """Return who holds a lock, for a message."""
     pid, host, since = (" ".join(str(holder.get(key, "?")).split())[:80] for key in ("pid", "host", "since"))
     return f"process {pid} on {host}, since {since}"
 
 
-def has_ended(holder):
+def has_ended(holder: dict) -> bool:
     """Return whether a holder is a process of this host, since it was started, that is there no more."""
     number = type(holder.get("pid")) is int
     here = holder.get("host") == socket.gethostname() and holder.get("system", system()) == system()
     return number and here and not is_alive(holder)
 
 
-def parsed(text):
+def parsed(text: str) -> dict:
     """Return the holder that a lock file names; empty when it says nothing of use."""
     try:
         holder = json.loads(text)
@@ -154,7 +160,7 @@ def parsed(text):
     return holder if isinstance(holder, dict) else {}
 
 
-def is_alive(holder):
+def is_alive(holder: dict) -> bool:
     """Return whether a holder is a living process of this host other than this one."""
     pid = holder.get("pid")
     if holder.get("host") != socket.gethostname() or not isinstance(pid, int) or pid in (0, os.getpid()):
@@ -168,7 +174,7 @@ def is_alive(holder):
     return True
 
 
-def same_file(file, path):
+def same_file(file: TextIO, path: Path) -> bool:
     """Return whether an open file is still the one of that name."""
     try:
         named = os.stat(path)

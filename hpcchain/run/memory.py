@@ -5,14 +5,24 @@ ranks: bytes of each process's own at the highest, which is while the start grow
 below are chosen so that the estimate is 1.1 to 1.8 times that.
 """
 
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpcchain import machine
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.parallel.agreement import agree
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.machine import Bound, Room
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.comm import Single, World
 
 BYTES_PER_RANK = 150_000_000
 """Of a rank that has no bead: the interpreter, its libraries and the compiled kernels."""
@@ -53,22 +63,22 @@ class Extent:
     largest: int = 0
     closed: int = 0
 
-    def own(self, ranks):
+    def own(self, ranks: int) -> int:
         """Return what a rank needs for the beads that it owns, of so many ranks [byte]."""
         each = BYTES_ALONE if ranks == 1 else BYTES_AMONG
         each += BYTES_OF_LARGE if self.largest >= LARGE else 0
         return each * max(-(-self.beads // ranks), min(self.largest, self.beads))
 
-    def start(self):
+    def start(self) -> int:
         """Return what every rank needs for the start, beyond the beads that it owns [byte]."""
         return (BYTES_WHOLE * self.beads if self.whole else 0) + BYTES_CLOSED * self.closed**2
 
-    def need(self, ranks):
+    def need(self, ranks: int) -> int:
         """Return what a rank needs in all, of so many ranks [byte]."""
         return BYTES_PER_RANK + self.own(ranks) + self.start()
 
 
-def extent_of(config):
+def extent_of(config: Config) -> Extent:
     """Return the Extent of a run that begins with an input, of a start file as far as it can be read.
 
     Parameters
@@ -91,7 +101,7 @@ def extent_of(config):
     )
 
 
-def require_memory_for(config, comm, mpi):
+def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> None:
     """Raise ConfigError on every rank where what an input asks for does not fit on the ranks' nodes; collective."""
     extent = root_does(mpi, config.source, "measuring it", lambda: extent_of(config))
     way = "use more nodes, or fewer molecules (molecule.count)"
@@ -101,18 +111,20 @@ def require_memory_for(config, comm, mpi):
     require_memory(extent, comm, mpi, f"{config.source}: {key}", way)
 
 
-def require_memory_to_resume(path, comm, mpi):
+def require_memory_to_resume(path: Path, comm: Single | World, mpi: Communicator | None) -> None:
     """Raise ConfigError on every rank where the run of a checkpoint does not fit on the ranks' nodes; collective."""
     beads, _ = root_does(mpi, path, "measuring it", lambda: read_extent(path))
     require_memory(Extent(beads, 0, 0, whole=False), comm, mpi, str(path), "use more nodes")
 
 
-def short_of_memory(need):
+def short_of_memory(need: int) -> tuple[str, Bound]:
     """Return (what is needed, the Bound) in words and bytes where this process alone cannot take so much, or None."""
     return lacking(need, [machine.room()])
 
 
-def require_memory(extent, comm, mpi, name, way, room=None):
+def require_memory(
+    extent: Extent, comm: Single | World, mpi: Communicator | None, name: str, way: str, room: Room | None = None
+) -> None:
     """Raise ConfigError on every rank unless each node has the memory that its ranks need; collective.
 
     Parameters
@@ -140,7 +152,7 @@ def require_memory(extent, comm, mpi, name, way, room=None):
     agree(mpi, None if text is None else ConfigError(text))
 
 
-def lacking(need, rooms):
+def lacking(need: int, rooms: list) -> tuple[str, Bound] | None:
     """Return (what is needed in words, the Bound) where memory is lacking, None where all is there.
 
     Parameters

@@ -3,13 +3,23 @@
 They are a function of the start and the time alone, so they are made where they are written, whoever owns the spheres.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.parallel import slabs as slabs_module
 from hpcchain.parallel.agreement import agree, gathered
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.directors import Directors
+    from hpcchain.model.system import System, Topology
+    from hpcchain.parallel.agreement import Communicator
 
 
 class Spinning:
@@ -36,7 +46,7 @@ class Spinning:
         On every rank, when a sphere is too fast for its null-space step.
     """
 
-    def __init__(self, directors, topology, comm):
+    def __init__(self, directors: Any, topology: Composition, comm: Communicator | None) -> None:
         low, high = slabs_module.slab(topology.beads, comm)
         failure = None
         try:
@@ -49,16 +59,23 @@ class Spinning:
         energy, *spin = (math.fsum(column) for column in sums.T)
         self.observables = {"rotational_energy": energy, "spin": np.array(spin)}
 
-    def orientation(self, time):
+    def orientation(self, time: float) -> np.ndarray:
         """Return the (n, 4) unit quaternions of this rank's slab of the beads at a time [time]."""
         return self._turning.orientation(time)
 
-    def slabs(self):
+    def slabs(self) -> dict:
         """Return this rank's slabs of what does not change with time, by name, for the trajectory."""
         return {"angular_velocity": self._turning.velocity, "moment_of_inertia": self._turning.moment}
 
 
-def checked(directors, topology, comm, source, blocks=None, pause=None):
+def checked(
+    directors: Any,
+    topology: Composition | Topology,
+    comm: Communicator | None,
+    source: str,
+    blocks: int | None = None,
+    pause: Callable | None = None,
+) -> Directors:
     """Return Directors that can turn, None where there are none; collective.
 
     Parameters
@@ -93,6 +110,6 @@ def checked(directors, topology, comm, source, blocks=None, pause=None):
     return directors
 
 
-def spinning_of(system, topology, comm):
+def spinning_of(system: System, topology: Composition, comm: Communicator | None) -> Spinning | None:
     """Return the Spinning of a system, or None where no sphere has directors; collective."""
     return None if system.directors is None else Spinning(system.directors, topology, comm)

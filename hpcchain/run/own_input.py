@@ -1,8 +1,11 @@
 """The input that a checkpoint carries: read as any other, and compared with the system that is stored beside it."""
 
+from __future__ import annotations
+
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +19,13 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import slab
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.io.checkpoint.checkpoint import Checkpoint
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box, System, Topology
+    from hpcchain.parallel.agreement import Communicator
+
 DRIFT = 1e-3
 """By how much the energy may be off, relative: that of exact motion is off by round-off."""
 
@@ -23,7 +33,7 @@ BOX_KEYS = ("size", "origin", "boundary")
 TABLES = ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "diameter", "self_contact", "rod")
 
 
-def config_of(checkpoint, path):
+def config_of(checkpoint: Checkpoint, path: Path | str) -> Config:
     """Return the input that a checkpoint carries."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "input.toml"
@@ -34,7 +44,7 @@ def config_of(checkpoint, path):
             raise DataError(f"{path}: the input in it cannot be used: {error}") from error
 
 
-def require_own_input(checkpoint, path, mpi=None):
+def require_own_input(checkpoint: Checkpoint, path: Path | str, mpi: Communicator | None = None) -> Config:
     """Return the input in a checkpoint or start file after comparing it with all that does not change; collective.
 
     Parameters
@@ -59,14 +69,14 @@ def require_own_input(checkpoint, path, mpi=None):
     return config
 
 
-def checked_outline(path):
+def checked_outline(path: Path) -> Any:
     """Read a checkpoint as `read_outline` does and compare it with its own input; not collective."""
     found = read_outline(path)
     require_own_input(found, path)
     return found
 
 
-def _energy_problem(system, energy, mpi):
+def _energy_problem(system: System, energy: float | None, mpi: Communicator | None) -> Any:
     """Return that a run has lost or won energy since its first report where it must not, or None; collective.
 
     A molecule's is the same all along a segment, so segments may have begun at different times.
@@ -87,7 +97,7 @@ def _energy_problem(system, energy, mpi):
     return f"state/velocity: the kinetic energy is {found:.6g}; counters: energy: it was {energy:.6g} at first"
 
 
-def _box_problem(config, box):
+def _box_problem(config: Config, box: Box) -> Any:
     given = build_box(config)
     for key in BOX_KEYS:
         ours, theirs = getattr(box, key).tolist(), getattr(given, key).tolist()
@@ -96,7 +106,7 @@ def _box_problem(config, box):
     return None
 
 
-def _physics_problem(config, system):
+def _physics_problem(config: Config, system: System) -> Any:
     """Return which constant is not that of the input; of options those that both have, as older versions had fewer."""
     stored, given = asdict(system.physics), asdict(physics_with(config, system.physics.tick))
     if not config.molecules:
@@ -114,14 +124,14 @@ def _physics_problem(config, system):
     return None
 
 
-def _agree(mine, other):
+def _agree(mine: dict[str, Any], other: dict[str, Any]) -> bool:
     """Return whether two tables of options have the same where both have something."""
     if isinstance(mine, dict) and isinstance(other, dict):
         return all(_agree(mine[name], other[name]) for name in mine.keys() & other.keys())
     return type(mine) is type(other) and mine == other
 
 
-def _molecules_problem(config, system, mpi):
+def _molecules_problem(config: Config, system: System, mpi: Communicator | None) -> Any:
     given, topology = build_composition(config), system.topology
     if tuple(topology.names) != tuple(given.names):
         return f"names: {list(topology.names)} are not those of the input in it, {list(given.names)}"
@@ -138,7 +148,7 @@ def _molecules_problem(config, system, mpi):
     return None
 
 
-def first_difference(given, topology, table, mpi):
+def first_difference(given: Composition, topology: Composition | Topology, table: str, mpi: Communicator | None) -> Any:
     """Return for a message where the tables of this name differ first, None where they do not; collective."""
     count = given.count(table)
     if count != topology.count(table):

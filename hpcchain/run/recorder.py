@@ -1,12 +1,22 @@
 """What a run puts out: parts between checkpoints, rows of the run log, and the output files at the end."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hpcchain.errors import HpcchainError
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.inventory import Inventory
 from hpcchain.io.output.parts import COUNTED, PartWriter
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.run.orientations import Spinning
 
 
 class Recorder:
@@ -33,16 +43,24 @@ class Recorder:
         the last, "" when there is none, None where it is not known (see `hpcchain.io.output.lineage`).
     """
 
-    def __init__(self, folder, comm, system, counters, log_events, spinning=None):
-        self.counters = {name: int(counters.get(name, 0)) for name in ("part", *COUNTED)}
+    def __init__(
+        self,
+        folder: Path,
+        comm: Communicator | None,
+        system: System,
+        counters: dict,
+        log_events: bool,
+        spinning: Spinning | None = None,
+    ) -> None:
+        self.counters: dict[str, Any] = {name: int(counters.get(name, 0)) for name in ("part", *COUNTED)}
         self.counters["part_seal"] = counters.get("part_seal") if counters else ""
         self.log_events = log_events
         self._spinning = spinning
         self._folder, self._comm, self._system = Path(folder), comm, system
-        self._part = None
+        self._part: PartWriter | None = None
         self._inventory = Inventory(folder, comm, self.counters)
 
-    def open(self):
+    def open(self) -> None:
         """Begin a part."""
         self._part = PartWriter(
             self._folder / "parts",
@@ -54,7 +72,7 @@ class Recorder:
         )
         self._inventory.opened(self._part.path)
 
-    def close(self):
+    def close(self) -> None:
         """Finish the part: it is on the disk, for a checkpoint to count.
 
         Raises
@@ -67,26 +85,26 @@ class Recorder:
         self._inventory.closed(self._part.path)
         self.counters.update(self._part.counters, part=self.counters["part"] + 1)
 
-    def abort(self):
+    def abort(self) -> None:
         """Give up the part, if one is open, after a failure; on several ranks it is left for the next run to remove."""
         if self._part is not None and self._comm is None:
             with suppress(HpcchainError, OSError, RuntimeError):
                 self._part.abort()
 
-    def frame(self, time, state, ids):
+    def frame(self, time: float, state: tuple, ids: np.ndarray) -> None:
         """Append a frame: (position, velocity, image) at a time of this rank's beads, whose global ids are given."""
         orientation = None if self._spinning is None else self._spinning.orientation(time)
-        self._part.frame(self._part.counters["frames"], time, *state, ids, orientation)
+        self._part.frame(self._part.counters["frames"], time, *state, ids, orientation)  # type: ignore[call-arg]
 
-    def events(self, table):
+    def events(self, table: np.ndarray) -> None:
         """Append contacts, this rank's own."""
         self._part.events(table)
 
-    def report(self, time, row):
+    def report(self, time: float, row: dict[str, Any]) -> None:
         """Append a report, a dict of observables."""
         self._part.report(row, self._part.counters["reports"], time)
 
-    def assemble(self, provenance):
+    def assemble(self, provenance: dict) -> None:
         """Bring the output files up to the last closed part, and remove the parts."""
         topology, box = self._system.topology, self._system.box
         spin = None if self._spinning is None else self._spinning.slabs()

@@ -3,7 +3,12 @@
 Orientations and spins of copies are random, so the file has their seed and temperature instead of them.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +25,26 @@ from hpcchain.parallel import slabs
 from hpcchain.run.orientations import checked
 from hpcchain.run.signals import Stopped
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.directors import Directors
+    from hpcchain.model.system import State
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.comm import Single, World
+
 BLOCKS = 8
 """Blocks of 4096 beads that a rank makes at a time."""
 
 
-def write_copies(path, config, system, numbers, comm, pause=None):
+def write_copies(
+    path: Path,
+    config: Config,
+    system: System,
+    numbers: list | tuple,
+    comm: Single | World,
+    pause: Callable | None = None,
+) -> None:
     """Write the start of copies of a system, with velocities of their own; the same bits on any ranks; collective.
 
     Spheres with directors have orientations and spins of their own, too.
@@ -56,11 +76,11 @@ def write_copies(path, config, system, numbers, comm, pause=None):
         On every rank, when `pause` gives up.
     """
 
-    def go_on():
+    def go_on() -> None:
         if comm.any(pause is not None and pause()):
             raise Stopped("stopped by a signal while making the start; nothing is kept: run the same command again")
 
-    def state_of(low, high):
+    def state_of(low: int, high: int) -> State:
         go_on()
         return thermal.state(low, high)
 
@@ -85,7 +105,9 @@ def write_copies(path, config, system, numbers, comm, pause=None):
     write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
 
 
-def turning_copies(config, directors, composition, mpi, go_on):
+def turning_copies(
+    config: Config, directors: Any, composition: Composition, mpi: Communicator | None, go_on: Callable
+) -> Directors | None:
     """Return the Directors of all copies, None where one has none; ConfigError where a sphere spins too fast."""
     if directors is None:
         return None
@@ -93,7 +115,7 @@ def turning_copies(config, directors, composition, mpi, go_on):
     return checked(directors, composition, mpi, config.source, BLOCKS, go_on)
 
 
-def require_few(config, beads):
+def require_few(config: Config, beads: int) -> None:
     """Raise ConfigError for more beads than there may be."""
     if beads > MOST_BEADS:
         raise ConfigError(
@@ -101,7 +123,7 @@ def require_few(config, beads):
         )
 
 
-def require_digits(config, copies, projected=0.0):
+def require_digits(config: Config, copies: Copies, projected: float = 0.0) -> float:
     """Return `Copies.taken`, or raise ConfigError for a box in which places have too few digits."""
     taken = copies.taken(projected)
     if taken >= TOLERANCE:
@@ -112,7 +134,7 @@ def require_digits(config, copies, projected=0.0):
     return taken
 
 
-def whole_positions(system, comm):
+def whole_positions(system: System, comm: Single | World) -> np.ndarray:
     """Return the positions (N, 3) of all beads of a system of which each rank may have a part; collective."""
     if system.held is None:
         return system.state.position

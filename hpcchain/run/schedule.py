@@ -27,21 +27,21 @@ class Schedule:
         The time that was served last [time].
     """
 
-    def __init__(self, every, start=0.0, served=None):
+    def __init__(self, every: float, start: float = 0.0, served: float | None = None) -> None:
         self._every = Fraction(repr(float(every)))
         self.served = served
         self.next = self._first(start if served is None else max(start, math.nextafter(served, math.inf)))
 
-    def due(self, time):
+    def due(self, time: float) -> bool:
         """Return whether the next one is due at this very time."""
         return self.next == time
 
-    def serve(self):
+    def serve(self) -> None:
         """Note that the next one is done."""
         self.served = self.next
         self.next = self._first(math.nextafter(self.served, math.inf))
 
-    def _first(self, time):
+    def _first(self, time: float) -> float:
         """Return the first multiple, as rounded, that is not before a time."""
         count = math.ceil(Fraction(time) / self._every)
         if count > 0 and float((count - 1) * self._every) >= time:

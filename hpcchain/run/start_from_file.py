@@ -1,6 +1,9 @@
 """Starting from a file: one that `hpcchain build` made, or any run's checkpoint."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +31,15 @@ from hpcchain.run.engines import brought_together, engine_for
 from hpcchain.run.orientations import checked
 from hpcchain.run.own_input import BOX_KEYS, first_difference, require_own_input
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.io.checkpoint.checkpoint import Checkpoint
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.directors import Directors
+    from hpcchain.model.system import Box, Topology
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.comm import World
+
 KEY_OF_TABLE = {
     "first_bead": "kind, beads or count", "first_bond": "kind or bonds", "bonds": "kind or bonds",
     "bond_length": "bond_length", "mass": "mass", "diameter": "diameter", "self_contact": "self_contact",
@@ -35,7 +47,7 @@ KEY_OF_TABLE = {
 }  # fmt: skip
 
 
-def system_from_file(config, comm=None):
+def system_from_file(config: Config, comm: Single | World | None = None) -> System:
     """Return the System of initial.file with all clocks at zero; collective.
 
     A start that `build` made is taken to the bit, and on several ranks each has a part of it. Of a checkpoint, whose
@@ -63,7 +75,7 @@ def system_from_file(config, comm=None):
         return replace(fresh_system(config, found, topology, comm), directors=directors)
     if comm.size > 1:
         found = read_checkpoint(path, comm.mpi)
-        topology = topology.whole()
+        topology = topology.whole()  # type: ignore[union-attr]
     system = replace(found.system, topology=topology)
     require_tried(str(path), topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
     fresh = is_fresh(system.state)
@@ -77,7 +89,7 @@ def system_from_file(config, comm=None):
     return System(system.box, topology, state, build_physics(config, topology, velocity), directors=directors)
 
 
-def fresh_system(config, found, topology, comm):
+def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single | World) -> System:
     """Return the System of a start that `build` made, on several ranks this rank's part of it; collective.
 
     Beads and tick are the file's to the bit: they are those of the run that would have made the start itself.
@@ -94,7 +106,7 @@ def fresh_system(config, found, topology, comm):
     return replace(system, state=state, physics=physics_with(config, system.physics.tick))
 
 
-def check_beads(path, system, comm):
+def check_beads(path: str, system: System, comm: Single | World) -> None:
     """Raise ConfigError on every rank unless the beads are a possible start, as `check_start` does; collective."""
     topology, state, failure = system.topology, system.state, None
     if system.held is None:
@@ -111,7 +123,7 @@ def check_beads(path, system, comm):
     require_apart(path, topology, pair)
 
 
-def read_start(config, mpi=None):
+def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpoint, Composition | Topology]:
     """Return the Checkpoint in initial.file, on several ranks a part of it, and its topology with the input's names.
 
     Raises
@@ -126,7 +138,7 @@ def read_start(config, mpi=None):
     return found, agreed_topology(config, path, found.system.topology, mpi)
 
 
-def directors_from(config, found, topology, mpi):
+def directors_from(config: Config, found: Checkpoint, topology: Any, mpi: Communicator | None) -> Directors:
     """Return the Directors of a run that starts from a Checkpoint, None where no sphere has any; collective.
 
     Spheres go on with the orientation and spin that they have there. Where the file has none at all, those that have
@@ -164,7 +176,9 @@ def directors_from(config, found, topology, mpi):
     return checked(replace(there, moment=own, step=step), topology, mpi, config.source)
 
 
-def require_same_moments(source, path, low, ours, theirs, mpi):
+def require_same_moments(
+    source: str, path: str, low: int, ours: np.ndarray, theirs: np.ndarray, mpi: Communicator | None
+) -> None:
     """Raise ConfigError on every rank unless this rank's beads, from `low` on, have the file's moments of inertia."""
     differ, text = np.flatnonzero(ours != theirs), None
     if len(differ):
@@ -177,17 +191,17 @@ def require_same_moments(source, path, low, ours, theirs, mpi):
     agree(mpi, None if text is None else ConfigError(text))
 
 
-def is_start(found, comm):
+def is_start(found: Checkpoint, comm: Single | World) -> bool:
     """Return whether nothing has happened yet in a checkpoint, which every rank has a part of; collective."""
     return found.time == 0.0 and not comm.any(not is_fresh(found.system.state))
 
 
-def is_fresh(state):
+def is_fresh(state: State) -> bool:
     """Return whether nothing has happened yet in a state: all clocks are at zero."""
     return not (np.any(state.ticks) or np.any(state.remainder) or np.any(state.depth >= 0))
 
 
-def projected(path, topology, position, velocity):
+def projected(path: str, topology: Any, position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return positions and velocities that satisfy the bonds to round-off."""
     try:
         position = project_positions(topology, position)
@@ -196,7 +210,7 @@ def projected(path, topology, position, velocity):
     return position, project_velocities(topology, position, velocity)
 
 
-def require_same_box(config, path, box):
+def require_same_box(config: Config, path: str, box: Box) -> None:
     """Raise ConfigError unless the input's box is the file's."""
     given = build_box(config)
     for key in BOX_KEYS:
@@ -207,7 +221,7 @@ def require_same_box(config, path, box):
             )
 
 
-def agreed_topology(config, path, topology, mpi):
+def agreed_topology(config: Config, path: str, topology: Any, mpi: Communicator | None) -> Composition | Topology:
     """Return the file's topology, with the input's names where it names molecules; ConfigError when they differ.
 
     On several ranks it is a Composition, and each compares its slabs of the tables; collective.

@@ -1,6 +1,12 @@
 """What a run and its present report interval have counted, over all ranks and continued across restarts."""
 
+from __future__ import annotations
+
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.comm import Single, World
 
 PUSHES = ("push_x", "push_y", "push_z")
 CONTACTS = ("contacts", "wall_contacts", "no_roots")
@@ -28,14 +34,14 @@ class Tally:
         Contacts between beads, and with walls, of the run up to the last `gather`.
     """
 
-    def __init__(self, engine, counters, comm):
+    def __init__(self, engine: Any, counters: dict, comm: Single | World) -> None:
         self._engine, self._comm = engine, comm
         self._before = {name: counters.get(name, 0) for name in (*CONTACTS, *SOLVED, *MOST)}
         self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
         self._pushes = restored_pushes(counters, engine.impulse_quantum)
         self._now = self._start = dict.fromkeys(("virial", *PUSHES, *CONTACTS, *SOLVED, *MOST), 0)
 
-    def gather(self):
+    def gather(self) -> None:
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
         own = {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)} | {"virial": self._engine.virial}
@@ -44,39 +50,39 @@ class Tally:
         self._now = {name: (max if name in MOST else sum)(one[name] for one in every) for name in own}
 
     @property
-    def contacts(self):
+    def contacts(self) -> int:
         return self._total("contacts")
 
     @property
-    def wall_contacts(self):
+    def wall_contacts(self) -> int:
         return self._total("wall_contacts")
 
     @property
-    def no_roots(self):
+    def no_roots(self) -> int:
         """Contacts of the run that have the exact impulse because the variational law had no root."""
         return self._total("no_roots")
 
-    def _total(self, name):
+    def _total(self, name: str) -> int:
         return self._before[name] + self._now[name]
 
     @property
-    def solved(self):
+    def solved(self) -> dict:
         """What solving for steps has taken, by name: `SOLVED` and `MOST`."""
         most = {name: max(self._before[name], self._now[name]) for name in MOST}
         return {name: self._total(name) for name in SOLVED} | most
 
     @property
-    def interval_contacts(self):
+    def interval_contacts(self) -> int:
         """Contacts of both sorts since the last `begin_interval`."""
         return self._interval[0] + sum(self._now[name] - self._start[name] for name in ("contacts", "wall_contacts"))
 
     @property
-    def interval_virial(self):
+    def interval_virial(self) -> float:
         """Virial since the last `begin_interval` [mass length^2 / time]."""
         return float(self._interval_quanta * Fraction(self._engine.quantum))
 
     @property
-    def interval_pushes(self):
+    def interval_pushes(self) -> list:
         """Impulse on the walls of each axis since the last `begin_interval` [mass length / time].
 
         None where the run goes on from a checkpoint of an earlier version, which does not say what came before it.
@@ -84,11 +90,11 @@ class Tally:
         quanta = self._interval_push_quanta
         return quanta and [float(number * Fraction(self._engine.impulse_quantum)) for number in quanta]
 
-    def begin_interval(self):
+    def begin_interval(self) -> None:
         """Count contacts, virial and impulses on walls anew, from the last `gather` on."""
         self._interval, self._pushes, self._start = (0, 0), [0, 0, 0], self._now
 
-    def saved(self):
+    def saved(self) -> dict:
         """Return the counters that a checkpoint keeps."""
         return {name: getattr(self, name) for name in (*CONTACTS, "interval_contacts")} | self.solved | {
             "interval_quanta": self._interval_quanta, "virial_quantum": self._engine.quantum,
@@ -96,17 +102,17 @@ class Tally:
         }  # fmt: skip
 
     @property
-    def _interval_quanta(self):
+    def _interval_quanta(self) -> int:
         return self._interval[1] + self._now["virial"] - self._start["virial"]
 
     @property
-    def _interval_push_quanta(self):
+    def _interval_push_quanta(self) -> list | None:
         if self._pushes is None:
             return None
         return [old + self._now[name] - self._start[name] for old, name in zip(self._pushes, PUSHES, strict=True)]
 
 
-def solving(counters):
+def solving(counters: dict) -> dict:
     """Return what the run log and `hpcchain perf` say of the solution of steps, name -> number or None (none solved).
 
     Parameters
@@ -127,12 +133,12 @@ def solving(counters):
     }
 
 
-def mean(total, number):
+def mean(total: int, number: int) -> float | None:
     """Return a mean, None where there is nothing to take it of."""
     return total / number if number else None
 
 
-def restored_virial(counters, quantum):
+def restored_virial(counters: dict, quantum: float) -> int:
     """Return the virial of the interval that a checkpoint was written in, an int in units of `quantum`.
 
     Checkpoints of earlier versions keep it as a rounded sum.
@@ -144,7 +150,7 @@ def restored_virial(counters, quantum):
     return round(virial / Fraction(quantum))
 
 
-def restored_pushes(counters, quantum):
+def restored_pushes(counters: dict, quantum: float) -> list | None:
     """Return the impulses on walls of the interval that a checkpoint was written in, three int in units of `quantum`.
 
     None for a checkpoint of an earlier version, which does not keep them.

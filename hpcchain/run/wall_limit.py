@@ -3,6 +3,7 @@
 import logging
 import os
 import time
+from typing import Any
 
 LOG = logging.getLogger("hpcchain.run")
 VARIABLE = "SLURM_JOB_END_TIME"
@@ -30,7 +31,7 @@ class WallLimit:
         The longest checkpoint so far, and the longest time between two looks at the clock [wall seconds].
     """
 
-    def __init__(self, seconds=None, environment=None):
+    def __init__(self, seconds: float | None = None, environment: dict | None = None) -> None:
         now = time.monotonic()
         ends = [] if seconds is None else [now + seconds]
         left = seconds_of_job(os.environ if environment is None else environment)
@@ -41,16 +42,16 @@ class WallLimit:
         self._looked = now
 
     @property
-    def left(self):
+    def left(self) -> float:
         """Wall seconds to the limit; infinite without one."""
         return float("inf") if self._end is None else self._end - time.monotonic()
 
     @property
-    def margin(self):
+    def margin(self) -> float:
         """Wall seconds that are kept for the last window, the last checkpoint and the output files."""
         return LEAST_MARGIN + SAFETY * (self.longest_save + self.longest_look)
 
-    def near(self):
+    def near(self) -> bool:
         """Return whether it is time to stop; asked at every window."""
         if self._end is None:
             return False
@@ -59,17 +60,17 @@ class WallLimit:
         self._looked = now
         return now + self.margin >= self._end
 
-    def saved(self, seconds):
+    def saved(self, seconds: float) -> None:
         """Note how long a checkpoint took, or the reading of one; that time was not spent between two looks."""
         self.longest_save = max(self.longest_save, seconds)
         self.resume()
 
-    def resume(self):
+    def resume(self) -> None:
         """Count the time between looks from now on."""
         self._looked = time.monotonic()
 
 
-def seconds_of_job(environment):
+def seconds_of_job(environment: Any) -> float | None:
     """Return the wall seconds to the end of the Slurm job that this is, None when there is none or it is over.
 
     Parameters

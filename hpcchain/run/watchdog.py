@@ -1,5 +1,7 @@
 """Says which rank waits for whom when a run has not moved for a while; it ends nothing."""
 
+from __future__ import annotations
+
 import contextlib
 import faulthandler
 import json
@@ -11,8 +13,12 @@ import threading
 import time
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.parallel.activity import ALL
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.activity import Activity
 
 LOG = logging.getLogger("hpcchain.run")
 FOLDER = "stuck"
@@ -36,25 +42,25 @@ class Watchdog:
         Wall seconds without any step; 0 watches nothing.
     """
 
-    def __init__(self, activity, folder, rank, size, silence):
+    def __init__(self, activity: Activity | None, folder: Path, rank: int, size: int, silence: float) -> None:
         self.activity, self.folder = activity, Path(folder) / FOLDER
         self.rank, self.size, self.silence = rank, size, silence
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._main = threading.get_ident()
 
-    def __enter__(self):
+    def __enter__(self) -> Watchdog:
         if self.silence > 0.0:
             self._thread.start()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         if self.silence > 0.0:
             self._over.set()
             self._thread.join()
             faulthandler.cancel_dump_traceback_later()
 
-    def _watch(self):
+    def _watch(self) -> None:
         steps, moved, told = self.activity.steps, time.monotonic(), False
         while not self._over.wait(0.1 * self.silence):
             arm(2.0 * self.silence)
@@ -66,7 +72,7 @@ class Watchdog:
                 told = True
                 self._tell(time.monotonic() - moved)
 
-    def _tell(self, quiet):
+    def _tell(self, quiet: float) -> None:
         """Write this rank's file; on the root, wait for the others' and put them together."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -74,17 +80,17 @@ class Watchdog:
         if self.rank == 0 and not self._over.wait(0.5 * self.silence):
             LOG.warning("no step for %.0f s: %s; see %s", quiet, self._summary(), self.folder)
 
-    def _write(self, path, text):
+    def _write(self, path: Path, text: str) -> None:
         """Write this rank's file anew; one that is there already may be a link."""
         path.unlink(missing_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
 
-    def path_of(self, rank):
+    def path_of(self, rank: int) -> Path:
         """Return where a rank writes its state."""
         return self.folder / f"rank-{rank:05d}.txt"
 
-    def _state(self):
+    def _state(self) -> str:
         """Return what this rank does: one line to be read by the root, then where every thread is."""
         frames = sys._current_frames()
         stack = traceback.extract_stack(frames[self._main]) if self._main in frames else []
@@ -100,7 +106,7 @@ class Watchdog:
         }
         return f"{json.dumps(state)}\n\n{''.join(traceback.format_list(stack))}"
 
-    def _summary(self):
+    def _summary(self) -> str:
         """Return who waits for whom, from the files of those that wrote one lately."""
         states = [self._read(rank) for rank in range(self.size)]
         told = {}
@@ -114,7 +120,7 @@ class Watchdog:
             told.setdefault(words, []).append(rank)
         return "; ".join(f"{ranks_as_text(ranks)} {words}" for words, ranks in told.items())
 
-    def _read(self, rank):
+    def _read(self, rank: int) -> dict | None:
         """Return the state that a rank wrote in this silence, None when it wrote none."""
         with contextlib.suppress(OSError, ValueError):
             path = self.path_of(rank)
@@ -123,13 +129,13 @@ class Watchdog:
         return None
 
 
-def arm(seconds):
+def arm(seconds: float) -> None:
     """Have the place in the program written to stderr unless this is called again in time, whatever holds Python up."""
     with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
         faulthandler.dump_traceback_later(seconds, file=sys.__stderr__)
 
 
-def ranks_as_text(ranks):
+def ranks_as_text(ranks: list) -> str:
     """Return rank numbers, long runs of them abbreviated."""
     spans = []
     for rank in ranks:

@@ -1,10 +1,17 @@
 """Beads that meet without end: when that is noticed, and what to say of those that collapse or are wedged."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.sector.events.loop import MOST_DEPTH
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics
 
 # Segments that each molecule may begin while the clock hardly moves: a cube of 1000 touching beads begins 13 each.
 # Where energy is lost a burst of contacts may pass, so more of them are waited for.
@@ -19,11 +26,11 @@ class Standstill:
     physics : Physics
     """
 
-    def __init__(self, physics):
+    def __init__(self, physics: Physics) -> None:
         self._most = MOST_SEGMENTS if physics.restitution == 1.0 else MOST_LOSING
         self._since, self._segments = (-np.inf, 0.0), 0
 
-    def bead(self, s):
+    def bead(self, s: Any) -> int | None:
         """Return the local number of a bead that moves on at a standstill of sector s, None where time gets on."""
         m = int(s.winner[L.ROOT])
         if m < 0 or not np.isfinite(s.first[m, L.EVENT_TICKS]):
@@ -45,14 +52,14 @@ class Standstill:
         return int(first[m]) if begun > self._most * max(int(np.count_nonzero(busy)), 2) else None
 
 
-def way_out(physics):
+def way_out(physics: Physics) -> str:
     """Return what ends the inelastic collapse of a run with these constants."""
     if physics.restitution == 0.0:
         return "take a contact.restitution above 0 and a contact.contact_time"
     return f"a {'longer ' if physics.contact_time > 0.0 else ''}contact.contact_time ends that"
 
 
-def stuck(physics, bead=None, time=None):
+def stuck(physics: Physics, bead: int | None = None, time: float | None = None) -> ConfigError:
     """Return the ConfigError for too many contacts at one instant, of a bead and at a time [time] if they are known."""
     where = f"{'' if bead is None else f'bead {bead}: '}{'' if time is None else f't {time:.6g}: '}"
     if physics.restitution < 1.0:

@@ -1,6 +1,10 @@
 """What engines of events rest on: a sector's arrays, made from a system, enlarged when they are full, and read."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +19,10 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import CELL_FULL
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import build_sector, cell_arrays
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System
+    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 
@@ -72,7 +80,16 @@ class Core:
     batch : EventBudget
     """
 
-    def __init__(self, classes, system, order, capacity, options, at=None, prepare=None):
+    def __init__(
+        self,
+        classes: MoleculeClasses,
+        system: System,
+        order: np.ndarray,
+        capacity: np.ndarray,
+        options: Options,
+        at: np.ndarray | None = None,
+        prepare: Callable | None = None,
+    ) -> None:
         self.options, self.capacity = options, capacity
         self.cell_capacity_factor = options.cell_capacity_factor
         self.sector, self.ids = build_sector(
@@ -89,7 +106,7 @@ class Core:
         initialise.start(self.sector)
         self.enlist()
 
-    def enlist(self):
+    def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much room as that takes."""
         while status := initialise.enlist(self.sector):
             if status == CELL_FULL:
@@ -103,7 +120,7 @@ class Core:
             self.resize_lists()
         initialise.search_all(self.sector, self.options.base)
 
-    def resize_lists(self):
+    def resize_lists(self) -> None:
         """Give each bead's neighbour list the room that `capacity` says; the lists are empty then."""
         room = self.capacity[self.at]
         starts = np.concatenate([[0], np.cumsum(room)])
@@ -111,35 +128,35 @@ class Core:
         self.sector.row[:, L.LIST_CAPACITY] = room
         self.sector = self.sector._replace(neighbour=aligned_zeros(int(starts[-1]), np.int32))
 
-    def grow_lists(self):
+    def grow_lists(self) -> None:
         """Give all lists more room and make them anew."""
         self.capacity = self.capacity + self.capacity // 4 + 4
         self.resize_lists()
         self.enlist()
 
-    def run(self, until, log_rows):
+    def run(self, until: tuple, log_rows: int) -> int:
         """Carry out a tenth of a second's events, up to a time (ticks, remainder); return `loop`'s status."""
         ticks, remainder = float(until[0]), float(until[1])
         return self.batch.run_timed(
             lambda most: loop.advance(self.sector, ticks, remainder, self.options.base, most, log_rows), loop.PAUSED
         )
 
-    def failed_bead(self):
+    def failed_bead(self) -> Any:
         """Return the global id of the bead that the loop has stopped at."""
         return int(self.ids[self.sector.count[L.C["failed_bead"]]])
 
-    def logged(self):
+    def logged(self) -> np.ndarray:
         """Return the rows of the contact log so far."""
         return self.sector.log[: self.sector.count[L.C["logged"]]]
 
-    def frame(self, ticks, remainder):
+    def frame(self, ticks: float, remainder: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts, (n, 3) each, of all local beads at a time."""
         n = len(self.ids)
         position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
         sampling.frame(self.sector, float(ticks), float(remainder), position, velocity, image)
         return position, velocity, image
 
-    def state(self, beads=slice(None)):
+    def state(self, beads: np.ndarray | slice = slice(None)) -> State:
         """Return the State of local beads, those of these rows: the starts of their present segments, as copies."""
         s = self.sector
         own = s.starts[: len(self.ids)][beads]
@@ -159,7 +176,7 @@ class Core:
         )
 
 
-def require_finite(core):
+def require_finite(core: Core) -> None:
     """Raise EngineError when a bead's state has become infinite or not a number."""
     starts = core.sector.starts[: core.sector.scalars[L.SCALAR_BEADS]]
     if not np.isfinite(starts).all():
@@ -170,7 +187,7 @@ def require_finite(core):
         )
 
 
-def event_rows(log):
+def event_rows(log: np.ndarray) -> np.ndarray:
     """Return rows of the contact log as a structured array of time, kind, bead (2,), impulse."""
     rows = np.empty(len(log), dtype=EVENT_ROW)
     rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]

@@ -1,5 +1,6 @@
 """How many events a kernel is given at once: what takes about a tenth of a second, for Python to look at signals."""
 
+from collections.abc import Callable
 from time import perf_counter
 
 LEAST, MOST = 32, 20000
@@ -15,10 +16,10 @@ class EventBudget:
         Events for the next call.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.size = 1000
 
-    def run_timed(self, call, used_up):
+    def run_timed(self, call: Callable, used_up: int) -> int:
         """Return what a call returns, and learn from how long it took.
 
         Parameters

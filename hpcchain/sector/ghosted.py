@@ -4,7 +4,11 @@ It carries the sector loop through a window as often as it takes, tells others w
 right by what their owners say. It knows nothing of ranks: messages come and go as arrays.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +29,11 @@ from hpcchain.sector.setup.morton import space_order
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
 from hpcchain.sector.speculation.window import abort_window, commit_window, skin_violation
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System
+    from hpcchain.sector.core import Options
+    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 EVENTS = 1024
 BATCH = 20000
@@ -67,19 +76,19 @@ class WindowBroken(Exception):
         Global id of one that has to do with it, -1 where none is known.
     """
 
-    def __init__(self, status, bead=-1):
+    def __init__(self, status: int, bead: int = -1) -> None:
         super().__init__(status)
         self.status, self.bead = status, bead
 
 
-def extended(array, more):
+def extended(array: np.ndarray, more: int) -> np.ndarray:
     """Return an array with `more` rows of zeros behind its own."""
     larger = aligned_zeros((len(array) + more, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
 
 
-def with_vacant(state, more):
+def with_vacant(state: State, more: int) -> State:
     """Return a State with rows for `more` beads behind its own, for what is vacant."""
     place = state.position[0] if len(state.position) else 0.0  # not where cells would have to be had for them alone
     vacant = State.at_time_zero(np.zeros((more, 3)) + place, np.zeros((more, 3)))
@@ -116,7 +125,15 @@ class GhostedSector:
         Rows of beads.
     """
 
-    def __init__(self, blueprint, system, here, capacity, options, closed=None):
+    def __init__(
+        self,
+        blueprint: MoleculeClasses,
+        system: System,
+        here: MoleculesHere,
+        capacity: np.ndarray,
+        options: Options,
+        closed: np.ndarray | None = None,
+    ) -> None:
         self.system, self.blueprint = replace(system, state=None), blueprint
         self.log_rows, self.base = EVENTS, options.base
         self.closed, self.begin_with = np.zeros(len(blueprint.sizes), dtype=np.int64), closed
@@ -146,20 +163,20 @@ class GhostedSector:
         )
 
     @property
-    def sector(self):
+    def sector(self) -> Any:
         """The arrays (`layout.arrays`)."""
         return self.core.sector
 
     @sector.setter
-    def sector(self, sector):
+    def sector(self, sector: Any) -> None:
         self.core.sector = sector
 
     @property
-    def ids(self):
+    def ids(self) -> np.ndarray:
         """Global ids of the local beads, (N,) int64."""
         return self.core.ids
 
-    def _rows_of(self, order, free_rows, first, size):
+    def _rows_of(self, order: np.ndarray, free_rows: np.ndarray, first: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return the state's row of each local bead; vacant ones have those of their class behind the others."""
         examples = self.blueprint.composition.examples
         begin = np.concatenate([first[order], int(size.sum()) + examples.first_bead[free_rows]])
@@ -167,35 +184,35 @@ class GhostedSector:
         return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
 
     @property
-    def counts(self):
+    def counts(self) -> np.ndarray:
         """The kernels' counts, (len(COUNTERS),) int64."""
         return self.core.sector.count
 
     @property
-    def radius(self):
+    def radius(self) -> np.ndarray:
         """(N,) radii of the local beads [length]."""
         return self.core.sector.bounds[: len(self.ids), L.RADIUS]
 
-    def molecule_rows(self, beads):
+    def molecule_rows(self, beads: np.ndarray) -> np.ndarray:
         """Return the rows of the molecules that beads, by row, are of."""
         return self.core.sector.segment[beads, L.MOLECULE]
 
-    def velocity(self, beads):
+    def velocity(self, beads: np.ndarray) -> np.ndarray:
         """Return the velocities with which beads, by row, began their segments, (n, 3) [length / time]."""
         return self.core.sector.starts[beads, L.VX : L.START_TICKS]
 
-    def first_and_count(self, rows):
+    def first_and_count(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first bead's row and the number of beads of the molecules in these rows."""
         mol = self.core.sector.mol
         return mol[rows, L.MOL_FIRST], mol[rows, L.MOL_BEADS]
 
-    def rows_of(self, molecule_ids):
+    def rows_of(self, molecule_ids: np.ndarray) -> np.ndarray:
         """Return the rows of molecules that are here."""
         rows = np.empty(len(molecule_ids), dtype=np.int64)
         lookup_all(self.row_of, molecule_ids, rows)
         return rows
 
-    def _prepare(self, core):
+    def _prepare(self, core: Core) -> None:
         """Tell the kernels which molecules are ghosts, and give cells and windows their room."""
         s, factor = core.sector, core.cell_capacity_factor
         beads = s.mol[:, L.MOL_BEADS]
@@ -215,7 +232,7 @@ class GhostedSector:
         rows = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows)) + 2 * L.MOST_MEMBERS
         self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
-    def admit(self, molecules, rows):
+    def admit(self, molecules: np.ndarray, rows: np.ndarray) -> list:
         """Take in further ghosts between windows, all of their beads idle.
 
         Parameters
@@ -259,20 +276,20 @@ class GhostedSector:
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         return taken
 
-    def deactivate_again(self, rows, now, reference_position):
+    def deactivate_again(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> None:
         """Write about where these rows' ghosts are to their rows of `reference_position`; renew their skins."""
         deactivate_again(self.sector, rows, *now, reference_position)
 
-    def activate(self, beads, now):
+    def activate(self, beads: np.ndarray, now: tuple) -> bool:
         """List and search idle beads from now on; False if there is no room."""
         return activate(self.sector, beads, *now, self.base) == 0
 
     @property
-    def idle(self):
+    def idle(self) -> np.ndarray:
         """(n,) int64 rows of the beads that are idle."""
         return np.flatnonzero(self.sector.row[:, L.OWNERSHIP] == L.IDLE)
 
-    def run(self, until):
+    def run(self, until: tuple) -> None:
         """Carry out all events up to and including a time (ticks, remainder).
 
         Raises
@@ -298,7 +315,7 @@ class GhostedSector:
             elif status != loop.PAUSED:
                 raise WindowBroken(status, self.core.failed_bead())
 
-    def _rattling(self):
+    def _rattling(self) -> int:
         """Return the id of a bead whose molecule has had more contacts in the window than sound ones have, or -1.
 
         Such a window takes memory without end; one that is only long is done again in parts.
@@ -313,13 +330,13 @@ class GhostedSector:
         m = int(np.argmax(violation))
         return int(self.ids[s.mol[m, L.MOL_FIRST]]) if violation[m] > 0 else -1
 
-    def _more_log(self):
+    def _more_log(self) -> None:
         log = np.zeros((2 * len(self.sector.log) + L.MOST_TIES, L.LOG_COLUMNS))
         log[: len(self.sector.log)] = self.sector.log
         self.sector = self.sector._replace(log=log)
         self.log_rows = len(log)
 
-    def _make_room(self):
+    def _make_room(self) -> None:
         """Make room for more events and closed segments."""
         s = self.sector
         if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
@@ -329,7 +346,7 @@ class GhostedSector:
             present = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows))
             self._more_rows(self.core, np.where(short, present // 2 + 2 * L.MOST_MEMBERS, 0))
 
-    def _more_rows(self, core, more):
+    def _more_rows(self, core: Core, more: np.ndarray) -> None:
         """Append rows for closed segments: `more` of each size of molecule."""
         s = core.sector
         self.closed += more
@@ -366,17 +383,17 @@ class GhostedSector:
         core.sector.mol[len(s.mol) :] = mol
         core.sector.segment[len(s.segment) :] = segment
 
-    def pack(self, rows):
+    def pack(self, rows: np.ndarray) -> np.ndarray:
         """Return the message, a float64 array, about those of these molecule rows that have changed since the last."""
         out = np.empty(int(ghost_messages.message_size(self.sector, rows)))
         ghost_messages.pack(self.sector, rows, out)
         return out
 
-    def sent(self, rows):
+    def sent(self, rows: np.ndarray) -> None:
         """Note that all holders of the molecules in these rows have been sent their segments."""
         ghost_messages.sent(self.sector, rows)
 
-    def receive(self, received):
+    def receive(self, received: np.ndarray) -> np.ndarray:
         """Put a message from its owner into ghosts' histories; return global molecules that are needed to go on."""
         s = self.sector
         most, floats = ghost_messages.longest_history(s, received, self.row_of)
@@ -390,7 +407,7 @@ class GhostedSector:
         wanted = np.zeros(WANTED, dtype=np.int64)
         return wanted[: ghost_messages.receive(s, received, self.row_of, wanted, self.base)]
 
-    def set_right(self):
+    def set_right(self) -> None:
         """Withdraw what the messages taken have shown to be wrong.
 
         Raises
@@ -404,7 +421,7 @@ class GhostedSector:
         if full:
             raise WindowBroken(loop.LIST_FULL)
 
-    def unsettled(self, held):
+    def unsettled(self, held: Iterable) -> int:
         """Return how many ghosts are not what their owners have said, and molecules of which others do not know all.
 
         Parameters
@@ -416,7 +433,7 @@ class GhostedSector:
             int(ghost_messages.unsent(self.sector, rows)) for rows in held
         )
 
-    def finish(self):
+    def finish(self) -> tuple[np.ndarray, int, list, int]:
         """End the window: log and count its contacts, and make the present segments the next one's first.
 
         Returns
@@ -438,44 +455,46 @@ class GhostedSector:
         clean_lists(s)
         return event_rows(log), int(quanta[~walls].sum()), pushes, rootless
 
-    def undo(self):
+    def undo(self) -> None:
         """Take the window back: every molecule has the segment that it began it with."""
         abort_window(self.sector)
 
-    def skin_violation(self, reference_position, skin, since, until):
+    def skin_violation(
+        self, reference_position: np.ndarray, skin: np.ndarray, since: tuple, until: tuple
+    ) -> np.ndarray:
         """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
         violation = np.empty(len(self.order))
         skin_violation(self.sector, reference_position, skin, *since, *until, violation)
         return violation
 
     @property
-    def restored(self):
+    def restored(self) -> int:
         """How many segments of owned molecules were rolled back so far."""
         return int(self.sector.scalars[L.SCALAR_RESTORED])
 
-    def frame(self, ticks, remainder):
+    def frame(self, ticks: float, remainder: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | tuple:
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
         return tuple(a[self.owned_beads] for a in self.core.frame(ticks, remainder))
 
     @property
-    def ghosts(self):
+    def ghosts(self) -> int:
         """How many beads here are ghosts'."""
         return int(self.sector.mol[self.ghost_rows, L.MOL_BEADS].sum())
 
     @property
-    def owned_ids(self):
+    def owned_ids(self) -> np.ndarray:
         """(n,) int64 global ids of owned beads."""
         return self.ids[self.owned_beads]
 
-    def beads_of(self, rows):
+    def beads_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the bead rows of the molecules in these rows, one after the other."""
         first, count = self.first_and_count(rows)
         return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
 
-    def locate(self, rows, now, reference_position):
+    def locate(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> None:
         """Write where the beads of the molecules in these rows are at a time to their rows of `reference_position`."""
         sampling.locate(self.sector, rows, *now, reference_position)
 
-    def state(self, beads=None):
+    def state(self, beads: np.ndarray | None = None) -> State:
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""
         return self.core.state(self.owned_beads if beads is None else beads)

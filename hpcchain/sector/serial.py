@@ -1,5 +1,10 @@
 """The event-driven engine of one rank."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.errors import EngineError
@@ -12,6 +17,9 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.setup.allocate import list_capacity, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_order
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import State, System
 
 LOG_ROWS = 65536
 
@@ -40,7 +48,14 @@ class Engine:
         Powers of two [mass length^2 / time], [mass length / time].
     """
 
-    def __init__(self, system, log_events=False, shell=None, cell=None, growth=(1.0, 0.0)):
+    def __init__(
+        self,
+        system: Any,
+        log_events: bool = False,
+        shell: float | None = None,
+        cell: float | None = None,
+        growth: tuple = (1.0, 0.0),
+    ) -> None:
         self.system, self.growth = system, growth
         self.log_rows = LOG_ROWS if log_events else 0
         self.quantum, self.impulse_quantum = quanta(system)
@@ -62,20 +77,20 @@ class Engine:
         )
 
     @property
-    def sector(self):
+    def sector(self) -> Any:
         """The arrays (`layout.arrays`)."""
         return self.core.sector
 
     @sector.setter
-    def sector(self, sector):
+    def sector(self, sector: Any) -> None:
         self.core.sector = sector
 
     @property
-    def ids(self):
+    def ids(self) -> np.ndarray:
         """Global ids of the beads, (n,) int64, in the order of `frame` and `state`."""
         return self.core.ids
 
-    def advance(self, time, pause=None):
+    def advance(self, time: float | tuple, pause: Callable | None = None) -> bool:
         """Run all events up to and including a time [time].
 
         Parameters
@@ -109,7 +124,7 @@ class Engine:
             if pause is not None and pause():
                 return False
 
-    def _count_sums(self):
+    def _count_sums(self) -> None:
         """Move the kernel's sums to Python's integers, which do not overflow."""
         scalars = self.sector.scalars
         self.virial += int(scalars[L.SCALAR_VIRIAL])
@@ -121,7 +136,7 @@ class Engine:
         ]
         scalars[L.SCALAR_VIRIAL], scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES] = 0, 0
 
-    def _failure(self, status):
+    def _failure(self, status: int) -> Any:
         if status == loop.STUCK:
             return stuck(self.system.physics, self.core.failed_bead(), self.time)
         stepped = any(each.step for each in self.system.physics.every())
@@ -130,24 +145,24 @@ class Engine:
             f"a contact time is not a number; check masses, lengths and velocities for extreme values{steps}"
         )
 
-    def _drain(self):
+    def _drain(self) -> None:
         log = self.core.logged()
         if len(log):
             self.rows.append(event_rows(log))
             self.sector.count[L.C["logged"]] = 0
 
-    def drain_events(self):
+    def drain_events(self) -> np.ndarray:
         """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
         self._drain()
         rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=EVENT_ROW)
         self.rows = []
         return rows
 
-    def frame(self, time):
+    def frame(self, time: float | tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts, (n, 3) each, of the beads `ids`, in that order, at a time."""
         return self.core.frame(*split(time, self.system.physics.tick))
 
-    def state(self):
+    def state(self) -> State:
         """Return the start states of the present segments of the beads `ids`, in that order.
 
         A run continues from them to the same bits.
@@ -155,22 +170,22 @@ class Engine:
         return self.core.state()
 
     @property
-    def time(self):
+    def time(self) -> float:
         """A time before which all events are done: that of the next one [time]."""
         m = int(self.sector.winner[L.ROOT])
         return float(self.sector.first[m, L.EVENT_TICKS] * self.system.physics.tick + self.sector.first[m, L.EVENT_REM])
 
     @property
-    def counters(self):
+    def counters(self) -> dict:
         """Name -> number of events and operations so far (int), for reports."""
         return {name: int(self.sector.count[i]) for i, name in enumerate(L.COUNTERS)}
 
-    def window_report(self):
+    def window_report(self) -> dict:
         """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""
         return {}
 
 
-def default_shell(system):
+def default_shell(system: System) -> float:
     """Return a half width of the neighbour lists' shell that suits the density [length].
 
     Of single beads' work lists are a greater part, and their flights are longer: they get a wider one.

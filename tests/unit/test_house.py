@@ -10,6 +10,8 @@ import hpcchain
 PACKAGE = Path(hpcchain.__file__).parent
 LINES, PARAMETERS, NINE_IN_TEN = 60, 12, 8
 REASONS = ("Long, since ", "Many parameters, since ")
+KERNELS = {"kernel", "inlined", "outlined", "allocating", "intrinsic", "njit"}
+PLUMBING = PACKAGE / "jit"  # of numba, whose own parts have no types
 
 
 def functions():
@@ -28,8 +30,8 @@ def parameters(node):
 
 
 def lines(node):
-    """Return how many lines a function has."""
-    return node.end_lineno - node.lineno + 1
+    """Return how many lines a function has, one for its name and parameters however many they are written on."""
+    return node.end_lineno - node.body[0].lineno + 2
 
 
 def says_why(node, reason):
@@ -59,3 +61,51 @@ def test_no_reason_is_given_that_is_not_needed(found):
     for name, node in found:
         assert lines(node) > LINES or not says_why(node, REASONS[0]), name
         assert parameters(node) > PARAMETERS or not says_why(node, REASONS[1]), name
+
+
+def unannotated(path):
+    """Return the names of a module's functions, kernels apart, of which a parameter or the result has no type."""
+    found = []
+
+    def visit(node, in_class):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef):
+                if not is_kernel(child):
+                    if not is_annotated(child, in_class):
+                        found.append(f"{path.stem}.{child.name}, line {child.lineno}")
+                    visit(child, False)
+            else:
+                visit(child, isinstance(child, ast.ClassDef) or (in_class and not isinstance(child, ast.ClassDef)))
+
+    visit(ast.parse(path.read_text(encoding="utf-8")), False)
+    return found
+
+
+def is_kernel(node):
+    """Whether numba compiles a function."""
+    return any(ast.unparse(mark).split("(")[0].split(".")[-1] in KERNELS for mark in node.decorator_list)
+
+
+def is_annotated(node, in_class):
+    """Whether all parameters, but that of the object or class itself, and the result have a type."""
+    given = [*node.args.posonlyargs, *node.args.args]
+    if in_class and not any(ast.unparse(mark) == "staticmethod" for mark in node.decorator_list):
+        given = given[1:]
+    given += [*node.args.kwonlyargs, *filter(None, (node.args.vararg, node.args.kwarg))]
+    return node.returns is not None and all(one.annotation is not None for one in given)
+
+
+def test_all_but_kernels_have_types():
+    paths = [path for path in sorted(PACKAGE.rglob("*.py")) if PLUMBING not in path.parents]
+    assert [name for path in paths for name in unannotated(path)] == []
+
+
+def test_a_function_without_a_type_is_found(tmp_path):
+    path = tmp_path / "some.py"
+    path.write_text(
+        "@kernel\ndef k(a):\n    def inner(b): pass\n\n"
+        "class C:\n    def good(self, a: int) -> int: ...\n    def bad(self, a) -> int: ...\n\n"
+        "def worse(a: int): ...\ndef fine(*a: int) -> None: ...\n",
+        encoding="utf-8",
+    )
+    assert unannotated(path) == ["some.bad, line 7", "some.worse, line 9"]

@@ -4,9 +4,15 @@ A checkpoint is sealed (every byte), and carries per-block checksums of its arra
 written: the seal finds damage to the file, the checksums a write that went wrong before it was sealed.
 """
 
-import math
-from dataclasses import asdict, dataclass, replace
+from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import h5py
 import numpy as np
 
 from hpcchain.config.values import LARGEST
@@ -32,6 +38,10 @@ from hpcchain.model.composition import composition_from
 from hpcchain.model.system import Box, Physics, State, System, Topology
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree, gathered, is_parallel
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.parallel.agreement import Communicator
 
 BOX = {"size": (np.float64, 3), "origin": (np.float64, 3), "boundary": (np.int8, 3)}
 """Name -> type and length of what a file says of the box."""
@@ -65,7 +75,17 @@ class Checkpoint:
     provenance: dict
 
 
-def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None, ids=None, provenance=None):
+def write_checkpoint(
+    path: Path,
+    comm: Communicator | None,
+    system: System,
+    time: float,
+    counters: dict,
+    config_toml: str,
+    perf: dict | None = None,
+    ids: np.ndarray | None = None,
+    provenance: dict | None = None,
+) -> None:
     """Write a checkpoint, atomically and durably; collective.
 
     Parameters
@@ -98,14 +118,16 @@ def write_checkpoint(path, comm, system, time, counters, config_toml, perf=None,
     arrays = parallel_slabs.in_order(comm, beads, ids, arrays)
     first = parallel_slabs.slab(beads, comm)[0]
 
-    def held(low, high):
+    def held(low: int, high: int) -> dict:
         return {name: array[low - first : high - first] for name, array in arrays.items()}
 
     values = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
     _write(path, comm, system, held, time, config_toml, values)
 
 
-def write_start(path, comm, system, state_of, config_toml, blocks):
+def write_start(
+    path: Path, comm: Communicator | None, system: System, state_of: Callable, config_toml: str, blocks: int
+) -> None:
     """Write the file of a start at time 0 of which no rank has more beads at a time than it is asked for; collective.
 
     Parameters
@@ -126,7 +148,7 @@ def write_start(path, comm, system, state_of, config_toml, blocks):
         On every rank, when the file cannot be written; an earlier file of this name is then untouched.
     """
 
-    def made(low, high):
+    def made(low: int, high: int) -> dict:
         state = state_of(low, high)
         return {name: getattr(state, name) for name in _state_tables(system.physics)}
 
@@ -134,7 +156,16 @@ def write_start(path, comm, system, state_of, config_toml, blocks):
     _write(path, comm, system, made, 0.0, config_toml, values, blocks)
 
 
-def _write(path, comm, system, state_of, time, config_toml, values, blocks=None):
+def _write(
+    path: Path,
+    comm: Communicator | None,
+    system: System,
+    state_of: Callable,
+    time: float,
+    config_toml: str,
+    values: dict,
+    blocks: int | None = None,
+) -> None:
     """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
     topology = system.topology
     with files.writing(path, "checkpoint", comm) as file:
@@ -160,7 +191,7 @@ def _write(path, comm, system, state_of, time, config_toml, values, blocks=None)
             files.put_json(file, name, value, comm)
 
 
-def read_checkpoint(path, comm=None, ids=None):
+def read_checkpoint(path: Path | str, comm: Communicator | None = None, ids: np.ndarray | None = None) -> Checkpoint:
     """Read a checkpoint or start file; collective.
 
     Parameters
@@ -188,7 +219,7 @@ def read_checkpoint(path, comm=None, ids=None):
     return found
 
 
-def read_part(path, comm):
+def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
     """Read this rank's part of a checkpoint or start file, an even one of all molecules; collective.
 
     On several ranks the system's topology is a Composition, and nothing on any rank grows with the number of molecules
@@ -215,7 +246,7 @@ def read_part(path, comm):
     return found
 
 
-def read_outline(path):
+def read_outline(path: Path | str) -> Checkpoint:
     """Read a checkpoint or start file but for the states of its beads, in memory that does not follow their number.
 
     Returns
@@ -239,9 +270,9 @@ def read_outline(path):
     return found
 
 
-def _molecules_in(file, composition):
+def _molecules_in(file: h5py.File, composition: Composition) -> Iterator[tuple[np.ndarray, State]]:
     """Yield molecules, in order, and the State of their beads, so many blocks of these at a time."""
-    tables = [(name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))
+    tables = [(name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))  # type: ignore[call-arg]
               for name, rule in _tables_in(file, "state", STATE)]  # fmt: skip
     first, over = 0, None
     for parts in zip(*(stretches for _, stretches in tables), strict=True):
@@ -256,18 +287,25 @@ def _molecules_in(file, composition):
         first, over = end, {name: part[beads:] for name, part in rows_now.items()}
 
 
-def _state_slabs(file, beads, comm):
+def _state_slabs(file: h5py.File, beads: int, comm: Communicator | None) -> dict:
     tables = _tables_in(file, "state", STATE)
-    found = {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in tables}
+    found = {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in tables}  # type: ignore[call-arg]
     return _with_contacts(found)
 
 
-def _with_contacts(tables):
+def _with_contacts(tables: dict) -> dict:
     """Return the tables of states, with that of contacts where contacts take no time and a file has none."""
     return {"in_contact": np.zeros(len(tables["depth"]), np.int32)} | tables
 
 
-def _read_rest(file, topology, state, held, comm, blocks=None):
+def _read_rest(
+    file: h5py.File,
+    topology: Composition | Topology,
+    state: State,
+    held: np.ndarray | None,
+    comm: Communicator | None,
+    blocks: int | None = None,
+) -> Checkpoint:
     """Return the Checkpoint of a file whose topology and state have been read; `blocks` as for `orientations.get`."""
     found = {name: files.dataset_of(file, name) for name in (*(f"box/{name}" for name in BOX), "time")}
     for name, rule in ({f"box/{name}": rule for name, rule in BOX.items()} | {"time": (np.float64, 1)}).items():
@@ -292,7 +330,7 @@ def _read_rest(file, topology, state, held, comm, blocks=None):
     )
 
 
-def _progress(file, beads, comm):
+def _progress(file: h5py.File, beads: int, comm: Communicator | None) -> tuple[float, dict] | tuple:
     """Return the time [time] and the counters in an open checkpoint of so many beads."""
     check_table(files.dataset_of(file, "time"), np.float64, 0, 1)
     time = float(files.get(file, "time", comm)[0])
@@ -304,12 +342,12 @@ def _progress(file, beads, comm):
     return time, counters
 
 
-def read_system(path, comm=None, ids=None):
+def read_system(path: Path | str, comm: Communicator | None = None, ids: np.ndarray | None = None) -> System:
     """Return the System of a checkpoint or of a start file that `build` made; see `read_checkpoint`."""
     return read_checkpoint(path, comm, ids).system
 
 
-def read_perf(path):
+def read_perf(path: Path) -> dict:
     """Return where a run's time went until a checkpoint: dict of phase -> (min, avg, max) wall seconds over ranks."""
     with files.reading(path, "checkpoint") as file:
         found = files.get_json(file, "perf")
@@ -320,12 +358,12 @@ def read_perf(path):
         return {phase: tuple(row) for phase, row in found.items()}
 
 
-def read_time(path, comm=None):
+def read_time(path: Path, comm: Communicator | None = None) -> float:
     """Return the simulated time of a checkpoint whose seal, kind and version are right [time]; collective."""
     return read_progress(path, comm)[0]
 
 
-def read_extent(path):
+def read_extent(path: Path | str) -> tuple[int, float]:
     """Return (beads, time) of a checkpoint or start file as it says without proof; (0, 0.0) where it does not say.
 
     Nothing of what follows the number of beads is read, not even the seal: whoever reads the file will check it.
@@ -337,40 +375,40 @@ def read_extent(path):
         return 0, 0.0
 
 
-def read_progress(path, comm=None):
+def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, dict]:
     """Return the simulated time [time] and the counters of a checkpoint, as `read_time` does; collective."""
     with files.reading(path, "checkpoint", comm) as file:
         return _progress(file, files.dataset_of(file, "state/depth").size, comm)
 
 
-def _constants(physics):
+def _constants(physics: Physics) -> dict:
     """Return the constants as a dict, without those kinds and contact times that an earlier program does not know."""
     return {name: value for name, value in asdict(physics).items() if name not in ("kinds", "contact_time") or value}
 
 
-def _state_tables(physics):
+def _state_tables(physics: Physics) -> dict:
     """Return names and types of the state's tables that a run with these constants needs."""
     return {name: rule for name, rule in STATE.items() if name not in OPTIONAL or physics.contact_time > 0.0}
 
 
-def _in_use(topology, name):
+def _in_use(topology: Composition | Topology, name: str) -> bool:
     """Return whether a flag is set for any molecule."""
     return bool(np.any(getattr(topology.examples, name)))
 
 
-def _refuse_impossible_time(path, time, comm):
+def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:
     wrong = not (math.isfinite(time) and time >= 0.0)
     agree(comm, DataError(f"{path}: a checkpoint at time {time} cannot be written") if wrong else None)
 
 
-def _read_topology(file, comm):
+def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
     tables = {}
     for name, rule in _tables_in(file, "topology", TOPOLOGY):
-        tables |= parallel_slabs.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})
+        tables |= parallel_slabs.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})  # type: ignore[call-arg]
     return Topology(names=_names(file, comm), **tables)
 
 
-def _names(file, comm):
+def _names(file: h5py.File, comm: Communicator | None) -> tuple | tuple:
     """Return the names of the kinds in a file."""
     names = files.get_json(file, "names", comm)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -378,7 +416,7 @@ def _names(file, comm):
     return tuple(names)
 
 
-def _read_composition(file, comm, blocks=None):
+def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | None = None) -> Composition:
     """Return the Composition of a file's molecules; each rank compares its slabs of the tables with it.
 
     Raises
@@ -393,14 +431,14 @@ def _read_composition(file, comm, blocks=None):
         runs.append((low + starts, kind[starts]))
     runs = [np.concatenate([pair[k] for part in gathered(comm, runs) for pair in part]) for k in (0, 1)]
 
-    def rows_of(name, first, count):
+    def rows_of(name: str, first: int, count: int) -> np.ndarray:
         table = tables[name]
         return slabs_module.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
 
     names, unlike = _names(file, comm), ""
-    found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)
+    found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)  # type: ignore[arg-type, call-arg]
     for name, rule in _tables_in(file, "topology", TOPOLOGY):
-        for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):
+        for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):  # type: ignore[call-arg]
             fits = found is not None and len(tables[name]) == found.count(name)
             if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
                 found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective
@@ -409,12 +447,12 @@ def _read_composition(file, comm, blocks=None):
     return found
 
 
-def _tables_in(file, group, tables):
+def _tables_in(file: h5py.File, group: str, tables: dict) -> list:
     """Return the names and types of those of a group's tables that a file has."""
     return [(name, rule) for name, rule in tables.items() if name not in OPTIONAL or f"{group}/{name}" in file]
 
 
-def _wanted(comm, count, ids, slabs):
+def _wanted(comm: Communicator | None, count: int, ids: np.ndarray | None, slabs: dict) -> dict:
     return (
         parallel_slabs.everywhere(comm, slabs)
         if ids is None

@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 from hpcchain.config.values import LARGEST
 
@@ -22,7 +23,7 @@ NEEDED = {"interval_quanta": "virial_quantum"}
 MOST = 2**63 - 1
 
 
-def counters_problem(counters, time, beads):
+def counters_problem(counters: Any, time: float, beads: int) -> Any:
     """Return what is wrong with the counters of a checkpoint at a time of so many beads, or None."""
     if not isinstance(counters, dict):
         return "counters: are no table"
@@ -39,7 +40,7 @@ def counters_problem(counters, time, beads):
     return None
 
 
-def _fits(rule, value, time):
+def _fits(rule: int, value: Any, time: float) -> bool:
     """Return whether a value is what a counter may be."""
     if rule == WHOLE:
         return type(value) is int and 0 <= value <= MOST
@@ -58,5 +59,5 @@ def _fits(rule, value, time):
     return 0.0 <= value <= time if rule == TIME else True
 
 
-def _push(value):
+def _push(value: int) -> bool:
     return type(value) is int and abs(value) <= 2**200

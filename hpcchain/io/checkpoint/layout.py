@@ -1,7 +1,12 @@
 """Which tables a checkpoint has, and what makes their contents a system that can run."""
 
-import math
+from __future__ import annotations
 
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import h5py
 import numpy as np
 
 from hpcchain.config.values import LARGEST
@@ -9,6 +14,9 @@ from hpcchain.errors import DataError, EngineError
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import BEAD_STATE
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System, Topology
 
 STATE = {column.name: (column.dtype, column.columns) for column in BEAD_STATE}
 """Name -> (type, columns) of the tables with one row per bead; 0 columns: one number per row."""
@@ -33,12 +41,12 @@ A program that does not know them stops at the input.
 """
 
 
-def stored_type(kind):
+def stored_type(kind: np.dtype | type) -> np.dtype | type:
     """Return the type that a table has in the file: flags are bytes there."""
     return np.uint8 if kind is np.bool_ else kind
 
 
-def check_table(dataset, kind, columns, count):
+def check_table(dataset: h5py.Dataset, kind: type, columns: int, count: int | None) -> None:
     """Raise DataError unless a dataset has the given type, columns and (if not None) number of rows."""
     shape = (dataset.shape[:1] if count is None else (count,)) + ((columns,) if columns else ())
     kind = stored_type(kind)
@@ -48,7 +56,7 @@ def check_table(dataset, kind, columns, count):
         )
 
 
-def check_system(path, system, time, ids=None):
+def check_system(path: Path | str, system: System, time: float, ids: np.ndarray | None = None) -> None:
     """Raise DataError unless the parts of a system fit each other and all that they say is possible.
 
     Parameters
@@ -70,7 +78,7 @@ def check_system(path, system, time, ids=None):
         raise wrong_contents(path, problem)
 
 
-def part_problem(system, time, held):
+def part_problem(system: System, time: float, held: np.ndarray) -> str:
     """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`."""
     composition, ids = system.topology, system.topology.beads_of(held)
     problem = system_problem(system, composition.examples, time) or sound.fields_problem(system.state, ids)
@@ -79,12 +87,12 @@ def part_problem(system, time, held):
     return sound.molecules_problem(system.box, composition.part(held), system.state, system.physics, time, ids)
 
 
-def wrong_contents(path, problem):
+def wrong_contents(path: Path | str, problem: str) -> DataError:
     """Return the DataError for a file of which every byte is as it was written, but that makes no system."""
     return DataError(f"{path}: {problem}; the file was not made by this program or is damaged")
 
 
-def system_problem(system, topology, time):
+def system_problem(system: System, topology: Topology, time: float) -> str:
     """Return what is wrong with all of a system but the states of its beads, or None.
 
     Parameters
@@ -111,7 +119,7 @@ def system_problem(system, topology, time):
     return sound.topology_problem(system.box, topology, examples)
 
 
-def tables_problem(topology):
+def tables_problem(topology: Topology) -> str | None:
     """Return what is wrong with how the tables cut beads and bonds into molecules, or None."""
     molecules, beads, bonds = len(topology.kind), len(topology.mass), len(topology.bonds)
     tests = {
@@ -129,10 +137,10 @@ def tables_problem(topology):
     return next((text for text, good in tests.items() if not good), None)
 
 
-def _partition(first, parts, total):
+def _partition(first: np.ndarray, parts: int, total: int) -> bool:
     """Return whether first[0:parts + 1] cuts 0 ... total into consecutive ranges."""
     return len(first) == parts + 1 and first[0] == 0 and first[-1] == total and bool(np.all(np.diff(first) >= 0))
 
 
-def _within(indices, count):
+def _within(indices: np.ndarray, count: int) -> bool:
     return bool(np.all((indices >= 0) & (indices < count)))

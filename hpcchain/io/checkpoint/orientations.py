@@ -1,7 +1,12 @@
 """Orientation and spin in checkpoints: the constants, and the start of every bead where that is not random."""
 
-from dataclasses import replace
+from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import h5py
 import numpy as np
 
 from hpcchain.config.values import LARGEST
@@ -11,6 +16,9 @@ from hpcchain.io.hdf5.checksummed import get_stretches, put_tables
 from hpcchain.model.directors import Directors, Table
 from hpcchain.parallel.agreement import agree
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
+
 GROUP = "directors"
 TABLE = {"orientation": 4, "angular_velocity": 3}
 """Name -> columns of the tables with one row per bead."""
@@ -19,7 +27,7 @@ UNIT = 1e-12
 """How far the norm of a stored orientation may be from 1: round-off, of a run from a run from a run."""
 
 
-def put(file, directors, beads, comm, blocks=None):
+def put(file: h5py.File, directors: Any, beads: int, comm: Communicator | None, blocks: int | None = None) -> None:
     """Write the Directors of a system of so many beads, so many blocks of them at a time; collective.
 
     Their table must have this rank's slab of the beads.
@@ -32,14 +40,16 @@ def put(file, directors, beads, comm, blocks=None):
     columns = {name: getattr(directors.table, name) for name in TABLE}
     rules = {name: (column.dtype, column.shape[1]) for name, column in columns.items()}
 
-    def rows_of(low, high):
+    def rows_of(low: int, high: int) -> dict:
         table = directors.table.rows(low, high)
         return {name: getattr(table, name) for name in TABLE}
 
     put_tables(file, GROUP, rules, beads, rows_of, comm, blocks)
 
 
-def get(file, beads, kinds, comm, blocks=None):
+def get(
+    file: h5py.File, beads: int, kinds: int, comm: Communicator | None, blocks: int | None = None
+) -> Directors | None:
     """Return the Directors in a checkpoint, their table with this rank's slab, or None where it has none; collective.
 
     Parameters
@@ -70,7 +80,7 @@ def get(file, beads, kinds, comm, blocks=None):
     return found
 
 
-def _tables(file, beads, comm, blocks):
+def _tables(file: h5py.File, beads: int, comm: Communicator | None, blocks: int | None) -> Iterator[Table]:
     """Yield the Table of each of the stretches of this rank's slab; see `get_stretches`."""
     parts = [get_stretches(file, f"{GROUP}/{name}", np.float64, columns, beads, comm, blocks)
              for name, columns in TABLE.items()]  # fmt: skip
@@ -78,7 +88,7 @@ def _tables(file, beads, comm, blocks):
         yield Table(low, orientation, velocity)
 
 
-def _problem(directors, kinds):
+def _problem(directors: Directors, kinds: int) -> str | None:
     """Return what is wrong with the constants, or None."""
     columns = (directors.moment, directors.step)
     if any(column.shape != (kinds,) or not np.all((column >= 0.0) & (column <= LARGEST)) for column in columns):
@@ -94,7 +104,7 @@ def _problem(directors, kinds):
     return None
 
 
-def table_problem(table):
+def table_problem(table: Table) -> str | None:
     """Return what is wrong with orientations and angular velocities, or None."""
     norm = np.sqrt(np.sum(table.orientation**2, axis=1))
     if not np.all(np.abs(norm - 1.0) <= UNIT):

@@ -1,17 +1,24 @@
 """The folder of checkpoints: names, the newest that can be trusted, and how many are kept."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_progress
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.hdf5.collective import root_does
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
+
 PATTERN = re.compile(r"ckpt-(\d{9,}\.\d{12})\.h5")
 
 
-def checkpoint_name(time):
+def checkpoint_name(time: float) -> str:
     """Return the file name of a checkpoint.
 
     The name has 12 decimals, so that names sort by time (below 1e9) and differ for times further apart than an event
@@ -25,19 +32,21 @@ def checkpoint_name(time):
     return f"ckpt-{time:022.12f}.h5"
 
 
-def list_checkpoints(folder):
+def list_checkpoints(folder: Path) -> list:
     """Return (time in the name, path) of the checkpoints in a folder, the latest first; files only, none opened."""
     return [(time, path) for time, path, is_file in _named(folder) if is_file]
 
 
-def _named(folder):
+def _named(folder: Path) -> list:
     """Return (time in the name, path, whether it is a file) of all that has a checkpoint's name, the latest first."""
     folder = Path(folder)
     names = [(PATTERN.fullmatch(path.name), path) for path in folder.iterdir()] if folder.is_dir() else []
     return sorted(((float(match.group(1)), path, path.is_file()) for match, path in names if match), reverse=True)
 
 
-def newest_valid(folder, comm=None, require=None):
+def newest_valid(
+    folder: Path, comm: Communicator | None = None, require: Callable | None = None
+) -> tuple[Path | None, list]:
     """Find the latest checkpoint that is whole; collective.
 
     Parameters
@@ -64,7 +73,7 @@ def newest_valid(folder, comm=None, require=None):
     return None, refused
 
 
-def prune(folder, keep, comm=None):
+def prune(folder: Path, keep: int, comm: Communicator | None = None) -> list:
     """Remove all but the latest checkpoints, and the leftovers of killed runs; collective.
 
     Parameters
@@ -85,7 +94,7 @@ def prune(folder, keep, comm=None):
     return old
 
 
-def _problem(path, comm, require):
+def _problem(path: Path, comm: Communicator | None, require: Callable | None) -> str | None:
     """Return why a checkpoint cannot be used, or None."""
     try:
         time, counters = read_progress(path, comm)

@@ -1,25 +1,32 @@
 """Files that appear complete or not at all: temporary name, fsync, rename, fsync of the folder."""
 
+from __future__ import annotations
+
 import ctypes
 import errno
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.parallel.agreement import barrier, is_parallel, rank_of
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 SUFFIX = ".partial"
 """What the name of a file that is still being written ends in."""
 
 
-def temporary(path):
+def temporary(path: Path | str) -> Path:
     """Return the name, in the same folder, under which a file is written."""
     path = Path(path)
     return path.with_name(path.name + SUFFIX)
 
 
-def prepare(path, comm=None):
+def prepare(path: Path | str, comm: Communicator | None = None) -> Path:
     """Return the temporary name of a file, under which there is an empty file of this run's after that; collective.
 
     What a killed run left under that name is removed. A link that others have put there is not written through: the
@@ -30,7 +37,7 @@ def prepare(path, comm=None):
     return temp
 
 
-def publish(path, comm=None):
+def publish(path: Path | str, comm: Communicator | None = None) -> None:
     """Give a written and closed file its final name, durably; collective.
 
     Raises
@@ -45,7 +52,7 @@ def publish(path, comm=None):
     root_does(comm, path, "renaming", lambda: _rename(temp, path))
 
 
-def reserve(path, more):
+def reserve(path: str, more: int) -> None:
     """Make a file some bytes longer, all of them set aside by the file system where it can do that; not collective.
 
     Unlike os.posix_fallocate, which writes into every block where the file system cannot: other ranks write there.
@@ -69,7 +76,7 @@ def reserve(path, more):
         raise OSError(reason, os.strerror(reason))
 
 
-def discard(path, comm=None):
+def discard(path: Any, comm: Communicator | None = None) -> None:
     """Remove the temporary file of a write that failed; never raises."""
     if rank_of(comm) == 0:
         try:
@@ -79,7 +86,7 @@ def discard(path, comm=None):
 
 
 @contextmanager
-def replacing(path, comm=None):
+def replacing(path: Path | str, comm: Communicator | None = None) -> Iterator[Path | None]:
     """Yield the temporary name to write and close; publish it on success, remove it on failure."""
     temp = prepare(path, comm)
     try:
@@ -90,7 +97,7 @@ def replacing(path, comm=None):
         raise
 
 
-def remove_leftovers(folder, comm=None):
+def remove_leftovers(folder: Path, comm: Communicator | None = None) -> list:
     """Remove the temporary files of killed runs in a folder; return their names.
 
     Parameters
@@ -105,14 +112,14 @@ def remove_leftovers(folder, comm=None):
     return root_does(comm, folder, "removing leftovers", lambda: _remove_leftovers(Path(folder)))
 
 
-def remove(paths, comm=None):
+def remove(paths: list, comm: Communicator | None = None) -> None:
     """Remove files in the order given, durably; those already gone are fine."""
     paths = [Path(path) for path in paths]
     if paths:
         root_does(comm, paths[0], "removing", lambda: _remove(paths))
 
 
-def make_folder(folder, comm=None):
+def make_folder(folder: Path, comm: Communicator | None = None) -> None:
     """Create a folder on rank 0; all ranks see it afterwards."""
     root_does(comm, folder, "creating the folder", lambda: Path(folder).mkdir(parents=True, exist_ok=True))
     if is_parallel(comm):
@@ -121,31 +128,31 @@ def make_folder(folder, comm=None):
                 raise FileNotFoundError("not visible on this rank; use a folder on a shared file system")
 
 
-def _begin(temp):
+def _begin(temp: Path) -> None:
     temp.unlink(missing_ok=True)
     os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
-def _remove_leftovers(folder):
+def _remove_leftovers(folder: Path) -> list:
     found = sorted(folder.glob("*" + SUFFIX)) if folder.is_dir() else []
     for path in found:
         path.unlink(missing_ok=True)
     return [path.name for path in found]
 
 
-def _remove(paths):
+def _remove(paths: list) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
     for folder in {path.parent for path in paths}:
         _sync(folder)
 
 
-def _rename(temp, path):
+def _rename(temp: Path, path: Path | str) -> None:
     os.replace(temp, path)
     _sync(Path(path).parent)
 
 
-def _sync(path):
+def _sync(path: Path) -> None:
     """Flush a file or a folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -1,5 +1,11 @@
 """Tables with a checksum for each block of rows, taken from memory as they were written; collective."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import h5py
 import numpy as np
 
 from hpcchain.errors import DataError
@@ -8,8 +14,19 @@ from hpcchain.io.hdf5 import files, slabs
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
-def put_tables(file, group, tables, count, rows_of, comm, blocks=None):
+
+def put_tables(
+    file: h5py.File,
+    group: str,
+    tables: dict,
+    count: int,
+    rows_of: Callable,
+    comm: Communicator | None,
+    blocks: int | None = None,
+) -> None:
     """Create tables of a group, and in "checksum" those of the sums of their blocks, and write this rank's slabs.
 
     Parameters
@@ -38,7 +55,9 @@ def put_tables(file, group, tables, count, rows_of, comm, blocks=None):
             slabs.write_at(sums[name], (low // parallel_slabs.BLOCK,), slabs.block_sums(stored), comm)
 
 
-def get_slab(file, name, kind, columns, count, comm):
+def get_slab(
+    file: h5py.File, name: str, kind: type, columns: int, count: int | None, comm: Communicator | None
+) -> np.ndarray:
     """Return this rank's slab of a table after checking its type, shape and block checksums.
 
     Parameters
@@ -58,7 +77,15 @@ def get_slab(file, name, kind, columns, count, comm):
     return part
 
 
-def get_stretches(file, name, kind, columns, count, comm, blocks=None):
+def get_stretches(
+    file: h5py.File,
+    name: str,
+    kind: type,
+    columns: int,
+    count: int | None,
+    comm: Communicator | None,
+    blocks: int | None = None,
+) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the first row and the rows of each of the stretches of this rank's slab of a table; see `get_slab`."""
     dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
     check_table(dataset, kind, columns, count)

@@ -3,13 +3,21 @@
 A communicator is an mpi4py object, or None for a serial run.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.parallel.agreement import agree, from_root, rank_of
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
 """What the operating system, h5py and numpy raise over a bad file or disk."""
@@ -21,7 +29,7 @@ FULL = {errno.ENOSPC: f"make room there: {KEPT}", errno.EDQUOT: f"make room in y
 
 
 @contextmanager
-def translated(path, doing):
+def translated(path: Path | str, doing: str) -> Iterator[None]:
     """Turn whatever a bad file or disk raises inside into a DataError that names the file; of this rank only."""
     try:
         yield
@@ -32,7 +40,7 @@ def translated(path, doing):
 
 
 @contextmanager
-def together(comm, path, doing):
+def together(comm: Communicator | None, path: Path | str, doing: str) -> Iterator[None]:
     """Like `translated`, and every rank learns of it; the body must not communicate."""
     failure = None
     try:
@@ -43,7 +51,7 @@ def together(comm, path, doing):
     agree(comm, failure)
 
 
-def root_does(comm, path, doing, action):
+def root_does(comm: Communicator | None, path: Path | str, doing: str, action: Callable) -> Any:
     """Run an action on rank 0 and return its result on every rank; its failure is everyone's."""
     result = None
     with together(comm, path, doing):
@@ -52,7 +60,7 @@ def root_does(comm, path, doing, action):
     return from_root(comm, result)
 
 
-def plain(reason):
+def plain(reason: Any) -> str:
     """Return an exception as one line of text: of the library's long ones, the system's error that they are about."""
     text = " ".join(str(reason).split()) or type(reason).__name__
     number = re.search(r"\berrno = (\d+)", text)

@@ -1,8 +1,13 @@
 """Opening and creating the program's HDF5 files: kind and format version, seal, errors that name the file."""
 
+from __future__ import annotations
+
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
@@ -13,6 +18,9 @@ from hpcchain.io.hdf5.collective import FAILURES, root_does, together, translate
 from hpcchain.io.hdf5.slabs import put, read_at
 from hpcchain.parallel.agreement import is_parallel
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
+
 FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2}
 READABLE = {kind: (1, version) for kind, version in FORMAT.items()}
 """Of each kind the oldest and the newest format; the first had no lineage, and no seal but on checkpoints and parts."""
@@ -22,7 +30,7 @@ UNWRITTEN = 1 << 20
 """Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""
 
 
-def create(temp, kind, comm):
+def create(temp: Path, kind: str, comm: Communicator | None) -> h5py.File:
     """Create a file of a kind under its temporary name; collective.
 
     Returns
@@ -44,7 +52,7 @@ def create(temp, kind, comm):
 
 
 @contextmanager
-def writing(path, kind, comm):
+def writing(path: Path, kind: str, comm: Communicator | None) -> Iterator[h5py.File | None]:
     """Yield a new file that appears under its name, sealed, when the body succeeds; collective.
 
     When the body fails on several ranks the file is left open: see `close`.
@@ -62,7 +70,7 @@ def writing(path, kind, comm):
         seal.seal(temp, comm)
 
 
-def close(file, path, comm):
+def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
     """Close a file; collective.
 
     When one of several ranks cannot write in there, the others wait for it for ever, inside the library. So the root
@@ -81,7 +89,9 @@ def close(file, path, comm):
 
 
 @contextmanager
-def reading(path, kind, comm=None, checked=True):
+def reading(
+    path: Path | str, kind: str | None, comm: Communicator | None = None, checked: bool = True
+) -> Iterator[h5py.File | None]:
     """Yield a file opened for reading, after checks of seal, kind and format version; collective.
 
     Parameters
@@ -111,13 +121,13 @@ def reading(path, kind, comm=None, checked=True):
         file.close()
 
 
-def kind_of(path):
+def kind_of(path: Path | str) -> str:
     """Return the kind of one of our files; its seal, if it has one, is checked."""
     with reading(path, None) as file:
         return text_of(file, "kind")
 
 
-def _open(path, comm):
+def _open(path: Path | str, comm: Communicator | None) -> h5py.File:
     if not os.path.isfile(path):
         raise DataError(f"{path}: no such file")
     options = {"driver": "mpio", "comm": comm} if is_parallel(comm) else {"locking": "best-effort"}
@@ -127,7 +137,7 @@ def _open(path, comm):
         raise DataError(f"{path}: not an HDF5 file, or damaged or truncated ({reason})") from reason
 
 
-def _check_kind(file, path, kind):
+def _check_kind(file: h5py.File, path: Path | str, kind: str | None) -> None:
     if text_of(file, "program") != MAGIC:
         raise DataError(f"{path}: an HDF5 file, but not one that hpcchain wrote")
     found = text_of(file, "kind")
@@ -139,28 +149,28 @@ def _check_kind(file, path, kind):
         raise DataError(f"{path}: has format version {version}; this program reads {oldest} to {newest}")
 
 
-def set_text(node, name, text):
+def set_text(node: h5py.File | h5py.Group, name: str, text: str) -> None:
     """Set a fixed-length string attribute, the same on all ranks."""
     node.attrs[name] = np.bytes_(text.encode())
 
 
-def text_of(node, name):
+def text_of(node: h5py.File, name: str) -> str:
     """Return a string attribute, or an empty string when there is none."""
     value = node.attrs.get(name, b"")
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def put_text(parent, name, text, comm):
+def put_text(parent: h5py.File, name: str, text: str, comm: Communicator | None) -> h5py.Dataset:
     """Store a text of any length as a dataset of bytes."""
     return put(parent, name, np.frombuffer(text.encode(), dtype=np.uint8), comm)
 
 
-def put_json(parent, name, value, comm):
+def put_json(parent: h5py.File, name: str, value: dict | list, comm: Communicator | None) -> h5py.Dataset:
     """Store a value made of dicts, lists, numbers and strings; floats come back to the bit."""
     return put_text(parent, name, json.dumps(value, sort_keys=True, default=_as_plain), comm)
 
 
-def get(parent, name, comm=None):
+def get(parent: h5py.File | h5py.Group, name: str, comm: Communicator | None = None) -> np.ndarray:
     """Return a whole dataset on every rank.
 
     Raises
@@ -172,17 +182,17 @@ def get(parent, name, comm=None):
     return read_at(dataset, (0,) * dataset.ndim, dataset.shape, comm)
 
 
-def get_text(parent, name, comm=None):
+def get_text(parent: h5py.File, name: str, comm: Communicator | None = None) -> str:
     """Return a stored text."""
     return get(parent, name, comm).tobytes().decode()
 
 
-def get_json(parent, name, comm=None):
+def get_json(parent: h5py.File, name: str, comm: Communicator | None = None) -> Any:
     """Return a stored value."""
     return json.loads(get_text(parent, name, comm))
 
 
-def dataset_of(parent, name):
+def dataset_of(parent: h5py.File | h5py.Group, name: str) -> h5py.Dataset:
     """Return a dataset that exists and is no larger than its file; else raise DataError."""
     path = parent.file.filename
     node = parent.get(name)
@@ -193,7 +203,7 @@ def dataset_of(parent, name):
     return node
 
 
-def _as_plain(value):
+def _as_plain(value: np.ndarray) -> list:
     """Return a NumPy scalar or array, or a tuple, as JSON knows it."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

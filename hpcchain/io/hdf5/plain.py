@@ -6,11 +6,12 @@ A link that somebody has put there would have the program write to any file that
 import errno
 import os
 import stat
+from pathlib import Path
 
 from hpcchain.errors import UsageError
 
 
-def handle_of(path, flags):
+def handle_of(path: Path, flags: int) -> int:
     """Return the handle of a file opened with the system's flags, which leave its content as it is; never waits.
 
     Raises
@@ -33,13 +34,13 @@ def handle_of(path, flags):
     return handle
 
 
-def appended(path, text):
+def appended(path: Path, text: str) -> None:
     """Add a text to the end of a file, which is made if it is missing; raises as `handle_of`."""
     with open(handle_of(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8") as file:
         file.write(text)
 
 
-def not_plain(path):
+def not_plain(path: Path) -> UsageError:
     """Return the error for something that is no plain file."""
     return UsageError(
         f"{path}: is a link, or no plain file of this one name, and so is not written to: remove it, or "

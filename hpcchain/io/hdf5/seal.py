@@ -5,13 +5,21 @@ A flipped bit or a missing tail is thus found before the HDF5 library can stumbl
 The digest is SHA-256 of the SHA-256 digests of 1 MiB blocks, so ranks share the work and any rank count gets the same.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.parallel.agreement import from_root, gathered, rank_of, size_of
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 USER_BLOCK = 512
 HASH_BLOCK = 1 << 20
@@ -20,13 +28,13 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 """What a file without a seal begins with; in a sealed one it stands behind the user block."""
 
 
-def seal(path, comm=None):
+def seal(path: Path, comm: Communicator | None = None) -> None:
     """Write the seal into the user block of a closed file; collective."""
     text = _seal_of(path, comm)
     root_does(comm, path, "sealing", lambda: _write_head(path, text))
 
 
-def check(path, comm=None, needed=True):
+def check(path: Path | str, comm: Communicator | None = None, needed: bool = True) -> None:
     """Raise DataError on every rank unless the file is whole and unchanged since it was sealed; collective.
 
     Parameters
@@ -46,7 +54,7 @@ def check(path, comm=None, needed=True):
         raise DataError(f"{path}: damaged, truncated or changed since it was written (its checksum does not match)")
 
 
-def digest_in(path):
+def digest_in(path: Path) -> str:
     """Return the digest that a sealed file states of itself, as text; not collective, the file is not checked."""
     found = re.search(rb"sha256 of blocks ([0-9a-f]{64})\n", _read_head(path))
     if not found:
@@ -54,7 +62,7 @@ def digest_in(path):
     return found.group(1).decode()
 
 
-def _seal_of(path, comm):
+def _seal_of(path: Path | str, comm: Communicator | None) -> bytes:
     """Return the user block that belongs to the file as it is now."""
     size = 0
     with together(comm, path, "reading"):
@@ -69,7 +77,7 @@ def _seal_of(path, comm):
     return text.ljust(USER_BLOCK, b"\0")
 
 
-def _digests(path, size, first, stride):
+def _digests(path: Path | str, size: int, first: int, stride: int) -> Iterator[tuple[int, bytes]]:
     """Yield (block number, SHA-256) of every stride-th block behind the user block."""
     with open(path, "rb") as file:
         blocks = -(-max(size - USER_BLOCK, 0) // HASH_BLOCK)
@@ -78,13 +86,13 @@ def _digests(path, size, first, stride):
             yield number, hashlib.sha256(file.read(HASH_BLOCK)).digest()
 
 
-def _read_head(path):
+def _read_head(path: Path | str) -> bytes:
     if not os.path.isfile(path):  # a pipe would be waited for
         raise DataError(f"{path}: no such file, or not a plain one")
     with open(path, "rb") as file:
         return file.read(USER_BLOCK)
 
 
-def _write_head(path, text):
+def _write_head(path: Path, text: bytes) -> None:
     with open(path, "r+b") as file:
         file.write(text)

@@ -8,7 +8,10 @@ Each rank transfers its slab independently and then all agree how it went: in MP
 no one's error or everyone's hang (Open MPI 4.1's vulcan, two_phase and dynamic_gen2, each tried).
 """
 
+from __future__ import annotations
+
 import zlib
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
@@ -18,13 +21,16 @@ from hpcchain.io.hdf5.collective import translated
 from hpcchain.parallel import slabs as policy
 from hpcchain.parallel.agreement import agree
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
-def create(parent, name, shape, dtype):
+
+def create(parent: h5py.File | h5py.Group, name: str, shape: tuple, dtype: np.dtype | type) -> h5py.Dataset:
     """Create a contiguous dataset; collective, with the same arguments on all ranks."""
     return parent.create_dataset(name, shape=shape, dtype=dtype, fill_time="never")
 
 
-def write_at(dataset, start, part, comm):
+def write_at(dataset: h5py.Dataset, start: tuple, part: np.ndarray, comm: Communicator | None) -> None:
     """Write this rank's part of a dataset at `start`; collective; a part of size 0 writes nothing.
 
     Raises
@@ -45,7 +51,7 @@ def write_at(dataset, start, part, comm):
     agree(comm, failure)
 
 
-def read_at(dataset, start, shape, comm):
+def read_at(dataset: h5py.Dataset, start: tuple, shape: tuple, comm: Communicator | None) -> np.ndarray:
     """Return this rank's part of a dataset; collective; a shape of size 0 reads nothing."""
     part, failure = None, None
     try:
@@ -60,21 +66,23 @@ def read_at(dataset, start, shape, comm):
     return part
 
 
-def put_slab(parent, name, rows, part, comm):
+def put_slab(
+    parent: h5py.File | h5py.Group, name: str, rows: int, part: np.ndarray, comm: Communicator | None
+) -> h5py.Dataset:
     """Create a dataset of `rows` rows and write this rank's slab of it."""
     dataset = create(parent, name, (rows, *part.shape[1:]), part.dtype)
     write_at(dataset, (policy.slab(rows, comm)[0], *[0] * (part.ndim - 1)), part, comm)
     return dataset
 
 
-def put(parent, name, array, comm):
+def put(parent: h5py.File, name: Any, array: Any, comm: Communicator | None) -> h5py.Dataset:
     """Create a dataset from an array that all ranks hold; each writes its slab."""
     array = np.atleast_1d(np.asarray(array))
     low, high = policy.slab(len(array), comm)
     return put_slab(parent, name, len(array), array[low:high], comm)
 
 
-def block_sums(part):
+def block_sums(part: np.ndarray) -> np.ndarray:
     """Return (blocks,) uint32: CRC-32 of the bytes of each block of rows, given a slab that begins at a block."""
     starts = range(0, len(part), policy.BLOCK)
     return np.array(
@@ -82,7 +90,7 @@ def block_sums(part):
     )
 
 
-def _selection(dataset, start, shape):
+def _selection(dataset: h5py.Dataset, start: tuple, shape: tuple) -> tuple[Any, Any]:
     """Return the memory and file selections of one block; explicitly empty when it has no elements."""
     space = dataset.id.get_space()
     if 0 in shape:
@@ -97,5 +105,5 @@ def _selection(dataset, start, shape):
     return h5py.h5s.create_simple(tuple(shape)), space
 
 
-def _buffer(part):
+def _buffer(part: np.ndarray) -> np.ndarray:
     return part if part.size else np.zeros(1, dtype=part.dtype)

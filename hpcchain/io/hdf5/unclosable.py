@@ -6,18 +6,20 @@ it tries once more at the very end of the process.
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 COMPLAINT = "Can't decrement id ref count"
 
 
-def open_files():
+def open_files() -> int:
     """Return how many files the library holds open; none when it is not even loaded."""
     h5py = sys.modules.get("h5py")
     return 0 if h5py is None else h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE)
 
 
-def leave(code, before):
+def leave(code: int, before: int) -> int:
     """Return an exit code, or end the process with it at once when the library would crash later.
 
     Parameters
@@ -34,15 +36,15 @@ def leave(code, before):
 
 
 @contextmanager
-def complaints_muted():
+def complaints_muted() -> Iterator[None]:
     """Keep the library's complaints over forgotten objects, for which nobody can be told otherwise, off stderr."""
     before = sys.excepthook, sys.unraisablehook
 
-    def show(kind, error, trace):
+    def show(kind: Any, error: Any, trace: Any) -> None:
         if COMPLAINT not in str(error):
             before[0](kind, error, trace)
 
-    def show_unraisable(what):
+    def show_unraisable(what: Any) -> None:
         if COMPLAINT not in str(what.exc_value):
             before[1](what)
 

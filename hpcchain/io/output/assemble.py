@@ -1,8 +1,12 @@
 """Make trajectory.h5, observables.h5 and events.h5 of a run directory from the earlier files and the closed parts."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import h5py
 import numpy as np
 
 from hpcchain.errors import DataError
@@ -17,8 +21,22 @@ from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import barrier
 
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box, Topology
+    from hpcchain.parallel.agreement import Communicator
 
-def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None, spin=None):
+
+def assemble(
+    run_dir: Path,
+    comm: Communicator | None,
+    topology: Composition | Topology,
+    box: Box,
+    counters: dict,
+    parts: dict | None = None,
+    provenance: dict | None = None,
+    spin: dict | None = None,
+) -> None:
     """Bring a run directory's output files up to a checkpoint, then remove the parts; collective.
 
     Each file becomes the first rows of the earlier complete one, as many as there were before the first part, and
@@ -60,7 +78,7 @@ def assemble(run_dir, comm, topology, box, counters, parts=None, provenance=None
     atomic.remove([head.path for head in heads], comm)
 
 
-def _plans(run_dir, heads, counters, comm):
+def _plans(run_dir: Path, heads: list, counters: dict, comm: Communicator | None) -> list:
     """Return the Plan of each output file, or None for it, once all rows are found that the counters count.
 
     Raises
@@ -85,7 +103,7 @@ def _plans(run_dir, heads, counters, comm):
             for kind, slabs_module in FILES.items()]  # fmt: skip
 
 
-def _counts(counters):
+def _counts(counters: dict) -> str:
     return ", ".join(f"{counters[name]} {name}" for name in COUNTED)
 
 
@@ -99,12 +117,14 @@ class Plan:
     lineage: list | None
 
     @property
-    def earlier(self):
+    def earlier(self) -> Path | None:
         """Return the file that rows are taken from, or None."""
         return self.path if self.kept else None
 
 
-def _plan(path, kind, kept, link, heads, first, comm):
+def _plan(
+    path: Path, kind: str, kept: int, link: str | None, heads: list, first: str, comm: Communicator | None
+) -> Plan | None:
     """Return the Plan of one output file, None if it needs no change or was never asked for; collective.
 
     The `kept` rows from before part `first` must be in the file as it is now.
@@ -125,7 +145,7 @@ def _plan(path, kind, kept, link, heads, first, comm):
     return Plan(path, kind, kept, history)
 
 
-def _assemble_one(plan, heads, lasting, provenance, comm):
+def _assemble_one(plan: Plan, heads: list, lasting: tuple, provenance: dict, comm: Communicator | None) -> None:
     """Make one output file; lasting: (topology, box, spin), what does not change with time."""
     make = {"trajectory": _trajectory, "observables": _observables, "events": _events}[plan.kind]
     with files.writing(plan.path, plan.kind, comm) as file:
@@ -134,7 +154,9 @@ def _assemble_one(plan, heads, lasting, provenance, comm):
         make(file, plan.earlier, plan.kept, heads, lasting, comm)
 
 
-def _trajectory(file, earlier, kept, heads, lasting, comm):
+def _trajectory(
+    file: h5py.File, earlier: Path | None, kept: int, heads: list, lasting: tuple, comm: Communicator | None
+) -> None:
     topology, box, spin = lasting
     steps, times = _clocks(earlier, kept, heads, comm)
     trajectory.create_layout(file, len(times), topology, box, comm, spin)
@@ -155,7 +177,7 @@ def _trajectory(file, earlier, kept, heads, lasting, comm):
                 number += 1
 
 
-def _copy_frame(file, number, tables, comm):
+def _copy_frame(file: h5py.File, number: int, tables: dict, comm: Communicator | None) -> None:
     """Copy this rank's slab of a frame; tables: name -> (dataset, row), row () where the dataset is the frame."""
     slabs = {}
     with together(comm, file.filename, "copying a frame"):
@@ -165,14 +187,14 @@ def _copy_frame(file, number, tables, comm):
     trajectory.write_frame(file, number, slabs, comm)
 
 
-def _clocks(earlier, kept, heads, comm):
+def _clocks(earlier: Path | None, kept: int, heads: list, comm: Communicator | None) -> tuple:
     """Return the steps and times of all frames."""
     pairs = [(np.empty(0, np.int64), np.empty(0))]
     with together(comm, earlier or "parts", "reading times"):
         if earlier is not None:
             with files.reading(earlier, "trajectory", checked=False) as source:
                 clock = [files.get(source, f"{trajectory.GROUP}/position/{name}") for name in ("step", "time")]
-                pairs.append(tuple(values[:kept] for values in clock))
+                pairs.append(tuple(values[:kept] for values in clock))  # type: ignore[arg-type]
         for head in heads:
             with files.reading(head.path, "part", checked=False) as source:
                 pairs.append((files.get(source, "frame_step"), files.get(source, "frame_time")))
@@ -181,7 +203,9 @@ def _clocks(earlier, kept, heads, comm):
     return tuple(np.concatenate(columns) for columns in zip(*pairs, strict=True))
 
 
-def _events(file, earlier, kept, heads, lasting, comm):
+def _events(
+    file: h5py.File, earlier: Path | None, kept: int, heads: list, lasting: tuple, comm: Communicator | None
+) -> None:
     events.create_tables(file, kept + sum(head.count("events") for head in heads))
     group, done = file["events"], 0
     if earlier is not None:
@@ -195,12 +219,14 @@ def _events(file, earlier, kept, heads, lasting, comm):
         done += events.write_table(group, done, sorted_events(head, comm), comm)
 
 
-def _share(group, low, high, comm):
+def _share(group: h5py.Group, low: int, high: int, comm: Communicator | None) -> np.ndarray:
     first, last = parallel_slabs.slab(high - low, comm)
     return events.read_table(group, low + first, low + last)
 
 
-def _observables(file, earlier, kept, heads, lasting, comm):
+def _observables(
+    file: h5py.File, earlier: Path | None, kept: int, heads: list, lasting: tuple, comm: Communicator | None
+) -> None:
     """Join the reports by name; an observable's first report is remembered, for those that came later."""
     series, first = {}, {}
     with together(comm, file.filename, "collecting reports"):

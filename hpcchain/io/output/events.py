@@ -1,10 +1,19 @@
 """The event log: its row type, its global order, reading and assembling it."""
 
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import h5py
 import numpy as np
 
 from hpcchain.io.hdf5 import files, slabs
 from hpcchain.parallel.agreement import gathered, is_parallel, rank_of, size_of
 from hpcchain.parallel.redistribute import exchange
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 EVENT = np.dtype([("time", np.float64), ("kind", np.uint8), ("bead", np.int64, (2,)), ("impulse", np.float64)])
 """One contact: time, kind (0 bead-bead, 1 wall), beads (lower first; a wall is negative), normal impulse."""
@@ -13,7 +22,7 @@ COPY_ROWS = 1 << 18
 SAMPLES = 64
 
 
-def event_rows(time, kind, bead, impulse):
+def event_rows(time: np.ndarray, kind: np.ndarray, bead: np.ndarray, impulse: np.ndarray) -> np.ndarray:
     """Return (n,) rows of type EVENT from columns.
 
     Parameters
@@ -28,13 +37,13 @@ def event_rows(time, kind, bead, impulse):
     return table
 
 
-def order(table):
+def order(table: np.ndarray) -> np.ndarray:
     """Return the permutation that sorts events by (time, lower bead, higher bead, kind, impulse)."""
     bead = table["bead"]
     return np.lexsort((table["impulse"], table["kind"], bead.max(axis=1), bead.min(axis=1), table["time"]))
 
 
-def sort_globally(comm, table):
+def sort_globally(comm: Communicator | None, table: np.ndarray) -> np.ndarray:
     """Return this rank's share of all ranks' events in global order; collective.
 
     Rank r's share comes before rank r + 1's. Shares are cut at sampled times, so none is much larger than the mean
@@ -48,14 +57,14 @@ def sort_globally(comm, table):
     return table[order(table)]
 
 
-def create_tables(file, count):
+def create_tables(file: h5py.File, count: int) -> None:
     """Create the four datasets of an event log of `count` rows."""
     for name in EVENT.names:
         field = EVENT[name]
         slabs.create(file, f"events/{name}", (count, *field.shape), field.base)
 
 
-def write_table(group, first, table, comm):
+def write_table(group: h5py.Group, first: int, table: np.ndarray, comm: Communicator | None) -> int:
     """Write this rank's events behind those of lower ranks, the first of all at row `first`; return the total."""
     counts = gathered(comm, len(table))
     start = first + sum(counts[: rank_of(comm)])
@@ -65,12 +74,12 @@ def write_table(group, first, table, comm):
     return sum(counts)
 
 
-def read_table(group, low, high):
+def read_table(group: h5py.Group, low: int, high: int) -> np.ndarray:
     """Return the events low:high of an open log; not collective."""
     return event_rows(*(group[name][low:high] for name in EVENT.names))
 
 
-def read_events(path):
+def read_events(path: Path) -> np.ndarray:
     """Return all events of an event log as one table.
 
     Parameters

@@ -3,14 +3,20 @@
 Later checkpoints take the place of earlier ones. So a loss has to be found while a checkpoint is kept that is older.
 """
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.parts import list_parts
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 NAMED = 5
 """Files that a message names; of more it gives the number."""
@@ -28,21 +34,22 @@ class Inventory:
         "part": number of the first part that is not counted on; "frames", "events", "reports": rows that are.
     """
 
-    def __init__(self, folder, comm, counters):
+    def __init__(self, folder: Path, comm: Communicator | None, counters: dict) -> None:
         self._folder, self._comm = Path(folder), comm
-        self._known, self._open = {}, None  # on the root: path -> (stamp, digest); path and stamp of the open part
+        self._known: dict = {}  # on the root: path -> (stamp, digest)
+        self._open: Any = None  # path and stamp of the open part
         root_does(comm, folder, "looking at the output", lambda: self._begin(counters))
 
-    def opened(self, path):
+    def opened(self, path: Path) -> None:
         """Note the part that is being written, by the path that it will have."""
         root_does(self._comm, path, "looking at it", lambda: self._note_open(atomic.temporary(path)))
 
-    def closed(self, path):
+    def closed(self, path: Path) -> None:
         """Note a part that has just been finished, and is counted on from now on."""
         self._open = None
         root_does(self._comm, path, "looking at it", lambda: self._note(path))
 
-    def require(self):
+    def require(self) -> None:
         """Raise DataError on every rank, naming them, where files are missing or changed; what is whole is left alone.
 
         A file that has been put back as it was is taken for what it was.
@@ -56,26 +63,26 @@ class Inventory:
                 f"run goes on that has written and counts on them; {way_on(self._folder)}"
             )
 
-    def _begin(self, counters):
+    def _begin(self, counters: dict) -> None:
         counted = [path for number, path in list_parts(self._folder / "parts") if number < counters["part"]]
         needed = start_of(counted[0]) if counted else counters
         names = [f"{kind}.h5" for kind, rows in FILES.items() if needed[rows]]
         for path in [*counted, *(self._folder / name for name in names)]:
             self._note(path)
 
-    def _note(self, path):
+    def _note(self, path: Path) -> None:
         self._known[Path(path)] = stamp(path), digest(path)
 
-    def _note_open(self, temp):
+    def _note_open(self, temp: Path) -> None:
         self._open = temp, stamp(temp)[:2]
 
-    def _lost(self):
+    def _lost(self) -> list:
         lost = [path for path, known in self._known.items() if not self._still(path, *known)]
         if self._open is not None and (stamp(self._open[0]) or ())[:2] != self._open[1]:
             lost.append(self._open[0])
         return lost
 
-    def _still(self, path, before, known):
+    def _still(self, path: Path, before: tuple, known: str) -> bool:
         """Whether a file is what it was; one that only looks otherwise is read."""
         now = stamp(path)
         if now == before or now is None:
@@ -88,7 +95,7 @@ class Inventory:
         return known is not None and digest(path) == known
 
 
-def stamp(path):
+def stamp(path: Path) -> tuple[int, int, int, int]:
     """Return what the system says of a file that tells it from another, None where there is none."""
     try:
         found = os.stat(path)
@@ -97,7 +104,7 @@ def stamp(path):
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def digest(path):
+def digest(path: Path) -> str:
     """Return the digest in a file's seal, None where it has none (output files of format 1)."""
     try:
         return seal.digest_in(path)
@@ -105,13 +112,13 @@ def digest(path):
         return None
 
 
-def start_of(part):
+def start_of(part: Path) -> dict:
     """Return what a run had counted before a part, which has been found whole."""
     with files.reading(part, "part", checked=False) as file:
         return files.get_json(file, "head")["start"]
 
 
-def way_on(folder):
+def way_on(folder: Path) -> str:
     """Return what is left when some of a run's output is lost, and what can be done."""
     return (
         f"what is whole has been left as it is: put back what is missing, or go on without it: 'hpcchain resume "

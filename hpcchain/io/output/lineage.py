@@ -5,12 +5,20 @@ those of which it was made, with the rows that it had after each. So files that 
 another stretch of it, are not joined. Files of format 1 say nothing of this; then it is not asked for.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import h5py
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import files, seal
 from hpcchain.io.hdf5.collective import root_does
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 FILES = {"trajectory": "frames", "observables": "reports", "events": "events"}
 """Output files, and what of a run's counters counts their rows."""
@@ -28,9 +36,9 @@ class FileHead:
 
     path: Path
     rows: int
-    lineage: list | None
+    lineage: list | dict | None
 
-    def until(self, link, rows):
+    def until(self, link: str | None, rows: int) -> list | None:
         """Return the lineage of the first rows, which end with the part whose seal is `link`; None where not known.
 
         Raises
@@ -48,7 +56,7 @@ class FileHead:
         raise DataError(f"{self.path}: is whole, but of another run, or of another stretch of this one")
 
 
-def file_head(path, kind, comm=None):
+def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHead:
     """Return the FileHead of an output file after checking every byte of it; collective.
 
     Raises
@@ -58,7 +66,7 @@ def file_head(path, kind, comm=None):
     """
     seal.check(path, comm, needed=False)
 
-    def read():
+    def read() -> FileHead:
         with files.reading(path, kind, checked=False) as file:
             rows = len(files.dataset_of(file, ROWS[kind])) if kind in ROWS else int(file.attrs["reports"])
             return FileHead(Path(path), rows, files.get_json(file, NAME) if NAME in file else None)
@@ -66,7 +74,7 @@ def file_head(path, kind, comm=None):
     return root_does(comm, path, "reading", read)
 
 
-def require_chain(heads):
+def require_chain(heads: list) -> None:
     """Raise DataError unless each part begins where the one before it ends."""
     for earlier, later in zip(heads, heads[1:], strict=False):
         if later.start != earlier.end or later.index != earlier.index + 1 or later.after not in (None, earlier.seal):
@@ -75,7 +83,7 @@ def require_chain(heads):
             )
 
 
-def put(file, earlier, heads, counted, comm):
+def put(file: h5py.File, earlier: list | None, heads: list, counted: str, comm: Communicator | None) -> None:
     """Store the lineage of a new file: of the earlier rows and of the parts, which count `counted`; collective."""
     entries = [*(earlier or []), *([head.seal, head.end[counted]] for head in heads)]
     files.put_json(file, NAME, entries, comm)

@@ -1,7 +1,10 @@
 """Parts: what a run puts out between two checkpoints, complete and durable before the checkpoint that counts it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,23 +16,28 @@ from hpcchain.io.output import events
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import gathered
 
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Topology
+    from hpcchain.parallel.agreement import Communicator
+
 COUNTED = ("frames", "events", "reports")
 VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
 
 
-def part_path(folder, index):
+def part_path(folder: Path | str, index: int) -> Path:
     """Return the path of a part."""
     return Path(folder) / f"part-{index:06d}.h5"
 
 
-def list_parts(folder):
+def list_parts(folder: Path) -> list:
     """Return (index, path) of the closed parts in a folder, in order."""
     found = [(path.stem[5:], path) for path in Path(folder).glob("part-*.h5")]
     listed = [(int(digits), path) for digits, path in found if digits.isascii() and digits.isdigit()]
     return sorted((index, path) for index, path in listed if path == part_path(folder, index))
 
 
-def remove_from(folder, index, comm=None):
+def remove_from(folder: Path, index: int, comm: Communicator | None = None) -> None:
     """Remove the parts numbered `index` and above (no checkpoint counts them) and leftovers of killed runs."""
     found = root_does(comm, folder, "listing parts", lambda: list_parts(folder))
     late = [path for number, path in found if number >= index]
@@ -60,7 +68,15 @@ class PartWriter:
         Totals including what this part holds so far, after `close` with its own seal, for a checkpoint to store.
     """
 
-    def __init__(self, folder, index, comm, topology, start=None, log_events=False):
+    def __init__(
+        self,
+        folder: Path,
+        index: int,
+        comm: Communicator | None,
+        topology: Composition | Topology,
+        start: dict | None = None,
+        log_events: bool = False,
+    ) -> None:
         self.path = part_path(folder, index)
         self.counters = {name: int((start or {}).get(name, 0)) for name in COUNTED}
         self._comm, self._beads = comm, topology.beads
@@ -74,7 +90,16 @@ class PartWriter:
         temp = atomic.prepare(self.path, comm)
         self._file = files.create(temp, "part", comm)
 
-    def frame(self, step, time, position, velocity, image, ids=None, orientation=None):
+    def frame(
+        self,
+        step: int,
+        time: float,
+        position: np.ndarray,
+        velocity: np.ndarray,
+        image: np.ndarray,
+        ids: np.ndarray | None = None,
+        orientation: np.ndarray | None = None,
+    ) -> None:
         """Append a frame.
 
         Parameters
@@ -101,7 +126,7 @@ class PartWriter:
         self._times.append((int(step), float(time)))
         self.counters["frames"] += 1
 
-    def events(self, table):
+    def events(self, table: np.ndarray) -> None:
         """Append events, (n,) rows of type `events.EVENT`; every rank passes its own, each event once over all."""
         table = np.asarray(table, dtype=events.EVENT)
         total = sum(gathered(self._comm, len(table)))
@@ -115,7 +140,7 @@ class PartWriter:
         self._batches += 1
         self.counters["events"] += total
 
-    def report(self, values, step, time):
+    def report(self, values: dict, step: int, time: float) -> None:
         """Append one row of observables, the same on all ranks.
 
         Parameters
@@ -133,7 +158,7 @@ class PartWriter:
         self._reports.append((int(step), float(time), row))
         self.counters["reports"] += 1
 
-    def close(self):
+    def close(self) -> None:
         """Finish the part: it is complete and on the disk when this returns."""
         if self._file is None:
             return
@@ -147,14 +172,14 @@ class PartWriter:
         digest = root_does(self._comm, self.path, "reading", lambda: seal.digest_in(self.path))
         self.counters["part_seal"] = digest
 
-    def abort(self):
+    def abort(self) -> None:
         """Give the part up and remove its temporary file."""
         if self._file is not None:
             file, self._file = self._file, None
             files.close(file, self.path, self._comm)
         atomic.discard(self.path, self._comm)
 
-    def _write_lists(self):
+    def _write_lists(self) -> None:
         steps, times = zip(*self._times, strict=True) if self._times else ((), ())
         slabs_module.put(self._file, "frame_step", np.array(steps, dtype=np.int64), self._comm)
         slabs_module.put(self._file, "frame_time", np.array(times, dtype=np.float64), self._comm)
@@ -181,12 +206,12 @@ class PartHead:
     seal: str
     after: str | None = None
 
-    def count(self, name):
+    def count(self, name: str) -> int:
         """Return how many "frames", "events" or "reports" the part holds."""
         return self.end[name] - self.start[name]
 
 
-def read_head(path, comm=None):
+def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
     """Return the PartHead of a closed part after checking every byte of it; collective.
 
     Raises
@@ -196,7 +221,7 @@ def read_head(path, comm=None):
     """
     seal.check(path, comm)
 
-    def read():
+    def read() -> PartHead:
         with files.reading(path, "part", checked=False) as file:
             return PartHead(path=Path(path), seal=seal.digest_in(path), **files.get_json(file, "head"))
 
@@ -206,7 +231,7 @@ def read_head(path, comm=None):
     return head
 
 
-def sorted_events(head, comm=None):
+def sorted_events(head: PartHead, comm: Communicator | None = None) -> np.ndarray:
     """Return this rank's share of a part's events in global order; collective.
 
     Raises

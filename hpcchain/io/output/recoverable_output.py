@@ -1,13 +1,21 @@
 """What a run directory holds of the output that a checkpoint counts."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES, FileHead, file_head, require_chain
 from hpcchain.io.output.parts import COUNTED, list_parts, read_head
 from hpcchain.io.output.trajectory import open_trajectory
+
+if TYPE_CHECKING:
+    from hpcchain.io.output.parts import PartHead
+    from hpcchain.parallel.agreement import Communicator
 
 
 @dataclass(frozen=True)
@@ -23,13 +31,13 @@ class Output:
     files: dict
     parts: list
 
-    def problems(self):
+    def problems(self) -> list:
         """Return the DataErrors."""
         found = [*self.files.values(), *(head for _, head in self.parts)]
         return [head for head in found if isinstance(head, DataError)]
 
 
-def inventory(run_dir, comm=None):
+def inventory(run_dir: Path | None, comm: Communicator | None = None) -> Output:
     """Return the Output in a run directory after checking every byte of it; None: an empty one; collective."""
     if run_dir is None:
         return Output(dict.fromkeys(FILES), [])
@@ -41,7 +49,7 @@ def inventory(run_dir, comm=None):
     return Output(heads, [(number, _tried(read_head, path, comm)) for number, path in listed])
 
 
-def _tried(read, *args):
+def _tried(read: Callable, *args: Any) -> DataError | FileHead | PartHead:
     """Return what a reading function returns, or the DataError that it raises."""
     try:
         return read(*args)
@@ -49,7 +57,7 @@ def _tried(read, *args):
         return error
 
 
-def standing(output, counters):
+def standing(output: Output, counters: dict) -> dict:
     """Return what a run that goes on from a checkpoint counts from: "frames", "events", "reports" and "part_seal".
 
     They are the checkpoint's, or nothing where nothing at all of the earlier output stands beside it.
@@ -86,14 +94,14 @@ def standing(output, counters):
     return asked | {"part_seal": seal}
 
 
-def sound(head):
+def sound(head: DataError | FileHead | PartHead) -> Any:
     """Return the head of a file or part, or raise the DataError that stands for it."""
     if isinstance(head, DataError):
         raise head
     return head
 
 
-def advice(run_dir):
+def advice(run_dir: Path) -> str:
     """Return what to do when no checkpoint can be gone on from."""
     return (
         f"restore what is missing or damaged, move the .h5 files and parts out of {run_dir} to go on without them, "
@@ -101,7 +109,7 @@ def advice(run_dir):
     )
 
 
-def is_finished(output, end, comm=None):
+def is_finished(output: Output, end: Any, comm: Communicator | None = None) -> Any:
     """Return whether a run's output is assembled, its last frame at the end time; collective."""
     trajectory, observables = output.files["trajectory"], output.files["observables"]
     if output.parts or not isinstance(trajectory, FileHead) or not isinstance(observables, FileHead):
@@ -109,6 +117,6 @@ def is_finished(output, end, comm=None):
     return root_does(comm, trajectory.path, "reading", lambda: _last_time(trajectory.path)) == end
 
 
-def _last_time(path):
+def _last_time(path: Path) -> Any:
     with open_trajectory(path, checked=False) as found:
         return float(found.time[-1]) if len(found) else None

@@ -1,7 +1,12 @@
 """The trajectory file: H5MD 1.1 in the profile that MDAnalysis and VMD read; its layout, and a reader."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -14,6 +19,11 @@ from hpcchain.io.tools.species import bead_types
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel import slabs as parallel_slabs
 
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box, Topology
+    from hpcchain.parallel.agreement import Communicator
+
 GROUP = "particles/trajectory"
 VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
 ORIENTATION = "orientation"
@@ -21,7 +31,14 @@ SPIN = ("angular_velocity", "moment_of_inertia")
 """Where spheres have directors: a table more for each frame, and what does not change with time."""
 
 
-def create_layout(file, frames, topology, box, comm, spin=None):
+def create_layout(
+    file: h5py.File,
+    frames: int,
+    topology: Composition | Topology,
+    box: Box,
+    comm: Communicator | None,
+    spin: dict | None = None,
+) -> None:
     """Write all that does not change with time, and create the tables of `frames` frames; collective.
 
     Parameters
@@ -46,7 +63,7 @@ def create_layout(file, frames, topology, box, comm, spin=None):
     slabs_module.put(file, "parameters/boundary", np.asarray(box.boundary, dtype=np.int8), comm)
 
 
-def write_clock(file, steps, times, comm):
+def write_clock(file: h5py.File, steps: np.ndarray, times: np.ndarray, comm: Communicator | None) -> None:
     """Write the step and time of every frame, which all tables share."""
     for name, values in (("step", steps), ("time", times)):
         dataset = file[f"{GROUP}/position/{name}"]
@@ -54,14 +71,14 @@ def write_clock(file, steps, times, comm):
         slabs_module.write_at(dataset, (low,), values[low:high], comm)
 
 
-def write_frame(file, number, slabs, comm):
+def write_frame(file: h5py.File, number: int, slabs: dict, comm: Communicator | None) -> None:
     """Write this rank's slab of one frame: dict of name -> (n, 3), or (n, 4) of orientations."""
     for name, part in slabs.items():
         dataset = file[f"{GROUP}/{name}/value"]
         slabs_module.write_at(dataset, (number, parallel_slabs.slab(dataset.shape[1], comm)[0], 0), part[None], comm)
 
 
-def _write_h5md(file):
+def _write_h5md(file: h5py.File) -> None:
     group = file.create_group("h5md")
     group.attrs["version"] = np.array([1, 1], dtype=np.int32)
     files.set_text(group.create_group("author"), "name", "hpcchain")
@@ -70,7 +87,7 @@ def _write_h5md(file):
     files.set_text(creator, "version", hpcchain.__version__)
 
 
-def _create_series(group, frames, beads, turning):
+def _create_series(group: h5py.Group, frames: int, beads: int, turning: bool) -> None:
     """Create the time-dependent tables; all share one step and one time dataset."""
     for name, kind in VECTORS.items():
         slabs_module.create(group, f"{name}/value", (frames, beads, 3), kind)
@@ -83,7 +100,7 @@ def _create_series(group, frames, beads, turning):
             group.require_group(name)[column] = group[f"position/{column}"]
 
 
-def _write_box(group, frames, box, comm):
+def _write_box(group: h5py.Group, frames: int, box: Box, comm: Communicator | None) -> None:
     group["box"].attrs["dimension"] = np.int32(3)
     boundary = ["periodic" if kind == PERIODIC else "none" for kind in box.boundary]
     group["box"].attrs["boundary"] = np.array(boundary, dtype="S8")
@@ -92,7 +109,9 @@ def _write_box(group, frames, box, comm):
     slabs_module.write_at(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)), comm)
 
 
-def _write_beads(file, group, topology, comm):
+def _write_beads(
+    file: h5py.File, group: h5py.Group, topology: Composition | Topology, comm: Communicator | None
+) -> None:
     species, names = bead_types(topology.examples)
     ids = np.arange(*parallel_slabs.slab(topology.beads, comm), dtype=np.int64)
     like = topology.example_of(ids)
@@ -105,7 +124,9 @@ def _write_beads(file, group, topology, comm):
     files.put_json(file, "parameters/species_names", names, comm)
 
 
-def _write_bonds(file, group, topology, comm):
+def _write_bonds(
+    file: h5py.File, group: h5py.Group, topology: Composition | Topology, comm: Communicator | None
+) -> None:
     count = topology.count("bonds")
     bonds = np.asarray(topology.rows("bonds", *parallel_slabs.slab(count, comm)), dtype=np.int64).reshape(-1, 2)
     dataset = slabs_module.put_slab(file, "connectivity/bonds", count, bonds, comm)
@@ -143,7 +164,7 @@ class Trajectory:
     time: np.ndarray
     species: np.ndarray
     molecule: np.ndarray
-    names: list
+    names: list | dict
     mass: np.ndarray
     diameter: np.ndarray
     bonds: np.ndarray
@@ -154,16 +175,16 @@ class Trajectory:
     moment_of_inertia: np.ndarray | None
     _file: h5py.File
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Return the number of frames."""
         return len(self.time)
 
-    def frame(self, number):
+    def frame(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (position, velocity, image) of a frame, (N, 3) each [length], [length / time], box lengths."""
         with files.translated(self._file.filename, f"reading frame {number}"):
             return tuple(self._file[f"{GROUP}/{name}/value"][number] for name in VECTORS)
 
-    def orientation(self, number):
+    def orientation(self, number: int) -> np.ndarray | None:
         """Return the (N, 4) unit quaternions (w first) of a frame, None where no sphere has directors."""
         if self.angular_velocity is None:
             return None
@@ -172,7 +193,7 @@ class Trajectory:
 
 
 @contextmanager
-def open_trajectory(path, checked=True):
+def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajectory | None]:
     """Yield the Trajectory in a trajectory.h5; frames are read one by one.
 
     Parameters
@@ -205,7 +226,7 @@ def open_trajectory(path, checked=True):
         )
 
 
-def _check_spin(file, spin, beads):
+def _check_spin(file: h5py.File, spin: dict, beads: int) -> None:
     """Raise DataError unless orientation and spin are of the shapes of the beads, or are not there at all."""
     series = f"{GROUP}/{ORIENTATION}/value"
     found = [None if value is None else value.shape for value in spin.values()]

@@ -1,5 +1,8 @@
 """Compare two files of one kind bit for bit, and name the first difference."""
 
+from pathlib import Path
+from typing import Any
+
 import h5py
 import numpy as np
 
@@ -13,7 +16,7 @@ NOT_COMPARED = {"provenance", "perf", "config_toml", "counters", "checksum", "li
 CHUNK = 1 << 22
 
 
-def compare(a, b, common=False):
+def compare(a: Path | str, b: Path | str, common: bool = False) -> str:
     """Return the first difference between the data of two files, or None when every bit is the same.
 
     Values are compared as bits: 0.0 and -0.0 differ, and equal NaN patterns do not. Where a file comes from, its
@@ -44,7 +47,7 @@ def compare(a, b, common=False):
             return _compare_files(first, second, common and kind in ("trajectory", "observables"))
 
 
-def _compare_files(first, second, common):
+def _compare_files(first: h5py.File, second: h5py.File, common: bool) -> str | None:
     names = _datasets(first)
     missing = sorted(set(names) ^ set(_datasets(second)))
     if missing:
@@ -62,12 +65,12 @@ def _compare_files(first, second, common):
     return None
 
 
-def _importance(name):
+def _importance(name: str) -> tuple[bool, str]:
     """Put what explains a difference first: times, then the rest by name."""
     return (not name.endswith("time"), name)
 
 
-def _datasets(file):
+def _datasets(file: h5py.File) -> list:
     """Return the names of all datasets compared; one with two names counts twice."""
     found, groups = [], [("", file)]
     while groups:
@@ -83,7 +86,7 @@ def _datasets(file):
     return found
 
 
-def _compare_common(first, second):
+def _compare_common(first: h5py.Group, second: h5py.Group) -> str | None:
     """Compare the values of two time series at the times in both."""
     times = first["time"][()], second["time"][()]
     _, here, there = np.intersect1d(*times, return_indices=True)
@@ -100,7 +103,7 @@ def _compare_common(first, second):
     return None
 
 
-def _compare_rows(first, second):
+def _compare_rows(first: h5py.Dataset, second: h5py.Dataset) -> str | None:
     """Compare two datasets by chunks of rows."""
     if first.shape != second.shape or first.dtype != second.dtype:
         return _layouts(first, second)
@@ -116,19 +119,19 @@ def _compare_rows(first, second):
     return None
 
 
-def _layouts(first, second):
+def _layouts(first: h5py.Dataset, second: h5py.Dataset) -> str:
     hint = "; --common compares at the times that are in both" if first.name.endswith("/time") else ""
     return f"{first.name}: {first.dtype} {first.shape} and {second.dtype} {second.shape}{hint}"
 
 
-def _time_of(dataset, index):
+def _time_of(dataset: h5py.Dataset, index: tuple) -> str:
     """Return the time of a row of a time series, for the message."""
     group = dataset.parent
     known = dataset.name.endswith("/value") and "time" in group
     return f" (time {float(group['time'][index[0]])!r})" if known else ""
 
 
-def _first_bits(left, right):
+def _first_bits(left: float | np.ndarray, right: float | np.ndarray) -> tuple[tuple, str, str] | None:
     """Return (index, left value, right value) of the first element whose bits differ, or None."""
     left, right = np.atleast_1d(left), np.atleast_1d(right)
     width = left.dtype.itemsize
@@ -140,7 +143,7 @@ def _first_bits(left, right):
     return index, _value(left[index]), _value(right[index])
 
 
-def _value(value):
+def _value(value: Any) -> str:
     """Return a value with every digit; NaN with its bits."""
     if isinstance(value, np.floating) and np.isnan(value):
         return f"nan (0x{value.tobytes()[::-1].hex()})"

@@ -1,8 +1,13 @@
 """Trajectories and checkpoints in the formats of viewers: GSD (OVITO, with bonds) and extended XYZ."""
 
+from __future__ import annotations
+
 import importlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +30,7 @@ class Scene:
     """
 
     species: np.ndarray
-    names: list
+    names: list | dict
     mass: np.ndarray
     diameter: np.ndarray
     bonds: np.ndarray
@@ -34,10 +39,10 @@ class Scene:
     periodic: np.ndarray
     angular_velocity: np.ndarray | None
     moment: np.ndarray | None
-    frames: object
+    frames: Any
 
 
-def export(path, fmt, out):
+def export(path: Path | str, fmt: str, out: Path | str) -> None:
     """Write a trajectory or a checkpoint for a viewer.
 
     Positions of a checkpoint are those at the starts of the beads' segments, orientations those at its time.
@@ -66,7 +71,7 @@ def export(path, fmt, out):
 
 
 @contextmanager
-def _scene(path):
+def _scene(path: Path | str) -> Iterator[Scene | None]:
     kind = files.kind_of(path)
     if kind == "checkpoint":
         yield _scene_of_checkpoint(path)
@@ -90,7 +95,7 @@ def _scene(path):
         raise DataError(f"{path}: is of kind {kind!r}; only a trajectory or a checkpoint can be exported")
 
 
-def _scene_of_checkpoint(path):
+def _scene_of_checkpoint(path: Any) -> Scene:
     found = read_checkpoint(path)
     box, topology, state = found.system.box, found.system.topology, found.system.state
     velocity = moment = orientation = None
@@ -112,7 +117,7 @@ def _scene_of_checkpoint(path):
     )
 
 
-def _write_gsd(scene, out):
+def _write_gsd(scene: Scene, out: Path) -> None:
     """Write GSD in HOOMD's schema; positions are wrapped into the box about its centre, in single precision."""
     try:
         hoomd = importlib.import_module("gsd.hoomd")
@@ -135,13 +140,13 @@ def _write_gsd(scene, out):
             file.append(frame)
 
 
-def _fill_particles(particles, scene):
+def _fill_particles(particles: Any, scene: Scene) -> None:
     particles.N = len(scene.species)
     particles.types, particles.typeid = scene.names, scene.species
     particles.mass, particles.diameter = scene.mass, scene.diameter
 
 
-def _fill_spins(particles, scene, orientation):
+def _fill_spins(particles: Any, scene: Scene, orientation: np.ndarray) -> None:
     """Set orientation and spin as HOOMD has them: angmom is the quaternion 2 q S, S the spin in the sphere's own axes.
 
     With the spin L in the box's axes that is 2 L q.
@@ -151,13 +156,13 @@ def _fill_spins(particles, scene, orientation):
     particles.moment_inertia = np.repeat(scene.moment[:, None], 3, axis=1)
 
 
-def _wrapped(scene, position):
+def _wrapped(scene: Scene, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return positions in the box centred on 0, and the box lengths that were taken off, per periodic axis."""
     moved = np.where(scene.periodic, np.floor((position - scene.origin) / scene.size), 0.0)
     return position - scene.origin - (moved + 0.5) * scene.size, moved.astype(np.int64)
 
 
-def _write_extxyz(scene, out):
+def _write_extxyz(scene: Scene, out: Path) -> None:
     """Write extended XYZ with every digit; positions as stored, unwrapped about each molecule.
 
     Orientations have their scalar part last, which is how OVITO, for which the columns are named, takes them.
@@ -184,5 +189,5 @@ def _write_extxyz(scene, out):
                 file.write(f"{labels[kind]} {' '.join(map(_digits, row))}\n")
 
 
-def _digits(value):
+def _digits(value: float) -> str:
     return repr(float(value))

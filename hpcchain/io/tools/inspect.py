@@ -1,7 +1,14 @@
 """What is in one of our files, and where it comes from."""
 
+from __future__ import annotations
+
 import os
 import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
 
 from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.hdf5 import files
@@ -10,12 +17,15 @@ from hpcchain.io.output.parts import read_head
 from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics
+
 BOUNDARIES = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 CALLED = {"events": "events logged", "no_roots": "contacts_without_root"}
 BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # what a run goes on with and nobody reads
 
 
-def info(path):
+def info(path: Path | str) -> str:
     """Return a description of a checkpoint, trajectory, observables, event log or part, one fact per line.
 
     Parameters
@@ -43,7 +53,7 @@ def info(path):
     return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items() if value != "")
 
 
-def _checkpoint(path):
+def _checkpoint(path: Path | str) -> dict:
     found = read_outline(path)
     composition, box = found.system.topology, found.system.box
     boundary = " ".join(BOUNDARIES[int(kind)] for kind in box.boundary)
@@ -65,19 +75,19 @@ def _checkpoint(path):
     return facts | found.provenance
 
 
-def _kinds(composition):
+def _kinds(composition: Any) -> str:
     counts = dict(zip(composition.examples.kind.tolist(), composition.copies.tolist(), strict=True))
     return ", ".join(f"{counts.get(kind, 0)} {name}" for kind, name in enumerate(composition.names))
 
 
-def _propagators(topology, physics):
+def _propagators(topology: Any, physics: Physics) -> str:
     """Return the propagator, or, where kinds have their own, that of each kind."""
     if not physics.kinds:
         return physics.propagator
     return ", ".join(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names))
 
 
-def _directors(composition, directors):
+def _directors(composition: Any, directors: Any) -> str:
     """Return which kinds carry an orientation, with their moment of inertia and how they turn."""
     each = zip(composition.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
     told = [f"{name} (moment {moment!r}, {f'null-space steps of {step!r}' if step else 'exact'})"
@@ -85,7 +95,7 @@ def _directors(composition, directors):
     return ", ".join(told)
 
 
-def _trajectory(path):
+def _trajectory(path: Path | str) -> dict:
     with open_trajectory(path) as found:
         facts = {
             "frames": len(found),
@@ -100,18 +110,18 @@ def _trajectory(path):
     return facts | _provenance(path)
 
 
-def _observables(path):
+def _observables(path: Path | str) -> dict:
     with files.reading(path, "observables") as file:
         facts = {name: f"{_shape(file[name])} {_span(files.get(file, f'{name}/time'))}" for name in names_in(file)}
     return facts | _provenance(path)
 
 
-def _shape(group):
+def _shape(group: h5py.Group) -> str:
     count, *columns = group["value"].shape
     return f"{count} reports" + (f" of {columns}" if columns else "") + ","
 
 
-def _events(path):
+def _events(path: Path | str) -> dict:
     with files.reading(path, "events") as file:
         time, kind = files.get(file, "events/time"), files.get(file, "events/kind")
     facts = {
@@ -123,19 +133,19 @@ def _events(path):
     return facts | _provenance(path)
 
 
-def _part(path):
-    head = read_head(path)
+def _part(path: Path | str) -> dict:
+    head = read_head(path)  # type: ignore[arg-type]
     return {"part": head.index} | {name: f"{head.count(name)} after {head.start[name]}" for name in sorted(head.start)}
 
 
-def _provenance(path):
+def _provenance(path: Path | str) -> dict:
     with files.reading(path, None) as file:
         return files.get_json(file, "provenance")
 
 
-def _span(times):
+def _span(times: np.ndarray) -> str:
     return f"time {float(times[0])!r} to {float(times[-1])!r}" if len(times) else "none"
 
 
-def _numbers(values):
+def _numbers(values: np.ndarray) -> str:
     return " x ".join(f"{value:.17g}" for value in values)

@@ -1,19 +1,25 @@
 """Whether a file that a user names may be written: what is there must be of the same sort, and not what is read."""
 
+from __future__ import annotations
+
 import os
 import stat
 import struct
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.checkpoint.store import PATTERN
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does
 
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
+
 GSD_MAGIC = struct.pack("<Q", 0x65DF65DF65DF65DF)
 
 
-def require_replaceable(path, sort, comm=None):
+def require_replaceable(path: Path | str, sort: str, comm: Communicator | None = None) -> None:
     """Raise UsageError unless nothing is at a path, or a plain file that the same command may have written; collective.
 
     Parameters
@@ -28,13 +34,13 @@ def require_replaceable(path, sort, comm=None):
         raise UsageError(f"{path}: {problem}; choose another -o")
 
 
-def require_other(path, source):
+def require_other(path: Path | str, source: Path | str) -> None:
     """Raise UsageError when a path is that of the file that is read."""
     if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
         raise UsageError(f"{path}: is what would be read; choose another -o")
 
 
-def _problem(path, sort):
+def _problem(path: Path, sort: str) -> str | None:
     if not path.name:
         return "names no file"
     try:
@@ -48,7 +54,7 @@ def _problem(path, sort):
     return f"is there already, and not as {_NAMES[sort]} that could be made anew"
 
 
-def _is_start(path):
+def _is_start(path: Path) -> bool:
     """Whether a file is one of ours with a state, and none that a run goes on from."""
     try:
         return PATTERN.fullmatch(path.name) is None and files.kind_of(path) == "checkpoint"
@@ -56,12 +62,12 @@ def _is_start(path):
         return False
 
 
-def _is_gsd(path):
+def _is_gsd(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(GSD_MAGIC)) == GSD_MAGIC
 
 
-def _is_extxyz(path):
+def _is_extxyz(path: Path) -> bool:
     with path.open("rb") as file:
         return file.readline(32).strip().isdigit()
 

@@ -1,9 +1,16 @@
 """Bead types as viewers know them: beads of one molecule kind, diameter and mass are of one type."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from hpcchain.model.system import Topology
 
-def bead_types(topology):
+
+def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
     """Return the type of every bead, and the types' names.
 
     Parameters

@@ -1,6 +1,10 @@
 """Whether every file of a run directory is whole, and from which checkpoint the run would go on."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_progress
@@ -10,8 +14,12 @@ from hpcchain.io.output.lineage import FileHead
 from hpcchain.io.output.recoverable_output import inventory, standing
 from hpcchain.io.tools.inspect import info
 
+if TYPE_CHECKING:
+    from hpcchain.io.output.parts import PartHead
+    from hpcchain.io.output.recoverable_output import Output
 
-def verify(path, read):
+
+def verify(path: Path, read: Callable) -> Any:
     """Check every byte of a run directory's files, or of one file; return a line for each file.
 
     Parameters
@@ -59,7 +67,7 @@ def verify(path, read):
     return lines + [f"checkpoints/{path.name}: whole" for path in older]
 
 
-def _forgotten(path, newest, output):
+def _forgotten(path: Path, newest: Any, output: Output) -> Any:
     """Return that a checkpoint leads on without the rows that it counts, where all of them are gone."""
     counters = {} if newest is None else read_progress(newest)[1]
     if newest is None or standing(output, counters)["reports"] == counters.get("reports", 0):
@@ -71,7 +79,7 @@ def _forgotten(path, newest, output):
     ]
 
 
-def _damaged(checkpoints, read):
+def _damaged(checkpoints: Any, read: Callable) -> Any:
     """Return what is wrong with checkpoints, for those that are not whole."""
     problems = []
     for path in checkpoints:
@@ -82,6 +90,6 @@ def _damaged(checkpoints, read):
     return problems
 
 
-def _line(name, head):
+def _line(name: str, head: PartHead) -> Any:
     rows = f"{head.rows} rows" if isinstance(head, FileHead) else f"{head.count('frames')} frames"
     return f"{name}: whole, {rows}"

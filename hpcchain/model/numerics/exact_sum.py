@@ -1,6 +1,7 @@
 """Exact sums of floating-point numbers: no bit depends on who adds what in which order."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -9,13 +10,13 @@ MOST = 1 << 26
 """Numbers taken at once: so many halves of their digits are added in a float64 without rounding."""
 
 
-def exact_sum(values):
+def exact_sum(values: np.ndarray) -> Any:
     """Return the sum of an array of finite float64, of any shape, as a Fraction; its float is the nearest one."""
     values = np.ravel(values)
     return sum((_sum(values[begin : begin + MOST]) for begin in range(0, len(values), MOST)), Fraction(0))
 
 
-def _sum(values):
+def _sum(values: np.ndarray) -> Any:
     mantissa, exponent = np.frexp(values)
     digits = np.ldexp(mantissa, DIGITS).astype(np.int64)
     low, total = int(exponent.min()), 0

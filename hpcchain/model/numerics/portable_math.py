@@ -21,7 +21,7 @@ _LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
 _HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17)
 
 
-def circle(turns):
+def circle(turns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return cosine and sine of angles given in turns, between -1 and 1."""
     quarter = np.rint(4.0 * turns)
     x = (turns - 0.25 * quarter) * (2.0 * np.pi)
@@ -34,7 +34,7 @@ def circle(turns):
     return np.where((place == 1.0) | (place == 2.0), -c, c), np.where(place >= 2.0, -s, s)
 
 
-def arcsine(x):
+def arcsine(x: np.ndarray) -> np.ndarray:
     """Return the angles in [0, pi / 2] whose sines are x, 0 <= x <= 1."""
     large = x > 0.5
     t = np.where(large, 0.5 * (1.0 - x), x * x)
@@ -43,7 +43,7 @@ def arcsine(x):
     return np.where(large, _HALF_PI[0] - (2.0 * (root + root * ratio) - _HALF_PI[1]), x + x * ratio)
 
 
-def logarithm(x):
+def logarithm(x: np.ndarray) -> np.ndarray:
     """Return the natural logarithms of normal numbers x > 0."""
     mantissa, power = np.frexp(x)
     small = mantissa < np.sqrt(0.5)
@@ -54,7 +54,7 @@ def logarithm(x):
     return k * _LN2[0] - ((half - (s * (half + z * _polynomial(_LOGARITHM, z)) + k * _LN2[1])) - f)
 
 
-def _polynomial(coefficients, z):
+def _polynomial(coefficients: tuple, z: np.ndarray) -> np.ndarray:
     """Return c[0] + c[1] z + c[2] z^2 + ..."""
     value = np.full_like(z, coefficients[-1])
     for coefficient in coefficients[-2::-1]:

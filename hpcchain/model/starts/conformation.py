@@ -1,5 +1,9 @@
 """Conformations of molecules whose bonds close on themselves: rings and graphs with cycles."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.model.random import Stream, normal
@@ -8,13 +12,18 @@ from hpcchain.model.starts.embedding import embed
 from hpcchain.model.starts.overlap import near_pairs
 from hpcchain.model.system import OPEN, Box
 
+if TYPE_CHECKING:
+    from hpcchain.model.equal_shapes import Group
+
 # Separations asked for while relaxing, relative to contact; and what is accepted at the end.
 ROOM, ACCEPTED = 1.02, 1.0 - 1e-10
 # A relaxation that has not come nearer after this many sweeps is given up.
 STALE = 150
 
 
-def conformation(group, diameter, self_contact, seed, index, attempts=8, sweeps=3000):
+def conformation(
+    group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int, attempts: int = 8, sweeps: int = 3000
+) -> np.ndarray | None:
     """Return a random closed conformation without overlaps, or None when none was found.
 
     Starts from a Gaussian network (normal modes of the bond graph), pulls bonds to their lengths and overlapping beads
@@ -50,7 +59,9 @@ def conformation(group, diameter, self_contact, seed, index, attempts=8, sweeps=
     return None
 
 
-def stiff_conformation(group, diameter, self_contact, seed, index):
+def stiff_conformation(
+    group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int
+) -> tuple[np.ndarray | None, float]:
     """Return what `conformation` does, found by least squares, and how far off the bonds are at least if it is None."""
     found = embed(group, diameter, self_contact, seed, index)
     if found.position is None:
@@ -58,7 +69,7 @@ def stiff_conformation(group, diameter, self_contact, seed, index):
     return settled(group, diameter, self_contact, found.position - found.position.mean(axis=0)), found.error
 
 
-def normal_modes(group):
+def normal_modes(group: Group) -> np.ndarray:
     """Return the (n, n) matrix that turns independent normal numbers into a Gaussian network of the group's bonds."""
     n = len(group.mass)
     stiffness = np.zeros((n, n))
@@ -73,7 +84,9 @@ def normal_modes(group):
     return vectors / np.sqrt(values)
 
 
-def relax(group, diameter, self_contact, position, sweeps):
+def relax(
+    group: Group, diameter: np.ndarray, self_contact: bool, position: np.ndarray, sweeps: int
+) -> np.ndarray | None:
     """Return the relaxed and projected positions, or None where bonds and contacts do not settle."""
     before = np.inf
     for sweep in range(sweeps):
@@ -91,7 +104,7 @@ def relax(group, diameter, self_contact, position, sweeps):
     return settled(group, diameter, self_contact, position)
 
 
-def settled(group, diameter, self_contact, position):
+def settled(group: Group, diameter: np.ndarray, self_contact: bool, position: np.ndarray) -> np.ndarray:
     """Return positions put onto the bonds, or None where that fails or beads overlap then."""
     try:
         projected = project_group(group, position[None])[0]
@@ -102,7 +115,7 @@ def settled(group, diameter, self_contact, position):
     return projected
 
 
-def bond_moves(group, position):
+def bond_moves(group: Group, position: np.ndarray) -> tuple[np.ndarray, float]:
     """Return moves that halve the error of every bond, averaged over a bead's bonds, and the largest relative error."""
     bond = bond_vectors(position, group.bonds)
     length = np.sqrt(np.einsum("bk,bk->b", bond, bond)) + EPS
@@ -114,7 +127,7 @@ def bond_moves(group, position):
     return move * (1.6 / np.maximum(bonds_of, 2))[:, None], float(np.abs(length / group.length - 1.0).max())
 
 
-def contact_moves(group, diameter, position, room):
+def contact_moves(group: Group, diameter: np.ndarray, position: np.ndarray, room: float) -> tuple[np.ndarray, float]:
     """Return moves that part overlapping beads that are not bonded, and the largest relative overlap."""
     low = position.min(axis=0)
     box = Box(size=position.max(axis=0) - low + 1.0, origin=low, boundary=np.full(3, OPEN, dtype=np.int8))
@@ -137,6 +150,6 @@ def contact_moves(group, diameter, position, room):
     return move, worst
 
 
-def is_rigid(group, position):
+def is_rigid(group: Group, position: np.ndarray) -> Any:
     """Return whether the bonds leave a molecule no motion but that of a rigid body."""
     return len(group.mass) > 2 and constraint_rank(group, position) >= 3 * len(group.mass) - 6

@@ -1,10 +1,18 @@
 """Put positions and velocities onto the bonds, and count the degrees of freedom that the bonds leave."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.starts.tension import DENSE, SINGULAR, along, matrix, solve, spread
+
+if TYPE_CHECKING:
+    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.system import Topology
 
 EPS = np.finfo(np.float64).eps
 
@@ -12,12 +20,12 @@ EPS = np.finfo(np.float64).eps
 class NotConverged(Exception):
     """Newton's method found no configuration that satisfies the bonds; `molecule` says which molecule."""
 
-    def __init__(self, molecule):
+    def __init__(self, molecule: int) -> None:
         super().__init__(f"the bonds of molecule {molecule} cannot be satisfied from where its beads are")
         self.molecule = molecule
 
 
-def bond_vectors(position, bonds):
+def bond_vectors(position: np.ndarray, bonds: np.ndarray) -> np.ndarray:
     """Return second bead minus first of every bond [length].
 
     Parameters
@@ -30,7 +38,7 @@ def bond_vectors(position, bonds):
     return position[..., bonds[:, 1], :] - position[..., bonds[:, 0], :]
 
 
-def project_positions(topology, position, sweeps=30):
+def project_positions(topology: Topology, position: np.ndarray, sweeps: int = 30) -> np.ndarray:
     """Return positions on the bonds to round-off, moved as little as possible in the mass-weighted sense.
 
     Molecules that satisfy their bonds to the last bit already keep every bit.
@@ -56,7 +64,7 @@ def project_positions(topology, position, sweeps=30):
     return out
 
 
-def project_group(group, position, sweeps=30):
+def project_group(group: Group, position: np.ndarray, sweeps: int = 30) -> np.ndarray:
     """Project the positions of a group, (C, n, 3); see `project_positions`."""
     if group.rod:
         return rod_positions(group, position)
@@ -80,20 +88,20 @@ def project_group(group, position, sweeps=30):
     return position
 
 
-def bond_error(group, position):
+def bond_error(group: Group, position: np.ndarray) -> np.ndarray:
     """Return how far |b| is from the bond length, relative; 0 where within the rounding of the coordinates."""
     bond = bond_vectors(position, group.bonds)
     error = np.abs(np.sqrt(np.einsum("cbk,cbk->cb", bond, bond)) / group.length - 1.0)
     return np.where(error <= 2.0 * EPS * (1.0 + reach(group, position) / group.length), 0.0, error)
 
 
-def reach(group, position):
+def reach(group: Group, position: np.ndarray) -> np.ndarray:
     """Return, per bond, the largest coordinate of its beads, whose last bit limits what can be asked of the bond."""
     size = np.abs(position).max(axis=2)
     return np.maximum(size[:, group.bonds[:, 0]], size[:, group.bonds[:, 1]])
 
 
-def newton_step(group, position):
+def newton_step(group: Group, position: np.ndarray) -> np.ndarray:
     """Return positions after one Newton step on |b|^2 = a^2, corrections along the bonds weighted by 1 / mass."""
     bond = bond_vectors(position, group.bonds)
     gap = np.einsum("cbk,cbk->cb", bond, bond) - group.length**2
@@ -101,7 +109,7 @@ def newton_step(group, position):
     return position - shift / group.mass[None, :, None]
 
 
-def project_velocities(topology, position, velocity, sweeps=4):
+def project_velocities(topology: Topology, position: np.ndarray, velocity: np.ndarray, sweeps: int = 4) -> np.ndarray:
     """Return velocities without a component along any bond, to round-off; each molecule's momentum is kept.
 
     Molecules whose velocities fit to the last bit already keep every bit.
@@ -122,7 +130,7 @@ def project_velocities(topology, position, velocity, sweeps=4):
     return out
 
 
-def project_group_velocities(group, position, velocity, sweeps=4):
+def project_group_velocities(group: Group, position: np.ndarray, velocity: np.ndarray, sweeps: int = 4) -> np.ndarray:
     """Project the velocities of a group, (C, n, 3); see `project_velocities`."""
     if group.rod:
         return rod_velocities(group, position, velocity)
@@ -143,7 +151,7 @@ def project_group_velocities(group, position, velocity, sweeps=4):
     return velocity
 
 
-def constraint_rank(group, position):
+def constraint_rank(group: Group, position: np.ndarray) -> int:
     """Return the number of independent conditions that bonds, or a rod, put on one molecule.
 
     Parameters
@@ -164,7 +172,7 @@ def constraint_rank(group, position):
     return int(np.count_nonzero(values > SINGULAR * values[-1]))
 
 
-def degrees_of_freedom(topology, position, copies=None):
+def degrees_of_freedom(topology: Topology, position: np.ndarray, copies: np.ndarray | None = None) -> int:
     """Return 3 N minus the independent bonds (a rod is left 5 ways to move) minus 3 for the total momentum, as an int.
 
     Parameters

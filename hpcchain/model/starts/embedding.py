@@ -4,12 +4,18 @@ Distances along the bonds are embedded by classical scaling (Torgerson 1952), st
 and contacts' errors are brought down together by the method of Levenberg and Marquardt.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import EPS
+
+if TYPE_CHECKING:
+    from hpcchain.model.equal_shapes import Group
 
 MOST_BEADS = 100  # a step solves for all coordinates of a molecule at once
 STARTS, STEPS = 24, 120
@@ -28,7 +34,7 @@ class Embedding:
     error: float
 
 
-def embed(group, diameter, self_contact, seed, index=0):
+def embed(group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int = 0) -> Embedding:
     """Return the Embedding of a molecule with the beads' full diameters.
 
     Parameters
@@ -59,7 +65,7 @@ def embed(group, diameter, self_contact, seed, index=0):
     return Embedding(None, best)
 
 
-def classical(group):
+def classical(group: Group) -> np.ndarray:
     """Return the (n, 3) positions of which the distances are nearest to those along the bonds [length]."""
     n = len(group.mass)
     distance = np.full((n, n), np.inf)
@@ -74,7 +80,7 @@ def classical(group):
     return vectors[:, -3:] * np.sqrt(np.maximum(values[-3:], 0.0))
 
 
-def loose_pairs(group, diameter):
+def loose_pairs(group: Group, diameter: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (first, second, contact distance) of all pairs of beads that no bond joins."""
     n = len(diameter)
     first, second = np.triu_indices(n, 1)
@@ -85,7 +91,7 @@ def loose_pairs(group, diameter):
     return first, second, 0.5 * (diameter[first] + diameter[second])
 
 
-def least_squares(group, contacts, position):
+def least_squares(group: Group, contacts: tuple, position: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Return positions after Levenberg and Marquardt's steps, and the largest relative errors of bonds and contacts.
 
     Contacts are asked to be a little open as long as bonds allow it, so that none is left just closed by rounding.
@@ -108,7 +114,7 @@ def least_squares(group, contacts, position):
     return position, largest(rows, 0), max(largest(rows, 1), 0.0) if spread == 1.0 else 0.0
 
 
-def errors(group, contacts, position, spread):
+def errors(group: Group, contacts: tuple, position: np.ndarray, spread: float) -> tuple[float, tuple]:
     """Return half the sum of squared relative errors, and (first, second, error, gradient, sort) of each that counts.
 
     Sort 0 is a bond, 1 a contact that is closer than `spread` times its distance.
@@ -125,7 +131,7 @@ def errors(group, contacts, position, spread):
     return 0.5 * float(np.sum(rows[2] ** 2)), rows
 
 
-def normal_equations(rows, n):
+def normal_equations(rows: tuple, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the (3n, 3n) matrix and (3n,) right-hand side of a Gauss-Newton step."""
     first, second, error, gradient, _ = rows
     jacobian = np.zeros((len(first), n, 3))
@@ -136,7 +142,7 @@ def normal_equations(rows, n):
     return jacobian.T @ jacobian, jacobian.T @ error
 
 
-def largest(rows, sort):
+def largest(rows: tuple, sort: int) -> float:
     """Return the largest error of bonds (sort 0) or contacts (1)."""
     chosen = np.abs(rows[2][rows[4] == sort])
     return float(chosen.max()) if len(chosen) else 0.0

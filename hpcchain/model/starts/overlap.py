@@ -1,13 +1,23 @@
 """Find beads that overlap each other or a wall, by cells, in plain NumPy."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.model.system import PERIODIC, WALL
 
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box, Topology
+
 CHUNK = 1_000_000
 
 
-def wall_overlap(box, topology, position, tolerance=1e-9):
+def wall_overlap(
+    box: Box, topology: Any, position: np.ndarray, tolerance: float = 1e-9
+) -> tuple[int, int, float] | None:
     """Return (bead, axis, depth) of the bead that reaches furthest into a wall, or None when none does.
 
     Parameters
@@ -28,7 +38,7 @@ def wall_overlap(box, topology, position, tolerance=1e-9):
     return (int(at), int(axes[axis]), float(depth[at, axis])) if excess[at, axis] > 0.0 else None
 
 
-def bead_overlap(box, topology, position, tolerance=1e-9):
+def bead_overlap(box: Box, topology: Topology, position: np.ndarray, tolerance: float = 1e-9) -> tuple[int, int, float]:
     """Return (bead, bead, distance) of two beads that overlap, or None when none do.
 
     Nearest images are taken in the separation. Bonded pairs, and pairs of a molecule without self-contact, are left
@@ -65,7 +75,7 @@ def bead_overlap(box, topology, position, tolerance=1e-9):
     return worst
 
 
-def _among(sorted_keys, i, j, beads):
+def _among(sorted_keys: np.ndarray, i: np.ndarray, j: np.ndarray, beads: int) -> np.ndarray:
     """Return whether each pair's key is among the sorted ones."""
     if len(sorted_keys) == 0:
         return np.zeros(len(i), dtype=bool)
@@ -74,7 +84,7 @@ def _among(sorted_keys, i, j, beads):
     return sorted_keys[at] == key
 
 
-def near_pairs(box, position, distance):
+def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield index arrays (i, j) that hold, at least once, every pair whose nearest images are within a distance.
 
     Parameters
@@ -104,12 +114,12 @@ def near_pairs(box, position, distance):
         yield from _ranges(order, source, first, last)
 
 
-def _half_shell():
+def _half_shell() -> list:
     offsets = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)]
     return [offset for offset in offsets if offset >= (0, 0, 0)]
 
 
-def _cells(box, position, distance):
+def _cells(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the (N, 3) int64 cell of every bead and the (3,) numbers of cells."""
     periodic = box.boundary == PERIODIC
     low = np.where(periodic, box.origin, position.min(axis=0))
@@ -120,11 +130,13 @@ def _cells(box, position, distance):
     return np.minimum((scaled * shape).astype(np.int64), shape - 1), shape
 
 
-def _code(cell, shape):
+def _code(cell: np.ndarray, shape: np.ndarray) -> np.ndarray:
     return (cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2]
 
 
-def _ranges(order, source, first, last):
+def _ranges(
+    order: np.ndarray, source: np.ndarray, first: np.ndarray, last: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield (order[source], order[k]) for first <= k < last, in portions of bounded size."""
     count = np.maximum(last - first, 0)
     busy = count > 0

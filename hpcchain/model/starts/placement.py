@@ -1,5 +1,10 @@
 """Random placement of all molecules with shrunk beads, from which the diameters then grow."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hpcchain.errors import ConfigError
@@ -13,6 +18,11 @@ from hpcchain.model.starts.constraints import project_positions
 from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, embed
 from hpcchain.model.system import PERIODIC, WALL
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.system import Box, Topology
+
 # Draws that one molecule may use before it counts as having no room.
 DRAWS, DRAWS_PER_BEAD = 200_000, 2_000
 # Conformations of a kind with closed bonds; its molecules take them in turn.
@@ -24,7 +34,9 @@ class NoArrangement(ConfigError):
     """No arrangement of a kind's beads is found, whatever size they begin with."""
 
 
-def place(config, box, topology, scale, parallel=False, known=None):
+def place(
+    config: Config, box: Box, topology: Topology, scale: float, parallel: bool = False, known: dict | None = None
+) -> np.ndarray:
     """Return random positions without overlaps of beads shrunk by a factor, bonds at full length.
 
     Trees of bonds grow bead by bead as self-avoiding walks; rods and molecules with closed bonds are placed as rigid
@@ -75,7 +87,7 @@ def place(config, box, topology, scale, parallel=False, known=None):
     return project_positions(topology, grid[6])
 
 
-def no_room(config, topology, group, failed, scale):
+def no_room(config: Config, topology: Topology, group: Group, failed: int, scale: float) -> str:
     """Return the message for a molecule that could not be placed."""
     kind, count = topology.kind[group.molecules[0]], len(group.molecules)
     return (
@@ -84,12 +96,12 @@ def no_room(config, topology, group, failed, scale):
     )
 
 
-def difficulty(group):
+def difficulty(group: Group) -> tuple[bool, int, int]:
     """Sort key: rigid bodies (closed bonds, rods) first, then large molecules before small ones."""
     return (not (group.has_cycles or group.rod), -len(group.mass), int(group.molecules[0]))
 
 
-def make_grid(box, topology, scale):
+def make_grid(box: Box, topology: Topology, scale: float) -> tuple:
     """Return the kernel's empty grid, with cells at least one shrunk contact distance wide."""
     width = max(scale * float(topology.diameter.max()), (box.volume / max(topology.beads, 1)) ** (1.0 / 3.0))
     shape = np.clip(np.floor(box.size / (width * (1.0 + 1e-9))), 1.0, 2.0**20).astype(np.int64)
@@ -101,12 +113,12 @@ def make_grid(box, topology, scale):
     return box.origin, box.size, periodic, shape, head, after, np.zeros((topology.beads, 3))
 
 
-def margins(box, topology):
+def margins(box: Box, topology: Topology) -> np.ndarray:
     """Return how far each bead's centre stays from the sides of the box: its full radius at walls, (N, 3) [length]."""
     return 0.5 * topology.diameter[:, None] * (box.boundary == WALL)
 
 
-def spanning_tree(group):
+def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (order, parent, length) of the beads of a molecule, breadth first from bead 0 along its bonds.
 
     Parameters
@@ -135,17 +147,17 @@ def spanning_tree(group):
     return np.array(order), np.array(parent), np.array(lengths)
 
 
-def straight(group, axis=0):
+def straight(group: Group, axis: int = 0) -> np.ndarray:
     """Return (1, n, 3) positions of a rod's beads about its centre of mass, along an axis."""
     return sites(group.length, group.mass)[None, :, None] * np.eye(3)[axis]
 
 
-def longest_axis(box):
+def longest_axis(box: Box) -> int:
     """Return the axis along which rods have most room: one without walls where there is one, else the longest."""
     return int(np.lexsort((-box.size, box.boundary == WALL))[0])
 
 
-def conformations(config, topology, group, scale, known):
+def conformations(config: Config, topology: Topology, group: Group, scale: float, known: dict) -> np.ndarray:
     """Return (k, n, 3) random conformations of a kind with closed bonds, for full beads or else for shrunk ones.
 
     `known` keeps those for full beads, by the kind's first molecule, from one scale to the next.
@@ -170,7 +182,9 @@ def conformations(config, topology, group, scale, known):
     return shapes
 
 
-def full_conformations(config, topology, group, diameter, contact):
+def full_conformations(
+    config: Config, topology: Topology, group: Group, diameter: np.ndarray, contact: bool
+) -> np.ndarray:
     """Return conformations for full beads, none where only shrunk ones might have any.
 
     Random networks of springs come first; stiff molecules on which these fail are found by least squares.
@@ -194,14 +208,14 @@ def full_conformations(config, topology, group, diameter, contact):
     return np.zeros((0, len(diameter), 3))
 
 
-def several(group, first, another):
+def several(group: Group, first: np.ndarray, another: Callable) -> np.ndarray:
     """Return (k, n, 3): the first conformation and others, `another(number)`, as many as are wanted and found."""
     wanted = min(CONFORMATIONS, len(group.molecules))
     found = [first] + [another(k) for k in range(1, wanted)]
     return np.array([shape for shape in found if shape is not None])
 
 
-def no_arrangement(config, topology, group, how):
+def no_arrangement(config: Config, topology: Topology, group: Group, how: str) -> str:
     """Return the message for a kind of molecules of which the beads find no place."""
     kind = topology.kind[group.molecules[0]]
     return (

@@ -5,8 +5,12 @@ A *unit*, so many molecules of one kind that they have about `UNIT` beads, is al
 is the same whoever makes it, and no bit of a bead depends on how beads are shared out among ranks or cut into chunks.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +18,10 @@ from hpcchain.model.composition import Composition, composition_of, running_sum
 from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.starts.constraints import EPS, degrees_of_freedom, project_group
 from hpcchain.model.starts.overlap import bead_overlap
+
+if TYPE_CHECKING:
+    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.system import Box, Topology
 
 UNIT = 4096
 
@@ -49,7 +57,7 @@ class Copies:
         Of all copies together.
     """
 
-    def __init__(self, box, topology, position, numbers):
+    def __init__(self, box: Box, topology: Topology, position: np.ndarray, numbers: list | tuple) -> None:
         one = composition_of(topology)
         self._one, self._position, self._small, self._numbers = one, position, box, tuple(numbers)
         self._members = [np.flatnonzero(one.class_of(np.arange(one.molecules)) == kind)
@@ -59,7 +67,7 @@ class Copies:
         self.box = replace(box, size=box.size * np.array(numbers))
         self.composition = copied(one, self.count)
 
-    def units(self, low, high):
+    def units(self, low: int, high: int) -> Iterator[Unit]:
         """Yield the units that beads low ... high - 1 are in, in the order of their beads."""
         first = self.composition.first_bead.tolist()
         for kind, group in enumerate(self._groups):
@@ -71,25 +79,25 @@ class Copies:
                 yield Unit(kind, molecule, min(molecule + each, total), first[kind] + molecule * size)
 
     @property
-    def freedom(self):
+    def freedom(self) -> int:
         """Degrees of freedom of all copies together, as `degrees_of_freedom`."""
         first = self._position[self._one.beads_of(self._one.firsts)]
         return degrees_of_freedom(self._one.examples, first, self.composition.copies)
 
-    def group(self, unit):
+    def group(self, unit: Unit) -> Group:
         """Return the Group of a unit's molecules; it does not know which beads are theirs."""
         return replace(self._groups[unit.kind], molecules=np.arange(unit.first, unit.last), beads=None)
 
-    def positions(self, unit):
+    def positions(self, unit: Unit) -> np.ndarray:
         """Return positions (C, n, 3) of a unit's molecules: shifted by whole box lengths, then put onto the bonds."""
         group, shifted = self.group(unit), self._shifted(unit)
         return project_group(group, shifted) if len(group.bonds) else shifted
 
-    def projected(self, unit, position):
+    def projected(self, unit: Unit, position: np.ndarray) -> float:
         """Return how far the beads of a unit have been moved to put them onto the bonds, at most [length]."""
         return float(np.sqrt(np.sum((position - self._shifted(unit)) ** 2, axis=2).max()))
 
-    def overlap(self, tolerance):
+    def overlap(self, tolerance: float) -> tuple[int, int, float]:
         """Return (bead, bead, distance) of two beads of one copy that overlap, or None; see `bead_overlap`.
 
         Before rounding all copies have the separations that one and its periodic images have. So it is enough to look
@@ -97,7 +105,7 @@ class Copies:
         """
         return bead_overlap(self._small, self._one.whole(), self._position, tolerance)
 
-    def taken(self, projected):
+    def taken(self, projected: float) -> float:
         """Return what rounding and projection may take from two beads' room, relative to the smallest diameter.
 
         Parameters
@@ -108,12 +116,12 @@ class Copies:
         return (2.0 * projected + 3.0 * self.rounding) / self.least_diameter  # two beads, and the box around them
 
     @property
-    def least_diameter(self):
+    def least_diameter(self) -> float:
         """Diameter of the smallest beads [length]."""
         return float(self._one.examples.diameter.min())
 
     @property
-    def rounding(self):
+    def rounding(self) -> float:
         """How far off rounding may put a shifted bead, or a corner of the box, at most [length].
 
         A product and a sum that are no larger than `reach` are each off by half of its last bit along each axis.
@@ -121,7 +129,7 @@ class Copies:
         reach = np.abs(self._position).max() + np.abs(self.box.size).max()
         return float(np.sqrt(3.0) * EPS * reach)
 
-    def _shifted(self, unit):
+    def _shifted(self, unit: Unit) -> np.ndarray:
         """Return a unit's beads (C, n, 3) where the shift by whole box lengths has them, rounded to the last bit."""
         members, group = self._members[unit.kind], self.group(unit)
         copy, member = np.divmod(np.arange(unit.first, unit.last), len(members))
@@ -130,7 +138,7 @@ class Copies:
         return self._position[start[:, None] + np.arange(len(group.mass))] + (index * self._small.size)[:, None]
 
 
-def copied(one, count):
+def copied(one: Composition, count: int) -> Composition:
     """Return the Composition of `count` copies of a system, kind after kind."""
     copies, sizes = one.copies * count, (np.diff(first) for first in (one.examples.first_bead, one.examples.first_bond))
     beads, bonds = (running_sum(copies * size) for size in sizes)

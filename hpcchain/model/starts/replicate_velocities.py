@@ -5,9 +5,12 @@ of mass is brought to rest, and all is scaled to the temperature. What that take
 exact, so no bit depends on who adds what.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import astuple, dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +18,9 @@ from hpcchain.model.numerics.exact_sum import exact_sum
 from hpcchain.model.starts.constraints import project_group_velocities
 from hpcchain.model.starts.velocities import drawn, require_freedom
 from hpcchain.model.system import State
+
+if TYPE_CHECKING:
+    from hpcchain.model.starts.replicate_system import Copies, Unit
 
 ZERO = Fraction(0)
 
@@ -26,7 +32,7 @@ class Sums:
     The sums are those of mass, momentum along each axis, twice the kinetic energy, and squared speed.
     """
 
-    mass: Fraction = ZERO
+    mass: Any = ZERO
     x: Fraction = ZERO
     y: Fraction = ZERO
     z: Fraction = ZERO
@@ -34,10 +40,10 @@ class Sums:
     squared: Fraction = ZERO
     projected: float = 0.0
 
-    def __add__(self, other):
+    def __add__(self, other: Sums) -> Sums:
         """Return what two parts add up to."""
         *sums, furthest = zip(astuple(self), astuple(other), strict=True)
-        return Sums(*map(sum, sums), max(furthest))
+        return Sums(*map(sum, sums), max(furthest))  # type: ignore[arg-type, call-arg]
 
 
 class Thermal:
@@ -62,17 +68,17 @@ class Thermal:
         When nothing but the centre of mass can move, so that there is no temperature.
     """
 
-    def __init__(self, copies, temperature, seed):
+    def __init__(self, copies: Copies, temperature: float, seed: int) -> None:
         self._freedom = copies.freedom
         require_freedom(self._freedom)
         self._copies, self._temperature, self._seed = copies, temperature, seed
         self._drift, self._scale, self.speed = np.zeros(3), 1.0, 0.0
 
-    def sums(self, low, high):
+    def sums(self, low: int, high: int) -> Sums:
         """Return the Sums of beads low ... high - 1."""
         return sum((self._sums_of(unit, low, high) for unit in self._copies.units(low, high)), Sums())
 
-    def settle(self, total):
+    def settle(self, total: Sums) -> None:
         """Take the Sums of all beads: from now on velocities are at rest as a whole and have the temperature."""
         momentum = (total.x, total.y, total.z)
         self._drift = np.array([float(one / total.mass) for one in momentum])
@@ -80,40 +86,40 @@ class Thermal:
         self._scale = math.sqrt(self._freedom * self._temperature / left)
         self.speed = self._scale * math.sqrt(float(total.squared) / self._copies.composition.beads)
 
-    def state(self, low, high):
+    def state(self, low: int, high: int) -> State:
         """Return the State of beads low ... high - 1, all clocks at zero."""
         pieces = [(np.empty((0, 3)), np.empty((0, 3)))]
         for unit in self._copies.units(low, high):
             position = self._copies.positions(unit)
             velocity = self._scale * (self._drawn(unit, position) - self._drift)
             velocity = self._on_bonds(unit, position, velocity)  # the round-off that resting and scaling brought back
-            pieces.append(tuple(within(unit, rows, low, high) for rows in (position, velocity)))
+            pieces.append(tuple(within(unit, rows, low, high) for rows in (position, velocity)))  # type: ignore[arg-type]
         return State.at_time_zero(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
-    def _sums_of(self, unit, low, high):
+    def _sums_of(self, unit: Unit, low: int, high: int) -> Sums:
         position = self._copies.positions(unit)
         velocity = within(unit, self._drawn(unit, position), low, high)
         mass = within(unit, self._masses(unit), low, high)
         squared = np.einsum("ik,ik->i", velocity, velocity)
         columns = (mass, *(mass * velocity.T), mass * squared, squared)
-        return Sums(*map(exact_sum, columns), self._copies.projected(unit, position))
+        return Sums(*map(exact_sum, columns), self._copies.projected(unit, position))  # type: ignore[call-arg]
 
-    def _drawn(self, unit, position):
+    def _drawn(self, unit: Unit, position: np.ndarray) -> np.ndarray:
         """Return velocities (C, n, 3) of a unit that satisfy the bonds, of the temperature in the mean."""
         ids = unit.bead + np.arange(position.shape[0] * position.shape[1])
         velocity = drawn(ids, self._masses(unit).ravel(), self._temperature, self._seed)
         return self._on_bonds(unit, position, velocity.reshape(position.shape))
 
-    def _on_bonds(self, unit, position, velocity):
+    def _on_bonds(self, unit: Unit, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         group = self._copies.group(unit)
         return project_group_velocities(group, position, velocity) if len(group.bonds) else velocity
 
-    def _masses(self, unit):
+    def _masses(self, unit: Unit) -> np.ndarray:
         mass = self._copies.group(unit).mass
         return np.broadcast_to(mass, (unit.last - unit.first, len(mass)))
 
 
-def within(unit, rows, low, high):
+def within(unit: Unit, rows: np.ndarray, low: int, high: int) -> np.ndarray:
     """Return the rows (m, ...) of beads low ... high - 1 of a unit's (C, n, ...)."""
     rows = rows.reshape(-1, *rows.shape[2:])
     return rows[max(low - unit.bead, 0) : high - unit.bead]

@@ -1,5 +1,9 @@
 """Start configurations: check and project an explicit start, and the constants that go with a start."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.config.check import untried_speed
@@ -16,10 +20,16 @@ from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config, PropagatorSection
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.system import Box, Topology
+
 TOLERANCE = 1e-9
 
 
-def build_system(config):
+def build_system(config: Config) -> System:
     """Return the System of an input with an explicit start, positions and velocities on the bonds to round-off.
 
     Velocities that are not given are Maxwellian, at initial.temperature, the centre of mass at rest.
@@ -55,7 +65,7 @@ def build_system(config):
     return System(box, topology, state, physics, directors=build_directors(config))
 
 
-def check_start(source, box, topology, position, velocity):
+def check_start(source: str, box: Box, topology: Any, position: np.ndarray, velocity: np.ndarray) -> None:
     """Raise ConfigError unless a start satisfies its bonds and nothing overlaps, to 1e-9 relative.
 
     Parameters
@@ -72,7 +82,15 @@ def check_start(source, box, topology, position, velocity):
     require_apart(source, topology, bead_overlap(box, topology, position, TOLERANCE))
 
 
-def check_molecules(source, box, topology, position, velocity, ids, squared):
+def check_molecules(
+    source: str,
+    box: Box,
+    topology: Topology,
+    position: np.ndarray,
+    velocity: np.ndarray,
+    ids: np.ndarray,
+    squared: float,
+) -> None:
     """Raise ConfigError unless each of some molecules satisfies its bonds and is inside the walls, to 1e-9 relative.
 
     Its bonds must also be independent (`hpcchain.model.independence`).
@@ -102,7 +120,7 @@ def check_molecules(source, box, topology, position, velocity, ids, squared):
         )
 
 
-def require_tried(source, topology, position, squared):
+def require_tried(source: str, topology: Any, position: np.ndarray, squared: float) -> None:
     """Raise ConfigError for masses, lengths and speeds that have not been tried (`hpcchain.config.values`).
 
     Parameters
@@ -132,7 +150,7 @@ def require_tried(source, topology, position, squared):
         raise ConfigError(f"{source}: molecule.velocities: they are too far from the diameters: {why}")
 
 
-def require_apart(source, topology, pair):
+def require_apart(source: str, topology: Composition | Topology, pair: tuple | None) -> None:
     """Raise ConfigError where there is a pair of overlapping beads, (bead, bead, distance)."""
     if pair is not None:
         i, j, distance = pair
@@ -143,7 +161,7 @@ def require_apart(source, topology, pair):
         )
 
 
-def _check_bonds(source, topology, position, ids):
+def _check_bonds(source: str, topology: Topology, position: np.ndarray, ids: np.ndarray) -> None:
     bond = bond_vectors(position, topology.bonds)
     length = np.sqrt(np.einsum("bk,bk->b", bond, bond))
     error = np.abs(length / topology.bond_length - 1.0)
@@ -157,7 +175,9 @@ def _check_bonds(source, topology, position, ids):
         )
 
 
-def _check_rates(source, topology, position, velocity, ids, typical):
+def _check_rates(
+    source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
+) -> None:
     bond = bond_vectors(position, topology.bonds)
     rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(velocity, topology.bonds))) / topology.bond_length
     squared = np.einsum("ik,ik->i", velocity, velocity)
@@ -173,7 +193,9 @@ def _check_rates(source, topology, position, velocity, ids, typical):
         )
 
 
-def _check_rods(source, topology, position, velocity, ids, typical):
+def _check_rods(
+    source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
+) -> None:
     for group in (group for group in groups_of(topology) if group.rod):
         x, v = position[group.beads], velocity[group.beads]
         length = group.length.sum()
@@ -194,18 +216,18 @@ def _check_rods(source, topology, position, velocity, ids, typical):
             )
 
 
-def _worst(group, error):
+def _worst(group: Group, error: np.ndarray) -> int | None:
     """Return the bead with the largest relative error, or None where all are within TOLERANCE; NaN is not."""
     if np.all(error <= TOLERANCE):
         return None
     return int(group.beads.ravel()[np.argmax(np.where(np.isnan(error), np.inf, error))])
 
 
-def _of(group, values, bead):
+def _of(group: Group, values: np.ndarray, bead: int) -> float:
     return float(values[group.beads == bead][0])
 
 
-def build_physics(config, topology, velocity):
+def build_physics(config: Config, topology: Any, velocity: np.ndarray) -> Physics:
     """Return the constants of a run; the clock's tick follows from the contact distance and the root mean square speed.
 
     Parameters
@@ -222,7 +244,7 @@ def build_physics(config, topology, velocity):
     return physics_with(config, tick_for(contact / speed if speed > 0.0 else 0.0))
 
 
-def physics_with(config, tick):
+def physics_with(config: Config, tick: float) -> Physics:
     """Return the constants of a run whose clock has this tick [time].
 
     Single beads have no propagator of their own here: one can only say how their directors turn.
@@ -237,7 +259,7 @@ def physics_with(config, tick):
     )
 
 
-def settings(propagator):
+def settings(propagator: PropagatorSection) -> dict:
     """Return what Physics has from a PropagatorSection."""
     return {
         "propagator": propagator.name,
@@ -254,7 +276,7 @@ def settings(propagator):
     }
 
 
-def stage_options(propagator):
+def stage_options(propagator: PropagatorSection) -> dict:
     """Return what collocation takes further: variant, solver of the stages, nested intervals (width 0: none)."""
     nested = propagator.contact_search == "nested"
     return {

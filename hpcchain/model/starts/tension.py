@@ -1,6 +1,14 @@
 """Solve the bond equations (G M^-1 G^T) x = r of many equal molecules at once."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.model.equal_shapes import Group
 
 # Up to this many bonds a graph's matrix is inverted whole; above, conjugate gradients need no matrix.
 DENSE = 160
@@ -8,7 +16,7 @@ DENSE = 160
 SINGULAR = 1e-11
 
 
-def solve(group, bond, right):
+def solve(group: Group, bond: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the least-squares solution of the bond equations.
 
     Parameters
@@ -32,14 +40,14 @@ def solve(group, bond, right):
     return solve_iterated(group, bond, right)
 
 
-def _portions(group, bond, right):
+def _portions(group: Group, bond: np.ndarray, right: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the molecules in portions whose matrices fit into a cache of moderate size."""
     size = max(1, 2_000_000 // max(1, len(group.bonds)) ** 2)
     for begin in range(0, len(bond), size):
         yield bond[begin : begin + size], right[begin : begin + size]
 
 
-def solve_chain(mass, bond, right):
+def solve_chain(mass: np.ndarray, bond: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve the tridiagonal equations of chains (Thomas algorithm, all molecules side by side)."""
     inverse = 1.0 / mass
     diagonal = (inverse[:-1] + inverse[1:]) * np.einsum("cbk,cbk->cb", bond, bond)
@@ -57,7 +65,7 @@ def solve_chain(mass, bond, right):
     return x.T
 
 
-def matrix(group, bond):
+def matrix(group: Group, bond: np.ndarray) -> np.ndarray:
     """Return G M^-1 G^T of every molecule, with rows b_l (x_j - x_i) per bond.
 
     Parameters
@@ -80,7 +88,7 @@ def matrix(group, bond):
     return shared * np.einsum("cik,cjk->cij", bond, bond)
 
 
-def solve_dense(group, bond, right):
+def solve_dense(group: Group, bond: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve with the whole matrix; singular matrices by their eigenvectors."""
     full = matrix(group, bond)
     if not group.has_cycles:
@@ -89,7 +97,7 @@ def solve_dense(group, bond, right):
     return np.einsum("cij,cj->ci", inverse, right)
 
 
-def solve_iterated(group, bond, right):
+def solve_iterated(group: Group, bond: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve by conjugate gradients, all molecules side by side; consistent singular equations are allowed."""
     scale = 1.0 / ((1.0 / group.mass)[group.bonds].sum(axis=1) * np.einsum("cbk,cbk->cb", bond, bond))
     x, residual = np.zeros_like(right), right.copy()
@@ -112,13 +120,13 @@ def solve_iterated(group, bond, right):
     return x
 
 
-def along(group, bond, vector):
+def along(group: Group, bond: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Return G v: each bond vector times the difference of its beads' vectors; (C, n, 3) to (C, b)."""
     first, second = group.bonds.T
     return np.einsum("cbk,cbk->cb", bond, vector[:, second] - vector[:, first])
 
 
-def spread(group, bond, multiplier):
+def spread(group: Group, bond: np.ndarray, multiplier: np.ndarray) -> np.ndarray:
     """Return G^T x: per bead the sum of its bonds' multipliers times bond vectors; (C, b) to (C, n, 3)."""
     force = multiplier[..., None] * bond
     out = np.zeros((len(group.mass), len(bond), 3))

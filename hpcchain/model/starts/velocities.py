@@ -1,13 +1,20 @@
 """Random velocities of a given temperature that satisfy the bonds."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_velocities
 
+if TYPE_CHECKING:
+    from hpcchain.model.system import Topology
 
-def kinetic_energy(topology, velocity):
+
+def kinetic_energy(topology: Topology, velocity: np.ndarray) -> float:
     """Return the kinetic energy [mass length^2 / time^2].
 
     Parameters
@@ -20,7 +27,7 @@ def kinetic_energy(topology, velocity):
     return 0.5 * float(np.sum(topology.mass * np.einsum("ik,ik->i", velocity, velocity)))
 
 
-def maxwell(topology, position, temperature, seed):
+def maxwell(topology: Topology, position: np.ndarray, temperature: float, seed: int) -> np.ndarray:
     """Return Maxwellian velocities that satisfy the bonds, at rest as a whole, with the temperature exactly as asked.
 
     Each bead draws by its global id; the draw is then projected to the bonds of its molecule (mass-weighted), the
@@ -58,7 +65,7 @@ def maxwell(topology, position, temperature, seed):
     return velocity
 
 
-def require_freedom(freedom):
+def require_freedom(freedom: int) -> None:
     """Raise ConfigError where beads have no degrees of freedom beside their momentum."""
     if freedom <= 0:
         raise ConfigError(
@@ -67,7 +74,7 @@ def require_freedom(freedom):
         )
 
 
-def drawn(ids, mass, temperature, seed):
+def drawn(ids: np.ndarray, mass: np.ndarray, temperature: float, seed: int) -> np.ndarray:
     """Return (n, 3) independent Maxwellian velocities of beads, by their global ids alone [length / time].
 
     Parameters
@@ -81,6 +88,6 @@ def drawn(ids, mass, temperature, seed):
     return normal(seed, Stream.VELOCITY, ids)[:, :3] * np.sqrt(temperature / mass)[:, None]
 
 
-def rest(topology, velocity):
+def rest(topology: Topology, velocity: np.ndarray) -> np.ndarray:
     """Return velocities less that of the centre of mass."""
     return velocity - (topology.mass @ velocity) / topology.mass.sum()

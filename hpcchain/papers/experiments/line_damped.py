@@ -1,17 +1,24 @@
 """Tapia-McClung and Grønbech-Jensen 2005: a damped run, its damping term as printed and as it must be."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.model import rod_matrices
 from hpcchain.papers import line_verlet
 from hpcchain.papers.result import Result, Table, within
 
+if TYPE_CHECKING:
+    from hpcchain.model.rod_matrices import Line
+
 NAME = "002-damped"
 TITLE = "a damped line against its exact motion: order of the step"
 END, RATE = 4.0, 0.5
 
 
-def setting():
+def setting() -> Any:
     """Return a Line of six unequal particles damped in proportion to their masses, and a state of it."""
     rng = np.random.default_rng(3)
     place = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, 5))])
@@ -20,14 +27,14 @@ def setting():
     return line, *line_verlet.state(line, np.zeros(3), [1.0, 0.5, 0.2], [0.3, -0.2, 0.1], [0.4, -1.5, 0.9])
 
 
-def ended(line, x, v, steps):
+def ended(line: Line, x: np.ndarray, v: np.ndarray, steps: Any) -> Any:
     """Return the state at END."""
     for _ in range(steps):
         x, v = line_verlet.step(line, x, v, END / steps, np.zeros_like)
     return x, v
 
 
-def as_printed(line, x, v, steps):
+def as_printed(line: Line, x: np.ndarray, v: np.ndarray, steps: Any) -> Any:
     """Return the state at END with the drag alpha dt / 2 of (9) and (10), without the mass."""
     dt = END / steps
     drag = (line.damping * dt / 2.0)[:, None]
@@ -41,7 +48,7 @@ def as_printed(line, x, v, steps):
     return x, v
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return errors at END for steps of .1 to .1 / 64, `quick`: to .1 / 8."""
     line, x, v = setting()
     exact = line_verlet.damped_exactly(line, x, v, RATE, END)
@@ -68,7 +75,7 @@ def run(quick):
     return Result({"": columns}, [table], ["Four steps in place of seven."] if quick else [])
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the errors over the step."""
     axes = figure.subplots()
     data = result.data[""]

@@ -1,5 +1,7 @@
 """Tapia-McClung and Grønbech-Jensen 2005, Fig 2: condition numbers of the matrices (15) and (16)."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.model import rod_matrices
@@ -10,7 +12,7 @@ TITLE = "Fig 2: condition numbers of the multipliers' matrices"
 LARGEST = 52
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return condition numbers for N = 3 ... 52, or with `quick` to 52 in steps."""
     n = np.array([3, 4, 5, 6, 8, 10, 15, 20, 30, 50, LARGEST] if quick else range(3, LARGEST + 1))
     across, along = np.array([rod_matrices.condition_numbers(int(size)) for size in n]).T
@@ -29,7 +31,7 @@ def run(quick):
     return Result({"": {"N": n, "across": across, "along": along}}, [table], notes)
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the condition numbers over N - 2 as the paper does."""
     data = result.data[""]
     axes = figure.subplots()

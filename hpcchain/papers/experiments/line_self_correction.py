@@ -1,5 +1,7 @@
 """Tapia-McClung and Grønbech-Jensen 2005: a disturbed geometry is set right by one step, and errors do not add up."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.model import rod_matrices
@@ -11,7 +13,7 @@ TITLE = "errors of the geometry over many steps, and after a disturbance of 1e-3
 DT, EVERY = 0.02, 50
 
 
-def setting(n):
+def setting(n: int) -> Any:
     """Return a Line of unequal particles at unequal distances, with damping, and a state of it."""
     rng = np.random.default_rng([2, n])
     place = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, n - 1))])
@@ -19,12 +21,12 @@ def setting(n):
     return line, *line_verlet.state(line, np.zeros(3), rng.normal(size=3), rng.normal(size=3), 2.0 * rng.normal(size=3))
 
 
-def pull(position):
+def pull(position: np.ndarray) -> Any:
     """Return forces towards the origin, stronger on the later particles."""
     return -np.linspace(0.5, 2.0, len(position))[:, None] * position
 
 
-def follow(n, steps, closed):
+def follow(n: int, steps: Any, closed: Any) -> Any:
     """Return the errors (steps, 2) of positions and velocities after every step; every EVERY steps a push of 1e-3."""
     line, x, v = setting(n)
     rng, errors = np.random.default_rng(7), []
@@ -36,7 +38,7 @@ def follow(n, steps, closed):
     return np.array(errors)
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return the largest errors of both forms for several N over 2000 steps, `quick`: 200."""
     steps = 200 if quick else 2000
     table = Table(f"Largest error of the constraints over {steps} steps, a disturbance of 1e-3 before every {EVERY}th")
@@ -62,7 +64,7 @@ def run(quick):
     return Result({"": {"step": np.arange(1, steps + 1), **data}}, [table], notes)
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the errors over the steps."""
     axes = figure.subplots()
     data = result.data[""]

@@ -1,5 +1,7 @@
 """How the energy of a colliding thermal chain walks, for each propagator and step: what "no drift" comes to."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.papers.result import Result, Table
@@ -12,7 +14,7 @@ PRINTED = {("variational", 0.05): "1.0e-1", ("variational", 0.0125): "6.4e-3", (
 EXACT_FALLBACK = {0.1: "3.6 %", 0.0125: "0.04 %"}
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return root mean square energy errors over several chains, and how often the law had no root."""
     chains = 2 if quick else 12
     contacts = 100 if quick else 1000
@@ -63,7 +65,7 @@ WHY = {
 }
 
 
-def walk(name, options, step, chains, contacts):
+def walk(name: str, options: dict, step: Any, chains: Any, contacts: int) -> Any:
     """Return relative energy errors of the chains after the contacts, contacts without root, and all contacts.
 
     The error is infinite for a chain whose energy has doubled, which is not followed further.

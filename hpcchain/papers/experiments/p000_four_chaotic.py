@@ -1,5 +1,7 @@
 """Leyendecker et al. 2012, Figs 11 and 12: four beads in a box, chaotic motion with contacts in quick succession."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
@@ -10,7 +12,7 @@ NAME = "000-four-chaotic"
 TITLE = "four beads in a box, chaotic motion: contacts in quick succession and the energy (Figs 11, 12)"
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return energies over 300 contact nodes at h = .1 and 1000 at h = .5."""
     data, table = {}, Table("Four beads, walls and each other")
     for step, nodes in ((0.1, 300), (0.5, 1000)):
@@ -54,7 +56,7 @@ def run(quick):
     return Result(data, [table])
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the energies."""
     for axes, (name, columns) in zip(figure.subplots(2, 1), result.data.items(), strict=True):
         axes.plot(columns["time"], columns["energy"], linewidth=0.5)

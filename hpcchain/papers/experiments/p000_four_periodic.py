@@ -1,5 +1,7 @@
 """Leyendecker et al. 2012, Figs 9 and 10: four beads in a box, planar periodic motion with two contacts at once."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
@@ -11,7 +13,7 @@ TITLE = "four beads in a box, two contacts at once (Figs 9, 10)"
 EXACT = (1.27539738, 7.15095682)  # first contact and period of the exact motion, unit diameter
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return energies and contact nodes, as long as the orbit holds."""
     chain = periodic()
     integrator = Integrator(chain, 0.5)
@@ -53,12 +55,12 @@ def run(quick):
     return Result(data, [table], notes)
 
 
-def symmetric(integrator):
+def symmetric(integrator: Any) -> Any:
     """Whether the last node still had the contacts of both pairs."""
     return all(len(contacts) == 2 for contacts in integrator.record.contacts[-1:])
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the energy."""
     axes = figure.subplots()
     axes.step(result.data[""]["time"], result.data[""]["energy"], where="pre", linewidth=0.7)

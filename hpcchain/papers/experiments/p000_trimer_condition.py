@@ -1,5 +1,7 @@
 """Leyendecker et al. 2012, Fig 7: condition numbers of the iteration matrices against the step."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
@@ -12,7 +14,7 @@ TITLE = "condition numbers with multipliers and in the null space (Fig 7)"
 STEPS = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025, 0.001)
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return the largest condition numbers of free steps until t = 1 (quick: over 20 steps)."""
     steps = STEPS[:5] if quick else STEPS
     rows = np.array([largest(step, quick) for step in steps]).T
@@ -48,13 +50,13 @@ def run(quick):
     return Result(data, [table])
 
 
-def order(steps, values):
+def order(steps: Any, values: np.ndarray) -> Any:
     """Return the slope of log value over log step, of the smaller half of the steps."""
     half = len(steps) // 2
     return np.polyfit(np.log(steps[half:]), np.log(values[half:]), 1)[0]
 
 
-def largest(step, quick):
+def largest(step: Any, quick: Any) -> Any:
     """Return the largest condition number of the three matrices over free steps."""
     integrator = Integrator(trimer(), step, positions=True)
     record = integrator.run(until=(20 if quick else max(20, round(0.2 / step))) * step - 1e-9)
@@ -64,7 +66,7 @@ def largest(step, quick):
     return np.max(found, axis=0)
 
 
-def conditions(q, after, step):
+def conditions(q: np.ndarray, after: np.ndarray, step: float) -> list:
     """Return cond of P^T M P' / h, of [[M / h, h G^T], [G', 0]], and of that with h^2 λ and its first line times h."""
     g, end = gradient(q), gradient(after)
     n, m = g.shape[1], g.shape[0]
@@ -74,7 +76,7 @@ def conditions(q, after, step):
     return [np.linalg.cond(matrix) for matrix in (null_space(q).T @ null_space(after), printed, scaled)]
 
 
-def gradient(q):
+def gradient(q: np.ndarray) -> np.ndarray:
     """Return G of a chain's bonds."""
     bond = np.diff(q, axis=0)
     g = np.zeros((len(bond), len(q), 3))
@@ -83,7 +85,7 @@ def gradient(q):
     return g.reshape(len(bond), -1)
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the three against the step."""
     axes = figure.subplots()
     columns = result.data[""]

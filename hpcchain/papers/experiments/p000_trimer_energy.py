@@ -1,5 +1,7 @@
 """Leyendecker et al. 2012, Fig 5: energy, contact constraint, iterations and dampings over 10 collisions."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
@@ -10,7 +12,7 @@ NAME = "000-trimer-energy"
 TITLE = "the trimer over 10 collisions: energy, gap, Newton iterations, dampings (Fig 5)"
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return what Fig 5 shows."""
     chain = trimer()
     record = Integrator(chain, 0.5).run(contacts=10)
@@ -48,7 +50,7 @@ def run(quick):
     return Result(data, [table], ["The energy is that of the discrete velocity, (q1 - q0) / tau, of every step."])
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw energy, gap and iterations."""
     upper, middle, lower = figure.subplots(3, 1)
     upper.step(result.data[""]["time"], result.data[""]["energy"], where="pre")

@@ -1,5 +1,7 @@
 """Leyendecker et al. 2012, Fig 6: envelope of the energy over 10,000 collisions, and how it shrinks with the step."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
@@ -14,7 +16,7 @@ PRINTED = {0.5: ("about 1e-2", 1e-2), 0.25: ("a quarter", 1 / 4), 0.125: ("a six
 """What the figure shows: a size, then sizes relative to the first."""
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return upper and lower envelope per 100 collisions, at h = .5, .25, .125."""
     data, table, amplitude = {}, Table("Energy, largest - least"), {}
     for step, contacts in COLLISIONS.items():
@@ -42,7 +44,7 @@ def run(quick):
     return Result(data, [table], notes)
 
 
-def envelope(step, contacts):
+def envelope(step: Any, contacts: int) -> Any:
     """Return per block of BLOCK collisions its time and the least and largest energy."""
     integrator = Integrator(trimer(), step, positions=False)
     rows, done = [], 0
@@ -54,7 +56,7 @@ def envelope(step, contacts):
     return np.array(rows).T
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the envelopes."""
     axes = figure.subplots()
     for name, columns in result.data.items():

@@ -1,5 +1,9 @@
 """Leyendecker et al. 2012, Fig 8: the trimer's gap and first body, against an accurate solution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
@@ -7,12 +11,15 @@ from hpcchain.papers.exact import EXACT_FIRST, EXACT_PERIOD
 from hpcchain.papers.result import Result, Table
 from hpcchain.papers.single_chain import trimer
 
+if TYPE_CHECKING:
+    from hpcchain.papers.single_chain import Chain
+
 NAME = "000-trimer-phase"
 TITLE = "the trimer's gap and first body against the accurate motion: the phase shift (Fig 8)"
 END = 12.0
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return nodes at h = .5, the accurate motion, and the periods at three steps."""
     chain = trimer()
     record = Integrator(chain, 0.5).run(until=END)
@@ -40,7 +47,7 @@ def run(quick):
     return Result(data, [table], ["Accurate: Taylor segments to round-off, contacts to the last digits."])
 
 
-def accurate(chain):
+def accurate(chain: Chain) -> Any:
     """Return times and positions of the motion by Taylor series."""
     from hpcchain.papers.engine import chain_system
     from hpcchain.sector.serial import Engine
@@ -54,7 +61,7 @@ def accurate(chain):
     return time, np.array(rows)
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the gap and the first body's coordinates."""
     upper, lower = figure.subplots(2, 1, sharex=True)
     ours, exact = result.data[""], result.data["accurate"]

@@ -1,6 +1,7 @@
 """Leyendecker et al. 2012, Table 1: the intracolliding trimer, 1000 collisions."""
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ TITLE = "the intracolliding trimer: unknowns, condition, energy, contact times (
 STEP = 0.5
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return Table 1 for the variational integrator, and what the engine's other propagators do on the same trimer."""
     contacts = 40 if quick else 1000
     begin = time.process_time()
@@ -61,7 +62,7 @@ def run(quick):
     )
 
 
-def engines(contacts):
+def engines(contacts: int) -> Any:
     """Return the table of the engine's propagators, which find contacts by a root and take the exact impulse."""
     from hpcchain.papers.engine import chain_system, contact_times
 
@@ -74,13 +75,13 @@ def engines(contacts):
         ("RATTLE, h = .5: last contact's error", "not possible", {"propagator": "rattle", "step": 0.5}),
         ("variational, h = .5: last contact's error", None, {"propagator": "variational", "step": 0.5}),
     ):  # fmt: skip
-        system = chain_system(chain.position, chain.velocity, chain.mass, **physics)
+        system = chain_system(chain.position, chain.velocity, chain.mass, **physics)  # type: ignore[arg-type]
         times, energies = contact_times(system, contacts, 4.0 * contacts)
         exact = EXACT_FIRST + EXACT_PERIOD * (len(times) - 1)
-        table.add(title, printed, abs(times[-1] - exact), WHY[physics["propagator"], physics["step"]])
+        table.add(title, printed, abs(times[-1] - exact), WHY[physics["propagator"], physics["step"]])  # type: ignore[index]
         table.add(
             title.replace("last contact's error", "energy, largest - least"),
-            PRINTED_ENERGY.get((physics["propagator"], physics["step"])),
+            PRINTED_ENERGY.get((physics["propagator"], physics["step"])),  # type: ignore[arg-type]
             number(np.ptp(energies)),
             "of the velocities on the bonds",
         )

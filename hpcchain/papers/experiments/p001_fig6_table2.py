@@ -1,6 +1,8 @@
 """Hartmann et al. 2009, Fig 6 and Table II: collocation and Verlet for one colliding trimer, and at equal accuracy."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +15,13 @@ PRINTED = {10: (1.94, 5.76, 9.38), 100: (16.55, 40.18, 78.99), 1000: (151.88, 53
 WAYS = ("collocation", "analytic", "sweeping")
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return the energies of Fig 6, the CPU times of Table II, and CPU time over accuracy."""
     from hpcchain.papers.kernel_collocation import NESTED
     from hpcchain.papers.kernel_verlet import ANALYTIC, SWEEPING
     from hpcchain.papers.trimers import colliding
 
-    def move(way, duration, stride=1):
+    def move(way: str, duration: float, stride: int = 1) -> Any:
         if way == "collocation":
             return colliding().collocate(0.5, 10, duration, "paper", contacts=NESTED, stride=stride)
         return colliding().rattle(0.01, duration, SWEEPING if way == "sweeping" else ANALYTIC, stride)
@@ -70,7 +72,7 @@ def run(quick):
     )
 
 
-def cpu(action):
+def cpu(action: Callable) -> Any:
     """Return the least CPU seconds of three calls."""
     spent = []
     for _ in range(3):
@@ -80,7 +82,7 @@ def cpu(action):
     return min(spent)
 
 
-def accuracy(quick):
+def accuracy(quick: Any) -> Any:
     """Return CPU seconds per unit time and the error of contact times, for a range of steps, and the table from it."""
     from hpcchain.papers.kernel_collocation import NESTED
     from hpcchain.papers.kernel_verlet import ANALYTIC
@@ -96,9 +98,9 @@ def accuracy(quick):
     }
     columns = {name: [] for name in ("way", "step", "stages", "cpu_per_time", "contact_time_error", "d2E")}
     for way, settings in kinds.items():
-        for setting in settings[: 2 if quick else None]:
+        for setting in settings[: 2 if quick else None]:  # type: ignore[index]
 
-            def move(way=way, setting=setting):
+            def move(way: str = way, setting: Any = setting) -> Any:
                 if way.startswith("Verlet"):
                     return colliding().rattle(setting[0], duration, ANALYTIC, width=1e-12 if "12" in way else 1e-4)
                 if "printed" in way:
@@ -132,7 +134,7 @@ def accuracy(quick):
     return columns, table
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw Fig 6, and work over precision."""
     figure.set_size_inches(10.0, 3.6)
     panels = figure.subplots(1, 3)

@@ -1,5 +1,7 @@
 """Hartmann et al. 2009, Figs 1 and 2: a trimer's path and its energy at ten stages and a step of a half."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.papers.result import Result, Table
@@ -8,7 +10,7 @@ NAME = "001-figs1-2"
 TITLE = "Figs 1-2: a self-intersecting trimer at s = 10, τ = 0.5, its path and its energy"
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return path and energy error by the printed variant and by the sound one, with the Verlet path."""
     from hpcchain.papers.trimers import crossing, exact, interpolate
 
@@ -48,17 +50,17 @@ def run(quick):
     return Result(data, [table], [f"T = {duration:g}."])
 
 
-def distance(off):
+def distance(off: Any) -> Any:
     """Return the lengths of differences in the space of all coordinates."""
     return np.linalg.norm(off.reshape(len(off), -1), axis=1)
 
 
-def farthest(off):
+def farthest(off: Any) -> Any:
     """Return the largest of them."""
     return float(np.max(distance(off)))
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the path of bead 3 and the energy error."""
     left, right = figure.subplots(1, 2)
     early = result.data["verlet"]["time"] < 20.0

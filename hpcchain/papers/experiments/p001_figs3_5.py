@@ -1,8 +1,15 @@
 """Hartmann et al. 2009, Figs 3 to 5: energy, angular momentum and bonds of two colliding trimers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.papers.result import Result, Table, within
+
+if TYPE_CHECKING:
+    pass
 
 NAME = "001-figs3-5"
 TITLE = "Figs 3-5: two colliding trimers: energy, angular momentum and bonds at τ = 0.2, 0.4, 0.5"
@@ -11,7 +18,7 @@ STEPS = (0.2, 0.4, 0.5)
 WAYS = {"printed": ("paper", True), "sound": ("index2", False)}
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return the errors over time: as printed with nested intervals, and index2 with the contact's root."""
     from hpcchain.papers.kernel_collocation import NESTED, ROOT
     from hpcchain.papers.trimers import two
@@ -58,7 +65,7 @@ def run(quick):
     )
 
 
-def why(name, nested, tau, quick, theirs, ours):
+def why(name: str, nested: Any, tau: float, quick: Any, theirs: Any, ours: np.ndarray) -> Any:
     """Return the reason for a line."""
     if quick:
         return "shorter run"
@@ -72,13 +79,13 @@ def why(name, nested, tau, quick, theirs, ours):
     return within(ours, size / 4, 4 * size, "agree in size; ours is a steady drift")
 
 
-def between_trimers(track):
+def between_trimers(track: Any) -> Any:
     """Return how many contacts were between the trimers: a bead of each at the contact distance."""
     first, second = track.position[track.contact][:, :3, None], track.position[track.contact][:, None, 3:]
     return int(np.sum(np.min(np.linalg.norm(first - second, axis=3), axis=(1, 2)) < 1.0 + 1e-3))
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw the three errors over time, as printed and sound."""
     figure.set_size_inches(8.0, 7.0)
     panels = figure.subplots(3, 2, sharex=True)

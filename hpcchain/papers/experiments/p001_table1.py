@@ -1,10 +1,16 @@
 """Hartmann et al. 2009, Table I: errors of the printed collocation for a trimer, over step and stages."""
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.papers.result import Result, Table
+
+if TYPE_CHECKING:
+    pass
 
 NAME = "001-table1"
 TITLE = "Table I: trajectory and energy error of the printed collocation, over step and stages"
@@ -36,7 +42,7 @@ PRINTED = {  # tau: (|dx|, |dE|, CPU time in arbitrary units) by stages
 }  # fmt: skip
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return the grid of errors against the Verlet reference and against the exact motion, and the sound variant's."""
     from hpcchain.papers.trimers import crossing, exact, interpolate
 
@@ -46,7 +52,7 @@ def run(quick):
     reference = crossing().rattle(VERLET, duration + 1.0)
     true = exact(crossing, duration + 1.0, 0.02)
 
-    def distance(track, other):
+    def distance(track: Any, other: Any) -> Any:
         """Return the largest distance in the space of all coordinates at the nodes."""
         early = track.time <= duration
         off = interpolate(other, track.time[early]) - track.position[early]
@@ -69,17 +75,17 @@ def run(quick):
     return Result({"": data}, [table(data, floor, quick)], notes(reference, true, floor, data, duration, distance))
 
 
-def energy_error(track):
+def energy_error(track: Any) -> Any:
     """Return the largest deviation of 2 E from its start."""
     return float(np.max(np.abs(track.double_energy - track.double_energy[0]))) if not track.failed else np.nan
 
 
-def nan(value):
+def nan(value: Any) -> Any:
     """Return what is not printed as NaN."""
     return np.nan if value is None else value
 
 
-def table(data, floor, quick):
+def table(data: Any, floor: Any, quick: Any) -> Any:
     """Return the comparison, entry by entry."""
     result = Table("Errors at the nodes, |Δx| against the Verlet reference and |ΔE| of 2E")
     for k in range(len(data["tau"])):
@@ -92,7 +98,7 @@ def table(data, floor, quick):
     return result
 
 
-def reason(name, stages, printed, ours, floor, quick):
+def reason(name: str, stages: Any, printed: Any, ours: np.ndarray, floor: Any, quick: Any) -> Any:
     """Return why an entry differs."""
     if quick:
         return "shorter run"
@@ -112,7 +118,7 @@ def reason(name, stages, printed, ours, floor, quick):
     return "not explained; the errors of neighbouring entries agree"
 
 
-def notes(reference, true, floor, data, duration, distance):
+def notes(reference: Any, true: Any, floor: Any, data: Any, duration: float, distance: Any) -> Any:
     """Return the remarks."""
     plain = ~np.isin(data["stages"], (6, 8)) & np.isfinite(data["printed_dx"])
     ratio = data["dx"][plain] / data["printed_dx"][plain]
@@ -131,7 +137,7 @@ def notes(reference, true, floor, data, duration, distance):
     ]
 
 
-def distance_until(reference, true, end, distance):
+def distance_until(reference: Any, true: Any, end: Any, distance: Any) -> Any:
     """Return the reference's error up to a time."""
     part = object.__new__(type(reference))
     early = reference.time <= end
@@ -139,7 +145,7 @@ def distance_until(reference, true, end, distance):
     return distance(part, true)
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw |Δx| over tau for each s, printed as circles."""
     axes = figure.subplots(1, 2, sharex=True)
     data = result.data[""]

@@ -1,5 +1,7 @@
 """Leyendecker et al. 2012, section 4.2, third simulation: spinning spheres that touch in passing at a node."""
 
+from typing import Any
+
 from hpcchain.papers import directors, spheres
 from hpcchain.papers.result import Table
 
@@ -7,14 +9,14 @@ NAME = "000-spheres-grazing"
 TITLE = "section 4.2, third row of Fig 2: spinning spheres touch in passing"
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return the run and how the iterations depend on Newton's tolerance; `quick` changes nothing."""
     printed = {"energy": "1e-11", "momentum": "1e-14", "iterations": "64"}
     result, found = spheres.result("grazing", printed)
     table, data = Table("Iterations of (16) at the graze"), {"tolerance": [], "iterations": [], "sideways": []}
     for tolerance in (1e-6, 1e-8, 1e-10, 1e-11):
         bodies = directors.Bodies(tolerance=tolerance)
-        other = directors.run(bodies, *directors.setup("grazing"), 0.01, 120)
+        other = directors.run(bodies, *directors.setup("grazing"), 0.01, 120)  # type: ignore[call-arg]
         count = other.collisions[0]["after"]
         sideways = abs(float((other.centre[-1] - other.centre[-2])[0, 2])) / 0.01
         for key, value in (("tolerance", tolerance), ("iterations", count), ("sideways", sideways)):
@@ -28,6 +30,6 @@ def run(quick):
     return result
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw energies and gap."""
     spheres.draw(result, figure)

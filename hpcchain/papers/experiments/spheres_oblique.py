@@ -1,5 +1,7 @@
 """Leyendecker et al. 2012, section 4.2, second simulation: contact between nodes; energy jumps."""
 
+from typing import Any
+
 from hpcchain.papers import directors, spheres
 from hpcchain.papers.result import Table
 
@@ -8,7 +10,7 @@ TITLE = "section 4.2, second row of Fig 2: spinning spheres meet between nodes; 
 PRINTED = {0.01: "9e-5", 0.001: "1e-7", 0.05: "4e-3"}
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return the run at h = 0.01 and the jumps of energy at three steps; `quick` leaves out the shortest."""
     printed = {"energy": "1e-13", "momentum": "1e-14", "iterations": "5 and 13"}
     result, _ = spheres.result("oblique", printed)
@@ -31,6 +33,6 @@ def run(quick):
     return result
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw energies and gap."""
     spheres.draw(result, figure)

@@ -1,14 +1,20 @@
 """Work over precision of all propagators: chains of 3, 10 and 50 beads, flying freely and hitting themselves."""
 
+from __future__ import annotations
+
 import json
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.papers.result import Result, Table
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import PropagatorSection
 
 NAME = "work-precision"
 TITLE = "error at a fixed time and energy error against CPU time per bead, for every propagator"
@@ -23,7 +29,7 @@ STAGED = [(2, 0.05), (2, 0.0125), (3, 0.05), (4, 0.2), (4, 0.1), (4, 0.05), (6, 
 STEPS = (0.1, 0.05, 0.025, 0.0125, 0.00625)
 
 
-def settings():
+def settings() -> Any:
     """Return {label: list of [propagator] tables} of every propagator that this version has."""
     from hpcchain.config.schema import keys_of
 
@@ -39,7 +45,7 @@ def settings():
     return found
 
 
-def run(quick):
+def run(quick: Any) -> Any:
     """Return cost, error and energy error of every setting, and the cheapest ones to a given error."""
     names = ("case", "beads", "propagator", "stages", "step", "tolerance", "cpu_us_per_bead_time", "error",
              "energy_error")  # fmt: skip
@@ -71,7 +77,9 @@ def run(quick):
     )
 
 
-def measured(position, velocity, collide, end, propagator, quick):
+def measured(
+    position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, propagator: PropagatorSection, quick: Any
+) -> Any:
     """Return what `measure` does; errors are inf and the cost is nan where the motion blows up."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -80,7 +88,7 @@ def measured(position, velocity, collide, end, propagator, quick):
         return np.full_like(position, np.inf), np.inf, np.nan
 
 
-def measure(position, velocity, collide, end, propagator, quick):
+def measure(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, propagator: Any, quick: Any) -> Any:
     """Return positions at the end time, the relative energy error later, and CPU µs per bead and unit time."""
     from hpcchain.sector.serial import Engine
 
@@ -102,7 +110,7 @@ def measure(position, velocity, collide, end, propagator, quick):
     return found, max(energy, 2.0**-53), 1e6 * spent / (late - end) / len(position)
 
 
-def start(position, velocity, collide, propagator):
+def start(position: np.ndarray, velocity: np.ndarray, collide: Any, propagator: PropagatorSection) -> Any:
     """Return the System of one chain in open space."""
     from hpcchain.config import load_config
     from hpcchain.model.starts.start import build_system
@@ -122,12 +130,12 @@ def start(position, velocity, collide, propagator):
         return build_system(load_config(path))
 
 
-def section(name, keys):
+def section(name: str, keys: Any) -> Any:
     """Return a section of an input as TOML."""
     return "\n".join([name, *(f"{key} = {json.dumps(value)}" for key, value in keys.items()), ""])
 
 
-def thermal_chain(n, seed=5):
+def thermal_chain(n: int, seed: int = 5) -> Any:
     """Return positions and velocities of a self-avoiding chain of unit bonds at temperature 1, centred and at rest."""
     random = np.random.default_rng([seed, n])
     beads = [np.zeros(3)]
@@ -151,7 +159,7 @@ def thermal_chain(n, seed=5):
     return position - position.mean(axis=0), velocity * np.sqrt(free / np.sum(velocity**2))
 
 
-def cheapest(data):
+def cheapest(data: Any) -> Any:
     """Return the table of what each propagator costs to an error."""
     table = Table("CPU µs per bead and unit time to an error, cheapest first")
     for case in CASES:
@@ -166,7 +174,7 @@ def cheapest(data):
     return table
 
 
-def draw(result, figure):
+def draw(result: Any, figure: Any) -> None:
     """Draw error, then energy error, over cost: one column per chain, one row per case."""
     data = result.data[""]
     sizes = sorted(set(data["beads"].tolist()))
@@ -191,9 +199,9 @@ def draw(result, figure):
     )
 
 
-def frontier(cost, error):
+def frontier(cost: float, error: Any) -> Any:
     """Return those settings than which no cheaper one is better, by cost."""
     order = np.argsort(cost)
-    cost, error = cost[order], error[order]
+    cost, error = cost[order], error[order]  # type: ignore[index]
     best = error < np.concatenate([[np.inf], np.minimum.accumulate(error)[:-1]])
     return cost[best], error[best]

@@ -10,7 +10,14 @@ measurement, begun after the first, says the same. And a move has its price: it 
 without it, so that what is spent on moves is never more than what was lost for want of them.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.exchange import Exchange
 
 ALIKE = 0.5  # least correlation of two measurements that say the same
 CLEAR = 0.5  # least part of the differences that chance does not explain
@@ -35,13 +42,13 @@ class Balance:
         Whether two measurements have to say so.
     """
 
-    def __init__(self, comm, uneven=UNEVEN, twice=False):
+    def __init__(self, comm: Exchange, uneven: float = UNEVEN, twice: bool = False) -> None:
         self.comm, self.uneven, self.twice = comm, uneven, twice
         self.said = None
         self.begun = np.zeros(2)
         self.next_look, self.between = SETTLING, FIRST_LOOK
 
-    def costs(self, windows, cost, segments, price=0.0):
+    def costs(self, windows: int, cost: float, segments: np.ndarray, price: float = 0.0) -> np.ndarray | None:
         """Return all ranks' costs that sectors are to be moved for, None for leaving them; collective.
 
         Parameters
@@ -75,7 +82,7 @@ class Balance:
         self.next_look = windows + self.between
         return None
 
-    def _agreed(self, steady):
+    def _agreed(self, steady: np.ndarray) -> np.ndarray | None:
         """Return what sectors are to follow now that a measurement has found them uneven, None to measure again."""
         if not self.twice:
             return steady
@@ -85,19 +92,19 @@ class Balance:
         both, self.said = 0.5 * (before + self.said), None
         return both
 
-    def _begin(self, windows, now):
+    def _begin(self, windows: int, now: np.ndarray) -> None:
         """Measure from now on."""
         self.begun, self.between = now, FIRST_LOOK
         self.next_look = windows + self.between
 
 
-def alike(one, other):
+def alike(one: np.ndarray, other: np.ndarray) -> float:
     """Return the correlation of two measurements' differences from their means, -1 ... 1."""
     a, b = one - one.mean(), other - other.mean()
     return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
-def beyond_chance(costs, segments):
+def beyond_chance(costs: np.ndarray, segments: Any) -> float:
     """Return the part of the differences between costs that is not to be expected from chance, 0 ... 1.
 
     Parameters
@@ -111,6 +118,6 @@ def beyond_chance(costs, segments):
     return max(0.0, 1.0 - chance / differ) if differ > 0.0 else 0.0
 
 
-def imbalance(costs):
+def imbalance(costs: np.ndarray) -> float:
     """Return greatest over mean of the ranks' costs (at least 1), 1 where there are none."""
     return float(costs.max() * len(costs) / costs.sum()) if costs.sum() > 0.0 else 1.0

@@ -5,9 +5,17 @@ from histograms of weights that all ranks add up. No rank sees another's points.
 that their sums, and with them the cuts, are the same in any order and on every rank.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box
+    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.ghosts.manager import Loose
 
 PART = 0.7  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
 BINS, ROUNDS = 16, 8  # of the histograms that a cut is found by: to 2^-32 of the way over the points
@@ -20,12 +28,12 @@ class Alone:
     rank, size = 0, 1
 
     @staticmethod
-    def maximum(values):
+    def maximum(values: np.ndarray) -> np.ndarray:
         """Return the greatest over ranks."""
         return values
 
     @staticmethod
-    def total(values):
+    def total(values: np.ndarray) -> np.ndarray:
         """Return the sum over ranks."""
         return values
 
@@ -40,11 +48,11 @@ class Grid:
         Their product is the number of ranks.
     """
 
-    def __init__(self, box, counts):
+    def __init__(self, box: Box, counts: tuple) -> None:
         self.origin, self.size = box.origin, box.size
         self.counts = np.asarray(counts, dtype=np.int64)
 
-    def owner(self, points):
+    def owner(self, points: np.ndarray) -> np.ndarray:
         """Return the rank (n,) int64 of points (n, 3); what lies outside belongs to the nearest sector."""
         place = np.floor((points - self.origin) / self.size * self.counts).astype(np.int64)
         place = np.clip(place, 0, self.counts - 1)
@@ -75,7 +83,7 @@ class Part:
     most: np.ndarray
     at: int = 0
 
-    def halves(self, axis, cut, a, b):
+    def halves(self, axis: int, cut: float, a: int, b: int) -> tuple[Part, Part]:
         """Return the parts below and above a cut, which have the numbers a and b in an earlier division."""
         left = self.ranks // 2
         below = Part(self.low, self.high.copy(), self.first, left, self.least, self.most.copy(), a)
@@ -106,11 +114,11 @@ class Bisection:
         the axis is -1, and in place of the numbers stands its rank.
     """
 
-    def __init__(self, box, points, weights, ranks, comm=Alone):
+    def __init__(self, box: Box, points: np.ndarray, weights: np.ndarray, ranks: int, comm: Any = Alone) -> None:
         self.box, self.ranks = box, ranks
         self.cuts = self._divided(points, weights, None, 0.0, comm)
 
-    def moved(self, points, weights, most, comm=Alone):
+    def moved(self, points: np.ndarray, weights: np.ndarray, most: float, comm: Any = Alone) -> Bisection:
         """Return the same boxes with their sides moved towards equal weights; collective.
 
         Parameters
@@ -126,7 +134,7 @@ class Bisection:
         other.cuts = other._divided(points, weights, self.cuts, most, comm)
         return other
 
-    def _divided(self, points, weights, earlier, most, comm):
+    def _divided(self, points: np.ndarray, weights: np.ndarray, earlier: list | None, most: float, comm: Any) -> list:
         """Return the tree's nodes; see `moved`, `earlier` are those to begin from, or None."""
         level, cuts = [self._whole(points, comm)], []
         weights, where = in_units(weights, comm), np.zeros(len(points), dtype=np.int64)
@@ -149,7 +157,7 @@ class Bisection:
             level = parts
         return cuts
 
-    def _whole(self, points, comm):
+    def _whole(self, points: np.ndarray, comm: Any) -> Part:
         """Return the tree's root."""
         origin = np.asarray(self.box.origin, dtype=np.float64)
         end = np.full(3, -np.inf)
@@ -159,18 +167,18 @@ class Bisection:
             least, most = origin, origin + self.box.size  # nobody has points
         return Part(origin, origin + self.box.size, 0, self.ranks, least, most)
 
-    def owner(self, points):
+    def owner(self, points: np.ndarray) -> np.ndarray:
         """Return the rank (n,) int64 of points (n, 3)."""
         return self._descended(points, 0.0)[1]
 
-    def within(self, points, distance):
+    def within(self, points: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
         """Return (k,) numbers of points and (k,) ranks: all sectors to which a point is nearer than a distance.
 
         Distances are along the axes of the cuts, through no boundary; a few more may be named.
         """
         return self._descended(points, distance)
 
-    def _descended(self, points, distance):
+    def _descended(self, points: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
         axis, cut, below, above = (np.array(column) for column in zip(*self.cuts, strict=True))
         which, node = np.arange(len(points)), np.zeros(len(points), dtype=np.int64)
         while np.any(inner := axis[node] >= 0):
@@ -182,14 +190,16 @@ class Bisection:
         return which[order], below[node[order]]
 
 
-def _axis(part, earlier):
+def _axis(part: Part, earlier: list | None) -> int:
     """Return along which axis a part is divided, -1 for a leaf."""
     if part.ranks == 1:
         return -1
     return int(np.argmax(part.high - part.low)) if earlier is None else earlier[part.at][0]
 
 
-def _balanced(level, axes, points, weights, where, comm):
+def _balanced(
+    level: list, axes: list, points: np.ndarray, weights: np.ndarray, where: np.ndarray, comm: Any
+) -> np.ndarray:
     """Return where cuts leave equal weights per rank on both sides, NaN where nothing lies; see `balanced_cuts`."""
     lines = [k for k, axis in enumerate(axes) if axis >= 0]
     found = np.full(len(level), np.nan)
@@ -201,11 +211,11 @@ def _balanced(level, axes, points, weights, where, comm):
     places = points[inner, axis[where[inner]]]
     ends = np.array([(level[k].least[axes[k]], level[k].most[axes[k]]) for k in lines])
     share = np.array([level[k].ranks // 2 / level[k].ranks for k in lines])
-    found[lines] = balanced_cuts(places, weights[inner], line[where[inner]], *ends.T, share, comm)
+    found[lines] = balanced_cuts(places, weights[inner], line[where[inner]], *ends.T, share, comm)  # type: ignore[call-arg]
     return found
 
 
-def _placed(part, axis, cut, earlier, most):
+def _placed(part: Part, axis: int, cut: float, earlier: list | None, most: float) -> tuple[float, int, int]:
     """Return where a part is cut when equal weights ask for `cut`, and its halves' numbers in an earlier division."""
     if earlier is None:
         even = part.low[axis] + (part.high[axis] - part.low[axis]) * (part.ranks // 2) / part.ranks
@@ -216,13 +226,21 @@ def _placed(part, axis, cut, earlier, most):
     return float(np.clip(before + step, before - reach, before + reach)), a, b
 
 
-def in_units(weights, comm=Alone):
+def in_units(weights: np.ndarray, comm: Any = Alone) -> np.ndarray:
     """Return weights (n,) float64 as whole numbers, the heaviest of any rank as UNITS; collective."""
     most = comm.maximum(np.array([weights.max(initial=0.0)]))[0]
     return np.rint(weights * (UNITS / most)) if most > 0.0 else np.zeros(len(weights))
 
 
-def balanced_cuts(places, weights, lines, low, high, share, comm=Alone):
+def balanced_cuts(
+    places: np.ndarray,
+    weights: np.ndarray,
+    lines: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    share: np.ndarray,
+    comm: Any = Alone,
+) -> np.ndarray:
     """Return where to cut lines so that shares of the weights lie below; collective.
 
     Parameters
@@ -265,12 +283,12 @@ def balanced_cuts(places, weights, lines, low, high, share, comm=Alone):
     return np.where(total > 0, np.where(target - below < above - target, low, high), np.nan)
 
 
-def sectors_for(box, counts, points, weights, comm):
+def sectors_for(box: Box, counts: Any, points: np.ndarray, weights: np.ndarray, comm: Exchange) -> Bisection | Grid:
     """Return the division into these three counts, or one by bisection for None; collective."""
     return Bisection(box, points, weights, comm.size, comm) if counts is None else Grid(box, counts)
 
 
-def reference_points(box, topology, position, molecules):
+def reference_points(box: Box, topology: Loose, position: np.ndarray, molecules: np.ndarray) -> np.ndarray:
     """Return (n, 3) centres of mass of molecules, brought into the box along periodic axes [length].
 
     Parameters

@@ -13,7 +13,10 @@ which of these cells they may come to. What a rank keeps and sends so depends on
 alone.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +28,12 @@ from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector, MoleculesHere
 from hpcchain.sector.setup.allocate import list_capacity
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import System
+    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
@@ -68,14 +77,27 @@ class GhostManager:
         Which cells there their molecules may come to, as bits.
     """
 
-    def __init__(self, system, comm, blueprint, shell, cell, growth, sectors, now, window):
+    def __init__(
+        self,
+        system: System,
+        comm: Exchange,
+        blueprint: MoleculeClasses,
+        shell: float,
+        cell: float,
+        growth: tuple,
+        sectors: tuple | list | None,
+        now: tuple,
+        window: float,
+    ) -> None:
         self.comm, self.blueprint, self.composition = comm, blueprint, blueprint.composition
         self.system = replace(system, topology=self.composition, state=None, held=None)
         self.shell, self.cell, self.growth = shell, cell, growth
         self.base = float(now[0])
         self.rebuilds = self.skin_refreshes = 0
         self.cell_capacity_factor = 1.0
-        self.patch = None
+        self.patch: GhostedSector = None
+        self.reference_position: np.ndarray = None
+        self.sources: list[int] = []
         self.demanded = set()
         self.past_restored = 0
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
@@ -88,7 +110,7 @@ class GhostManager:
         self.movable = sectors is None
         self._choose(self._located(self._settled(own, points), now), False)
 
-    def _given(self, system):
+    def _given(self, system: System) -> MoleculeSet:
         """Return the Held of this rank's part of a system, an even part of one that every rank has the whole of."""
         molecule_ids, state = system.held, system.state
         if molecule_ids is None:
@@ -97,11 +119,11 @@ class GhostManager:
             state = taken(state, self.composition.beads_of(molecule_ids))
         return MoleculeSet(molecule_ids, state, state.position.copy())
 
-    def _sizes(self, own):
+    def _sizes(self, own: MoleculeSet) -> np.ndarray:
         """Return how many beads owned molecules have, as float64."""
         return self.composition.size_of(own.molecule_ids).astype(float)
 
-    def _settled(self, own, points):
+    def _settled(self, own: MoleculeSet, points: np.ndarray) -> MoleculeSet:
         """Hand molecules, which are at these points, over to the ranks whose sectors they are in; collective."""
         owner, mine = self.sectors.owner(points), self.comm.rank
         leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
@@ -111,7 +133,7 @@ class GhostManager:
         self.owned = own.molecule_ids
         return own
 
-    def _located(self, own, now):
+    def _located(self, own: MoleculeSet, now: tuple) -> MoleculeSet:
         """Return owned molecules with the places where their beads are; what began earlier is carried there."""
         state = own.state
         if not (np.any(state.ticks != now[0]) or np.any(state.remainder != now[1])):
@@ -119,7 +141,9 @@ class GhostManager:
         self._build(own, np.full(len(own.molecule_ids), L.OWNED, dtype=np.int8))
         return replace(own, position_now=self._own(now).position_now)
 
-    def rebuild_ghosts(self, now, window, everything=False, more_room=False, cost=None):
+    def rebuild_ghosts(
+        self, now: tuple, window: float, everything: bool = False, more_room: bool = False, cost: float | None = None
+    ) -> None:
         """Hand molecules over to the ranks whose sectors they are in, and choose all ghosts anew; collective.
 
         Parameters
@@ -149,7 +173,7 @@ class GhostManager:
             self._balance(own, points, cost)
         self._choose(self._settled(own, points), everything)
 
-    def _own(self, now):
+    def _own(self, now: tuple) -> MoleculeSet:
         """Return the Held of owned molecules, from the patch."""
         patch = self.patch
         rows = patch.owned[np.argsort(patch.order[patch.owned])]
@@ -158,13 +182,13 @@ class GhostManager:
         position_now[patch.owned_beads] = patch.frame(*now)[0]
         return MoleculeSet(patch.order[rows], patch.state(beads), position_now[beads])
 
-    def _points(self, own):
+    def _points(self, own: MoleculeSet) -> np.ndarray:
         """Return the reference points of owned molecules."""
         beads = self.composition.beads_of(own.molecule_ids)
         return reference_points(self.system.box, Loose(self.composition, own.molecule_ids, beads), own.position_now,
                                 np.arange(len(own.molecule_ids)))  # fmt: skip
 
-    def refresh_skins(self, now, until, window):
+    def refresh_skins(self, now: tuple, until: tuple, window: float) -> bool:
         """Give new reference positions to molecules that would else be out of their skins by a time; collective.
 
         Returns False, on every rank, when `rebuild_ghosts` has to be called instead.
@@ -194,11 +218,11 @@ class GhostManager:
         crowd = self.patch.ghosts > CROWD * self.ghosts_at_first + 64
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
-    def _cells_message(self, rank, cells):
+    def _cells_message(self, rank: int, cells: np.ndarray) -> np.ndarray:
         """Return, for a message, the places of cells in what is in common with a neighbour."""
         return self.cells.within(self.neighbours[rank], cells).astype(np.float64)
 
-    def _newly_wanted(self, rank, moved, places):
+    def _newly_wanted(self, rank: int, moved: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return rows of molecules that a neighbour needs from now on: of `moved`, or near where it has come to."""
         common, theirs = self.neighbours[rank], self.theirs[rank]
         lent = np.zeros(len(self.skin), dtype=bool)
@@ -212,7 +236,7 @@ class GhostManager:
         wanted = np.unique(np.concatenate(wanted))
         return wanted[~lent[wanted]]
 
-    def _coming_to(self, extent, places, balls):
+    def _coming_to(self, extent: Extent, places: np.ndarray, balls: tuple) -> tuple[np.ndarray, np.ndarray]:
         """Return the bits of cells, given by their places in an extent, and which molecules may come to them."""
         cells, _, _, periodic = self.cells.place
         fresh, wide = extent.nothing(), extent.nothing()
@@ -223,7 +247,7 @@ class GhostManager:
         position, radius, *others = balls
         return fresh, near[self._reaching(extent, fresh, (position, radius, *(of[near] for of in others)))]
 
-    def _activate(self, ghosts, fresh, now):
+    def _activate(self, ghosts: np.ndarray, fresh: np.ndarray, now: tuple) -> bool:
         """Give ghosts new skins, and wake idle beads that may touch owned ones from now on.
 
         Parameters
@@ -252,7 +276,7 @@ class GhostManager:
         coming = self._coming_to(self.extent, self.cells.within(self.extent, fresh), self._singly(rest))[1]
         return patch.activate(np.concatenate([near, rest[coming]]), now)
 
-    def _singly(self, beads):
+    def _singly(self, beads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what `_balls` does of beads each of which is looked at on its own."""
         return (
             self.reference_position,
@@ -262,12 +286,12 @@ class GhostManager:
             self.skin[self.patch.molecule_rows(beads)],
         )
 
-    def _give_skins(self, rows):
+    def _give_skins(self, rows: np.ndarray) -> None:
         """Choose the skins of molecules for how fast they are."""
         beads = self.patch.beads_of(rows)
         self.skin[rows] = self.skins.of(self.patch.order[rows], self.patch.velocity(beads))
 
-    def _send_ghosts(self, wanted):
+    def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
 
         That is None if there was no room for one.
@@ -290,7 +314,7 @@ class GhostManager:
                 good = good and len(taken[-1]) == len(molecule_ids)
         return np.concatenate(taken) if good else None
 
-    def _balance(self, own, points, cost):
+    def _balance(self, own: MoleculeSet, points: np.ndarray, cost: float) -> None:
         """Move sectors a little so that all ranks' molecules cost the same; what one costs goes by its beads.
 
         Parameters
@@ -302,14 +326,14 @@ class GhostManager:
         """
         beads = self._sizes(own)
         weights = beads * (cost / beads.sum()) if len(beads) else beads
-        self.sectors = self.sectors.moved(points, weights, SIDESTEP, self.comm)
+        self.sectors = self.sectors.moved(points, weights, SIDESTEP, self.comm)  # type: ignore[union-attr]
 
-    def counts(self):
+    def counts(self) -> np.ndarray:
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""
         now = self.patch.counts
         return np.where(L.SUMMED, self.past_counts + now, np.maximum(self.past_counts, now))
 
-    def sizes(self):
+    def sizes(self) -> dict:
         """Return counts for reports: segments made and rolled back here so far, beads owned and ghosts' beads."""
         return {
             "segments": int(self.counts()[L.C["segments"]]),
@@ -318,25 +342,25 @@ class GhostManager:
             "ghosts": self.patch.ghosts,
         }
 
-    def forget_demands(self):
+    def forget_demands(self) -> None:
         """Nobody needs full ghosts any more."""
         self.demanded.clear()
 
-    def demand(self, wanted):
+    def demand(self, wanted: list) -> None:
         """Have these molecules as full ghosts at the next choice; collective, every rank says what it wants."""
         for rank, molecule_ids in enumerate(self.comm.allgather([int(m) for m in wanted])):
             self.demanded.update((m, rank) for m in molecule_ids)
 
-    def violation(self, since, until):
+    def violation(self, since: tuple, until: tuple) -> np.ndarray:
         """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
         return self.patch.skin_violation(self.reference_position, self.skin, since, until)
 
-    def widen(self, violation):
+    def widen(self, violation: np.ndarray) -> None:
         """Give molecules that got out of their skin more of it from the next choice on."""
         out = np.flatnonzero(violation > 0.0)
         self.skins.give_more(self.patch.order[out], 1.5 * (self.skin[out] + violation[out]))
 
-    def _choose(self, own, everything):
+    def _choose(self, own: MoleculeSet, everything: bool) -> None:
         """Choose ghosts of and for owned molecules, fetch them, and build the patch."""
         self.everything = everything
         self.skins.look_at(own.state.velocity)
@@ -357,7 +381,7 @@ class GhostManager:
             own, skin, {r: own.molecule_ids[which] for r, which in wanted_by.items() if which.any()}, ghosts
         )
 
-    def _look_around(self, balls):
+    def _look_around(self, balls: tuple) -> None:
         """Find the neighbours, and let them know where these molecules (`_balls`) may come to."""
         width = FINEST * self.contact
         position, radius, _, size, skin = balls
@@ -379,14 +403,14 @@ class GhostManager:
         self._mark(balls)
         self._tell_cells()
 
-    def _tell_cells(self):
+    def _tell_cells(self) -> None:
         """Tell the neighbours where molecules here may come to, and learn it of theirs; collective."""
         bits = {rank: as_message(self.cells.shared(self.extent, extent, self.bits))
                 for rank, extent in self.neighbours.items()}  # fmt: skip
         received = self.comm.exchange_known(bits, sorted(self.neighbours))
         self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
 
-    def _settle_in(self, own, skin, wanted_by, ghosts):
+    def _settle_in(self, own: MoleculeSet, skin: np.ndarray, wanted_by: dict, ghosts: dict) -> None:
         """Build the patch from owned molecules and the ghosts received, rank -> Held."""
         held = merged(self.composition, [own, *ghosts.values()])
         ownership = np.full(len(held.molecule_ids), L.FULL_GHOST if self.everything else L.GHOST, dtype=np.int8)
@@ -407,7 +431,7 @@ class GhostManager:
         self.radius = patch.radius * (1.0 + ROUNDING)
         self.ghosts_at_first = patch.ghosts
 
-    def _idle(self, held, ownership, skins):
+    def _idle(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
         size = self.composition.size_of(held.molecule_ids)
         beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
@@ -417,7 +441,7 @@ class GhostManager:
         idle[beads] = ~self._reaching(self.extent, self.bits, balls)
         return idle
 
-    def _build(self, held, ownership, idle=None):
+    def _build(self, held: MoleculeSet, ownership: np.ndarray, idle: np.ndarray | None = None) -> None:
         idle = np.zeros(len(held.position_now), dtype=bool) if idle is None else idle
         system = replace(self.system, state=held.state)
         capacity = self._capacities(self.composition.beads_of(held.molecule_ids))
@@ -427,7 +451,7 @@ class GhostManager:
         self.patch = GhostedSector(self.blueprint, system, here, capacity, options, closed)
         self.past_counts[L.SUMMED] -= self.patch.counts[L.SUMMED]
 
-    def _capacities(self, ids):
+    def _capacities(self, ids: np.ndarray) -> np.ndarray:
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
         capacity = self.capacity[self.composition.example_of(ids)]
         if self.patch is not None and len(ids):
@@ -438,15 +462,15 @@ class GhostManager:
             capacity[place[stays]] = np.maximum(capacity[place[stays]], had[stays])
         return capacity
 
-    def _reach_of(self, like):
+    def _reach_of(self, like: np.ndarray) -> np.ndarray:
         """Return the radii of beads that are like these of the examples."""
         return 0.5 * self.composition.examples.diameter[like] * (1.0 + ROUNDING)
 
-    def _balls(self, rows):
+    def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""
         return self.reference_position, self.radius, *self.patch.first_and_count(rows), self.skin[rows]
 
-    def _mark(self, balls):
+    def _mark(self, balls: tuple) -> np.ndarray | None:
         """Set the cells that these molecules may come to; return those that were not set before.
 
         Returns None if they are too many, or outside the extent.
@@ -455,27 +479,27 @@ class GhostManager:
         count = mark_cells(self.bits, self.extent.low, self.extent.length, self.cells.place, balls, fresh)
         return fresh[:count] if 0 <= count <= MOST_FRESH else None
 
-    def _reaching(self, extent, bits, balls):
+    def _reaching(self, extent: Extent, bits: np.ndarray, balls: tuple) -> np.ndarray:
         """Return a mask of those of these molecules that may come to the set cells of an extent."""
         hit = np.zeros(len(balls[2]), dtype=np.uint8)
         reaches(bits, extent.low, extent.length, self.cells.place, balls, hit)
         return hit != 0
 
-    def _near(self, balls):
+    def _near(self, balls: tuple) -> np.ndarray:
         """Return a mask of those of these molecules that may come to where a neighbour's may."""
         hit = np.zeros(len(balls[2]), dtype=bool)
         for rank, extent in self.neighbours.items():
             hit |= self._reaching(extent, self.theirs[rank], balls)
         return hit
 
-    def _wanted(self, rank, molecule_ids, balls):
+    def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: tuple) -> np.ndarray:
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
         reaching = self._reaching(self.neighbours[rank], self.theirs[rank], balls)
         return reaching | np.isin(molecule_ids, [m for m, asker in self.demanded if asker == rank])
 
-    def _store(self, rows):
+    def _store(self, rows: np.ndarray) -> MoleculeSet:
         """Return the Held of received bead rows."""
         return unpack(self.composition, rows.reshape(-1, WIDTH))
 
@@ -483,16 +507,16 @@ class GhostManager:
 class Loose:
     """The beads and masses of some molecules alone, as `reference_points` asks for them of a topology."""
 
-    def __init__(self, composition, molecules, beads):
+    def __init__(self, composition: Composition, molecules: np.ndarray, beads: np.ndarray) -> None:
         self.first_bead = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
         self.mass = composition.examples.mass[composition.example_of(beads)]
 
 
-def as_message(bits):
+def as_message(bits: np.ndarray) -> np.ndarray:
     """Return bits (n,) uint32 as a float64 message."""
     return np.concatenate([bits, np.zeros(len(bits) % 2, dtype=np.uint32)]).view(np.float64)
 
 
-def from_message(message, extent):
+def from_message(message: np.ndarray, extent: Extent) -> np.ndarray:
     """Return the bits of an extent's cells that `as_message` made a message of."""
     return message.view(np.uint32)[: len(extent.nothing())].copy()

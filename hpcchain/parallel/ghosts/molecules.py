@@ -1,10 +1,16 @@
 """Molecules on their way between ranks, or into a patch: their beads' states, and where these are at the present."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.model.system import BEAD_STATE, State
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
 
 COLUMNS = {column.name: max(column.columns, 1) for column in BEAD_STATE}
 WIDTH = 1 + sum(COLUMNS.values()) + 3
@@ -28,27 +34,27 @@ class MoleculeSet:
     state: State
     position_now: np.ndarray
 
-    def rows(self, composition, which):
+    def rows(self, composition: Composition, which: np.ndarray) -> np.ndarray:
         """Return the rows of the beads of some of the molecules, given as a mask of them."""
         return np.flatnonzero(np.repeat(which, composition.size_of(self.molecule_ids)))
 
-    def only(self, composition, which):
+    def only(self, composition: Composition, which: np.ndarray) -> MoleculeSet:
         """Return some of the molecules, given as a mask of them."""
         at = self.rows(composition, which)
         return MoleculeSet(self.molecule_ids[which], taken(self.state, at), self.position_now[at])
 
-    def packed(self, composition, which):
+    def packed(self, composition: Composition, which: np.ndarray) -> np.ndarray:
         """Return (n, WIDTH) float64 rows of the beads of some of the molecules: id, state, present place."""
         at = self.rows(composition, which)
         return pack(composition.beads_of(self.molecule_ids[which]), taken(self.state, at), self.position_now[at])
 
 
-def taken(state, at):
+def taken(state: State, at: np.ndarray) -> State:
     """Return the State of the beads in these rows of another."""
     return State(**{name: getattr(state, name)[at] for name in State.ARRAYS})
 
 
-def pack(ids, state, position_now):
+def pack(ids: np.ndarray, state: State, position_now: np.ndarray) -> np.ndarray:
     """Return (n, WIDTH) float64 rows of beads: global id, state, present place."""
     rows = np.empty((len(ids), WIDTH))
     rows[:, 0] = ids
@@ -60,7 +66,7 @@ def pack(ids, state, position_now):
     return rows
 
 
-def unpack(composition, rows):
+def unpack(composition: Composition, rows: np.ndarray) -> MoleculeSet:
     """Return the MoleculeSet that `pack` made rows of."""
     ids = rows[:, 0].astype(np.int64)
     molecules = composition.molecule_of(ids)
@@ -73,7 +79,7 @@ def unpack(composition, rows):
     return MoleculeSet(molecules[composition.first_bead_of(molecules) == ids], State(**arrays), rows[:, at:].copy())
 
 
-def merged(composition, parts):
+def merged(composition: Composition, parts: list) -> MoleculeSet:
     """Return the molecules of several MoleculeSets, which have none in common, as one."""
     molecule_ids = np.concatenate([part.molecule_ids for part in parts])
     size = composition.size_of(molecule_ids)

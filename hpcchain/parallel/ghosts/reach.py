@@ -1,12 +1,18 @@
 """Which parts of the box a rank's molecules may come to: cells of a grid, kept for the part of it where they are."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.model.system import PERIODIC
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box
 
 FINEST = 0.5
 WORD = 32  # cells whose bits are kept together
@@ -31,11 +37,11 @@ class Cells:
         wrap; along others what lies outside counts as being in the outermost cells.
     """
 
-    def __init__(self, box, width):
+    def __init__(self, box: Box, width: float) -> None:
         self.counts = np.clip(np.floor(box.size / width), 1, MOST_ALONG).astype(np.int64)
         self.place = (self.counts, box.origin, self.counts / box.size, box.boundary == PERIODIC)
 
-    def extent(self, position, radius, margin):
+    def extent(self, position: np.ndarray, radius: np.ndarray, margin: int) -> Extent:
         """Return the Extent of the cells that boxes of half width radius[i] about position[i] reach, and of more.
 
         Parameters
@@ -52,7 +58,7 @@ class Cells:
         low, length = zip(*spans, strict=True)
         return Extent(np.array(low, dtype=np.int64), np.array(length, dtype=np.int64))
 
-    def common(self, one, other):
+    def common(self, one: Extent, other: Extent) -> Extent:
         """Return an Extent with all cells that two have in common; the same, whichever of the two is on this rank.
 
         Where they meet on both sides of the box it is the first's whole length along that axis.
@@ -67,7 +73,7 @@ class Cells:
                 length[c] = min(head, one.length[c])
         return Extent(low, length) if length.min() > 0 else Extent(low, np.zeros(3, dtype=np.int64))
 
-    def shared(self, extent, other, bits):
+    def shared(self, extent: Extent, other: Extent, bits: np.ndarray) -> np.ndarray:
         """Return the bits of an extent's cells as those of another extent, 0 where that has more."""
         if extent.size == 0:
             return other.nothing()
@@ -79,7 +85,7 @@ class Cells:
         x, y, z = (at < n for at, n in zip(inside, extent.length, strict=True))
         return other.bits(extent.flags(bits)[here] & (x[:, None, None] & y[:, None] & z))
 
-    def within(self, extent, cells):
+    def within(self, extent: Extent, cells: np.ndarray) -> np.ndarray:
         """Return the places that cells, by number in the whole box, have in an extent; those outside are left out."""
         xyz = np.stack(np.unravel_index(cells, tuple(self.counts)))
         at = (xyz - extent.low[:, None]) % self.counts[:, None]
@@ -98,32 +104,32 @@ class Extent:
     length: np.ndarray
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of cells."""
         return math.prod(int(n) for n in self.length)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int, int]:
         """Of the bits: cells along two axes, and the unsigned integers that a row along the third takes."""
         return int(self.length[0]), int(self.length[1]), -(-int(self.length[2]) // WORD)
 
-    def nothing(self):
+    def nothing(self) -> np.ndarray:
         """Return the bits of no cells, (n,) uint32."""
         return np.zeros(math.prod(self.shape), dtype=np.uint32)
 
-    def bits(self, flags):
+    def bits(self, flags: np.ndarray) -> np.ndarray:
         """Return the bits of those cells for which flags (nx, ny, nz) are true."""
         padded = np.zeros((*self.shape[:2], self.shape[2] * WORD), dtype=np.uint8)
         padded[:, :, : self.length[2]] = flags
         return np.packbits(padded, axis=2, bitorder="little").view(np.uint32).ravel()
 
-    def flags(self, bits):
+    def flags(self, bits: np.ndarray) -> np.ndarray:
         """Return for which cells bits are set, (nx, ny, nz) bool."""
         octets = bits.view(np.uint8).reshape(*self.shape[:2], 4 * self.shape[2])
         return np.unpackbits(octets, axis=2, bitorder="little", count=int(self.length[2])).astype(bool)
 
 
-def shortest(layers, count, wraps, margin):
+def shortest(layers: np.ndarray, count: int, wraps: bool, margin: int) -> tuple[int, int]:
     """Return (first, number) of the shortest run of layers that has all of these, and a margin on both sides.
 
     Parameters

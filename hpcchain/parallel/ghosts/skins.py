@@ -1,6 +1,14 @@
 """How far each molecule may go from its reference position before ghosts are chosen anew (`manager`)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
 
 LEAST = 0.25  # least skin, in contact distances
 WIDER = 0.9, 0.5  # skins, in contact distances, that molecules get where no neighbour's come near
@@ -20,16 +28,16 @@ class Skins:
         Length of the windows to come [time].
     """
 
-    def __init__(self, composition, contact, window):
+    def __init__(self, composition: Composition, contact: float, window: float) -> None:
         self.composition, self.contact, self.window = composition, contact, window
         self.typical = 0.0
         self.wide = {}
 
-    def look_at(self, velocity):
+    def look_at(self, velocity: np.ndarray) -> None:
         """Take the typical speed from beads' velocities, (n, 3) float64."""
         self.typical = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1)))) if len(velocity) else 0.0
 
-    def of(self, molecules, velocity):
+    def of(self, molecules: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Return the skins of molecules: more for fast ones, and for long windows.
 
         Parameters
@@ -46,7 +54,7 @@ class Skins:
         life = LEAST * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
         return np.maximum(self._least(molecules), fastest * max(life, WINDOWS * self.window))
 
-    def widened(self, balls, near):
+    def widened(self, balls: tuple, near: Callable) -> np.ndarray:
         """Return the skins of owned molecules, wider where no neighbour's molecules come near.
 
         As much is left free besides as those may be widened by: so wider skins never make ghosts necessary.
@@ -67,15 +75,15 @@ class Skins:
             left = left[taken]
         return skin
 
-    def give_more(self, molecules, least):
+    def give_more(self, molecules: np.ndarray, least: np.ndarray) -> None:
         """Give molecules, (k,) int64 global numbers, at least so wide a skin from now on, (k,) float64 [length]."""
         self.wide.update(zip(molecules.tolist(), least.tolist(), strict=True))
 
-    def forget_others(self, molecules):
+    def forget_others(self, molecules: np.ndarray) -> None:
         """Keep what `give_more` was asked for of these molecules alone."""
         self.wide = {m: self.wide[m] for m in np.intersect1d(molecules, list(self.wide)).astype(np.int64).tolist()}
 
-    def _least(self, molecules):
+    def _least(self, molecules: np.ndarray) -> np.ndarray:
         least = np.full(len(molecules), LEAST * self.contact)
         if self.wide:
             molecule_ids, skins = np.array(sorted(self.wide.items())).T

@@ -60,7 +60,9 @@ MOST_HALVINGS = 40
 NOTHING = 2.0**-60
 
 
-def stage_table(s, accuracy, variant="index2", solver="auto", width=0.0, falling=False):
+def stage_table(
+    s: int, accuracy: float, variant: str = "index2", solver: str = "auto", width: float = 0.0, falling: bool = False
+) -> np.ndarray:
     """Return the flat constants of s stages for a molecule's static table: what the kernels copy, then nodes.
 
     With falling stages the constants of s - 1, s - 2, ... stages follow, as `falling_table` finds them.
@@ -83,7 +85,7 @@ def stage_table(s, accuracy, variant="index2", solver="auto", width=0.0, falling
     return np.concatenate([_constants(s, accuracy, variant, solver, width, falling), *nodes, *fewer])
 
 
-def _constants(s, accuracy, variant, solver, width, falling):
+def _constants(s: int, accuracy: float, variant: str, solver: str, width: float, falling: bool) -> np.ndarray:
     *arrays, variant_code, solver_code = gauss_tables(s, variant, solver)
     return np.concatenate([[s, accuracy, variant_code, solver_code, width, falling], *map(np.ravel, arrays)])
 

@@ -1,5 +1,7 @@
 """Coefficients of Gauss collocation, and of the polynomial that its stages define."""
 
+from __future__ import annotations
+
 from math import comb
 from typing import NamedTuple
 
@@ -37,7 +39,7 @@ class GaussTables(NamedTuple):
     solver: int
 
 
-def gauss_tables(s, variant="index2", solver="auto"):
+def gauss_tables(s: int, variant: str = "index2", solver: str = "auto") -> GaussTables:
     """Return the tables of s stages.
 
     Parameters
@@ -68,7 +70,7 @@ def gauss_tables(s, variant="index2", solver="auto"):
     )  # fmt: skip
 
 
-def _integrals(point, value):
+def _integrals(point: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Integrate the shifted Legendre polynomials 0 .. s - 1 from 0 to the nodes, (node, degree)."""
     s = len(point)
     integral = np.empty((s, s))
@@ -78,7 +80,7 @@ def _integrals(point, value):
     return integral
 
 
-def _shifted_legendre(s):
+def _shifted_legendre(s: int) -> np.ndarray:
     """Return the integer coefficients of the shifted Legendre polynomials, (power, degree), as exact floats."""
     table = np.zeros((s + 1, s + 1))
     for m in range(s + 1):

@@ -22,7 +22,7 @@ WALK_BEAD, WALK_PARENT, WALK_BOND, WALK_SIGN, WALK = range(5)  # what is told of
 DIFFERENCE = 2.0**-50  # round-off of the difference of two bond vectors
 
 
-def tree_walk(n, bonds):
+def tree_walk(n: int, bonds: np.ndarray) -> np.ndarray:
     """Return (4 (n - 1),) float64: bead, parent, bond and its sign, parents first.
 
     Raises

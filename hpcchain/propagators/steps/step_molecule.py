@@ -53,7 +53,7 @@ NEARLY_STILL = 2.0**-52  # square of the way of a bead, in bonds, on which these
 WRONG = 0.5  # of the sum in `cubic_error`; the largest found among 3000 random molecules was .17
 
 
-def step_table(name, accuracy, n, bonds):
+def step_table(name: str, accuracy: float, n: int, bonds: np.ndarray) -> np.ndarray:
     """Return a molecule's constants: solver by name, tolerance (relative residual).
 
     Raises

@@ -12,7 +12,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 
 
-def queue_size(entries):
+def queue_size(entries: int) -> int:
     """Return the number of leaves for that many entries."""
     size = 1
     while size < entries:

@@ -4,6 +4,10 @@ Rows of four int32, x, y, z and one more, fill a vector register by fours. The a
 the bit, and needs no branch whose outcome nobody can foresee.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from llvmlite import ir
 from numba import config, types
@@ -12,11 +16,14 @@ from numba.np.arrayobj import make_array
 
 from hpcchain.layout import arrays as L
 
+if TYPE_CHECKING:
+    from hpcchain.model.starts.replicate_system import Unit
+
 INT, LONG, REAL = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 FOUR = range(4)
 
 
-def _splat(builder, values, lanes):
+def _splat(builder: Any, values: list, lanes: int) -> Any:
     """Return a vector whose lanes are these values, over and over."""
     vector = ir.Constant(ir.VectorType(values[0].type, lanes), ir.Undefined)
     for lane in range(len(values)):
@@ -24,17 +31,17 @@ def _splat(builder, values, lanes):
     return _shuffle(builder, vector, vector, [lane % len(values) for lane in range(lanes)])
 
 
-def _shuffle(builder, a, b, lanes):
+def _shuffle(builder: Any, a: Any, b: Any, lanes: list) -> Any:
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INT, len(lanes)), lanes))
 
 
-def _place(context, builder, kind, array, row):
+def _place(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any:
     """Return the address of a row of four int32."""
     data = make_array(kind)(context, builder, array).data
     return builder.gep(data, [builder.mul(row, LONG(4))])
 
 
-def _squares(builder, own, rows, scale):
+def _squares(builder: Any, own: Any, rows: Any, scale: Any) -> Any:
     """Return the squared distances of four rows from a point; the fourth column is of no account."""
     apart = builder.sub(own, rows)
     halves = [_shuffle(builder, apart, apart, list(range(k, k + 8))) for k in (0, 8)]
@@ -44,14 +51,14 @@ def _squares(builder, own, rows, scale):
     return builder.fadd(builder.fadd(x, y), z)
 
 
-def _bits(builder, near, count):
+def _bits(builder: Any, near: Any, count: Any) -> Any:
     """Return the first `count` of four truths as bits of an integer."""
     lanes = ir.Constant(ir.VectorType(LONG, 4), list(FOUR))
     near = builder.and_(near, builder.icmp_signed("<", lanes, _splat(builder, [count], 4)))
     return builder.zext(builder.bitcast(near, ir.IntType(4)), LONG)
 
 
-def _own(builder, values):
+def _own(builder: Any, values: tuple) -> Any:
     """Return a point's coordinates (int64) and 0, for four rows."""
     return _splat(builder, [*(builder.trunc(value, INT) for value in values), INT(0)], 16)
 
@@ -105,17 +112,36 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
 
 if config.DISABLE_JIT:
 
-    def _square(px, py, pz, row, sx, sy, sz):
+    def _square(px: Any, py: Any, pz: Any, row: Any, sx: Any, sy: Any, sz: Any) -> Any:
         apart = ((int(p) - int(q) + 2**31) % 2**32 - 2**31 for p, q in zip((px, py, pz), row[:3], strict=True))
         dx, dy, dz = map(np.int32, apart)
         return (sx * dx) ** 2 + (sy * dy) ** 2 + (sz * dz) ** 2
 
-    def near_rows(rows, first, count, px, py, pz, sx, sy, sz, limit):
+    def near_rows(
+        rows: np.ndarray, first: Any, count: int, px: Any, py: Any, pz: Any, sx: Any, sy: Any, sz: Any, limit: Any
+    ) -> Any:
         """Tell which rows are near, as bits."""
         near = (_square(px, py, pz, rows[first + k], sx, sy, sz) < limit for k in range(min(count, 4)))
         return sum(1 << k for k, is_near in enumerate(near) if is_near)
 
-    def broad_phase_rows(rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, unit, back, unbounded):
+    def broad_phase_rows(
+        rows: np.ndarray,
+        a: Any,
+        b: Any,
+        c: Any,
+        d: Any,
+        count: int,
+        px: Any,
+        py: Any,
+        pz: Any,
+        own: Any,
+        sx: Any,
+        sy: Any,
+        sz: Any,
+        unit: Unit,
+        back: Any,
+        unbounded: Any,
+    ) -> Any:
         """Tell which rows may be met, as bits.
 
         Many parameters, since lanes of registers cannot be handed on in an array.

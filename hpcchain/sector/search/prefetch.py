@@ -1,5 +1,7 @@
 """Ask the processor for memory that is wanted soon: it changes nothing but when data arrive."""
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba import config, types
@@ -22,7 +24,7 @@ PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule;
 AT_ONCE = 4  # beads
 
 
-def _ask(context, builder, kind, array, row, lines, nearness):
+def _ask(context: Any, builder: Any, kind: Any, array: Any, row: Any, lines: int, nearness: int) -> Any:
     """Ask for that many cache lines from where a row, or an entry, of an array begins."""
     data = make_array(kind)(context, builder, array)
     stride = builder.extract_value(data.strides, 0)
@@ -238,11 +240,11 @@ def _ask_for_bead(s, i, at, size):
 
 if config.DISABLE_JIT:
 
-    def prefetch(array, row):
+    def prefetch(array: Any, row: Any) -> None:
         """Do nothing."""
 
-    def ask(array, row):
+    def ask(array: Any, row: Any) -> None:
         """Do nothing."""
 
-    def ask_first(array, row):
+    def ask_first(array: Any, row: Any) -> None:
         """Do nothing."""

@@ -1,5 +1,9 @@
 """How a sector's arrays (`arrays`) are made from a system: constants, cells, rows of molecules, and room for all."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from hpcchain.contact.tc_model import contact_rate
@@ -14,10 +18,14 @@ from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.setup.molecule_classes import has_law
 
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box, System, Topology
+    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 
 
-def parameters(system, shell, cell):
+def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the (PARAMETERS,) float64 constants that kernels read, and the number of cells per axis."""
     box, physics, composition = system.box, system.physics, composition_of(system.topology)
     topology = composition.examples
@@ -62,7 +70,7 @@ def parameters(system, shell, cell):
     return par, counts
 
 
-def quanta(system):
+def quanta(system: System) -> tuple[float, float]:
     """Return the powers of two in which contacts' virials and walls' impulses are counted: sums are those of any order.
 
     In units of mass length^2 / time and mass length / time; 2^-36 and 2^-42 of what a heaviest bead has that moves its
@@ -74,14 +82,23 @@ def quanta(system):
     return 2.0 ** (np.floor(np.log2(impulse * length)) - 36.0), 2.0 ** (np.floor(np.log2(impulse)) - 42.0)
 
 
-def list_capacity(topology, shell):
+def list_capacity(topology: Topology, shell: float) -> np.ndarray:
     """Return (N,) int64 first guesses of the neighbour lists' capacities; for equal beads they are equal."""
     contact = topology.diameter.max()
     ratio = (0.5 * (topology.diameter + contact) + 2.0 * shell) / max(float(topology.diameter.min()), 1e-300)
     return np.clip(8 + np.ceil(3.0 * ratio**3), 16, 4096).astype(np.int64)
 
 
-def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=None):
+def build_sector(
+    blueprint: MoleculeClasses,
+    system: System,
+    shell: float,
+    cell: float,
+    order: np.ndarray,
+    capacity: np.ndarray,
+    log_rows: int,
+    at: np.ndarray | None = None,
+) -> tuple[Any, np.ndarray]:
     """Allocate a sector for those molecules of a system, and in that order, that `order` gives.
 
     Parameters
@@ -143,7 +160,7 @@ def build_sector(blueprint, system, shell, cell, order, capacity, log_rows, at=N
     return sector, ids
 
 
-def list_arrays(capacity):
+def list_arrays(capacity: np.ndarray) -> dict:
     """Return the arrays of neighbour lists with these capacities, empty."""
     row = np.zeros((len(capacity), 4), dtype=np.int32)
     first = np.concatenate([[0], np.cumsum(capacity)])
@@ -151,7 +168,7 @@ def list_arrays(capacity):
     return {"row": row, "neighbour": np.zeros(int(first[-1]), dtype=np.int32)}
 
 
-def bond_arrays(blueprint, like):
+def bond_arrays(blueprint: MoleculeClasses, like: np.ndarray) -> dict:
     """Return the arrays of which beads are bonded, for beads that are like these of the prototypes."""
     offsets = blueprint.offsets
     counts = np.diff(offsets)[like]
@@ -161,7 +178,7 @@ def bond_arrays(blueprint, like):
     return {"bonded": np.repeat(np.arange(len(like)), counts) + blueprint.partners[spread], "bond_row": bond_row}
 
 
-def queue_arrays(molecules):
+def queue_arrays(molecules: int) -> dict:
     """Return the arrays of the event queue, empty."""
     leaves = queue_size(molecules)
     return {
@@ -172,7 +189,7 @@ def queue_arrays(molecules):
     }
 
 
-def event_arrays(mol, beads, log_rows):
+def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
     """Return counters, the contact log, and the scratch of one event for molecules with these numbers of beads."""
     contacts = L.MOST_TIES + 1
     return {
@@ -191,7 +208,7 @@ def event_arrays(mol, beads, log_rows):
     }
 
 
-def window_arrays(beads, molecules, sizes):
+def window_arrays(beads: int, molecules: int, sizes: int) -> dict:
     """Return the arrays that windows need; without windows they stay as they are."""
     scalars = np.zeros(L.SCALARS, dtype=np.int64)
     scalars[L.SCALAR_MOLECULES], scalars[L.SCALAR_BEADS] = molecules, beads
@@ -210,14 +227,14 @@ def window_arrays(beads, molecules, sizes):
     }
 
 
-def unplaced(molecules):
+def unplaced(molecules: int) -> np.ndarray:
     """Return `inside` of molecules of which nothing is known."""
     inside = aligned_zeros((molecules, L.IN_COLUMNS))
     inside[:, L.IN_UNTIL], inside[:, L.IN_FAR] = -np.inf, np.inf
     return inside
 
 
-def folded(cells, box, position):
+def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:
     """Return (7,) int64 cells as `cell_arrays` takes them, of which beads in a part of the box need only some.
 
     Cells k, k + n, k + 2n, ... along an axis are one, where the n cells per axis divide those of the box's edge; beads
@@ -242,7 +259,7 @@ def folded(cells, box, position):
     return np.array([*few, 0, *edge], dtype=np.int64)
 
 
-def cell_arrays(cells, beads, cell_capacity_factor, entries=1):
+def cell_arrays(cells: np.ndarray, beads: int, cell_capacity_factor: float, entries: int = 1) -> dict:
     """Return the arrays of cells with room for `cell_capacity_factor` times the expected number of beads in each.
 
     A cell's room is an odd number of cache lines. Most cells have entries in their first one alone: a power of two
@@ -269,7 +286,7 @@ def cell_arrays(cells, beads, cell_capacity_factor, entries=1):
     }
 
 
-def molecule_rows(blueprint, order):
+def molecule_rows(blueprint: MoleculeClasses, order: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the `mol` table of molecules `order`, and the size of the series' array."""
     mol = aligned_zeros((len(order), L.MOL_COLUMNS), np.int64)
     mol[:] = blueprint.rows[blueprint.composition.class_of(order)]
@@ -284,6 +301,6 @@ def molecule_rows(blueprint, order):
     return mol, int(block.sum()) or 1
 
 
-def kick_size(longest):
+def kick_size(longest: int) -> int:
     """Return the floats of scratch for the velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules."""
     return L.MOST_TIES * L.MOST_MEMBERS * longest * 3 * W.LANES

@@ -1,5 +1,9 @@
 """What sectors of one system share: which code moves a kind of molecule, its static tables, its bond graph."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hpcchain.layout import arrays as L
@@ -13,6 +17,9 @@ from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
 from hpcchain.propagators.steps.step_molecule import step_table, steps_room
 from hpcchain.propagators.taylor.graph_molecule import web_room
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics, System, Topology
 
 
 class MoleculeClasses:
@@ -39,7 +46,7 @@ class MoleculeClasses:
         The bonded beads of each bead of the examples (`bonded_pairs`), relative to it.
     """
 
-    def __init__(self, system):
+    def __init__(self, system: System) -> None:
         self.composition = composition_of(system.topology)
         topology = self.composition.examples
         first = np.unique(self.composition.run, return_index=True)[1]
@@ -77,7 +84,7 @@ class MoleculeClasses:
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
 
 
-def limits(physics, solver):
+def limits(physics: Physics, solver: int) -> np.ndarray:
     """Return what stands in front of the static table of molecules that a code moves (STEP_AT and so on)."""
     values = np.zeros(L.LIMITS)
     values[L.STEP_AT] = physics.step if physics.step > 0.0 else np.inf
@@ -87,17 +94,17 @@ def limits(physics, solver):
     return values
 
 
-def has_law(physics):
+def has_law(physics: Physics) -> bool:
     """Whether molecules with these constants collide by Leyendecker et al. 2012's law."""
     return physics.propagator == "variational" and physics.options.get("collision") != "exact"
 
 
-def steps_rods(physics):
+def steps_rods(physics: Physics) -> bool:
     """Whether rods of a kind with these constants move in steps; runs begun before they could fly exactly for good."""
     return physics.propagator == "rattle" and physics.options.get("rods") == "steps"
 
 
-def solver_of(topology, m, physics):
+def solver_of(topology: Topology, m: int, physics: Physics) -> int:
     """Return which code moves molecule m freely; `physics` is that of its kind."""
     n = int(topology.first_bead[m + 1] - topology.first_bead[m])
     bonds = molecule_bonds(topology, m)
@@ -117,13 +124,13 @@ def solver_of(topology, m, physics):
     return L.GRAPH
 
 
-def molecule_bonds(topology, m):
+def molecule_bonds(topology: Topology, m: int) -> np.ndarray:
     """Return (nb, 2) int64 bonds of molecule m in its own bead numbers."""
     lo, hi = topology.first_bond[m], topology.first_bond[m + 1]
     return np.asarray(topology.bonds[lo:hi] - topology.first_bead[m], dtype=np.int64)
 
 
-def static_table(topology, m):
+def static_table(topology: Topology, m: int) -> np.ndarray:
     """Return a molecule's tiles of inverse masses, bond mask and squared bond lengths (`workspace`: INVM, MASK, LEN2).
 
     A rod has the coordinates of its beads in place of squared bond lengths (`rod`: SITE), and no mask.
@@ -151,7 +158,7 @@ def static_table(topology, m):
     return np.concatenate([table.ravel(), extra])
 
 
-def bonded_pairs(topology):
+def bonded_pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     """Return (N + 1,) int64 offsets and int64 partners: each bead's bonded beads."""
     a = np.concatenate([topology.bonds[:, 0], topology.bonds[:, 1]])
     b = np.concatenate([topology.bonds[:, 1], topology.bonds[:, 0]])
@@ -161,7 +168,7 @@ def bonded_pairs(topology):
     return offsets, np.ascontiguousarray(b[order], dtype=np.int64)
 
 
-def graph_record(topology, m):
+def graph_record(topology: Topology, m: int) -> np.ndarray:
     """Return the int64 description of molecule m's bond graph (`model.bond_graph`)."""
     beads = int(topology.first_bead[m + 1] - topology.first_bead[m])
     return build_structure(beads, molecule_bonds(topology, m))

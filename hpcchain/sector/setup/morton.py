@@ -1,9 +1,16 @@
 """A local order of molecules in which neighbours in space are neighbours in memory."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from hpcchain.model.system import System
 
-def space_order(system, molecules, first):
+
+def space_order(system: System, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return these molecules' numbers along a space-filling (Morton) curve of their first beads.
 
     Parameters
