@@ -12,7 +12,7 @@ from hpcchain.config.schema import MOST_BEADS
 from hpcchain.config.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
 from hpcchain.model.bonds import bond_table
-from hpcchain.propagators.catalogue import CONTACT_SEARCHES, ROD_PROPAGATORS, STEP_SOLVERS, solver_for
+from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_for
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config, MoleculeSection
@@ -97,20 +97,21 @@ def check_own(kind: MoleculeSection, place: str) -> None:
 def check_propagator(propagator: Any, place: str, kinds: list) -> None:
     """Check that a propagator has what it needs to move the molecules of some kinds."""
     name, solver, search = propagator.name, propagator.solver, propagator.contact_search
-    if name != "taylor" and propagator.step is None:
+    known = PROPAGATORS[name]
+    if known.stepped and propagator.step is None:
         raise Wrong(f'{place}.step: is missing; "{name}" needs the longest segment [time]')
     if name == "collocation":
         try:
             solver_for(propagator.variant, propagator.stage_solver)
         except ConfigError as error:
             raise Wrong(f"{place}.{str(error).removeprefix('propagator.')}") from error
-    if name in STEP_SOLVERS and solver not in STEP_SOLVERS[name]:
-        raise Wrong(f'{place}.solver: "{solver}" is not for "{name}"; choose {", ".join(STEP_SOLVERS[name])}')
+    if known.solvers and solver not in known.solvers:
+        raise Wrong(f'{place}.solver: "{solver}" is not for "{name}"; choose {", ".join(known.solvers)}')
     if solver == "null-space" and any(kind.beads > 1 and kind.bond_count >= kind.beads for kind in kinds):
         raise Wrong(f'{place}.solver: "null-space" moves molecules without rings only; choose "tridiagonal"')
-    if name in CONTACT_SEARCHES and search not in CONTACT_SEARCHES[name]:
+    if known.contact_searches and search not in known.contact_searches:
         raise Wrong(
-            f'{place}.contact_search: "{search}" is not for "{name}"; choose {", ".join(CONTACT_SEARCHES[name])}'
+            f'{place}.contact_search: "{search}" is not for "{name}"; choose {", ".join(known.contact_searches)}'
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from hpcchain.config.schema import DIRECTOR_KEYS
 from hpcchain.config.values import Wrong
+from hpcchain.propagators.catalogue import SPHERE_PROPAGATORS
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import MoleculeSection, PropagatorSection
@@ -16,7 +17,6 @@ UNIT = 1e-9
 """How far the norm of an orientation that is given may be from 1."""
 
 ROWS = {"orientations": "[w, x, y, z]", "angular_velocities": "[x, y, z]"}
-OF_SPHERES = ("taylor", "variational")
 """What a kind with directors may have of its own: exact turning, Leyendecker et al. 2012's step."""
 
 
@@ -81,8 +81,8 @@ def check_step(rows: np.ndarray, step: float, place: str) -> None:
 
 def check_own_of_sphere(kind: MoleculeSection, place: str) -> None:
     """Check the propagator that a kind with directors has of its own."""
-    if kind.propagator.name not in OF_SPHERES:
+    if kind.propagator.name not in SPHERE_PROPAGATORS:
         raise Wrong(
             f'{place}.propagator: spheres with directors have no steps of "{kind.propagator.name}"; choose '
-            f"{', '.join(OF_SPHERES)}, or remove it"
+            f"{', '.join(SPHERE_PROPAGATORS)}, or remove it"
         )

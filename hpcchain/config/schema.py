@@ -23,6 +23,7 @@ from hpcchain.config.values import (
     Rows,
     Text,
 )
+from hpcchain.propagators.catalogue import DEFAULT, PROPAGATORS, STAGE_SOLVERS, VARIANTS, choices, users_of
 
 
 class _Required:
@@ -180,30 +181,30 @@ KEYS = (
     Key(
         "propagator",
         "name",
-        Choice(("taylor", "collocation", "variational", "rattle")),
-        "taylor",
+        Choice(tuple(PROPAGATORS)),
+        DEFAULT,
         "how free motion is computed; rods fly exactly under all but rattle",
     ),
     Key("propagator", "stages", Integer(1, 12), 4, "collocation: Gauss stages"),
     Key(
         "propagator",
         "variant",
-        Choice(("index2", "index1", "paper")),
-        "index2",
+        Choice(tuple(VARIANTS)),
+        next(iter(VARIANTS)),
         "collocation: form of the constraints; paper: as printed in paper 001, of low order",
     ),
     Key(
         "propagator",
         "stage_solver",
-        Choice(("auto", "quasi-newton", "newton", "fixed-point")),
+        Choice(("auto", *STAGE_SOLVERS)),
         "auto",
         "collocation: how the stages are solved; fixed-point is index1's, newton exact and slow",
     ),
     Key(
         "propagator",
         "contact_search",
-        Choice(("root", "nested", "bisection")),
-        "root",
+        Choice(choices("contact_searches")),
+        choices("contact_searches")[0],
         "contact times by root, or as in the papers: collocation by nested intervals, rattle by bisection",
     ),
     Key("propagator", "contact_interval", TIME, 1e-4, "nested: width of the last interval [time]"),
@@ -217,15 +218,15 @@ KEYS = (
     Key(
         "propagator",
         "solver",
-        Choice(("tridiagonal", "null-space", "multipliers", "sweeping", "analytic")),
-        "tridiagonal",
+        Choice(choices("solvers")),
+        choices("solvers")[0],
         "solver of a step; variational: first three, rattle: first and last two",
     ),
     Key(
         "propagator",
         "collision",
-        Choice(("variational", "exact")),
-        "variational",
+        Choice(choices("laws")),
+        choices("laws")[0],
         "variational: law of contacts, of the discrete energy or of the exact impulse",
     ),
     Key(
@@ -295,10 +296,7 @@ SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "run", "outpu
 # Keys that mean something for some kinds or names only; anything else about them is an error.
 DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
-STAGE_KEYS = ("stages", "variant", "stage_solver", "contact_interval")
-PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {
-    "solver": ("variational", "rattle"), "collision": ("variational",), "contact_search": ("collocation", "rattle")
-}  # fmt: skip
+PROPAGATOR_KEYS = {key.name: users_of(key.name) for key in KEYS if key.section == "propagator" and users_of(key.name)}
 
 
 def keys_of(section: str) -> dict:

@@ -22,6 +22,7 @@ from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import BLOCK
+from hpcchain.propagators.catalogue import PROPAGATORS
 from hpcchain.run.collapse import CollapseWatch
 from hpcchain.run.energy import EnergyWatch
 from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events, warn_of_sectors
@@ -215,7 +216,7 @@ class Run:
         windows = self.engine.window_report()
         if any(physics.propagator == "variational" for physics in self.system.physics.every()):
             windows = windows | {"contacts_without_root": self.tally.no_roots}
-        if any(physics.propagator != "taylor" for physics in self.system.physics.every()):
+        if any(PROPAGATORS[physics.propagator].stepped for physics in self.system.physics.every()):
             windows = windows | solving(self.tally.solved)
         row = self.comm.bcast(self._measure(np.concatenate(sums)))
         self.recorder.report(self.time, row)

@@ -27,6 +27,7 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.observe.runlog import relative_error
+from hpcchain.propagators.catalogue import PROPAGATORS
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System, Topology
@@ -142,7 +143,7 @@ def stepped_kinds(topology: Topology, physics: Physics) -> Iterator[tuple[Physic
 
 def is_stepped(physics: Physics, beads: int, rod: bool) -> bool:
     """Return whether a molecule of so many beads moves by a propagator that does not fly it exactly."""
-    if beads == 1 or rod or physics.propagator == "taylor":
+    if beads == 1 or rod or not PROPAGATORS[physics.propagator].stepped:
         return False
     return beads > 2 or physics.propagator != "collocation"
 

@@ -9,6 +9,7 @@ from hpcchain.config import load_config
 from hpcchain.config.schema import markdown
 from hpcchain.model.system import BEAD_STATE
 from hpcchain.papers import registry
+from hpcchain.propagators.catalogue import PROPAGATORS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,6 +39,19 @@ def test_data_layout_page_has_the_table_of_a_beads_state():
     ]
     table = "| array | type | columns | meaning |\n|---|---|---|---|\n" + "".join(rows)
     assert page[begin : page.index("<!-- end of bead state -->")] == table
+
+
+def test_propagators_page_has_the_catalogue():
+    """The table of what there is, and the table of what steps there are to choose."""
+    rows = [line.split(" | ") for line in text("docs/guide/propagators.md").splitlines() if line.startswith("| `")]
+    named = [(row[0].split("`")[1], row[1]) for row in rows]
+    first = {name: what for name, what in reversed(named) if name in PROPAGATORS}
+    assert set(first) == set(PROPAGATORS)
+    assert [name for name, what in first.items() if not what.startswith(PROPAGATORS[name].meaning)] == []
+    (solvers,) = [row for row in rows if row[0] == "| `solver`"]
+    for name, cell in zip(("rattle", "variational"), solvers[1:], strict=True):
+        listed = [word.strip('"') for word in cell.split("`") if word.startswith('"')]
+        assert listed == list(PROPAGATORS[name].solvers)
 
 
 def test_commands_page_lists_every_command():

@@ -13,7 +13,7 @@ from hpcchain.model.bond_graph import LANES as STRIDE_LANES
 from hpcchain.model.bond_graph import build_structure
 from hpcchain.model.composition import composition_of
 from hpcchain.model.rods import molecule_sites
-from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
+from hpcchain.propagators.catalogue import PROPAGATORS, STEP_SOLVER_CODES
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
 from hpcchain.propagators.steps.step_molecule import step_table, steps_room
 from hpcchain.propagators.taylor.graph_molecule import web_room
@@ -112,7 +112,7 @@ def solver_of(topology: Topology, m: int, physics: Physics) -> int:
         return L.BALLISTIC
     if topology.rod[m]:
         return L.ROD_STEPPER if steps_rods(physics) else L.ROD
-    if physics.propagator in ("variational", "rattle"):
+    if PROPAGATORS[physics.propagator].solvers:
         return L.STEPPER
     if n == 2:
         return L.ROTOR
