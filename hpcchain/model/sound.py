@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.rods import rod_positions
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
-from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, OPEN, PERIODIC, WALL
+from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, OPEN, PERIODIC, WALL, Options
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, State, Topology
@@ -73,7 +74,7 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
         return "physics: kinds: there are not as many propagators as kinds"
     try:
         each = physics.every()
-    except TypeError:
+    except (TypeError, AttributeError):
         return "physics: kinds: are not tables of propagators"
     rules = [
         ("physics: restitution", _reads("contact", "restitution"), physics.restitution),
@@ -83,8 +84,10 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
         given = {"name": one.propagator, "stages": one.stages, "tolerance": one.tolerance}
         given |= {} if one.step == 0.0 and type(one.step) is not bool else {"step": one.step}
         rules += [(f"physics: {name}", _reads("propagator", name), value) for name, value in given.items()]
-        if not isinstance(one.options, dict):
+        if not isinstance(one.options, Options):
             return "physics: options: are no table"
+        for name in {each.name for each in fields(one.options)} & keys_of("propagator").keys():
+            rules.append((f"physics: options: {name}", _reads("propagator", name), getattr(one.options, name)))
     return first_wrong(rules)
 
 
@@ -285,8 +288,7 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
 
 
 def _exact(physics: Physics) -> bool:
-    stages = physics.options.get("stages", {})
-    return physics.propagator != "collocation" or stages.get("variant", "index2") == "index2"
+    return physics.propagator != "collocation" or physics.options.variant == "index2"
 
 
 def _stretch(physics: Physics) -> float:

@@ -186,6 +186,46 @@ class State:
 
 
 @dataclass(frozen=True)
+class Options:
+    """Settings of a propagator by the names of the input's keys, and one of the program's own.
+
+    Attributes
+    ----------
+    rods : str
+        "steps" where rods under rattle move in steps; "exact" in runs that were begun before they could.
+    """
+
+    solver: str = "tridiagonal"
+    collision: str = "variational"
+    contact_search: str = "root"
+    variant: str = "index2"
+    stage_solver: str = "auto"
+    contact_interval: float = 1e-4
+    contact_stages: str = "falling"
+    rods: str = "exact"
+
+    @classmethod
+    def read(cls, table: dict) -> Options:
+        """Return the Options of a table, as checkpoints have it; those of stages earlier had one of their own.
+
+        Raises
+        ------
+        TypeError, AttributeError
+            If it is no such table.
+        """
+        given = dict(table)
+        stages = given.pop("stages", None)
+        if stages is None:
+            return cls(**given)
+        nested = stages.get("width", 0.0) > 0.0
+        given |= {"variant": stages.get("variant", cls.variant), "stage_solver": stages.get("solver", cls.stage_solver)}
+        if nested:
+            falling = "falling" if stages.get("falling") else "all"
+            given |= {"contact_search": "nested", "contact_interval": stages["width"], "contact_stages": falling}
+        return cls(**given)
+
+
+@dataclass(frozen=True)
 class Physics:
     """Constants of a run that the trajectory depends on.
 
@@ -205,8 +245,8 @@ class Physics:
         Normal coefficient of restitution e_n.
     contact_time : float
         How long after a contact of a bead its others conserve energy (`contact.tc_model`) [time].
-    options : dict
-        Further propagator settings by name.
+    options : Options
+        Further settings of the propagator; a table of them is read (`Options.read`).
     kinds : list of dict
         Per molecule kind, in the order of Topology.names, the `propagator`, `stages`, `step`, `tolerance` and `options`
         that it has of its own (or nothing); empty where no kind has any.
@@ -219,8 +259,17 @@ class Physics:
     tolerance: float = 1e-12
     restitution: float = 1.0
     contact_time: float = 0.0
-    options: dict = field(default_factory=dict)
+    options: Options = Options()
     kinds: list = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.options, dict):
+            object.__setattr__(self, "options", Options.read(self.options))
+        own = [
+            kind | {"options": Options.read(kind["options"])} if _has_table(kind) else kind
+            for kind in (self.kinds if isinstance(self.kinds, list) else [])
+        ]
+        object.__setattr__(self, "kinds", own or self.kinds)
 
     def of(self, kind: int) -> Physics:
         """Return the Physics of the molecules of a kind, given by its number."""
@@ -229,6 +278,11 @@ class Physics:
     def every(self) -> list:
         """Return the Physics of all kinds, the run's own alone where no kind has any of its own."""
         return [self.of(kind) for kind in range(len(self.kinds))] or [self]
+
+
+def _has_table(kind: Any) -> bool:
+    """Whether what a kind has of its own, which may come from a file, has options that are still to be read."""
+    return isinstance(kind, dict) and isinstance(kind.get("options"), dict)
 
 
 @dataclass

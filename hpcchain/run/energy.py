@@ -167,8 +167,8 @@ def band(physics: Physics, bond: float, mass: float, temperature: float, time: f
     tau = bond * math.sqrt(mass / temperature)
     h, name = physics.step / tau, physics.propagator
     if name == "collocation":
-        variant = physics.options.get("stages", {}).get("variant", "index2")
+        variant = physics.options.variant
         order = {"index1": 2 * physics.stages, "paper": physics.stages}.get(variant)
         return 0.0 if order is None else BANDS[variant] * min(h, 1.0) ** order * max(1.0, time / (TIME * tau))
-    law = "rattle" if physics.options.get("collision") == "exact" else name
+    law = "rattle" if physics.options.collision == "exact" else name
     return BANDS[law] * h * h * math.sqrt(max(1.0, contacts / CONTACTS))

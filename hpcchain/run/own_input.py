@@ -15,6 +15,7 @@ from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.model.directors import build_directors
 from hpcchain.model.starts.start import physics_with
+from hpcchain.model.system import Options
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import slab
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from hpcchain.config.sections import Config
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Box, System, Topology
+    from hpcchain.model.system import Box, Physics, System, Topology
     from hpcchain.parallel.agreement import Communicator
 
 DRIFT = 1e-3
@@ -107,8 +108,8 @@ def _box_problem(config: Config, box: Box) -> Any:
 
 
 def _physics_problem(config: Config, system: System) -> Any:
-    """Return which constant is not that of the input; of options those that both have, as older versions had fewer."""
-    stored, given = asdict(system.physics), asdict(physics_with(config, system.physics.tick))
+    """Return which constant is not that of the input; rods move as they did when the run was begun."""
+    stored, given = (_table(one) for one in (system.physics, physics_with(config, system.physics.tick)))
     if not config.molecules:
         given["kinds"] = stored["kinds"]
     pairs = [("", stored, given)]
@@ -119,16 +120,16 @@ def _physics_problem(config: Config, system: System) -> Any:
     for place, ours, theirs in pairs:
         for name in {*ours, *theirs} - {"kinds"}:
             mine, other = ours.get(name), theirs.get(name)
-            if not (_agree(mine, other) if name == "options" else mine == other):
+            if mine != other:
                 return f"physics: {place}{name} is {mine!r}, that of the input in it {other!r}"
     return None
 
 
-def _agree(mine: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether two tables of options have the same where both have something."""
-    if isinstance(mine, dict) and isinstance(other, dict):
-        return all(_agree(mine[name], other[name]) for name in mine.keys() & other.keys())
-    return type(mine) is type(other) and mine == other
+def _table(physics: Physics) -> dict[str, Any]:
+    """Return constants as a table, kinds' own with all their options; without how rods move."""
+    kinds = [physics.of(kind) if own else None for kind, own in enumerate(physics.kinds)]
+    found = asdict(replace(physics, options=replace(physics.options, rods=Options.rods), kinds=[]))
+    return found | {"kinds": [_table(own) if own else {} for own in kinds]}
 
 
 def _molecules_problem(config: Config, system: System, mpi: Communicator | None) -> Any:

@@ -55,7 +55,9 @@ def system_of(lengths, seed=1):
     """Return a System of chains with a box of all three boundaries."""
     topology = chains(lengths)
     box = Box(np.array([7.0, 8.0, 9.1]), np.array([-1.0, 0.0, 0.3]), np.array([PERIODIC, WALL, OPEN], dtype=np.int8))
-    physics = Physics(tick=2.0**-7, step=0.1, contact_time=0.01, options={"w": 0.1 + 0.2, "name": "x", "flag": True})
+    physics = Physics(
+        tick=2.0**-7, step=0.1, contact_time=0.01, options={"contact_interval": 0.1 + 0.2, "variant": "paper"}
+    )
     return System(box, topology, state_of(topology, seed), physics)
 
 

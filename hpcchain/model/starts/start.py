@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.velocities import maxwell
-from hpcchain.model.system import Physics, State, System
+from hpcchain.model.system import Options, Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
 
 if TYPE_CHECKING:
@@ -266,22 +267,14 @@ def settings(propagator: PropagatorSection) -> dict:
         "stages": propagator.stages,
         "step": propagator.step or 0.0,
         "tolerance": propagator.tolerance,
-        "options": {
-            "solver": propagator.solver,
-            "collision": propagator.collision,
-            "contact_search": propagator.contact_search,
-            "stages": stage_options(propagator),
-            **({"rods": "steps"} if propagator.name == "rattle" else {}),
-        },
+        "options": options(propagator),
     }
 
 
-def stage_options(propagator: PropagatorSection) -> dict:
-    """Return what collocation takes further: variant, solver of the stages, nested intervals (width 0: none)."""
-    nested = propagator.contact_search == "nested"
-    return {
-        "variant": propagator.variant,
-        "solver": propagator.stage_solver,
-        "width": propagator.contact_interval if nested else 0.0,
-        "falling": nested and propagator.contact_stages == "falling",
-    }
+def options(propagator: PropagatorSection) -> Options:
+    """Return the Options of a PropagatorSection; what is for nested intervals has its default where there are none."""
+    names = [each.name for each in fields(Options) if hasattr(propagator, each.name)]
+    found = Options(**{name: getattr(propagator, name) for name in names})
+    if propagator.contact_search != "nested":
+        found = replace(found, contact_interval=Options.contact_interval, contact_stages=Options.contact_stages)
+    return replace(found, rods="steps") if propagator.name == "rattle" else found

@@ -69,11 +69,11 @@ class MoleculeClasses:
                 graphs.append(graph_record(topology, m))
                 row[L.MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
             if row[L.MOL_SOLVER] == L.COLLOCATION:
-                stages = stage_table(physics.stages, 1e-3 * physics.tolerance, **physics.options.get("stages", {}))
+                stages = stages_of(physics)
                 table = np.concatenate([table, stages])
                 row[L.MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
             if row[L.MOL_SOLVER] == L.STEPPER:
-                solver = physics.options.get("solver", "tridiagonal")
+                solver = physics.options.solver
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
                 row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
@@ -90,18 +90,32 @@ def limits(physics: Physics, solver: int) -> np.ndarray:
     values[L.STEP_AT] = physics.step if physics.step > 0.0 else np.inf
     values[L.TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
     values[L.LAW_AT] = solver == L.STEPPER and has_law(physics)
-    values[L.BISECTS_AT] = solver >= L.STEPPER and physics.options.get("contact_search") == "bisection"
+    values[L.BISECTS_AT] = solver >= L.STEPPER and physics.options.contact_search == "bisection"
     return values
+
+
+def stages_of(physics: Physics) -> np.ndarray:
+    """Return the static table of collocation's stages."""
+    chosen = physics.options
+    nested = chosen.contact_search == "nested"
+    return stage_table(
+        physics.stages,
+        1e-3 * physics.tolerance,
+        variant=chosen.variant,
+        solver=chosen.stage_solver,
+        width=chosen.contact_interval if nested else 0.0,
+        falling=nested and chosen.contact_stages == "falling",
+    )
 
 
 def has_law(physics: Physics) -> bool:
     """Whether molecules with these constants collide by Leyendecker et al. 2012's law."""
-    return physics.propagator == "variational" and physics.options.get("collision") != "exact"
+    return physics.propagator == "variational" and physics.options.collision != "exact"
 
 
 def steps_rods(physics: Physics) -> bool:
     """Whether rods of a kind with these constants move in steps; runs begun before they could fly exactly for good."""
-    return physics.propagator == "rattle" and physics.options.get("rods") == "steps"
+    return physics.propagator == "rattle" and physics.options.rods == "steps"
 
 
 def solver_of(topology: Topology, m: int, physics: Physics) -> int:

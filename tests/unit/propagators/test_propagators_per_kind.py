@@ -204,7 +204,7 @@ def test_keys_left_out_are_those_of_the_same_propagator(tmp_path):
         table(shape, [40.0, 0.0, 0.0], propagator={"name": "variational", "step": 0.5}),
         table(shape, [60.0, 0.0, 0.0], propagator={"name": "taylor"}),
     ], **general)  # fmt: skip
-    found = [(each.propagator, each.step, each.options["solver"], each.tolerance) for each in system.physics.every()]
+    found = [(each.propagator, each.step, each.options.solver, each.tolerance) for each in system.physics.every()]
     assert found == [
         ("rattle", 0.25, "sweeping", 1e-10),
         ("rattle", 0.125, "sweeping", 1e-10),
