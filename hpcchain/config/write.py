@@ -7,6 +7,9 @@ import numpy as np
 
 from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
 
+FOLLOWS = {"box": ("packing_fraction",)}
+"""Keys of a section that the resolved input has others for."""
+
 
 def to_toml(config):
     """Return the resolved input as text that loads back to an equal Config.
@@ -27,7 +30,7 @@ def to_toml(config):
             parts += [section_text("[[molecule]]", section, kind, skip_for(kind)) for kind in config.molecules]
         else:
             record = getattr(config, section)
-            skip = skip_for(record) if section == "propagator" else ()
+            skip = skip_for(record) if section == "propagator" else FOLLOWS.get(section, ())
             parts.append(section_text(f"[{section}]", section, record, skip))
     return "\n".join(parts)
 

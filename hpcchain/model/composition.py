@@ -4,6 +4,7 @@ Molecules of one kind are alike and mostly stand one after another, so runs of t
 all that a `Topology` does: which beads a molecule has, and each bead's mass, diameter and bonds.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,11 @@ class Composition:
     def firsts(self):
         """(C,) int64: the first molecule of each class, which its example is made after."""
         return self.first_molecule[:-1][np.unique(self.run, return_index=True)[1]]
+
+    def bead_volume(self):
+        """Return the volume of the spheres of all beads, what bonded ones share counted twice [length^3]."""
+        copies = np.repeat(self.copies, np.diff(self.examples.first_bead))
+        return math.pi / 6.0 * float(np.sum(copies * self.examples.diameter**3))
 
     def part(self, molecules):
         """Return the Topology of these molecules alone, numbered anew."""

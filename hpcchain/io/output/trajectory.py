@@ -11,7 +11,7 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.tools.species import bead_types
-from hpcchain.model.system import PERIODIC
+from hpcchain.model.system import OPEN, PERIODIC
 from hpcchain.parallel import slabs as parallel_slabs
 
 GROUP = "particles/trajectory"
@@ -133,6 +133,8 @@ class Trajectory:
     edges, origin : (3,) float64 arrays
         The box [length].
     periodic : (3,) bool array
+    bounded : bool
+        Whether no axis is open.
     angular_velocity : (N, 3) float64 array or None
         Where spheres have directors, else None; 0 of other beads [1 / time].
     moment_of_inertia : (N,) float64 array or None
@@ -150,6 +152,7 @@ class Trajectory:
     edges: np.ndarray
     origin: np.ndarray
     periodic: np.ndarray
+    bounded: bool
     angular_velocity: np.ndarray | None
     moment_of_inertia: np.ndarray | None
     _file: h5py.File
@@ -191,6 +194,7 @@ def open_trajectory(path, checked=True):
         spin = {name: files.get(file, f"{GROUP}/{name}") if f"{GROUP}/{name}" in file else None for name in SPIN}
         _check_spin(file, spin, len(static["mass"]))
         edges = files.get(file, f"{GROUP}/box/edges/value")
+        boundary = files.get(file, "parameters/boundary")
         yield Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
@@ -198,7 +202,8 @@ def open_trajectory(path, checked=True):
             bonds=files.get(file, "connectivity/bonds"),
             edges=edges[0] if len(edges) else np.zeros(3),
             origin=files.get(file, "parameters/box_origin"),
-            periodic=files.get(file, "parameters/boundary") == PERIODIC,
+            periodic=boundary == PERIODIC,
+            bounded=not np.any(boundary == OPEN),
             _file=file,
             **static,
             **spin,

@@ -3,6 +3,8 @@
 import os
 import re
 
+import numpy as np
+
 from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.hdf5 import files
 from hpcchain.io.output.observables import names_in
@@ -53,6 +55,7 @@ def _checkpoint(path):
         "beads": composition.beads,
         "bonds": composition.count("bonds"),
         "molecules": f"{composition.molecules} ({_kinds(composition)})",
+        **_packing(composition.bead_volume(), box.size, not np.any(box.boundary == OPEN)),
         "propagator": _propagators(composition, found.system.physics),
     }
     if found.system.directors is not None:
@@ -63,6 +66,12 @@ def _checkpoint(path):
         if not BOOKKEEPING.fullmatch(name)
     }
     return facts | found.provenance
+
+
+def _packing(volume, size, bounded):
+    """Return the packing fraction of spheres of a volume as a fact; none where nothing bounds the box."""
+    room = float(np.prod(size))
+    return {"packing": f"fraction {volume / room:.6g}"} if bounded and room > 0.0 else {}
 
 
 def _kinds(composition):
@@ -94,6 +103,7 @@ def _trajectory(path):
             "beads": len(found.species),
             "bonds": len(found.bonds),
             "bead types": ", ".join(found.names),
+            **_packing(np.pi / 6.0 * float(np.sum(found.diameter**3)), found.edges, found.bounded),
         }
         if found.moment_of_inertia is not None:
             facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
