@@ -25,6 +25,7 @@ from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
+from hpcchain.run.disk import require_disk_for
 from hpcchain.run.growth import grown_system
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.memory import require_memory_for, require_memory_to_resume
@@ -120,7 +121,8 @@ def run(
                 require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
-        require_memory_for(config, comm, mpi)
+        extent = require_memory_for(config, comm, mpi)
+        require_disk_for(config, extent.beads, folder, mpi)
         system = start_system(config, signals, comm, limit)
         folders.open_folder(folder, config, mpi, keep=True)
         folders.cut_back(folder, 0.0, 0, 0, mpi)
@@ -386,6 +388,7 @@ def continued(
     if checkpoint.time == config.run.end_time and is_finished(output, config.run.end_time, mpi):
         LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
         return EXIT_DONE
+    require_disk_for(config, checkpoint.system.topology.beads, folder, mpi, checkpoint.time)
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
     folders.open_folder(folder, config, mpi)
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.cli.options import add_command, add_set
-from hpcchain.config.cautions import cautions, frame_bytes, times
+from hpcchain.config.cautions import cautions, frame_bytes
 from hpcchain.machine import size
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
+    from hpcchain.config.sections import BoxSection, Config
     from hpcchain.run.memory import Extent
 
 LOG = logging.getLogger("hpcchain.check")
-ROUNDING = 1e-12  # of a quotient that is meant to be whole
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
@@ -73,6 +73,7 @@ def check_start(config: Config, extent: Extent) -> Extent:
     Extent
         With the numbers of the start file.
     """
+    from hpcchain.model.composition import composition_of
     from hpcchain.run.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 
     method = config.initial.method
@@ -94,6 +95,7 @@ def check_start(config: Config, extent: Extent) -> Extent:
         from hpcchain.model.independence import require_independent
         from hpcchain.run.start_from_file import directors_from, read_start
 
+        topology: Any
         found, topology = read_start(config)
         directors_from(config, found, topology, None)
         require_independent(config.initial.file, topology, found.system.state.position)
@@ -101,7 +103,8 @@ def check_start(config: Config, extent: Extent) -> Extent:
         from hpcchain.model.starts.start import build_system
 
         topology = build_system(config).topology
-    return replace(extent, beads=topology.beads, bonds=len(topology.bonds), molecules=topology.molecules)  # type: ignore[union-attr]
+    volume = composition_of(topology).bead_volume()
+    return replace(extent, beads=topology.beads, bonds=len(topology.bonds), molecules=topology.molecules, volume=volume)
 
 
 def estimate(config: Config) -> list:
@@ -113,6 +116,7 @@ def estimate(config: Config) -> list:
     ----------
     config : Config
     """
+    from hpcchain.run.disk import frames_between
     from hpcchain.run.memory import extent_of, short_of_memory
 
     extent = check_start(config, extent_of(config))
@@ -120,12 +124,20 @@ def estimate(config: Config) -> list:
     if lack is not None:
         LOG.warning("one rank on this machine is not enough: the run needs about %s, and %s are %s; look at the memory "
                     "of the nodes that it is meant for", lack[0], size(lack[1].bytes), lack[1].reason)  # fmt: skip
-    frames = int(times(config.run.end_time, config.output.frame_every) * (1.0 + ROUNDING)) + 1
+    frames = frames_between(config)
     return [
         f"{extent.beads} beads, {extent.bonds} bonds, {extent.molecules} molecules",
+        *packing_lines(config.box, extent.volume),
         *memory_lines(extent),
         f"trajectory: {frames} frames, {size(frames * frame_bytes(config, extent.beads))}",
     ]
+
+
+def packing_lines(box: BoxSection, volume: float) -> list:
+    """Return the line on the packing fraction of spheres of this volume; none where nothing bounds the box."""
+    if "open" in box.boundary or not volume:
+        return []
+    return [f"packing fraction {volume / math.prod(box.size):.6g}: the spheres' volume over the box's"]
 
 
 def memory_lines(extent: Extent) -> list:

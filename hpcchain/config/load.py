@@ -13,6 +13,7 @@ from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.check import check
 from hpcchain.config.molecules import read_molecules
 from hpcchain.config.override import apply
+from hpcchain.config.packing import require_one, with_size
 from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
 from hpcchain.config.text import read_text
 from hpcchain.config.values import Wrong, likeness, nearest, shown
@@ -29,6 +30,9 @@ RECORDS = {
     "run": sections.RunSection,
     "output": sections.OutputSection,
 }
+
+NEAR = 0.6
+"""Likeness from which on a name may be meant for another."""
 
 
 def load_config(path: Path | str, overrides: list | tuple = (), stored: bool = False) -> Config:
@@ -82,13 +86,16 @@ def parse(text: str, name: str, stored: bool = False) -> dict:
 def resolve(table: dict, name: str) -> Config:
     """Return the Config of a TOML table with defaults filled in; raises Wrong with key and reason."""
     top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
-    read = {section: RECORDS[section](**read_named(table, section)) for section in RECORDS if section != "initial"}
-    initial = read_named(table, "initial")
+    values = {"box": read_named(table, "box")}
+    require_one(values["box"])
+    values |= {section: read_named(table, section) for section in RECORDS if section != "box"}
+    initial = values["initial"]
     if initial["file"] is not None:
         initial["file"] = os.path.abspath(os.path.join(os.path.dirname(name), initial["file"]))
-    read["initial"] = sections.InitialSection(**initial)
-    check_propagator_keys(table.get("propagator", {}), read["propagator"].name, "propagator")
-    molecules = read_molecules(table.get("molecule"), read["initial"].method, read_section)
+    check_propagator_keys(table.get("propagator", {}), values["propagator"]["name"], "propagator")
+    molecules = read_molecules(table.get("molecule"), initial["method"], read_section)
+    values["box"] = with_size(values["box"], molecules)
+    read = {section: record(**values[section]) for section, record in RECORDS.items()}
     molecules = tuple(own_propagator(kind, read["propagator"], i) for i, kind in enumerate(molecules))
     return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
 
@@ -134,12 +141,15 @@ def read_section(given: Any, section: str, place: str) -> dict:
 
 
 def unknown(name: str, section: str, prefix: str) -> str:
-    """Return the message for a key that does not exist, with the nearest one that does."""
+    """Return the message for a key that does not exist: the nearest one that does, or, where none is near, which do."""
     here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
     anywhere = {key.name: key.path for key in KEYS} | here
     local, best = nearest(name, here), nearest(name, anywhere)
     hint = anywhere[best] if likeness(name, best) > likeness(name, local) + 0.2 else here[local]
     text = name if name.isidentifier() and len(name) <= 60 else shown(name)
+    if max(likeness(name, best), likeness(name, local)) < NEAR:
+        owner = f"[{section}]" if section else "the input"
+        return f"{prefix}{text}: unknown key; nothing like it is in this program; {owner} has {', '.join(here)}"
     return f"{prefix}{text}: unknown key; the nearest valid key is {hint}"
 
 

@@ -5,8 +5,12 @@ import tomllib
 from typing import Any
 
 from hpcchain.config.bounds import MOST_PARTS, require_bounded
+from hpcchain.config.packing import EITHER
 from hpcchain.config.values import shown
 from hpcchain.errors import ConfigError
+
+LOOSE_NUMBER = re.compile(r"[+-]?(?:\d+\.|\.\d+)(?:[eE][+-]?\d+)?")
+"""A number as people write it and TOML does not: without a digit before or behind the point."""
 
 BARE_WORD = re.compile(r"[A-Za-z_./][\w./-]*")
 
@@ -41,6 +45,8 @@ def apply(table: dict, override: str) -> None:
     if not isinstance(place, dict):
         raise ConfigError(f"--set {shown(override)}: name a key after the number, for example molecule.0.count=10")
     place[steps[-1]] = read_value(value.strip(), override)
+    if steps[:-1] == ["box"]:
+        place.pop(EITHER.get(steps[-1]), None)
 
 
 def enter(place: dict | list, step: str, following: str, override: str) -> dict | list:
@@ -59,13 +65,15 @@ def enter(place: dict | list, step: str, following: str, override: str) -> dict 
 
 
 def read_value(text: str, override: str) -> Any:
-    """Return the TOML value of a text; a bare word or path that is no TOML value is a text of its own.
+    """Return the TOML value of a text, or a number such as .9; any other bare word or path is a text of its own.
 
     Raises
     ------
     ConfigError
         When it is neither, or beyond the bounds of an input (`bounds`).
     """
+    if LOOSE_NUMBER.fullmatch(text):
+        return float(text)
     require_bounded(f"value = {text}", f"--set {shown(override)}")
     try:
         parsed = tomllib.loads(f"value = {text}")

@@ -70,7 +70,14 @@ POSITIVE, TIME = Number(above=0.0), Number(above=0.0, tried=TIMES)
 
 KEYS = (
     Key("", "title", Text(), "", "free text, kept with the results"),
-    Key("box", "size", Each(Number(above=0.0, tried=EDGES), 3), REQUIRED, "edge lengths [length]"),
+    Key("box", "size", Each(Number(above=0.0, tried=EDGES), 3), ABSENT, "edge lengths [length]; required, or else:"),
+    Key(
+        "box",
+        "packing_fraction",
+        Number(above=0.0, most=1.0),
+        ABSENT,
+        "in place of size: a cube that the spheres of all beads fill to this fraction",
+    ),
     Key("box", "origin", Each(Number(tried=PLACES), 3), (0.0, 0.0, 0.0), "lower corner [length]"),
     Key("box", "boundary", Each(Choice(("periodic", "wall", "open")), 3), ("periodic",) * 3, "boundary of each axis"),
     Key("molecule", "name", Text(empty=False), ABSENT, "name of the kind; A, B, … when left out"),

@@ -11,9 +11,10 @@ import numpy as np
 from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import (
-        Config,
-    )
+    from hpcchain.config.sections import Config
+
+FOLLOWS = {"box": ("packing_fraction",)}
+"""Keys of a section that the resolved input has others for."""
 
 
 def to_toml(config: Config) -> str:
@@ -35,7 +36,7 @@ def to_toml(config: Config) -> str:
             parts += [section_text("[[molecule]]", section, kind, skip_for(kind)) for kind in config.molecules]
         else:
             record = getattr(config, section)
-            skip = skip_for(record) if section == "propagator" else ()
+            skip = skip_for(record) if section == "propagator" else FOLLOWS.get(section, ())
             parts.append(section_text(f"[{section}]", section, record, skip))
     return "\n".join(parts)
 

@@ -6,6 +6,7 @@ all that a `Topology` does: which beads a molecule has, and each bead's mass, di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,11 @@ class Composition:
     def firsts(self) -> np.ndarray:
         """(C,) int64: the first molecule of each class, which its example is made after."""
         return self.first_molecule[:-1][np.unique(self.run, return_index=True)[1]]
+
+    def bead_volume(self) -> float:
+        """Return the volume of the spheres of all beads, what bonded ones share counted twice [length^3]."""
+        copies = np.repeat(self.copies, np.diff(self.examples.first_bead))
+        return math.pi / 6.0 * float(np.sum(copies * self.examples.diameter**3))
 
     def part(self, molecules: np.ndarray) -> Topology:
         """Return the Topology of these molecules alone, numbered anew."""

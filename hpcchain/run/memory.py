@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpcchain import machine
+from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent
 from hpcchain.io.hdf5.collective import root_does
@@ -54,6 +55,8 @@ class Extent:
         Beads of the largest molecule, 0 where only a file knows it.
     closed : int
         Beads of the largest molecule with rings whose conformation is to be made.
+    volume : float
+        Of the spheres of all beads, 0 where only a file knows it [length^3].
     """
 
     beads: int
@@ -62,6 +65,7 @@ class Extent:
     whole: bool
     largest: int = 0
     closed: int = 0
+    volume: float = 0.0
 
     def own(self, ranks: int) -> int:
         """Return what a rank needs for the beads that it owns, of so many ranks [byte]."""
@@ -98,17 +102,19 @@ def extent_of(config: Config) -> Extent:
         whole=whole,
         largest=max((kind.beads for kind in kinds), default=0),
         closed=max(closed, default=0),
+        volume=bead_volume(kinds),
     )
 
 
-def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> None:
-    """Raise ConfigError on every rank where what an input asks for does not fit on the ranks' nodes; collective."""
+def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:
+    """Return the Extent of a run; raise ConfigError on every rank where it does not fit on the nodes; collective."""
     extent = root_does(mpi, config.source, "measuring it", lambda: extent_of(config))
     way = "use more nodes, or fewer molecules (molecule.count)"
     if config.initial.method == "grow" and extent.start() > extent.own(comm.size):
         way += "; or grow a small box and copy it ('hpcchain build --replicate'): every rank grows the whole box"
     key = "initial.file" if config.initial.method == "file" else "molecule.count"
     require_memory(extent, comm, mpi, f"{config.source}: {key}", way)
+    return extent
 
 
 def require_memory_to_resume(path: Path, comm: Single | World, mpi: Communicator | None) -> None:

@@ -16,7 +16,7 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.tools.species import bead_types
-from hpcchain.model.system import PERIODIC
+from hpcchain.model.system import OPEN, PERIODIC
 from hpcchain.parallel import slabs as parallel_slabs
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ class Trajectory:
     edges, origin : (3,) float64 arrays
         The box [length].
     periodic : (3,) bool array
+    bounded : bool
+        Whether no axis is open.
     angular_velocity : (N, 3) float64 array or None
         Where spheres have directors, else None; 0 of other beads [1 / time].
     moment_of_inertia : (N,) float64 array or None
@@ -171,6 +173,7 @@ class Trajectory:
     edges: np.ndarray
     origin: np.ndarray
     periodic: np.ndarray
+    bounded: bool
     angular_velocity: np.ndarray | None
     moment_of_inertia: np.ndarray | None
     _file: h5py.File
@@ -212,6 +215,7 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         spin = {name: files.get(file, f"{GROUP}/{name}") if f"{GROUP}/{name}" in file else None for name in SPIN}
         _check_spin(file, spin, len(static["mass"]))
         edges = files.get(file, f"{GROUP}/box/edges/value")
+        boundary = files.get(file, "parameters/boundary")
         yield Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
@@ -219,7 +223,8 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
             bonds=files.get(file, "connectivity/bonds"),
             edges=edges[0] if len(edges) else np.zeros(3),
             origin=files.get(file, "parameters/box_origin"),
-            periodic=files.get(file, "parameters/boundary") == PERIODIC,
+            periodic=boundary == PERIODIC,
+            bounded=not np.any(boundary == OPEN),
             _file=file,
             **static,
             **spin,

@@ -21,6 +21,12 @@ from hpcchain.io.tools.species import bead_types
 from hpcchain.model.rotation import times
 from hpcchain.model.system import PERIODIC
 
+ELEMENTS = (
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
+    "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
+    "Hg Tl Pb Bi Po At Rn"
+).split()
+
 
 @dataclass
 class Scene:
@@ -165,13 +171,16 @@ def _wrapped(scene: Scene, position: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _write_extxyz(scene: Scene, out: Path) -> None:
     """Write extended XYZ with every digit; positions as stored, unwrapped about each molecule.
 
-    Orientations have their scalar part last, which is how OVITO, for which the columns are named, takes them.
+    Species are chemical elements, since readers such as ASE take no others: the head's Types says which stand for
+    which beads. Orientations have their scalar part last, which is how OVITO takes them, after which columns are named.
     """
     size = scene.size
     lattice = " ".join(_digits(value) for value in np.diag(size).ravel())
     periodic = " ".join("T" if flag else "F" for flag in scene.periodic)
     origin = " ".join(_digits(value) for value in scene.origin)
-    labels = [str(name).replace(" ", "_") for name in scene.names]
+    labels = elements_for(scene.names)
+    types = ",".join(f"{label}={name}" for label, name in zip(labels, scene.names, strict=True))
+    types = types.replace("\\", "_").replace('"', "_")
     more = "" if scene.moment is None else ":orientation:R:4:angular_velocity:R:3"
     with open(out, "w", encoding="utf-8") as file:
         for step, time, position, velocity, _, orientation in scene.frames:
@@ -179,7 +188,7 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
             file.write(
                 f'Lattice="{lattice}" Origin="{origin}" pbc="{periodic}" '
                 f"Properties=species:S:1:pos:R:3:velo:R:3:mass:R:1:radius:R:1{more} "
-                f"Time={_digits(time)} Step={int(step)}\n"
+                f'Time={_digits(time)} Step={int(step)} Types="{types}"\n'
             )
             columns = [position, velocity, scene.mass, scene.diameter / 2.0]
             if orientation is not None:
@@ -187,6 +196,18 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
             table = np.column_stack(columns)
             for kind, row in zip(scene.species, table, strict=True):
                 file.write(f"{labels[kind]} {' '.join(map(_digits, row))}\n")
+
+
+def elements_for(names: Any) -> list:
+    """Return a chemical element for each bead type: its name where all are elements' symbols, else one after another.
+
+    Parameters
+    ----------
+    names : list of str
+    """
+    if set(names) <= set(ELEMENTS):
+        return list(names)
+    return [ELEMENTS[number] if number < len(ELEMENTS) else "X" for number in range(len(names))]
 
 
 def _digits(value: float) -> str:

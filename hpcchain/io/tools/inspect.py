@@ -63,6 +63,7 @@ def _checkpoint(path: Path | str) -> dict:
         "beads": composition.beads,
         "bonds": composition.count("bonds"),
         "molecules": f"{composition.molecules} ({_kinds(composition)})",
+        **_packing(composition.bead_volume(), box.size, not np.any(box.boundary == OPEN)),
         "propagator": _propagators(composition, found.system.physics),
     }
     if found.system.directors is not None:
@@ -73,6 +74,12 @@ def _checkpoint(path: Path | str) -> dict:
         if not BOOKKEEPING.fullmatch(name)
     }
     return facts | found.provenance
+
+
+def _packing(volume: float, size: np.ndarray, bounded: bool) -> dict:
+    """Return the packing fraction of spheres of a volume as a fact; none where nothing bounds the box."""
+    room = float(np.prod(size))
+    return {"packing": f"fraction {volume / room:.6g}"} if bounded and room > 0.0 else {}
 
 
 def _kinds(composition: Any) -> str:
@@ -104,6 +111,7 @@ def _trajectory(path: Path | str) -> dict:
             "beads": len(found.species),
             "bonds": len(found.bonds),
             "bead types": ", ".join(found.names),
+            **_packing(np.pi / 6.0 * float(np.sum(found.diameter**3)), found.edges, found.bounded),
         }
         if found.moment_of_inertia is not None:
             facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"

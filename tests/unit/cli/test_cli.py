@@ -1,6 +1,7 @@
 """The command line: help, exit codes, one clear message per failure, and what the small commands print."""
 
 import logging
+import math
 import re
 import subprocess
 import sys
@@ -206,10 +207,26 @@ def test_templates_are_valid_input(capsys, tmp_path, name):
     assert tomllib.loads(capsys.readouterr().out)["title"] == config.title
 
 
+def test_check_tells_the_packing_fraction(capsys, tmp_path):
+    path = tmp_path / "input.toml"
+    path.write_text(template.templates()["rods"])
+    assert main(["check", str(path)]) == 0
+    assert "# packing fraction 0.15: the spheres' volume over the box's\n" in capsys.readouterr().out
+    box = ["--set", "box.size=[9.0, 9.0, 9.0]"]
+    assert main(["build", str(path), "-o", str(tmp_path / "start.h5"), "--set", "molecule.0.count=4", *box]) == 0
+    start = [*box, "--set", "initial.method=file", "--set", f"initial.file={tmp_path / 'start.h5'}"]
+    path.write_text(template.templates()["rods"].partition("[[molecule]]")[0] + "[run]\nend_time = 1.0\n")
+    assert main(["check", str(path), *start]) == 0
+    assert f"# packing fraction {24 * math.pi / 6 / 729:.6g}: " in capsys.readouterr().out
+    path.write_text(template.templates()["monomers"])
+    assert main(["check", str(path), "--set", 'box.boundary=["open", "open", "open"]']) == 0
+    assert "packing" not in capsys.readouterr().out.partition("[initial]")[2]
+
+
 def test_template_list(capsys):
     assert main(["template", "--list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert {"chains", "monomers", "mixture", "walls"} <= set(names)
+    assert {"chains", "monomers", "mixture", "walls", "rings", "stars", "rods", "explicit"} <= set(names)
     assert all(len(line.split()) > 4 for line in map(template.purpose, template.templates().values()))
 
 

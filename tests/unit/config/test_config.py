@@ -69,6 +69,9 @@ MISTAKES = [
     ("molecule.0.bead = 3", "molecule[0].bead: unknown key; the nearest valid key is molecule[0].beads"),
     ("endtime = 3", "endtime: unknown key; the nearest valid key is run.end_time"),
     ("outputs.events = true", "outputs: unknown key; the nearest valid key is output"),
+    ("box.viscosity = 3", "box.viscosity: unknown key; nothing like it is in this program; [box] has size, "),
+    ("quux.plugh = 3", "quux: unknown key; nothing like it is in this program; the input has title, box, molecule, "),
+    ("box.packing_fraction = 1.2", "box.packing_fraction: 1.2 is out of range; needs a number > 0, <= 1"),
     ("title = 3", "title: 3 is not a text"),
     ("box.size = [1, 2]", "box.size: has 2 entries; needs 3"),
     ("box.size = [30, 30, true]", "box.size: entry 2: True is not a number"),
@@ -285,6 +288,57 @@ def test_overrides_replace_values_and_add_sections(write):
     assert config.propagator.step == 0.5 and config.title == "plain-word"
     assert load_config(path, ["output.directory=../runs/a"]).output.directory == "../runs/a"
     assert load_config(write(FULL), ["molecule.1.count=5"]).molecules[1].count == 5
+
+
+def test_numbers_without_a_digit_at_the_point_may_be_set(write):
+    path = write(EXPLICIT)
+    assert load_config(path, ["initial.temperature=.9"]).initial.temperature == 0.9
+    assert load_config(path, ["run.end_time=+2."]).run.end_time == 2.0
+    assert load_config(path, ["initial.temperature=.5e1"]).initial.temperature == 5.0
+    assert load_config(path, ["output.directory=.9a"]).output.directory == ".9a"
+
+
+MELT = """
+[box]
+packing_fraction = 0.25
+[[molecule]]
+kind = "chain"
+beads = 3
+count = 40
+diameter = [1.0, 0.5, 1.0]
+[[molecule]]
+kind = "monomer"
+count = 10
+diameter = 2.0
+[run]
+end_time = 1.0
+"""
+
+
+def test_a_packing_fraction_stands_in_place_of_the_size(write):
+    config = load_config(write(MELT))
+    volume = np.pi / 6.0 * (40 * (1.0 + 0.125 + 1.0) + 10 * 8.0)
+    assert len(set(config.box.size)) == 1
+    assert np.prod(config.box.size) == pytest.approx(volume / 0.25, rel=1e-14)
+    assert "packing_fraction" not in config.to_toml()
+    again = load_config(write(config.to_toml(), "again.toml"))
+    assert again == config
+
+
+def test_of_size_and_packing_fraction_one_is_given(write):
+    with pytest.raises(ConfigError, match="box.packing_fraction: stands beside box.size; give one of the two"):
+        load_config(write(MELT.replace("[box]", "[box]\nsize = [9, 9, 9]")))
+    with pytest.raises(ConfigError, match="box.size: is missing; .*box.packing_fraction in its place"):
+        load_config(write(MELT.replace("packing_fraction = 0.25", "")))
+    start = '[box]\npacking_fraction = 0.2\n[initial]\nmethod = "file"\nfile = "a.h5"\n[run]\nend_time = 1\n'
+    with pytest.raises(ConfigError, match=r"box.packing_fraction: needs the \[\[molecule\]\] tables"):
+        load_config(write(start))
+
+
+def test_a_setting_of_one_takes_the_place_of_the_other(write):
+    assert load_config(write(MELT), ["box.size=[20, 20, 30]"]).box.size == (20.0, 20.0, 30.0)
+    config = load_config(write(FULL), ["box.packing_fraction=.01"])
+    assert len(set(config.box.size)) == 1
 
 
 def test_bonds_equal_to_the_contact_distance_may_round_below_it(write):

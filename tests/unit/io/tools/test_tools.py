@@ -15,10 +15,11 @@ from hpcchain.io.hdf5 import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.tools.compare import compare
-from hpcchain.io.tools.export import export
+from hpcchain.io.tools.export import elements_for, export
 from hpcchain.io.tools.inspect import info
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.io.tools.species import bead_types
+from hpcchain.model.system import PERIODIC, WALL
 from tests.support.io_samples import events_between, frame_of, system_of
 
 BEADS = 6
@@ -189,10 +190,35 @@ def test_extxyz_has_every_digit(tmp_path, system):
     assert 'pbc="T F F"' in head and 'Origin="-1.0 0.0 0.3"' in head and "Time=0.5" in head
     assert "Properties=species:S:1:pos:R:3:velo:R:3:" in head
     table = [line.split() for line in lines[BEADS + 4 : 2 * BEADS + 4]]
-    assert [row[0] for row in table] == ["A"] * 2 + ["B"] * 4
+    assert [row[0] for row in table] == ["H"] * 2 + ["He"] * 4 and head.endswith('Types="H=A,He=B"')
     position, velocity, _ = frame_of(BEADS, 1)
     assert np.array_equal(np.array([row[1:4] for row in table], dtype=float), position)
     assert np.array_equal(np.array([row[4:7] for row in table], dtype=float), velocity)
+
+
+def test_extxyz_opens_in_ase(tmp_path, system):
+    ase_io = pytest.importorskip("ase.io")
+    export(run(tmp_path / "a", system) / "trajectory.h5", "extxyz", tmp_path / "out.xyz")
+    frames = ase_io.read(tmp_path / "out.xyz", index=":", format="extxyz")
+    position, velocity, _ = frame_of(BEADS, 1)
+    assert len(frames) == 4 and frames[1].info["Time"] == 0.5 and frames[1].info["Types"] == "H=A,He=B"
+    assert np.array_equal(frames[1].positions, position) and np.array_equal(frames[1].arrays["velo"], velocity)
+    assert frames[1].cell.lengths().tolist() == [7.0, 8.0, 9.1] and frames[1].pbc.tolist() == [True, False, False]
+
+
+def test_species_are_elements():
+    assert elements_for(["O", "H"]) == ["O", "H"]
+    assert elements_for(["O", "water"]) == ["H", "He"]
+    assert elements_for([f"T{n}" for n in range(90)])[-4:] == ["X"] * 4
+
+
+def test_info_tells_the_packing_fraction_of_a_bounded_box(tmp_path, system):
+    bounded = replace(system, box=replace(system.box, boundary=np.array([PERIODIC, WALL, WALL], dtype=np.int8)))
+    fraction = np.pi / 6.0 * np.sum(system.topology.diameter**3) / np.prod(system.box.size)
+    told = f"packing:       fraction {fraction:.6g}"
+    assert told in info(checkpoint(tmp_path / "c.h5", bounded))
+    assert told in info(run(tmp_path / "a", bounded) / "trajectory.h5")
+    assert "packing:" not in info(checkpoint(tmp_path / "open.h5", system))
 
 
 def test_gsd_has_bonds_types_diameters_and_wrapped_positions(tmp_path, system):
