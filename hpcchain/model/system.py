@@ -30,6 +30,8 @@ PERIODIC, WALL, OPEN = 0, 1, 2
 
 MOST_DEPTH = 100_000
 """Events chained at one instant, beyond which a run ends (`sector.events.loop`)."""
+AT_START = -1
+"""Depth of a segment that no event began: that of the very start."""
 WHOLE_CONTACT = 1 << 24
 """What is left of a contact when it begins (`contact.tc_model`)."""
 LONGEST_TICKS = 2.0**20
@@ -172,17 +174,10 @@ class State:
             [length], [length / time].
         """
         n = len(position)
-        return cls(
-            position=np.array(position, dtype=np.float64),
-            velocity=np.array(velocity, dtype=np.float64),
-            image=np.zeros((n, 3), dtype=np.int64),
-            ticks=np.zeros(n),
-            remainder=np.zeros(n),
-            depth=np.full(n, -1, dtype=np.int32),
-            struck=np.zeros(n, dtype=bool),
-            step=np.zeros(n),
-            in_contact=np.zeros(n, dtype=np.int32),
-        )
+        state = {each.name: np.zeros((n, each.columns) if each.columns else n, each.dtype) for each in BEAD_STATE}
+        state["position"][:], state["velocity"][:] = position, velocity
+        state["depth"][:] = AT_START
+        return cls(**state)
 
 
 @dataclass(frozen=True)
