@@ -145,7 +145,8 @@ def no_room(put):
 @leak("nobody is told of new homes", "wide", "gas")
 def no_news(put):
     put(manager.GhostManager, "_cells_message", lambda old, self, rank, cells: np.zeros(0))
-    put(manager.GhostManager, "_newly_wanted", lambda old, self, *args: np.zeros(0, dtype=np.int64))
+    nobody = np.zeros(0, dtype=np.int64)
+    put(manager.GhostManager, "_newly_wanted", lambda old, self, moved, news: dict.fromkeys(news, nobody))
 
 
 @leak("ghosts are not set back", "gas")

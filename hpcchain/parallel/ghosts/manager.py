@@ -75,6 +75,8 @@ class GhostManager:
         Ranks that may come to need ghosts from here, and the part of the box where.
     theirs : dict of rank -> uint32 array
         Which cells there their molecules may come to, as bits.
+    all_theirs : uint32 array
+        Which cells of this rank's extent any neighbour's molecules may come to, as bits; it grows as `theirs` do.
     """
 
     def __init__(
@@ -210,7 +212,7 @@ class GhostManager:
         news = self.comm.exchange_known(
             {rank: self._cells_message(rank, cells) for rank in self.neighbours}, sorted(self.neighbours)
         )
-        wanted = {rank: self._newly_wanted(rank, near, news[rank].astype(np.int64)) for rank in self.neighbours}
+        wanted = self._newly_wanted(near, {rank: news[rank].astype(np.int64) for rank in self.neighbours})
         admitted = self._send_ghosts(wanted)
         failed = fresh is None or admitted is None
         if not failed:
@@ -222,19 +224,40 @@ class GhostManager:
         """Return, for a message, the places of cells in what is in common with a neighbour."""
         return self.cells.within(self.neighbours[rank], cells).astype(np.float64)
 
-    def _newly_wanted(self, rank: int, moved: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return rows of molecules that a neighbour needs from now on: of `moved`, or near where it has come to."""
-        common, theirs = self.neighbours[rank], self.theirs[rank]
-        lent = np.zeros(len(self.skin), dtype=bool)
+    def _newly_wanted(self, moved: np.ndarray, news: dict) -> dict:
+        """Return rank -> rows of molecules that it needs from now on: of `moved`, or near where it has come to.
+
+        All owned molecules are looked at once, for the cells of all neighbours together; each neighbour's are compared
+        with what is left.
+
+        Parameters
+        ----------
+        moved : (k,) int64 array
+            Rows of owned molecules that have come nearer to neighbours' cells.
+        news : dict of rank -> (n,) int64 array
+            Cells that a neighbour's molecules may come to since now, by their places in what is common with it.
+        """
+        numbers = [self.cells.numbers(self.neighbours[rank], places) for rank, places in news.items()]
+        fresh, coming = self._coming_to(
+            self.extent,
+            self.cells.within(self.extent, np.concatenate([NOBODY, *numbers])),
+            self._balls(self.patch.owned),
+        )
+        self.all_theirs |= fresh
+        coming = self.patch.owned[coming]
+        return {rank: self._wanted_since(rank, moved, coming, places) for rank, places in news.items()}
+
+    def _wanted_since(self, rank: int, moved: np.ndarray, coming: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return rows of molecules that a neighbour needs from now on, of those that may be; see `_newly_wanted`."""
+        common, lent = self.neighbours[rank], np.zeros(len(self.skin), dtype=bool)
         lent[self.holders.get(rank, NOBODY)] = True
-        moved = moved[~lent[moved]]
-        wanted = [moved[self._reaching(common, theirs, self._balls(moved))]]
-        if len(places):
-            fresh, coming = self._coming_to(common, places, self._balls(self.patch.owned))
-            theirs |= fresh
-            wanted.append(self.patch.owned[coming])
-        wanted = np.unique(np.concatenate(wanted))
-        return wanted[~lent[wanted]]
+        moved, coming = moved[~lent[moved]], coming[~lent[coming]]
+        reached = moved[self._reaching(common, self.theirs[rank], self._balls(moved))]
+        if not len(places):
+            return np.unique(reached)
+        fresh = common.bits_at(places)
+        self.theirs[rank] |= fresh
+        return np.union1d(reached, coming[self._reaching(common, fresh, self._balls(coming))])
 
     def _coming_to(self, extent: Extent, places: np.ndarray, balls: tuple) -> tuple[np.ndarray, np.ndarray]:
         """Return the bits of cells, given by their places in an extent, and which molecules may come to them."""
@@ -409,6 +432,11 @@ class GhostManager:
                 for rank, extent in self.neighbours.items()}  # fmt: skip
         received = self.comm.exchange_known(bits, sorted(self.neighbours))
         self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
+        taken = np.zeros(self.extent.size, dtype=bool)
+        for rank, extent in self.neighbours.items():
+            cells = self.cells.numbers(extent, np.flatnonzero(extent.flags(self.theirs[rank])))
+            taken[self.cells.within(self.extent, cells)] = True
+        self.all_theirs = self.extent.bits(taken.reshape(tuple(self.extent.length)))
 
     def _settle_in(self, own: MoleculeSet, skin: np.ndarray, wanted_by: dict, ghosts: dict) -> None:
         """Build the patch from owned molecules and the ghosts received, rank -> Held."""
@@ -487,10 +515,7 @@ class GhostManager:
 
     def _near(self, balls: tuple) -> np.ndarray:
         """Return a mask of those of these molecules that may come to where a neighbour's may."""
-        hit = np.zeros(len(balls[2]), dtype=bool)
-        for rank, extent in self.neighbours.items():
-            hit |= self._reaching(extent, self.theirs[rank], balls)
-        return hit
+        return self._reaching(self.extent, self.all_theirs, balls)
 
     def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: tuple) -> np.ndarray:
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""

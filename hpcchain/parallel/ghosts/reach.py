@@ -92,6 +92,14 @@ class Cells:
         at = at[:, np.all(at < extent.length[:, None], axis=0)]
         return (at[0] * extent.length[1] + at[1]) * extent.length[2] + at[2]
 
+    def numbers(self, extent: Extent, places: np.ndarray) -> np.ndarray:
+        """Return the numbers in the whole box of cells that are given by their places in an extent; undoes `within`."""
+        if not len(places):
+            return np.zeros(0, dtype=np.int64)
+        x, y, z = np.unravel_index(places, tuple(extent.length))
+        x, y, z = ((at + low) % count for at, low, count in zip((x, y, z), extent.low, self.counts, strict=True))
+        return (x * self.counts[1] + y) * self.counts[2] + z
+
 
 @dataclass
 class Extent:
@@ -122,6 +130,13 @@ class Extent:
         padded = np.zeros((*self.shape[:2], self.shape[2] * WORD), dtype=np.uint8)
         padded[:, :, : self.length[2]] = flags
         return np.packbits(padded, axis=2, bitorder="little").view(np.uint32).ravel()
+
+    def bits_at(self, places: np.ndarray) -> np.ndarray:
+        """Return the bits of the cells at these places, (n,) uint32."""
+        bits, row = self.nothing(), places // self.length[2]
+        at = places % self.length[2]
+        np.bitwise_or.at(bits, row * self.shape[2] + at // WORD, np.uint32(1) << (at % WORD).astype(np.uint32))
+        return bits
 
     def flags(self, bits: np.ndarray) -> np.ndarray:
         """Return for which cells bits are set, (nx, ny, nz) bool."""
