@@ -83,7 +83,7 @@ def search_bead(s, i, stepper):
     return np.int64(-1)
 
 
-@inlined
+@kernel
 def _search_span(s, i, stepper):
     """Return how long after its segment's start bead i's contacts are of interest, and when its list expires [time]."""
     length = s.bounds[i, L.LENGTH]
@@ -96,7 +96,7 @@ def _search_span(s, i, stepper):
     return limit, expiry
 
 
-@inlined
+@kernel
 def _concerns_others(own, other):
     """Whether the contact of beads of these ownerships is another rank's: neither is owned, and one is a far ghost."""
     return own != L.OWNED and other != L.OWNED and (own == L.GHOST or other == L.GHOST)
@@ -145,7 +145,7 @@ def _against_bead(s, i, j, limit, best, stepper):
     return lacking, limit, best
 
 
-@inlined
+@kernel
 def _tied(s, after_best, tied):
     """Return whether an event is tied with the earliest (0, 1), once there is one more.
 
@@ -183,7 +183,7 @@ def _against_walls(s, i, limit, best, stepper):
     return best
 
 
-@inlined
+@kernel
 def _until_expiry(s, i, expiry, best, stepper):
     """Return the best candidate, or the renewal of bead i's list where that comes before."""
     if expiry < s.bounds[i, L.LENGTH]:
@@ -289,7 +289,7 @@ def _separation(s, i, r, ti, tj):
     return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
 
 
-@inlined
+@kernel
 def _reach(s, i, r, off_i, off_j, stepper):
     """Return how near the straight lines come at least if the beads touch before these times on their segments."""
     sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
@@ -304,7 +304,7 @@ def _reach(s, i, r, off_i, off_j, stepper):
     return reach
 
 
-@inlined
+@kernel
 def _least_square(rr, rv, uu, horizon):
     """Return the least |r + u t|^2 of times t up to a horizon, of r.r, r.u and u.u [length^2]."""
     least = rr
@@ -316,7 +316,7 @@ def _least_square(rr, rv, uu, horizon):
     return least
 
 
-@inlined
+@kernel
 def _just_hit(s, i, r, lag, rv):
     """Whether both segments began with one contact of the two beads, and what r.u is left of it is round-off."""
     same = lag == 0.0 and same_start(s.segment, i, r) and struck(s.segment, i) == 1
@@ -326,7 +326,7 @@ def _just_hit(s, i, r, lag, rv):
     return same
 
 
-@inlined
+@kernel
 def _contact_distance(s, i, r, lag):
     """Return the distance at which beads touch, where their common span begins [length], and its rate."""
     sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
