@@ -9,6 +9,7 @@ from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.check import check
 from hpcchain.config.molecules import read_molecules
 from hpcchain.config.override import apply
+from hpcchain.config.potentials import read_potentials
 from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
 from hpcchain.config.text import read_text
 from hpcchain.config.values import Wrong, likeness, nearest, shown
@@ -19,6 +20,7 @@ RECORDS = {
     "initial": sections.InitialSection,
     "propagator": sections.PropagatorSection,
     "contact": sections.ContactSection,
+    "external": sections.ExternalSection,
     "run": sections.RunSection,
     "output": sections.OutputSection,
 }
@@ -83,6 +85,9 @@ def resolve(table, name):
     check_propagator_keys(table.get("propagator", {}), read["propagator"].name, "propagator")
     molecules = read_molecules(table.get("molecule"), read["initial"].method, read_section)
     molecules = tuple(own_propagator(kind, read["propagator"], i) for i, kind in enumerate(molecules))
+    read["potentials"] = read_potentials(table.get("potential", []), read_section)
+    if "steps" in table or read["run"].engine == "steps":
+        read["steps"] = sections.StepsSection(**read_named(table, "steps"))
     return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
 
 

@@ -13,6 +13,7 @@ from hpcchain.config.values import (
     Each,
     Fixed,
     Flag,
+    FlagOrList,
     Inline,
     Integer,
     Number,
@@ -97,6 +98,20 @@ KEYS = (
         Flag(),
         True,
         "whether beads of one molecule collide with each other; those of a rod never do",
+    ),
+    Key(
+        "molecule",
+        "hard",
+        FlagOrList(),
+        True,
+        'engine "steps": whether the beads have a hard core, of their diameter; or one per bead',
+    ),
+    Key(
+        "molecule",
+        "rigid",
+        Flag(),
+        True,
+        'engine "steps": whether bonds keep their lengths; false: bond potentials hold them',
     ),
     Key(
         "molecule",
@@ -248,8 +263,36 @@ KEYS = (
         0.0,
         "duration of contacts: within it of a contact of either bead, others keep their energy (TC model) [time]",
     ),
+    Key("external", "gravity", Each(Number(), 3), (0.0, 0.0, 0.0), 'engine "steps": acceleration [length / time^2]'),
+    Key(
+        "potential",
+        "name",
+        Choice(("lennard-jones", "wca", "harmonic", "fene", "center")),
+        REQUIRED,
+        'engine "steps": of pairs (the first two), of bonds, or of each bead about a place',
+    ),
+    Key(
+        "potential",
+        "types",
+        Each(Text(empty=False), 2),
+        ABSENT,
+        "pairs, bonds: the two types of beads, names of molecules; all when left out",
+    ),
+    Key("potential", "epsilon", POSITIVE, ABSENT, "lennard-jones, wca, fene: depth [mass length^2 / time^2]"),
+    Key("potential", "sigma", Number(above=0.0, tried=LENGTHS), ABSENT, "the same: size [length]"),
+    Key("potential", "cutoff", Number(above=0.0, tried=LENGTHS), ABSENT, "lennard-jones: where forces end [length]"),
+    Key("potential", "shift", Flag(), ABSENT, "lennard-jones: whether the energy is 0 at the cutoff; true if left out"),
+    Key("potential", "stiffness", POSITIVE, ABSENT, "harmonic, fene, center: k of k x^2 / 2 [mass / time^2]"),
+    Key(
+        "potential",
+        "length",
+        Number(above=0.0, tried=LENGTHS),
+        ABSENT,
+        "harmonic: length at rest; fene: greatest length [length]",
+    ),
+    Key("potential", "center", Each(Number(tried=PLACES), 3), ABSENT, "center: the place that draws beads [length]"),
     Key("run", "end_time", Number(least=0.0, tried=TIMES), REQUIRED, "simulated time at which the run ends [time]"),
-    Key("run", "engine", Choice(("events",), later=("steps",)), "events", "event-driven or time-stepping"),
+    Key("run", "engine", Choice(("events", "steps")), "events", "event-driven or time-stepping"),
     Key(
         "run",
         "window",
@@ -278,6 +321,15 @@ KEYS = (
         "auto",
         "shell of the neighbour lists; no effect on results [length]",
     ),
+    Key("steps", "step", TIME, REQUIRED, "length of a step; output and the end come at whole steps [time]"),
+    Key(
+        "steps",
+        "integrator",
+        Choice(("dsi",), later=("gvi", "contact")),
+        "dsi",
+        "discrete-smooth integrator; without hard beads it is velocity Verlet",
+    ),
+    Key("steps", "base", Choice(("verlet",), later=("midpoint",)), "verlet", "the smooth method that it rests on"),
     Key("output", "directory", Text(empty=False), "out", "where the results go"),
     Key("output", "frame_every", TIME, 1.0, "simulated time between frames [time]"),
     Key("output", "report_every", TIME, 1.0, "simulated time between reports [time]"),
@@ -287,12 +339,18 @@ KEYS = (
     Key("output", "events", Flag(), False, "whether every contact is logged"),
 )
 
-SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "run", "output")
+SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "external", "potential", "run", "steps", "output")
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
 DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
 STAGE_KEYS = ("stages", "variant", "stage_solver", "contact_interval")
+POTENTIAL_KEYS = {
+    "types": ("lennard-jones", "wca", "harmonic", "fene"), "epsilon": ("lennard-jones", "wca", "fene"),
+    "sigma": ("lennard-jones", "wca", "fene"), "cutoff": ("lennard-jones",), "shift": ("lennard-jones",),
+    "stiffness": ("harmonic", "fene", "center"), "length": ("harmonic", "fene"), "center": ("center",),
+}  # fmt: skip
+OPTIONAL_OF_POTENTIAL = ("types", "shift")
 PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {
     "solver": ("variational", "rattle"), "collision": ("variational",), "contact_search": ("collocation", "rattle")
 }  # fmt: skip

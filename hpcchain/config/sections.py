@@ -37,6 +37,8 @@ class MoleculeSection:
     arm_beads: int | None
     bonds: np.ndarray | None
     self_contact: bool
+    hard: object
+    rigid: bool
     propagator: object
     directors: bool
     moment: float | None
@@ -44,6 +46,11 @@ class MoleculeSection:
     velocities: np.ndarray | None
     orientations: np.ndarray | None
     angular_velocities: np.ndarray | None
+
+    @property
+    def soft(self):
+        """Whether beads have no hard core: one flag for all or an array."""
+        return ~np.array(self.hard, dtype=bool)
 
     @property
     def is_line(self):
@@ -113,6 +120,37 @@ class ContactSection:
 
 
 @dataclass(frozen=True)
+class ExternalSection:
+    """[external]: acceleration of all beads [length / time^2]."""
+
+    gravity: tuple
+
+
+@dataclass(frozen=True)
+class PotentialSection:
+    """One [[potential]]; keys that its name does not have are None, as is `types` where it is for all."""
+
+    name: str
+    types: tuple | None
+    epsilon: float | None
+    sigma: float | None
+    cutoff: float | None
+    shift: bool | None
+    stiffness: float | None
+    length: float | None
+    center: tuple | None
+
+
+@dataclass(frozen=True)
+class StepsSection:
+    """[steps]: length of a step [time] and the method."""
+
+    step: float
+    integrator: str
+    base: str
+
+
+@dataclass(frozen=True)
 class RunSection:
     """[run]; only `end_time` [time] and `engine` have an effect on results, the others are "auto" or a value."""
 
@@ -149,6 +187,10 @@ class Config:
     contact: ContactSection
     run: RunSection
     output: OutputSection
+    external: ExternalSection
+    potentials: tuple = ()
+    steps: StepsSection | None = None
+    thermostat: object = None
     source: str = field(default="input", compare=False)
 
     __hash__ = None

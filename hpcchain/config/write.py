@@ -25,6 +25,10 @@ def to_toml(config):
     for section in SECTIONS:
         if section == "molecule":
             parts += [section_text("[[molecule]]", section, kind, skip_for(kind)) for kind in config.molecules]
+        elif section == "potential":
+            parts += [section_text("[[potential]]", section, one) for one in config.potentials]
+        elif section in ("steps", "external") and config.steps is None:
+            continue  # the engine of events has none
         else:
             record = getattr(config, section)
             skip = skip_for(record) if section == "propagator" else ()
@@ -37,6 +41,7 @@ def skip_for(record):
     if hasattr(record, "kind"):
         given = ("beads",) if record.kind == "monomer" else ()
         given += () if record.directors else ("directors",)
+        given += tuple(name for name in ("hard", "rigid") if getattr(record, name) is True)
         return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
     return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
 

@@ -46,7 +46,7 @@ class Group:
 
 
 def groups_of(topology):
-    """Return one Group per kind of molecule, in the order of kinds.
+    """Return one Group per kind of molecule, in the order of kinds; bonds that potentials hold are left out.
 
     Parameters
     ----------
@@ -60,6 +60,8 @@ def groups_of(topology):
             continue
         one = molecules[0]
         bead, bond = (slice(first[one], first[one + 1]) for first in (topology.first_bead, topology.first_bond))
+        if topology.flexible[one]:
+            bond = slice(0, 0)  # nothing holds bonds to their lengths
         start = topology.first_bead[molecules]
         groups.append(
             Group(

@@ -62,6 +62,8 @@ def physics_problem(physics, kinds):
     tick = physics.tick
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
         return f"physics: tick: {tick!r} is not a power of two"
+    if not isinstance(physics.steps, dict):
+        return "physics: steps: are no table"
     if not isinstance(physics.kinds, list) or len(physics.kinds) not in (0, kinds):
         return "physics: kinds: there are not as many propagators as kinds"
     try:
@@ -252,7 +254,7 @@ def _bonds(topology, state, physics, ids):
     bond, length = bond_vectors(position, topology.bonds), topology.bond_length
     reach = np.abs(position).max(axis=1)[topology.bonds].max(axis=1)
     found = np.sqrt(np.einsum("bk,bk->b", bond, bond))
-    bad = ~(np.abs(found - length) <= limits[:, 0] * length + 16.0 * EPS * reach)
+    bad = topology.rigid & ~(np.abs(found - length) <= limits[:, 0] * length + 16.0 * EPS * reach)
     if bad.any():
         at = int(np.argmax(bad))
         return (
@@ -261,7 +263,7 @@ def _bonds(topology, state, physics, ids):
         )
     rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(state.velocity, topology.bonds))) / length
     speed = np.sqrt(np.einsum("ik,ik->i", state.velocity, state.velocity))[topology.bonds].max(axis=1)
-    bad = ~(rate <= limits[:, 1] * speed * (1.0 + reach / length))
+    bad = topology.rigid & ~(rate <= limits[:, 1] * speed * (1.0 + reach / length))
     if bad.any():
         at = int(np.argmax(bad))
         pair = ids[topology.bonds[at]]

@@ -35,6 +35,22 @@ CONTACTS, TIME = 200.0, 20.0
 BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
 
 
+def watch_of(system, freedom):
+    """Return what watches the energy of a run of a System with so many degrees of freedom."""
+    return SteppedWatch() if system.physics.steps else EnergyWatch(system, freedom)
+
+
+class SteppedWatch:
+    """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
+
+    def heed(self, time, energy, reference, contacts):
+        """See `EnergyWatch.heed`."""
+        if not math.isfinite(energy):
+            raise EngineError(
+                f"at t {time:.6g} the energy is not a number: make steps.step smaller, or start without overlaps"
+            )
+
+
 class EnergyWatch:
     """Compares the energy with that of the run's first report.
 

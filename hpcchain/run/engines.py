@@ -30,6 +30,11 @@ def engine_for(system, config, comm, growth=None):
         [1 / time]; contacts are not logged then.
     """
     run = config.run
+    if system.physics.steps and growth is None:
+        from hpcchain.steps.engine import SteppedEngine  # kernels that runs of events need not load
+
+        exchange = comm.exchange if comm.size > 1 else None
+        return SteppedEngine(system, exchange, chosen(run.list_shell), fitting(chosen(run.sectors), comm.size))
     options = {
         "log_events": config.output.events and growth is None,
         "shell": chosen(run.list_shell),
@@ -126,6 +131,21 @@ def in_slabs(comm, beads, ids, frame):
     """
     found = slabs.in_order(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
     return slabs.slab(beads, comm.mpi)[0], tuple(found[name] for name in FRAME)
+
+
+def energies_in_slabs(comm, beads, engine):
+    """Return (n, 2) potential energies and virials of this rank's slab of beads, None where there are none; collective.
+
+    Parameters
+    ----------
+    comm : Single or World
+    beads : int
+        Of the whole system.
+    engine : Engine
+    """
+    if not hasattr(engine, "energies"):
+        return None
+    return slabs.in_order(comm.mpi, beads, engine.ids, {"energies": engine.energies()})["energies"]
 
 
 def brought_together(comm, topology, ids, frame):

@@ -1,0 +1,240 @@
+"""The engine of steps: all beads on one clock, on one rank or on all of a communicator."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from hpcchain.errors import ConfigError, EngineError
+from hpcchain.layout import arrays as L
+from hpcchain.model.clock import split
+from hpcchain.model.composition import composition_of
+from hpcchain.model.system import PERIODIC, State
+from hpcchain.steps import lists, motion
+from hpcchain.steps.constants import Constants
+from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
+from hpcchain.steps.interactions import Interactions, skin_for
+
+EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
+ROUNDING = 1e-9
+"""By how much rounding may make two beads nearer than their paths say, relative to the skin."""
+STEPS_BETWEEN_LOOKS = 16
+"""Steps after which a run is asked whether it is to stop."""
+
+
+class SteppedEngine:
+    """Carries a system forward step by step; `advance` and the making are collective.
+
+    Parameters
+    ----------
+    system : System
+        The same on every rank, or this rank's part of it; its state is that of a whole step.
+    comm : Exchange, optional
+        Default: one rank.
+    skin : float, optional
+        How much farther than forces neighbour lists look; no effect on results [length].
+    sectors : sequence of 3 int, optional
+        Ranks along each axis; no effect on results.
+
+    Attributes
+    ----------
+    steps : int
+        Whole steps since time 0.
+    virial, pushes, quantum, impulse_quantum :
+        See `sector.interface.Engine`; there are no contacts.
+    """
+
+    quantum = impulse_quantum = 1.0
+
+    def __init__(self, system, comm=None, skin=None, sectors=None):
+        self.comm = comm or Alone()
+        self.box, self.physics = system.box, system.physics
+        self.composition = composition_of(system.topology)
+        settings = self.physics.steps
+        self.step = Fraction(repr(settings["step"]))
+        self.h = settings["step"]
+        self.virial, self.pushes = 0, [0, 0, 0]
+        self.rebuilds = 0
+        constants = Constants(self.composition, settings)
+        diameter = float(np.mean(self.composition.examples.diameter))
+        self.skin = 0.0 if constants.reach == 0.0 else (skin or skin_for(constants.reach, diameter))
+        reach = constants.reach + self.skin
+        require_wide(self.box, reach)
+        self.cells = lists.shape_for(self.box, reach, self.composition.beads)
+        self.interactions = Interactions(self.box, constants, reach, self.cells)
+        self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
+        self.steps = self._steps_of(system.state)
+        self.own = part_of(system, self.composition, self.comm)
+        self.domain = Domain(self.box, self.composition, self.comm, sectors, self.own)
+        self._rebuild()
+        self._compute()
+        self._require_sound()
+
+    def _steps_of(self, state):
+        """Return how many steps have been made up to a state, the same on all ranks; collective."""
+        time = state.ticks * self.physics.tick + state.remainder
+        return int(self.comm.maximum(np.array([np.max(np.rint(time / self.h), initial=0.0)]))[0])
+
+    def _rebuild(self):
+        """Hand molecules over, choose ghosts and list neighbours anew; collective."""
+        self.rebuilds += 1
+        self.own = self.domain.settled(self.own)
+        ghosts = self.domain.ghosts(self.own, self.cells if self.skin > 0.0 else None)
+        ids = np.concatenate([self.own.ids, ghosts.ids])
+        order = np.argsort(ids, kind="stable")
+        place = np.empty(len(ids), dtype=np.int64)
+        place[order] = np.arange(len(ids))
+        self.local, at = place[: len(self.own.ids)].copy(), place[len(self.own.ids) :].copy()
+        self.position = np.concatenate([self.own.position, ghosts.position])[order]
+        self.refresh = Refresh(self.comm, ghosts, self.local, at)
+        self.reference = self.own.position.copy()
+        size = self.composition.size_of(self.own.molecules)
+        self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        self.interactions.set_beads(ids[order], self.local, self.position)
+
+    def _compute(self):
+        """Compute the forces on own beads."""
+        self.force, (row, place) = self.interactions.forces(self.position, self.own.image)
+        self.torn = None
+        if row >= 0:
+            other = int(np.flatnonzero(self.local == self.interactions.partner[place])[0])
+            self.torn = tuple(sorted((int(self.own.ids[row]), int(self.own.ids[other]))))
+
+    def advance(self, time, pause=None):
+        """Run to a time, a whole number of steps; return whether it was reached, and not a true result of `pause`.
+
+        Parameters
+        ----------
+        time : float
+            [time]
+        pause : callable, optional
+            Asked on every rank every few steps; a true result of any stops all.
+
+        Raises
+        ------
+        EngineError
+            On every rank, when a bond is torn or a force or position is not a number.
+        """
+        target = round(Fraction(repr(float(time))) / self.step)
+        while self.steps < target:
+            self._step()
+            if pause is not None and self.steps % STEPS_BETWEEN_LOOKS == 0 and self.steps < target:
+                if self.comm.maximum(np.array([float(bool(pause()))]))[0] > 0.0:
+                    self._require_sound()
+                    return False
+        self._require_sound()
+        return True
+
+    def _step(self):
+        """Make one step of velocity Verlet, of which an earlier one has left the forces.
+
+        1. Half a step of forces, a whole one of motion.
+        2. All ranks agree whether some bead has moved so far that lists are to be made anew; else ghosts come to where
+           their owners have them.
+        3. The new forces, and half a step of them.
+        """
+        interactions, velocity = self.interactions, self.own.velocity
+        motion.kick(velocity, self.force, interactions.mass, 0.5 * self.h)
+        motion.drift(self.position, self.local, velocity, self.h)
+        motion.wrap(
+            self.position, self.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
+        )
+        self.steps += 1
+        if self._moved_far():
+            self.own.position = self.position[self.local]
+            self._rebuild()
+        elif self.comm.size > 1:
+            self.refresh(self.position)
+        self._compute()
+        motion.kick(self.own.velocity, self.force, self.interactions.mass, 0.5 * self.h)
+
+    def _moved_far(self):
+        """Return whether a bead of any rank may come into reach of one that is not listed; collective."""
+        moved = lists.farthest(self.position, self.local, self.reference)
+        wrong = float(self.torn is not None or not np.isfinite(moved))
+        moved, wrong = self.comm.maximum(np.array([moved if np.isfinite(moved) else 0.0, wrong]))
+        if wrong > 0.0:
+            self._fail()
+        return self.skin > 0.0 and moved > (0.5 * self.skin * (1.0 - ROUNDING)) ** 2
+
+    def _require_sound(self):
+        """Raise on every rank when a bond is torn on one, or a force is not a number; collective."""
+        wrong = self.torn is not None or not np.isfinite(self.force).all()
+        if self.comm.maximum(np.array([float(wrong)]))[0] > 0.0:
+            self._fail()
+
+    def _fail(self):
+        """Raise what has gone wrong on some rank, on every one; collective."""
+        torn = [pair for pair in self.comm.allgather(self.torn) if pair is not None]
+        bad = np.flatnonzero(~np.isfinite(self.force).all(axis=1))
+        worst = [bead for bead in self.comm.allgather(int(self.own.ids[bad].min()) if len(bad) else None)
+                 if bead is not None]  # fmt: skip
+        if torn:
+            raise EngineError(
+                f"at t {self.time:.6g} the bond of beads {min(torn)[0]} and {min(torn)[1]} is torn: it is as long as "
+                "its potential allows, or longer; make steps.step smaller, or start from relaxed bonds"
+            )
+        bead = f"bead {min(worst)}: its force" if worst else "a position"
+        raise EngineError(
+            f"at t {self.time:.6g} {bead} is not a number: make steps.step smaller, or start without overlaps"
+        )
+
+    @property
+    def ids(self):
+        """(m,) int64 global ids of the beads that this rank owns, ascending."""
+        return self.own.ids
+
+    @property
+    def time(self):
+        """The time that is reached, a whole number of steps [time]."""
+        return float(self.steps * self.step)
+
+    @property
+    def counters(self):
+        """Name -> number of events and operations so far (int), for reports."""
+        return dict.fromkeys(L.COUNTERS, 0) | {"list_rebuilds": self.rebuilds}
+
+    def frame(self, time):
+        """Return position, velocity and image counts, (m, 3) each, of the beads `ids`; the time is that reached."""
+        return self.position[self.local], self.own.velocity.copy(), self.own.image.copy()
+
+    def state(self):
+        """Return the State of the beads `ids`, from which a run continues to the same bits."""
+        state = State.at_time_zero(*self.frame(self.time)[:2])
+        state.image[:] = self.own.image
+        state.ticks[:], state.remainder[:] = split(self.time, self.physics.tick)
+        state.depth[:] = 0 if self.steps else -1
+        return state
+
+    def energies(self):
+        """Return (m, 2) potential energies and molecular virials of the beads `ids`, whose sums are the system's.
+
+        The virial is that of the forces between molecules at their centres of mass; forces within one, of bonds
+        among them, have no part in it.
+        """
+        energy, virial = self.interactions.energies(self.position, self.own.image)
+        position, mass = self.position[self.local], self.interactions.mass
+        molecule = np.repeat(np.arange(len(self.own.molecules)), np.diff(self.first))
+        total = np.bincount(molecule, mass)
+        centre = np.column_stack([np.bincount(molecule, mass * position[:, c]) for c in range(3)]) / total[:, None]
+        force = self.interactions.inner_forces(self.position, self.own.image)
+        return np.column_stack([energy, virial - np.sum(force * (position - centre[molecule]), axis=1)])
+
+    def drain_events(self):
+        """Return and forget the logged contacts: there are none."""
+        return np.empty(0, dtype=EVENT_ROW)
+
+    def window_report(self):
+        """Return what the run log says of the steps: how many there were, and how often lists were made."""
+        return {"steps": self.steps, "list_rebuilds": self.rebuilds}
+
+
+def require_wide(box, reach):
+    """Raise ConfigError when a periodic side is so short that a bead would interact with two images of another."""
+    periodic = box.boundary == PERIODIC
+    short = np.flatnonzero(periodic & (box.size < 2.0 * reach))
+    if len(short):
+        axis = int(short[0])
+        raise ConfigError(
+            f"box.size: the periodic side {box.size[axis]:g} along axis {axis} is shorter than twice the reach of the "
+            f"potentials with the neighbour lists' skin, {reach:.6g}; enlarge the box or lower potential.cutoff"
+        )
