@@ -9,7 +9,7 @@ from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.check import check
 from hpcchain.config.molecules import read_molecules
 from hpcchain.config.override import apply
-from hpcchain.config.potentials import read_potentials
+from hpcchain.config.potentials import read_potentials, thermostat
 from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
 from hpcchain.config.text import read_text
 from hpcchain.config.values import Wrong, likeness, nearest, shown
@@ -88,6 +88,8 @@ def resolve(table, name):
     read["potentials"] = read_potentials(table.get("potential", []), read_section)
     if "steps" in table or read["run"].engine == "steps":
         read["steps"] = sections.StepsSection(**read_named(table, "steps"))
+    if "thermostat" in table:
+        read["thermostat"] = thermostat(read_named(table, "thermostat"))
     return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
 
 

@@ -1,7 +1,7 @@
-"""The [[potential]] tables: which keys each has."""
+"""The [[potential]] tables and [thermostat]: which keys each has."""
 
-from hpcchain.config.schema import OPTIONAL_OF_POTENTIAL, POTENTIAL_KEYS
-from hpcchain.config.sections import PotentialSection
+from hpcchain.config.schema import OPTIONAL_OF_POTENTIAL, POTENTIAL_KEYS, THERMOSTAT_KEYS
+from hpcchain.config.sections import PotentialSection, ThermostatSection
 from hpcchain.config.values import Wrong, shown
 
 
@@ -39,3 +39,13 @@ def potential(values, place):
     if name == "lennard-jones" and values["shift"] is None:
         values["shift"] = True
     return PotentialSection(**values)
+
+
+def thermostat(values):
+    """Return the ThermostatSection of {key: value}; raises Wrong where there is too much or too little."""
+    for key, name in THERMOSTAT_KEYS.items():
+        if values["name"] != name and values[key] is not None:
+            raise Wrong(f'thermostat.{key}: means nothing for "{values["name"]}", only for {name}; remove it')
+        if values["name"] == name and values[key] is None:
+            raise Wrong(f'thermostat.{key}: is missing; "{name}" needs it')
+    return ThermostatSection(**values)

@@ -115,6 +115,13 @@ KEYS = (
     ),
     Key(
         "molecule",
+        "damping",
+        Number(least=0.0),
+        0.0,
+        'engine "steps": linear friction of the beads, which takes energy out [1 / time]',
+    ),
+    Key(
+        "molecule",
         "propagator",
         Inline("propagator"),
         ABSENT,
@@ -291,6 +298,18 @@ KEYS = (
         "harmonic: length at rest; fene: greatest length [length]",
     ),
     Key("potential", "center", Each(Number(tried=PLACES), 3), ABSENT, "center: the place that draws beads [length]"),
+    Key(
+        "thermostat",
+        "name",
+        Choice(("langevin", "andersen")),
+        REQUIRED,
+        'engine "steps": friction and random forces on beads, or velocities of molecules drawn anew',
+    ),
+    Key("thermostat", "temperature", POSITIVE, REQUIRED, "that it holds [mass length^2 / time^2]"),
+    Key("thermostat", "damping", POSITIVE, ABSENT, "langevin: friction [1 / time]"),
+    Key(
+        "thermostat", "rate", POSITIVE, ABSENT, "andersen: how often velocities of a molecule are drawn anew [1 / time]"
+    ),
     Key("run", "end_time", Number(least=0.0, tried=TIMES), REQUIRED, "simulated time at which the run ends [time]"),
     Key("run", "engine", Choice(("events", "steps")), "events", "event-driven or time-stepping"),
     Key(
@@ -339,7 +358,8 @@ KEYS = (
     Key("output", "events", Flag(), False, "whether every contact is logged"),
 )
 
-SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "external", "potential", "run", "steps", "output")
+SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "external", "potential", "thermostat",
+            "run", "steps", "output")  # fmt: skip
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
 DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
@@ -350,6 +370,7 @@ POTENTIAL_KEYS = {
     "sigma": ("lennard-jones", "wca", "fene"), "cutoff": ("lennard-jones",), "shift": ("lennard-jones",),
     "stiffness": ("harmonic", "fene", "center"), "length": ("harmonic", "fene"), "center": ("center",),
 }  # fmt: skip
+THERMOSTAT_KEYS = {"damping": "langevin", "rate": "andersen"}
 OPTIONAL_OF_POTENTIAL = ("types", "shift")
 PROPAGATOR_KEYS = {name: ("collocation",) for name in STAGE_KEYS} | {
     "solver": ("variational", "rattle"), "collision": ("variational",), "contact_search": ("collocation", "rattle")

@@ -39,6 +39,7 @@ class MoleculeSection:
     self_contact: bool
     hard: object
     rigid: bool
+    damping: float
     propagator: object
     directors: bool
     moment: float | None
@@ -142,6 +143,16 @@ class PotentialSection:
 
 
 @dataclass(frozen=True)
+class ThermostatSection:
+    """[thermostat]: temperature [mass length^2 / time^2]; `damping` and `rate` [1 / time] are None for other names."""
+
+    name: str
+    temperature: float
+    damping: float | None
+    rate: float | None
+
+
+@dataclass(frozen=True)
 class StepsSection:
     """[steps]: length of a step [time] and the method."""
 
@@ -190,7 +201,7 @@ class Config:
     external: ExternalSection
     potentials: tuple = ()
     steps: StepsSection | None = None
-    thermostat: object = None
+    thermostat: ThermostatSection | None = None
     source: str = field(default="input", compare=False)
 
     __hash__ = None

@@ -32,9 +32,11 @@ def check_events(config):
         "steps": config.steps is not None,
         "potential": bool(config.potentials),
         "external.gravity": any(config.external.gravity),
+        "thermostat": config.thermostat is not None,
     }
     for index, kind in enumerate(config.molecules):
-        given |= {f"molecule[{index}].hard": np.any(kind.soft), f"molecule[{index}].rigid": not kind.rigid}
+        given |= {f"molecule[{index}].hard": np.any(kind.soft), f"molecule[{index}].rigid": not kind.rigid,
+                  f"molecule[{index}].damping": kind.damping > 0.0}  # fmt: skip
     for key, there in given.items():
         if there:
             raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
@@ -100,10 +102,6 @@ def check_kind(config, kind, place):
     if not np.all(kind.soft):
         raise Wrong(
             f'{place}.hard: hard cores with run.engine "steps" are not available in this version; set it to false'
-        )
-    if kind.rigid and kind.bond_count:
-        raise Wrong(
-            f'{place}.rigid: rigid bonds with run.engine "steps" are not available in this version; set it to false'
         )
     if kind.is_line and not kind.rigid:
         raise Wrong(f'{place}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')

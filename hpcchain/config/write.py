@@ -27,13 +27,18 @@ def to_toml(config):
             parts += [section_text("[[molecule]]", section, kind, skip_for(kind)) for kind in config.molecules]
         elif section == "potential":
             parts += [section_text("[[potential]]", section, one) for one in config.potentials]
-        elif section in ("steps", "external") and config.steps is None:
-            continue  # the engine of events has none
+        elif section in ("steps", "external", "thermostat") and not applies(config, section):
+            continue
         else:
             record = getattr(config, section)
             skip = skip_for(record) if section == "propagator" else ()
             parts.append(section_text(f"[{section}]", section, record, skip))
     return "\n".join(parts)
+
+
+def applies(config, section):
+    """Return whether an input has a section that only the engine of steps knows."""
+    return config.steps is not None and getattr(config, section) is not None
 
 
 def skip_for(record):
@@ -42,6 +47,7 @@ def skip_for(record):
         given = ("beads",) if record.kind == "monomer" else ()
         given += () if record.directors else ("directors",)
         given += tuple(name for name in ("hard", "rigid") if getattr(record, name) is True)
+        given += () if record.damping else ("damping",)
         return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
     return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
 

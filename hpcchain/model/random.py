@@ -19,6 +19,9 @@ class Stream(IntEnum):
     TEMPLATE = 3
     ORIENTATION = 4
     SPIN = 5
+    LANGEVIN = 6
+    ANDERSEN = 7
+    REDRAWN = 8
 
 
 def raw(seed, purpose, ids, draw=0):

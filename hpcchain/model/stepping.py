@@ -19,6 +19,7 @@ def stepping(config):
         "gravity": list(config.external.gravity),
         "thermostat": None if config.thermostat is None else asdict(config.thermostat),
         "seed": config.initial.seed,
+        "damping": [kind.damping for kind in config.molecules],
     }
 
 

@@ -81,7 +81,15 @@ def warn_of_sectors(sectors, comm):
 
 
 def freedom_of(system, comm):
-    """Return the degrees of freedom of a system, of which each rank may have a part; collective."""
+    """Return the degrees of freedom of a system, of which each rank may have a part; collective.
+
+    A thermostat moves the centre of mass, too: it counts then.
+    """
+    return freedom_at_rest(system, comm) + (3 if system.physics.steps.get("thermostat") else 0)
+
+
+def freedom_at_rest(system, comm):
+    """Return the degrees of freedom without those of the centre of mass; collective."""
     if system.held is None:
         return degrees_of_freedom(system.topology, system.state.position)
     composition, examples = system.topology, system.topology.examples

@@ -13,6 +13,8 @@ from hpcchain.steps import lists, motion
 from hpcchain.steps.constants import Constants
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
 from hpcchain.steps.interactions import Interactions, skin_for
+from hpcchain.steps.rigid import RigidMolecules
+from hpcchain.steps.thermostat import Thermostat
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 ROUNDING = 1e-9
@@ -53,7 +55,7 @@ class SteppedEngine:
         self.step = Fraction(repr(settings["step"]))
         self.h = settings["step"]
         self.virial, self.pushes = 0, [0, 0, 0]
-        self.rebuilds = 0
+        self.rebuilds, self.stuck = 0, None
         constants = Constants(self.composition, settings)
         diameter = float(np.mean(self.composition.examples.diameter))
         self.skin = 0.0 if constants.reach == 0.0 else (skin or skin_for(constants.reach, diameter))
@@ -64,6 +66,8 @@ class SteppedEngine:
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
         self.steps = self._steps_of(system.state)
         self.own = part_of(system, self.composition, self.comm)
+        self.rigid = RigidMolecules(self.composition)
+        self.thermostat = Thermostat(self.composition, settings)
         self.domain = Domain(self.box, self.composition, self.comm, sectors, self.own)
         self._rebuild()
         self._compute()
@@ -89,6 +93,7 @@ class SteppedEngine:
         self.reference = self.own.position.copy()
         size = self.composition.size_of(self.own.molecules)
         self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        self.free = self.rigid.set_molecules(self.own.molecules, self.first)
         self.interactions.set_beads(ids[order], self.local, self.position)
 
     def _compute(self):
@@ -127,14 +132,16 @@ class SteppedEngine:
     def _step(self):
         """Make one step of velocity Verlet, of which an earlier one has left the forces.
 
-        1. Half a step of forces, a whole one of motion.
+        1. Half a step of friction, half a step of forces, a whole one of motion, which keeps bonds.
         2. All ranks agree whether some bead has moved so far that lists are to be made anew; else ghosts come to where
            their owners have them.
-        3. The new forces, and half a step of them.
+        3. The new forces, half a step of them, half a step of friction; then velocities that are drawn anew.
         """
         interactions, velocity = self.interactions, self.own.velocity
+        self._half_step_of_friction(2 * self.steps)
         motion.kick(velocity, self.force, interactions.mass, 0.5 * self.h)
-        motion.drift(self.position, self.local, velocity, self.h)
+        motion.drift(self.position, self.local, velocity, self.h, self.free)
+        self.stuck = self.rigid.move(self.position, self.local, velocity, self.h)
         motion.wrap(
             self.position, self.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
         )
@@ -145,12 +152,25 @@ class SteppedEngine:
         elif self.comm.size > 1:
             self.refresh(self.position)
         self._compute()
-        motion.kick(self.own.velocity, self.force, self.interactions.mass, 0.5 * self.h)
+        velocity = self.own.velocity
+        motion.kick(velocity, self.force, self.interactions.mass, 0.5 * self.h)
+        self.rigid.project(self.position, self.local, velocity)
+        self._half_step_of_friction(2 * self.steps - 1)
+        if self.thermostat.draws:
+            own = self.own
+            drawn = self.thermostat.redraw(velocity, own.molecules, self.first, own.ids, self.steps)
+            self.rigid.project(self.position, self.local, velocity, drawn)
+
+    def _half_step_of_friction(self, draw):
+        """Let half a step of the thermostat's friction act; `draw`: half steps so far."""
+        if self.thermostat.damps:
+            self.thermostat.half_step(self.own.velocity, self.own.ids, draw)
+            self.rigid.project(self.position, self.local, self.own.velocity)
 
     def _moved_far(self):
         """Return whether a bead of any rank may come into reach of one that is not listed; collective."""
         moved = lists.farthest(self.position, self.local, self.reference)
-        wrong = float(self.torn is not None or not np.isfinite(moved))
+        wrong = float(self.torn is not None or self.stuck is not None or not np.isfinite(moved))
         moved, wrong = self.comm.maximum(np.array([moved if np.isfinite(moved) else 0.0, wrong]))
         if wrong > 0.0:
             self._fail()
@@ -165,6 +185,8 @@ class SteppedEngine:
     def _fail(self):
         """Raise what has gone wrong on some rank, on every one; collective."""
         torn = [pair for pair in self.comm.allgather(self.torn) if pair is not None]
+        own = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
+        stuck = [one for one in self.comm.allgather(own) if one is not None]
         bad = np.flatnonzero(~np.isfinite(self.force).all(axis=1))
         worst = [bead for bead in self.comm.allgather(int(self.own.ids[bad].min()) if len(bad) else None)
                  if bead is not None]  # fmt: skip
@@ -172,6 +194,11 @@ class SteppedEngine:
             raise EngineError(
                 f"at t {self.time:.6g} the bond of beads {min(torn)[0]} and {min(torn)[1]} is torn: it is as long as "
                 "its potential allows, or longer; make steps.step smaller, or start from relaxed bonds"
+            )
+        if stuck and not worst:
+            raise EngineError(
+                f"at t {self.time:.6g} the molecule of bead {min(stuck)[0]} has no next step, as {min(stuck)[1]}; make "
+                "steps.step smaller"
             )
         bead = f"bead {min(worst)}: its force" if worst else "a position"
         raise EngineError(

@@ -14,9 +14,10 @@ def kick(velocity, force, mass, half):
 
 
 @kernel
-def drift(position, own, velocity, step):
-    """Move own beads by their velocities for a step [time]."""
-    for r in range(len(own)):
+def drift(position, own, velocity, step, rows):
+    """Move those own beads that stand in `rows` by their velocities for a step [time]."""
+    for k in range(len(rows)):
+        r = rows[k]
         for c in range(3):
             position[own[r], c] += step * velocity[r, c]
 

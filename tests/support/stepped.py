@@ -140,3 +140,74 @@ def dealt(system, comm):
     beads = composition_of(system.topology).beads_of(held)
     state = State(**{name: getattr(system.state, name)[beads] for name in State.ARRAYS})
     return replace(system, state=state, held=held)
+
+
+def ring(beads):
+    """Return positions of a flat ring with bonds of 1."""
+    angle = 2.0 * np.pi * np.arange(beads) / beads
+    radius = 0.5 / np.sin(np.pi / beads)
+    return radius * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(beads)])
+
+
+def zigzag(beads):
+    """Return positions of a flat zigzag chain with bonds of 1."""
+    n = np.arange(beads)
+    return np.column_stack([0.8 * n, 0.6 * (n % 2), np.zeros(beads)])
+
+
+STAR = np.array([[0, 0, 0], *[[k, 0, 0] for k in (1, 2)], *[[0, k, 0] for k in (1, 2)], *[[0, 0, k] for k in (1, 2)]])
+SHAPES = {
+    "chain": ({"kind": "chain", "beads": 6}, zigzag(6)),
+    "ring": ({"kind": "ring", "beads": 5, "mass": [1.0, 2.0, 1.0, 3.0, 1.0]}, ring(5)),
+    "star": ({"kind": "star", "arms": 3, "arm_beads": 2, "mass": [4.0, *[1.0] * 6]}, STAR.astype(float)),
+    "rod": ({"kind": "rod", "beads": 4, "mass": [1.0, 2.0, 1.0, 5.0]}, np.arange(4)[:, None] * [1.0, 0.0, 0.0]),
+    "dimer": ({"kind": "chain", "beads": 2, "mass": [1.0, 3.0]}, np.arange(2)[:, None] * [1.0, 0.0, 0.0]),
+    "monomer": ({"kind": "monomer"}, np.zeros((1, 3))),
+}
+"""Name -> keys of a kind with rigid bonds, and positions of one molecule."""
+
+
+def rigid(seed=1, count=3, pitch=4.0, **sections):
+    """Return the input of rigid molecules of all SHAPES, turned at random, on a lattice; `sections` as for `liquid`."""
+    rng = np.random.default_rng(seed)
+    total = count * len(SHAPES)
+    side = pitch * np.ceil(total ** (1.0 / 3.0))
+    spots = iter(on_lattice(rng, side, total, 0.0))
+    kinds = []
+    for name, (keys, shape) in SHAPES.items():
+        rows = [next(spots) + (shape - shape.mean(axis=0)) @ turned(rng).T for _ in range(count)]
+        kinds.append({"name": name, "count": count, "hard": False, "positions": np.concatenate(rows).tolist()} | keys)
+    tables = {
+        "box": {"size": [side] * 3},
+        "molecule": kinds,
+        "initial": {"method": "explicit", "temperature": 1.0, "seed": seed},
+        "potential": [LJ],
+        "run": {"engine": "steps", "end_time": 1.0},
+        "steps": {"step": 0.005},
+    }
+    return tables | {name: tables.get(name, {}) | keys if isinstance(keys, dict) else keys
+                     for name, keys in sections.items()}  # fmt: skip
+
+
+def turned(rng):
+    """Return a random rotation (3, 3)."""
+    q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    return q * np.sign(np.linalg.det(q))
+
+
+def require_equal(one, other):
+    """Fail unless frames, energies and states are the same to the bit."""
+    for name, a, b in zip(("position", "velocity", "image", "energies"), one, other, strict=False):
+        assert a.tobytes() == b.tobytes(), f"{name} differ first at bead {np.argwhere(a != b)[0]}"
+    for name in one[4].ARRAYS:
+        assert getattr(one[4], name).tobytes() == getattr(other[4], name).tobytes(), name
+
+
+def total(parts, system):
+    """Return the energy after a run."""
+    return 0.5 * system.topology.mass @ np.sum(parts[1] ** 2, axis=1) + parts[3][:, 0].sum()
+
+
+def stepping(system, step):
+    """Return a system with another step."""
+    return replace(system, physics=replace(system.physics, steps=system.physics.steps | {"step": step}))

@@ -68,6 +68,12 @@ MISTAKES = [
     ("molecule.0.rigid = 1", "molecule[0].rigid: 1 is not true or false"),
     ("molecule.1.directors = true", 'molecule[1].directors: the engine "steps" turns no spheres'),
     ('molecule.0.propagator = {name = "rattle", step = 0.1}', "molecule[0].propagator: means nothing"),
+    ("thermostat.rate = 1.0", "thermostat.name: is missing"),
+    ('thermostat = {name = "langevin", temperature = 1.0}', 'thermostat.damping: is missing; "langevin" needs it'),
+    ('thermostat = {name = "andersen", temperature = 1.0, rate = 1.0, damping = 1.0}',
+     'thermostat.damping: means nothing for "andersen"'),
+    ("molecule.0.damping = -1.0", "molecule[0].damping: -1 is out of range"),
+    ("molecule.0.hard = true", "molecule[0].hard: hard cores with run.engine"),
     ('molecule.0.kind = "rod"', "molecule[0].rigid: a rod is rigid"),
 ]  # fmt: skip
 

@@ -2,22 +2,13 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from hpcchain.steps.engine import SteppedEngine
-from tests.support.stepped import liquid, run_on, system_of
+from tests.support.stepped import liquid, require_equal, run_on, system_of
 
 END = 0.4
 GRAVITY = {"external": {"gravity": [0.0, 0.3, -1.0]}}
-
-
-def require_equal(one, other):
-    """Fail unless frames, energies and states are the same to the bit."""
-    for name, a, b in zip(("position", "velocity", "image", "energies"), one, other, strict=False):
-        assert a.tobytes() == b.tobytes(), f"{name} differ first at bead {np.argwhere(a != b)[0]}"
-    for name in one[4].ARRAYS:
-        assert getattr(one[4], name).tobytes() == getattr(other[4], name).tobytes(), name
 
 
 @pytest.mark.parametrize("seed, ranks", [(1, 2), (2, 3), (3, 5)])

@@ -7,7 +7,7 @@ import pytest
 
 from hpcchain.errors import ConfigError, EngineError
 from hpcchain.steps.engine import SteppedEngine
-from tests.support.stepped import FENE, LJ, SOFT, liquid, run_on, system_of
+from tests.support.stepped import FENE, LJ, SOFT, liquid, run_on, stepping, system_of, total
 
 TYPES = [
     LJ | {"types": ["A", "A"]},
@@ -98,16 +98,6 @@ def test_forces_are_the_energys_slope():
                 sides.append(SteppedEngine(moved).energies()[:, 0].sum())
             slope = (sides[1] - sides[0]) / (2.0 * step)
             assert engine.force[bead, axis] == pytest.approx(-slope, rel=1e-6, abs=1e-5)
-
-
-def total(parts, system):
-    """Return the energy after a run."""
-    return 0.5 * system.topology.mass @ np.sum(parts[1] ** 2, axis=1) + parts[3][:, 0].sum()
-
-
-def stepping(system, step):
-    """Return a system with another step."""
-    return replace(system, physics=replace(system.physics, steps=system.physics.steps | {"step": step}))
 
 
 def test_steps_are_of_order_two_and_keep_the_energy():

@@ -1,0 +1,112 @@
+"""Own molecules that are rigid in part: those with rigid bonds, and rods, kind by kind."""
+
+import numpy as np
+
+from hpcchain.jit.lanes import LANES
+from hpcchain.model.bond_graph import build_structure
+from hpcchain.model.rods import sites
+from hpcchain.propagators.steps.rattle_and_variational import TRIDIAGONAL, step_size
+from hpcchain.propagators.taylor.graph import factor_size
+from hpcchain.steps import rigid_kernels as kernels
+
+TOLERANCE = 1e-15
+"""Of a step's solution, relative; the solver knows what round-off allows."""
+
+
+class Bonded:
+    """Molecules of one kind whose bonds are rigid.
+
+    Parameters
+    ----------
+    bonds : (b, 2) int64 array
+        Beads counted from 0.
+    length, mass : (b,), (n,) float64 arrays
+        [length], [mass].
+    """
+
+    reason = "its bonds would not keep their lengths"
+
+    def __init__(self, bonds, length, mass):
+        n = len(mass)
+        self.structure = build_structure(n, bonds)
+        self.npad = -(-max(n, len(bonds)) // LANES) * LANES
+        self.shape = np.zeros(2 * self.npad)
+        self.shape[:n] = 1.0 / mass
+        self.shape[self.npad : self.npad + len(bonds)] = length**2
+        room = step_size(self.structure, 0, self.npad, TRIDIAGONAL)
+        self.work = (np.zeros(6 * self.npad), np.zeros(room), np.zeros(factor_size(self.structure, 0)))
+        self.rows = np.zeros(0, dtype=np.int64)
+
+    def move(self, position, own, velocity, step):
+        """Move the molecules whose first rows are `rows`; return -1, or the first that cannot be moved."""
+        return kernels.move_bonded(
+            position, own, velocity, self.rows, self.structure, self.npad, self.shape, step, TOLERANCE, self.work
+        )
+
+    def project(self, position, own, velocity, rows):
+        """Take from velocities of the molecules with these first rows what would stretch bonds."""
+        kernels.project_bonded(position, own, velocity, rows, self.structure, self.npad, self.shape, self.work)
+
+
+class Rods:
+    """Rods of one kind; `length` (n - 1,) are the distances of neighbours, otherwise as `Bonded`."""
+
+    reason = "it would turn too far"
+
+    def __init__(self, length, mass):
+        self.mass, self.place = mass.copy(), sites(length, mass)
+        self.work = (np.zeros((len(mass), 3)), np.zeros((2, 3)), np.zeros((2, 3)))
+        self.rows = np.zeros(0, dtype=np.int64)
+
+    def move(self, position, own, velocity, step):
+        """See `Bonded.move`."""
+        return kernels.move_rods(position, own, velocity, self.rows, self.mass, self.place, step, self.work)
+
+    def project(self, position, own, velocity, rows):
+        """Make velocities those of rigid motion; see `Bonded.project`."""
+        kernels.project_rods(position, own, velocity, rows, self.mass, self.place, self.work)
+
+
+class RigidMolecules:
+    """All own molecules with rigid bonds.
+
+    Parameters
+    ----------
+    composition : Composition
+    """
+
+    def __init__(self, composition):
+        self.composition, self.groups = composition, {}
+        examples = composition.examples
+        for one in range(examples.molecules):
+            bead, bond = (slice(*first[one : one + 2]) for first in (examples.first_bead, examples.first_bond))
+            bonds, length, mass = examples.bonds[bond], examples.bond_length[bond], examples.mass[bead]
+            if examples.rod[one]:
+                self.groups[one] = Rods(length, mass)
+            elif len(bonds) and not examples.flexible[one]:
+                self.groups[one] = Bonded(bonds - bead.start, length, mass)
+
+    def set_molecules(self, molecules, first):
+        """Take own molecules (k,), and the rows (k + 1,) at which their beads begin; return the rows of free beads."""
+        classes = self.composition.class_of(molecules)
+        for one, group in self.groups.items():
+            group.rows = first[:-1][classes == one].copy()
+        free = ~np.isin(classes, list(self.groups))
+        return np.flatnonzero(np.repeat(free, np.diff(first)))
+
+    def move(self, position, own, velocity, step):
+        """Move molecules for a step; return None, or (first row of one that cannot be moved, why)."""
+        for group in self.groups.values():
+            m = group.move(position, own, velocity, step)
+            if m >= 0:
+                return int(group.rows[m]), group.reason
+        return None
+
+    def project(self, position, own, velocity, chosen=None):
+        """Put velocities onto the bonds and lines, of all molecules or of those whose first rows are given.
+
+        Others must not be touched: twice is not the same to the bit.
+        """
+        for group in self.groups.values():
+            rows = group.rows if chosen is None else np.intersect1d(group.rows, chosen)
+            group.project(position, own, velocity, rows)
