@@ -159,6 +159,9 @@ class StepsSection:
     step: float
     integrator: str
     base: str
+    energy: str
+    predictions: int
+    solver: str
 
 
 @dataclass(frozen=True)

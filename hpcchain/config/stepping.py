@@ -20,6 +20,8 @@ def check_stepping(config):
     if config.run.engine == "events":
         check_events(config)
         return
+    if config.contact.contact_time > 0.0:
+        raise Wrong('contact.contact_time: means nothing for run.engine "steps"; remove it')
     check_whole(config)
     check_potentials(config)
     for index, kind in enumerate(config.molecules):
@@ -99,10 +101,6 @@ def check_kind(config, kind, place):
         raise Wrong(f'{place}.directors: the engine "steps" turns no spheres; use run.engine = "events"')
     if kind.propagator is not None:
         raise Wrong(f'{place}.propagator: means nothing for run.engine "steps"; remove it')
-    if not np.all(kind.soft):
-        raise Wrong(
-            f'{place}.hard: hard cores with run.engine "steps" are not available in this version; set it to false'
-        )
     if kind.is_line and not kind.rigid:
         raise Wrong(f'{place}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')
     held = [one for one in config.potentials if one.name in BONDS and one.types in (None, (kind.name, kind.name))]

@@ -188,7 +188,7 @@ def molecules_problem(box, topology, state, physics, time, ids):
     if topology.beads == 0:
         return None
     looks = (_shared(topology, state, ids), _clocks(state, physics, time, ids), _contacts(state, physics, ids),
-             _places(box, topology, state, time, ids), _bonds(topology, state, physics, ids))  # fmt: skip
+             _places(box, topology, state, time, ids, physics), _bonds(topology, state, physics, ids))  # fmt: skip
     return next((problem for problem in looks if problem), None)
 
 
@@ -229,8 +229,8 @@ def _contacts(state, physics, ids):
     return None
 
 
-def _places(box, topology, state, time, ids):
-    """Look at positions and image counts: next to the box, between walls."""
+def _places(box, topology, state, time, ids, physics):
+    """Look at positions and image counts: next to the box, between walls, which steps reach into."""
     periodic = box.boundary == PERIODIC
     moved = state.image[:, ~periodic] != 0
     if moved.any():
@@ -240,7 +240,7 @@ def _places(box, topology, state, time, ids):
     far = (away > (1.5 if time > 0.0 else TURNS)).any(axis=1)
     if far.any():
         return _at("position", int(topology.first_bead[np.argmax(far)]), ids, "is far outside the box")
-    wall = wall_overlap(box, topology, state.position, DEEP)
+    wall = None if physics.steps else wall_overlap(box, topology, state.position, DEEP)
     if wall is not None:
         return _at("position", wall[0], ids, f"reaches {wall[2]:.3g} into a wall of axis {wall[1]}")
     return None

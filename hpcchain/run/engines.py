@@ -34,7 +34,8 @@ def engine_for(system, config, comm, growth=None):
         from hpcchain.steps.engine import SteppedEngine  # kernels that runs of events need not load
 
         exchange = comm.exchange if comm.size > 1 else None
-        return SteppedEngine(system, exchange, chosen(run.list_shell), fitting(chosen(run.sectors), comm.size))
+        sectors = fitting(chosen(run.sectors), comm.size)
+        return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, config.output.events)
     options = {
         "log_events": config.output.events and growth is None,
         "shell": chosen(run.list_shell),

@@ -9,8 +9,11 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import PERIODIC, State
+from hpcchain.sector.setup.allocate import quanta
 from hpcchain.steps import lists, motion
+from hpcchain.steps.clusters import Pool
 from hpcchain.steps.constants import Constants
+from hpcchain.steps.contacts import Contacts
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
 from hpcchain.steps.interactions import Interactions, skin_for
 from hpcchain.steps.rigid import RigidMolecules
@@ -36,37 +39,41 @@ class SteppedEngine:
         How much farther than forces neighbour lists look; no effect on results [length].
     sectors : sequence of 3 int, optional
         Ranks along each axis; no effect on results.
+    log_events : bool
+        Keep a log of contacts for `drain_events`.
 
     Attributes
     ----------
     steps : int
         Whole steps since time 0.
     virial, pushes, quantum, impulse_quantum :
-        See `sector.interface.Engine`; there are no contacts.
+        See `sector.interface.Engine`.
     """
 
-    quantum = impulse_quantum = 1.0
-
-    def __init__(self, system, comm=None, skin=None, sectors=None):
+    def __init__(self, system, comm=None, skin=None, sectors=None, log_events=False):
         self.comm = comm or Alone()
         self.box, self.physics = system.box, system.physics
         self.composition = composition_of(system.topology)
         settings = self.physics.steps
         self.step = Fraction(repr(settings["step"]))
         self.h = settings["step"]
-        self.virial, self.pushes = 0, [0, 0, 0]
+        self.quantum, self.impulse_quantum = quanta(system)
         self.rebuilds, self.stuck = 0, None
         constants = Constants(self.composition, settings)
         diameter = float(np.mean(self.composition.examples.diameter))
-        self.skin = 0.0 if constants.reach == 0.0 else (skin or skin_for(constants.reach, diameter))
-        reach = constants.reach + self.skin
+        self.rigid = RigidMolecules(self.composition)
+        self.contacts = contacts_of(self.box, self.composition, self.comm, self.rigid, system)
+        if self.contacts:
+            self.contacts.logs = log_events
+        farthest = max(constants.reach, self.contacts.reach if self.contacts else 0.0)
+        self.skin = 0.0 if farthest == 0.0 else (skin or skin_for(farthest, diameter))
+        reach = farthest + self.skin
         require_wide(self.box, reach)
         self.cells = lists.shape_for(self.box, reach, self.composition.beads)
         self.interactions = Interactions(self.box, constants, reach, self.cells)
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
         self.steps = self._steps_of(system.state)
         self.own = part_of(system, self.composition, self.comm)
-        self.rigid = RigidMolecules(self.composition)
         self.thermostat = Thermostat(self.composition, settings)
         self.domain = Domain(self.box, self.composition, self.comm, sectors, self.own)
         self._rebuild()
@@ -95,6 +102,8 @@ class SteppedEngine:
         self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         self.free = self.rigid.set_molecules(self.own.molecules, self.first)
         self.interactions.set_beads(ids[order], self.local, self.position)
+        if self.contacts:
+            self.contacts.set_beads(ids[order], self.local, self.interactions)
 
     def _compute(self):
         """Compute the forces on own beads."""
@@ -137,29 +146,102 @@ class SteppedEngine:
            their owners have them.
         3. The new forces, half a step of them, half a step of friction; then velocities that are drawn anew.
         """
-        interactions, velocity = self.interactions, self.own.velocity
         self._half_step_of_friction(2 * self.steps)
-        motion.kick(velocity, self.force, interactions.mass, 0.5 * self.h)
-        motion.drift(self.position, self.local, velocity, self.h, self.free)
-        self.stuck = self.rigid.move(self.position, self.local, velocity, self.h)
-        motion.wrap(
-            self.position, self.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
-        )
+        resting = self._move_with_contacts() if self.contacts else self._move()
         self.steps += 1
-        if self._moved_far():
-            self.own.position = self.position[self.local]
-            self._rebuild()
-        elif self.comm.size > 1:
-            self.refresh(self.position)
         self._compute()
         velocity = self.own.velocity
         motion.kick(velocity, self.force, self.interactions.mass, 0.5 * self.h)
         self.rigid.project(self.position, self.local, velocity)
+        if resting is not None:
+            self._still(resting)
         self._half_step_of_friction(2 * self.steps - 1)
         if self.thermostat.draws:
             own = self.own
             drawn = self.thermostat.redraw(velocity, own.molecules, self.first, own.ids, self.steps)
             self.rigid.project(self.position, self.local, velocity, drawn)
+
+    def _predict(self):
+        """Move own beads by half a step of forces and a whole one of motion, without contacts."""
+        velocity = self.own.velocity
+        motion.kick(velocity, self.force, self.interactions.mass, 0.5 * self.h)
+        motion.drift(self.position, self.local, velocity, self.h, self.free)
+        self.stuck = self.rigid.move(self.position, self.local, velocity, self.h)
+
+    def _wrap(self):
+        """Bring molecules back that have left the box."""
+        motion.wrap(
+            self.position, self.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
+        )
+
+    def _move(self):
+        """Move all beads, where none has a hard core, and bring lists or ghosts up to date; collective."""
+        self._predict()
+        self._wrap()
+        if self._moved_far():
+            self.own.position = self.position[self.local]
+            self._rebuild()
+        elif self.comm.size > 1:
+            self.refresh(self.position)
+
+    def _move_with_contacts(self):
+        """Move all beads and solve their contacts; return those of own beads at rest; collective.
+
+        Lists that do not reach where beads are predicted to be are made anew before the step, which begins again then.
+        """
+        before, velocity = self._begun()
+        if self._moved_far():
+            self.own.position, self.own.velocity = before[self.local], velocity
+            self._rebuild()
+            self._compute()
+            before, velocity = self._begun()
+            if self._moved_far():
+                raise EngineError(
+                    f"at t {self.time:.6g} a bead moves farther in a step than neighbour lists look: make steps.step "
+                    "smaller, or run.list_shell larger"
+                )
+        own = self.own
+        pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force)
+        contacts, pairs, done = self.contacts, np.zeros((0, 2), dtype=np.int64), []
+        for _ in range(contacts.rounds):
+            self.refresh(self.position)
+            known = len(pairs)
+            pairs = np.unique(np.concatenate([pairs, contacts.find(before, self.position)]), axis=0)
+            if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
+                break
+            done = [(one, *contacts.solved(one, found)) for one, found in contacts.together(pool, pairs)]
+            for one, _, _, place, speed, _, _ in done:
+                self._take(one.ids, place, speed)
+        resting = np.zeros((0, 2), dtype=np.int64)
+        for one, geometry, normal, _, _, impulse, smooth in done:
+            contacts.count(one, geometry, normal, impulse, own.ids, self.time)
+            resting = np.concatenate([resting, geometry.pairs[smooth]])
+        self._wrap()
+        self.refresh(self.position)
+        return resting
+
+    def _begun(self):
+        """Return places of local beads and velocities of own ones, and move these as if there were no contacts."""
+        before, velocity = self.position.copy(), self.own.velocity.copy()
+        self._predict()
+        return before, velocity
+
+    def _take(self, ids, place, velocity):
+        """Set places, where they are given, and velocities of those of some beads that are own."""
+        mine = np.isin(ids, self.own.ids)
+        rows = np.searchsorted(self.own.ids, ids[mine])
+        if place is not None:
+            self.position[self.local[rows]] = place[mine]
+        self.own.velocity[rows] = velocity[mine]
+
+    def _still(self, resting):
+        """Take the rates of smooth contacts out of velocities; collective."""
+        if self.comm.maximum(np.array([float(len(resting))]))[0] == 0.0:
+            return
+        own = self.own
+        pool = Pool(own.molecules, own.ids, self.first, self.position[self.local], own.velocity.copy(), self.force)
+        for one, pairs in self.contacts.together(pool, resting):
+            self._take(one.ids, None, self.contacts.stilled(one, pairs))
 
     def _half_step_of_friction(self, draw):
         """Let half a step of the thermostat's friction act; `draw`: half steps so far."""
@@ -218,7 +300,18 @@ class SteppedEngine:
     @property
     def counters(self):
         """Name -> number of events and operations so far (int), for reports."""
-        return dict.fromkeys(L.COUNTERS, 0) | {"list_rebuilds": self.rebuilds}
+        contacts = self.contacts.counts if self.contacts else {}
+        return dict.fromkeys(L.COUNTERS, 0) | {"list_rebuilds": self.rebuilds} | contacts
+
+    @property
+    def virial(self):
+        """Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`."""
+        return self.contacts.virial if self.contacts else 0
+
+    @property
+    def pushes(self):
+        """Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`."""
+        return list(self.contacts.pushes) if self.contacts else [0, 0, 0]
 
     def frame(self, time):
         """Return position, velocity and image counts, (m, 3) each, of the beads `ids`; the time is that reached."""
@@ -247,12 +340,28 @@ class SteppedEngine:
         return np.column_stack([energy, virial - np.sum(force * (position - centre[molecule]), axis=1)])
 
     def drain_events(self):
-        """Return and forget the logged contacts: there are none."""
-        return np.empty(0, dtype=EVENT_ROW)
+        """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
+        parts = self.contacts.log if self.contacts else []
+        rows = np.empty(sum(len(pairs) for _, pairs, _ in parts), dtype=EVENT_ROW)
+        at = 0
+        for time, pairs, impulse in parts:
+            part = rows[at : at + len(pairs)]
+            part["time"], part["kind"], part["bead"], part["impulse"] = time, pairs[:, 1] < 0, pairs, impulse
+            at += len(pairs)
+        if self.contacts:
+            self.contacts.log.clear()
+        return rows
 
     def window_report(self):
         """Return what the run log says of the steps: how many there were, and how often lists were made."""
         return {"steps": self.steps, "list_rebuilds": self.rebuilds}
+
+
+def contacts_of(box, composition, comm, rigid, system):
+    """Return the Contacts of a system, None where no bead has a hard core."""
+    if composition.examples.soft.all():
+        return None
+    return Contacts(box, composition, comm, rigid, system.physics, quanta(system))
 
 
 def require_wide(box, reach):

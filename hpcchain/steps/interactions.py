@@ -88,7 +88,7 @@ class Interactions:
     def forces(self, position, image):
         """Return the forces (m, 3) on own beads, and (row, place) of a torn bond or (-1, -1)."""
         constants, own = self.constants, self.own
-        if self.reach > 0.0:
+        if constants.reach > 0.0:
             forces.pair_forces(
                 position, self.kind, own, self.neighbour, self.count, constants.pairs, self.size, self.inverse,
                 self.work, self.force,
@@ -116,7 +116,7 @@ class Interactions:
         """
         constants, own = self.constants, self.own
         energy, virial = np.zeros(len(own)), np.zeros(len(own))
-        if self.reach > 0.0:
+        if constants.reach > 0.0:
             forces.pair_energies(
                 position, self.kind, own, self.neighbour, self.count, constants.pairs, self.size, self.inverse,
                 energy, virial,

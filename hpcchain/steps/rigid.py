@@ -37,10 +37,10 @@ class Bonded:
         self.work = (np.zeros(6 * self.npad), np.zeros(room), np.zeros(factor_size(self.structure, 0)))
         self.rows = np.zeros(0, dtype=np.int64)
 
-    def move(self, position, own, velocity, step):
-        """Move the molecules whose first rows are `rows`; return -1, or the first that cannot be moved."""
+    def move(self, position, own, velocity, step, rows):
+        """Move the molecules with these first rows; return -1, or the place of the first that cannot be moved."""
         return kernels.move_bonded(
-            position, own, velocity, self.rows, self.structure, self.npad, self.shape, step, TOLERANCE, self.work
+            position, own, velocity, rows, self.structure, self.npad, self.shape, step, TOLERANCE, self.work
         )
 
     def project(self, position, own, velocity, rows):
@@ -58,9 +58,9 @@ class Rods:
         self.work = (np.zeros((len(mass), 3)), np.zeros((2, 3)), np.zeros((2, 3)))
         self.rows = np.zeros(0, dtype=np.int64)
 
-    def move(self, position, own, velocity, step):
+    def move(self, position, own, velocity, step, rows):
         """See `Bonded.move`."""
-        return kernels.move_rods(position, own, velocity, self.rows, self.mass, self.place, step, self.work)
+        return kernels.move_rods(position, own, velocity, rows, self.mass, self.place, step, self.work)
 
     def project(self, position, own, velocity, rows):
         """Make velocities those of rigid motion; see `Bonded.project`."""
@@ -97,7 +97,7 @@ class RigidMolecules:
     def move(self, position, own, velocity, step):
         """Move molecules for a step; return None, or (first row of one that cannot be moved, why)."""
         for group in self.groups.values():
-            m = group.move(position, own, velocity, step)
+            m = group.move(position, own, velocity, step, group.rows)
             if m >= 0:
                 return int(group.rows[m]), group.reason
         return None

@@ -47,7 +47,11 @@ MISTAKES = [
     ('run.engine = "events"', 'steps: means nothing for run.engine "events"'),
     ("steps.step = 0.0", "steps.step: 0 is out of range"),
     ("steps.stepp = 0.1", "steps.stepp: unknown key; the nearest valid key is steps.step"),
-    ('steps.integrator = "gvi"', 'steps.integrator: "gvi" is not available'),
+    ('steps.integrator = "contact"', 'steps.integrator: "contact" is not available'),
+    ('steps.energy = "H2"', 'steps.energy: "H2" is not available'),
+    ("steps.predictions = 3", "steps.predictions: 3 is out of range"),
+    ("contact.contact_time = 0.1", 'contact.contact_time: means nothing for run.engine "steps"'),
+    ('box.boundary = ["wall", "periodic", "periodic"]', "molecule[0].hard: walls stop only beads with a hard core"),
     ("steps.step = 0.003", "output.frame_every: 1 is not a whole number of steps of steps.step = 0.003; use 0.999"),
     ("run.end_time = 0.0125", "run.end_time: 0.0125 is not a whole number of steps"),
     ("output.report_every = 0.001", "output.report_every: 0.001 is not a whole number of steps"),
@@ -73,7 +77,6 @@ MISTAKES = [
     ('thermostat = {name = "andersen", temperature = 1.0, rate = 1.0, damping = 1.0}',
      'thermostat.damping: means nothing for "andersen"'),
     ("molecule.0.damping = -1.0", "molecule[0].damping: -1 is out of range"),
-    ("molecule.0.hard = true", "molecule[0].hard: hard cores with run.engine"),
     ('molecule.0.kind = "rod"', "molecule[0].rigid: a rod is rigid"),
 ]  # fmt: skip
 
