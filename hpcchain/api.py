@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from hpcchain.config import load_config
 from hpcchain.config.cautions import cautions
 from hpcchain.config.enlarge import enlarged
+from hpcchain.config.stepping import require_whole
+from hpcchain.config.values import Wrong
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import newest_valid
@@ -45,7 +47,10 @@ if TYPE_CHECKING:
     from hpcchain.parallel.comm import World
 
 LOG = logging.getLogger("hpcchain.api")
-PHYSICS = ("box", "molecules", "initial", "propagator", "contact")
+PHYSICS = {"box": "box", "molecules": "molecule", "initial": "initial", "propagator": "propagator",
+           "contact": "contact", "external": "external", "potentials": "potential", "steps": "steps",
+           "thermostat": "thermostat"}  # fmt: skip
+"""What must not change in a run that goes on: names in Config and in the input."""
 
 WARMUP = """
 [box]
@@ -282,8 +287,20 @@ def mpi_of(comm: Single | World | None) -> Communicator | None:
 
 
 def with_end(config: Config, until: float | None) -> Config:
-    """Return the input with another end time, if one is given."""
-    return config if until is None else replace(config, run=replace(config.run, end_time=float(until)))
+    """Return the input with another end time, if one is given, which must be a whole number of steps where there are.
+
+    Raises
+    ------
+    UsageError
+    """
+    if until is None:
+        return config
+    if config.steps is not None:
+        try:
+            require_whole("--until", float(until), config.steps.step)
+        except Wrong as wrong:
+            raise UsageError(str(wrong)) from None
+    return replace(config, run=replace(config.run, end_time=float(until)))
 
 
 def start_system(
@@ -338,13 +355,13 @@ def require_exists(source: Path, mpi: Communicator | None) -> None:
 
 def require_same_physics(config: Config, earlier: Config, path: Path) -> None:
     """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
-    for name in PHYSICS:
+    for name, section in PHYSICS.items():
         ours, theirs = getattr(config, name), getattr(earlier, name)
         if name == "initial":
             ours, theirs = replace(ours, file=None), replace(theirs, file=None)
         if ours != theirs:
             raise ConfigError(
-                f"{config.source}: [{name.rstrip('s')}] is not that of the run in {path}; a run goes on "
+                f"{config.source}: [{section}] is not that of the run in {path}; a run goes on "
                 "with the physics it began with: undo the change, or choose another --output"
             )
 

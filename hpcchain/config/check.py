@@ -9,6 +9,7 @@ import numpy as np
 from hpcchain.config.directors import check_directors, check_own_of_sphere
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
+from hpcchain.config.stepping import check_stepping
 from hpcchain.config.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
 from hpcchain.model.bonds import bond_table
@@ -45,6 +46,7 @@ def check(config: Config) -> None:
         A complete input.
     """
     check_method(config)
+    check_stepping(config)
     check_propagator(config.propagator, "propagator", [kind for kind in config.molecules if kind.propagator is None])
     if config.beads > MOST_BEADS:
         raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")
@@ -117,11 +119,12 @@ def check_propagator(propagator: Any, place: str, kinds: list) -> None:
 
 def check_lists(kind: MoleculeSection, place: str) -> None:
     """Check that lists have one entry per bead or bond."""
-    sizes = {"diameter": (kind.beads, "bead"), "mass": (kind.beads, "bead"), "bond_length": (kind.bond_count, "bond")}
+    sizes = {"diameter": (kind.beads, "bead"), "mass": (kind.beads, "bead"), "bond_length": (kind.bond_count, "bond"),
+             "hard": (kind.beads, "bead")}  # fmt: skip
     for name, (size, item) in sizes.items():
         value = getattr(kind, name)
         if isinstance(value, tuple) and len(value) != size:
-            needs = f"needs {size}, one per {item}, or one number for all"
+            needs = f"needs {size}, one per {item}, or one for all"
             raise Wrong(f"{place}.{name}: has {len(value)} entries; {needs}")
 
 

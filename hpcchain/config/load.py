@@ -14,6 +14,7 @@ from hpcchain.config.check import check
 from hpcchain.config.molecules import read_molecules
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
+from hpcchain.config.potentials import read_potentials, thermostat
 from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
 from hpcchain.config.text import read_text
 from hpcchain.config.values import Wrong, likeness, nearest, shown
@@ -27,6 +28,7 @@ RECORDS = {
     "initial": sections.InitialSection,
     "propagator": sections.PropagatorSection,
     "contact": sections.ContactSection,
+    "external": sections.ExternalSection,
     "run": sections.RunSection,
     "output": sections.OutputSection,
 }
@@ -97,6 +99,11 @@ def resolve(table: dict, name: str) -> Config:
     values["box"] = with_size(values["box"], molecules)
     read = {section: record(**values[section]) for section, record in RECORDS.items()}
     molecules = tuple(own_propagator(kind, read["propagator"], i) for i, kind in enumerate(molecules))
+    read["potentials"] = read_potentials(table.get("potential", []), read_section)
+    if "steps" in table or read["run"].engine == "steps":
+        read["steps"] = sections.StepsSection(**read_named(table, "steps"))
+    if "thermostat" in table:
+        read["thermostat"] = thermostat(read_named(table, "thermostat"))
     return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
 
 

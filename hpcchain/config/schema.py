@@ -16,6 +16,7 @@ from hpcchain.config.values import (
     Each,
     Fixed,
     Flag,
+    FlagOrList,
     Inline,
     Integer,
     Number,
@@ -108,6 +109,27 @@ KEYS = (
         Flag(),
         True,
         "whether beads of one molecule collide with each other; those of a rod never do",
+    ),
+    Key(
+        "molecule",
+        "hard",
+        FlagOrList(),
+        True,
+        'engine "steps": whether the beads have a hard core, of their diameter; or one per bead',
+    ),
+    Key(
+        "molecule",
+        "rigid",
+        Flag(),
+        True,
+        'engine "steps": whether bonds keep their lengths; false: bond potentials hold them',
+    ),
+    Key(
+        "molecule",
+        "damping",
+        Number(least=0.0),
+        0.0,
+        'engine "steps": linear friction of the beads, which takes energy out [1 / time]',
     ),
     Key(
         "molecule",
@@ -259,8 +281,48 @@ KEYS = (
         0.0,
         "duration of contacts: within it of a contact of either bead, others keep their energy (TC model) [time]",
     ),
+    Key("external", "gravity", Each(Number(), 3), (0.0, 0.0, 0.0), 'engine "steps": acceleration [length / time^2]'),
+    Key(
+        "potential",
+        "name",
+        Choice(("lennard-jones", "wca", "harmonic", "fene", "center")),
+        REQUIRED,
+        'engine "steps": of pairs (the first two), of bonds, or of each bead about a place',
+    ),
+    Key(
+        "potential",
+        "types",
+        Each(Text(empty=False), 2),
+        ABSENT,
+        "pairs, bonds: the two types of beads, names of molecules; all when left out",
+    ),
+    Key("potential", "epsilon", POSITIVE, ABSENT, "lennard-jones, wca, fene: depth [mass length^2 / time^2]"),
+    Key("potential", "sigma", Number(above=0.0, tried=LENGTHS), ABSENT, "the same: size [length]"),
+    Key("potential", "cutoff", Number(above=0.0, tried=LENGTHS), ABSENT, "lennard-jones: where forces end [length]"),
+    Key("potential", "shift", Flag(), ABSENT, "lennard-jones: whether the energy is 0 at the cutoff; true if left out"),
+    Key("potential", "stiffness", POSITIVE, ABSENT, "harmonic, fene, center: k of k x^2 / 2 [mass / time^2]"),
+    Key(
+        "potential",
+        "length",
+        Number(above=0.0, tried=LENGTHS),
+        ABSENT,
+        "harmonic: length at rest; fene: greatest length [length]",
+    ),
+    Key("potential", "center", Each(Number(tried=PLACES), 3), ABSENT, "center: the place that draws beads [length]"),
+    Key(
+        "thermostat",
+        "name",
+        Choice(("langevin", "andersen")),
+        REQUIRED,
+        'engine "steps": friction and random forces on beads, or velocities of molecules drawn anew',
+    ),
+    Key("thermostat", "temperature", POSITIVE, REQUIRED, "that it holds [mass length^2 / time^2]"),
+    Key("thermostat", "damping", POSITIVE, ABSENT, "langevin: friction [1 / time]"),
+    Key(
+        "thermostat", "rate", POSITIVE, ABSENT, "andersen: how often velocities of a molecule are drawn anew [1 / time]"
+    ),
     Key("run", "end_time", Number(least=0.0, tried=TIMES), REQUIRED, "simulated time at which the run ends [time]"),
-    Key("run", "engine", Choice(("events",), later=("steps",)), "events", "event-driven or time-stepping"),
+    Key("run", "engine", Choice(("events", "steps")), "events", "event-driven or time-stepping"),
     Key(
         "run",
         "window",
@@ -289,6 +351,18 @@ KEYS = (
         "auto",
         "shell of the neighbour lists; no effect on results [length]",
     ),
+    Key("steps", "step", TIME, REQUIRED, "length of a step; output and the end come at whole steps [time]"),
+    Key(
+        "steps",
+        "integrator",
+        Choice(("gvi", "dsi"), later=("contact",)),
+        "gvi",
+        "generalised variational, or discrete-smooth; without hard beads both are velocity Verlet",
+    ),
+    Key("steps", "base", Choice(("verlet",), later=("midpoint",)), "verlet", "the smooth method that it rests on"),
+    Key("steps", "energy", Choice(("H",), later=("H2",)), "H", "gvi: the energy that reflections keep"),
+    Key("steps", "predictions", Integer(1, 2), 1, "1: contacts are predicted once; 2: until no new one is met"),
+    Key("steps", "solver", Choice(("newton", "gauss-seidel")), "newton", "of contacts that hang together"),
     Key("output", "directory", Text(empty=False), "out", "where the results go"),
     Key("output", "frame_every", TIME, 1.0, "simulated time between frames [time]"),
     Key("output", "report_every", TIME, 1.0, "simulated time between reports [time]"),
@@ -298,12 +372,20 @@ KEYS = (
     Key("output", "events", Flag(), False, "whether every contact is logged"),
 )
 
-SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "run", "output")
+SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "external", "potential", "thermostat",
+            "run", "steps", "output")  # fmt: skip
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
 DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
 PROPAGATOR_KEYS = {key.name: users_of(key.name) for key in KEYS if key.section == "propagator" and users_of(key.name)}
+POTENTIAL_KEYS = {
+    "types": ("lennard-jones", "wca", "harmonic", "fene"), "epsilon": ("lennard-jones", "wca", "fene"),
+    "sigma": ("lennard-jones", "wca", "fene"), "cutoff": ("lennard-jones",), "shift": ("lennard-jones",),
+    "stiffness": ("harmonic", "fene", "center"), "length": ("harmonic", "fene"), "center": ("center",),
+}  # fmt: skip
+THERMOSTAT_KEYS = {"damping": "langevin", "rate": "andersen"}
+OPTIONAL_OF_POTENTIAL = ("types", "shift")
 
 
 def keys_of(section: str) -> dict:

@@ -40,6 +40,9 @@ class MoleculeSection:
     arm_beads: int | None
     bonds: np.ndarray | None
     self_contact: bool
+    hard: Any
+    rigid: bool
+    damping: float
     propagator: Any
     directors: bool
     moment: float | None
@@ -47,6 +50,11 @@ class MoleculeSection:
     velocities: np.ndarray | None
     orientations: np.ndarray | None
     angular_velocities: np.ndarray | None
+
+    @property
+    def soft(self) -> Any:
+        """Whether beads have no hard core: one flag for all or an array."""
+        return ~np.array(self.hard, dtype=bool)
 
     @property
     def is_line(self) -> bool:
@@ -116,6 +124,50 @@ class ContactSection:
 
 
 @dataclass(frozen=True)
+class ExternalSection:
+    """[external]: acceleration of all beads [length / time^2]."""
+
+    gravity: tuple
+
+
+@dataclass(frozen=True)
+class PotentialSection:
+    """One [[potential]]; keys that its name does not have are None, as is `types` where it is for all."""
+
+    name: str
+    types: tuple | None
+    epsilon: float | None
+    sigma: float | None
+    cutoff: float | None
+    shift: bool | None
+    stiffness: float | None
+    length: float | None
+    center: tuple | None
+
+
+@dataclass(frozen=True)
+class ThermostatSection:
+    """[thermostat]: temperature [mass length^2 / time^2]; `damping` and `rate` [1 / time] are None for other names."""
+
+    name: str
+    temperature: float
+    damping: float | None
+    rate: float | None
+
+
+@dataclass(frozen=True)
+class StepsSection:
+    """[steps]: length of a step [time] and the method."""
+
+    step: float
+    integrator: str
+    base: str
+    energy: str
+    predictions: int
+    solver: str
+
+
+@dataclass(frozen=True)
 class RunSection:
     """[run]; only `end_time` [time] and `engine` have an effect on results, the others are "auto" or a value."""
 
@@ -152,6 +204,10 @@ class Config:
     contact: ContactSection
     run: RunSection
     output: OutputSection
+    external: ExternalSection
+    potentials: tuple = ()
+    steps: StepsSection | None = None
+    thermostat: ThermostatSection | None = None
     source: str = field(default="input", compare=False)
 
     __hash__ = None

@@ -228,6 +228,17 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class FlagOrList:
+    """true or false for all, or a list with one for each."""
+
+    text = "true | false, or a list of them"
+
+    def read(self, value: Any) -> Any:
+        """Return a bool, or a tuple of them."""
+        return Each(Flag()).read(value) if isinstance(value, list) else Flag().read(value)
+
+
+@dataclass(frozen=True)
 class Each:
     """A list of a fixed length (any when 0), every entry of one kind; `word` may stand instead."""
 

@@ -13,6 +13,9 @@ from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
 
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+
 FOLLOWS = {"box": ("packing_fraction",)}
 """Keys of a section that the resolved input has others for."""
 
@@ -34,6 +37,10 @@ def to_toml(config: Config) -> str:
     for section in SECTIONS:
         if section == "molecule":
             parts += [section_text("[[molecule]]", section, kind, skip_for(kind)) for kind in config.molecules]
+        elif section == "potential":
+            parts += [section_text("[[potential]]", section, one) for one in config.potentials]
+        elif section in ("steps", "external", "thermostat") and not applies(config, section):
+            continue
         else:
             record = getattr(config, section)
             skip = skip_for(record) if section == "propagator" else FOLLOWS.get(section, ())
@@ -41,11 +48,18 @@ def to_toml(config: Config) -> str:
     return "\n".join(parts)
 
 
+def applies(config: Config, section: str) -> Any:
+    """Return whether an input has a section that only the engine of steps knows."""
+    return config.steps is not None and getattr(config, section) is not None
+
+
 def skip_for(record: Any) -> tuple | tuple:
     """Return the keys that mean nothing for a molecule's kind or a propagator's name."""
     if hasattr(record, "kind"):
         given: tuple[str, ...] = ("beads",) if record.kind == "monomer" else ()
         given += () if record.directors else ("directors",)
+        given += tuple(name for name in ("hard", "rigid") if getattr(record, name) is True)
+        given += () if record.damping else ("damping",)
         return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
     return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
 

@@ -16,7 +16,9 @@ import numpy as np
 from hpcchain.errors import EngineError
 from hpcchain.model.system import Topology
 
-PER_BEAD, PER_BOND, PER_MOLECULE = ("mass", "diameter"), ("bond_length",), ("self_contact", "rod")
+PER_BEAD, PER_BOND, PER_MOLECULE = ("mass", "diameter", "soft"), ("bond_length",), ("self_contact", "rod", "flexible")
+FLAGS = ("soft",)
+"""Of beads; files have bytes in their place."""
 
 
 @dataclass(frozen=True)
@@ -230,8 +232,11 @@ def _one_molecule(molecule: int, lengths: dict, rows_of: Callable) -> dict | Non
         return None
     if lengths["diameter"] != lengths["mass"] or lengths["bond_length"] != lengths["bonds"]:
         return None
-    found = {name: rows_of(name, a, b - a) for name in PER_BEAD}
+    if any(lengths[name] != lengths["mass"] for name in PER_BEAD if name in lengths):
+        return None
+    found = {name: rows_of(name, a, b - a) for name in PER_BEAD if name in lengths}
     found |= {name: rows_of(name, c, d - c) for name in PER_BOND}
+    found |= {name: found[name].astype(bool) for name in FLAGS if name in found}
     flags = [name for name in PER_MOLECULE if name in lengths]
     if any(lengths[name] != lengths["kind"] for name in flags):
         return None

@@ -52,7 +52,7 @@ class Group:
 
 
 def groups_of(topology: Topology) -> list:
-    """Return one Group per kind of molecule, in the order of kinds.
+    """Return one Group per kind of molecule, in the order of kinds; bonds that potentials hold are left out.
 
     Parameters
     ----------
@@ -66,6 +66,8 @@ def groups_of(topology: Topology) -> list:
             continue
         one = molecules[0]
         bead, bond = (slice(first[one], first[one + 1]) for first in (topology.first_bead, topology.first_bond))
+        if topology.flexible[one]:
+            bond = slice(0, 0)  # nothing holds bonds to their lengths
         start = topology.first_bead[molecules]
         groups.append(
             Group(

@@ -21,6 +21,9 @@ class Stream(IntEnum):
     TEMPLATE = 3
     ORIENTATION = 4
     SPIN = 5
+    LANGEVIN = 6
+    ANDERSEN = 7
+    REDRAWN = 8
 
 
 def raw(seed: int, purpose: Stream | int, ids: np.ndarray, draw: int = 0) -> np.ndarray:

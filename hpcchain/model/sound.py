@@ -70,6 +70,8 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
     tick = physics.tick
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
         return f"physics: tick: {tick!r} is not a power of two"
+    if not isinstance(physics.steps, dict):
+        return "physics: steps: are no table"
     if not isinstance(physics.kinds, list) or len(physics.kinds) not in (0, kinds):
         return "physics: kinds: there are not as many propagators as kinds"
     try:
@@ -198,7 +200,7 @@ def molecules_problem(
     if topology.beads == 0:
         return None
     looks = (_shared(topology, state, ids), _clocks(state, physics, time, ids), _contacts(state, physics, ids),
-             _places(box, topology, state, time, ids), _bonds(topology, state, physics, ids))  # fmt: skip
+             _places(box, topology, state, time, ids, physics), _bonds(topology, state, physics, ids))  # fmt: skip
     return next((problem for problem in looks if problem), None)
 
 
@@ -239,8 +241,8 @@ def _contacts(state: State, physics: Physics, ids: np.ndarray) -> Any:
     return None
 
 
-def _places(box: Box, topology: Topology, state: State, time: float, ids: np.ndarray) -> Any:
-    """Look at positions and image counts: next to the box, between walls."""
+def _places(box: Box, topology: Topology, state: State, time: float, ids: np.ndarray, physics: Physics) -> str | None:
+    """Look at positions and image counts: next to the box, between walls, which steps reach into."""
     periodic = box.boundary == PERIODIC
     moved = state.image[:, ~periodic] != 0
     if moved.any():
@@ -250,7 +252,7 @@ def _places(box: Box, topology: Topology, state: State, time: float, ids: np.nda
     far = (away > (1.5 if time > 0.0 else TURNS)).any(axis=1)
     if far.any():
         return _at("position", int(topology.first_bead[np.argmax(far)]), ids, "is far outside the box")
-    wall = wall_overlap(box, topology, state.position, DEEP)
+    wall = None if physics.steps else wall_overlap(box, topology, state.position, DEEP)
     if wall is not None:
         return _at("position", wall[0], ids, f"reaches {wall[2]:.3g} into a wall of axis {wall[1]}")
     return None
@@ -264,7 +266,7 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
     bond, length = bond_vectors(position, topology.bonds), topology.bond_length
     reach = np.abs(position).max(axis=1)[topology.bonds].max(axis=1)
     found = np.sqrt(np.einsum("bk,bk->b", bond, bond))
-    bad = ~(np.abs(found - length) <= limits[:, 0] * length + 16.0 * EPS * reach)
+    bad = topology.rigid & ~(np.abs(found - length) <= limits[:, 0] * length + 16.0 * EPS * reach)
     if bad.any():
         at = int(np.argmax(bad))
         return (
@@ -273,7 +275,7 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
         )
     rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(state.velocity, topology.bonds))) / length
     speed = np.sqrt(np.einsum("ik,ik->i", state.velocity, state.velocity))[topology.bonds].max(axis=1)
-    bad = ~(rate <= limits[:, 1] * speed * (1.0 + reach / length))
+    bad = topology.rigid & ~(rate <= limits[:, 1] * speed * (1.0 + reach / length))
     if bad.any():
         at = int(np.argmax(bad))
         pair = ids[topology.bonds[at]]

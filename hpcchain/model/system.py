@@ -10,10 +10,12 @@ Topology.first_bond    (M + 1,) int64  bonds of molecule m are first_bond[m]:fir
 Topology.kind          (M,) int32      index of the molecule's kind in Topology.names
 Topology.self_contact  (M,) bool       whether non-bonded beads of the molecule collide with each other
 Topology.rod           (M,) bool       whether the beads are held on a straight line: rods of more than two beads
+Topology.flexible      (M,) bool       whether potentials hold the bonds, which are then not rigid (engine "steps")
 Topology.bonds         (B, 2) int64    global bead ids, lower first; a chain's bonds in chain order
 Topology.bond_length   (B,) float64    [length]
 Topology.mass          (N,) float64    [mass]
 Topology.diameter      (N,) float64    [length]
+Topology.soft          (N,) bool       whether a bead has no hard core (engine "steps")
 =====================  ==============  ==============================================================
 
 `BEAD_STATE` is the table of the state's arrays, one row per bead each.
@@ -106,10 +108,13 @@ class Topology:
     diameter: np.ndarray
     self_contact: np.ndarray
     rod: np.ndarray = None
+    flexible: np.ndarray = None
+    soft: np.ndarray = None
 
     def __post_init__(self) -> None:
-        if self.rod is None:
-            object.__setattr__(self, "rod", np.zeros(len(self.kind), dtype=bool))
+        for name, like in (("rod", self.kind), ("flexible", self.kind), ("soft", self.mass)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.zeros(len(like), dtype=bool))
 
     @property
     def beads(self) -> int:
@@ -128,6 +133,11 @@ class Topology:
     def rows(self, name: str, low: int, high: int) -> np.ndarray:
         """Return rows low ... high - 1 of the table of this name."""
         return getattr(self, name)[low:high]
+
+    @property
+    def rigid(self) -> Any:
+        """(B,) bool: whether a bond keeps its length."""
+        return ~np.repeat(self.flexible, np.diff(self.first_bond))
 
     @property
     def examples(self) -> Topology:
@@ -245,6 +255,8 @@ class Physics:
     kinds : list of dict
         Per molecule kind, in the order of Topology.names, the `propagator`, `stages`, `step`, `tolerance` and `options`
         that it has of its own (or nothing); empty where no kind has any.
+    steps : dict
+        What the engine of steps needs besides (`model.stepping`); empty: the engine is that of events.
     """
 
     tick: float
@@ -256,6 +268,7 @@ class Physics:
     contact_time: float = 0.0
     options: Options = Options()
     kinds: list = field(default_factory=list)
+    steps: dict = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.options, dict):

@@ -62,6 +62,8 @@ def build_topology(config: Config) -> Topology:
         diameter=per_item(kinds, "diameter", "beads"),
         self_contact=np.repeat([kind.self_contact and not kind.is_line for kind in kinds], counts),
         rod=np.repeat([kind.is_line for kind in kinds], counts),
+        flexible=np.repeat([not kind.rigid for kind in kinds], counts),
+        soft=per_item(kinds, "soft", "beads").astype(bool),
     )
 
 

@@ -7,7 +7,7 @@ beads, and those of all blocks exactly, so that they are the same on any number 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,8 +35,18 @@ class Observables:
         self.box = system.box
         self.freedom = freedom if freedom is not None else degrees_of_freedom(system.topology, system.state.position)
 
-    def sums(self, low: int, position: np.ndarray, velocity: np.ndarray, image: np.ndarray, block: int) -> np.ndarray:
+    def sums(
+        self,
+        low: int,
+        position: np.ndarray,
+        velocity: np.ndarray,
+        image: np.ndarray,
+        block: int,
+        energies: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Return (blocks, 7) float64: kinetic energy, momentum and angular momentum of each block of beads.
+
+        With potential energies and virials of the beads there are two more columns, their sums.
 
         Parameters
         ----------
@@ -46,15 +56,18 @@ class Observables:
             Of beads low, low + 1, ... at the report's time [length], [length / time].
         block : int
             Beads in a block.
+        energies : (n, 2) float64 array, optional
+            Potential energy and virial of each bead [mass length^2 / time^2].
         """
         ids = np.arange(low, low + len(position))
         mass = self.composition.examples.mass[self.composition.example_of(ids)][:, None]
         unwrapped = position + image * self.box.size
-        found = np.empty((-(-len(ids) // block), 7))
+        found = np.empty((-(-len(ids) // block), 7 if energies is None else 9))
         for row, start in zip(found, range(0, len(ids), block), strict=True):
             m, x, v = (array[start : start + block] for array in (mass, unwrapped, velocity))
             row[0] = 0.5 * float(np.sum(m * v**2))
             row[1:4], row[4:7] = np.sum(m * v, axis=0), np.sum(m * np.cross(x, v), axis=0)
+            row[7:] = 0.0 if energies is None else np.sum(energies[start : start + block], axis=0)
         return found
 
     def measure(
@@ -64,8 +77,8 @@ class Observables:
 
         Parameters
         ----------
-        sums : (blocks, 7) float64 array
-            Of the blocks of all beads.
+        sums : (blocks, 7) or (blocks, 9) float64 array
+            Of the blocks of all beads (`sums`).
         interval : float
             Time since the report before [time].
         virial : float
@@ -75,13 +88,18 @@ class Observables:
         pushes : (3,) list of float, optional
             Impulse on both walls of each axis in that interval; None: not known [mass length / time].
         """
-        kinetic, *momenta = (math.fsum(column) for column in sums.T)
+        kinetic, *momenta = (math.fsum(column) for column in sums[:, :7].T)
+        potential, inner = (math.fsum(column) for column in sums[:, 7:].T) if sums.shape[1] > 7 else (None, 0.0)
         temperature = 2.0 * kinetic / self.freedom if self.freedom > 0 else 0.0
         pressure = np.nan
         if interval > 0.0:
-            pressure = (self.composition.molecules * temperature + virial / (3.0 * interval)) / self.box.volume
+            inner = inner / 3.0 + virial / (3.0 * interval)
+            pressure = (self.composition.molecules * temperature + inner) / self.box.volume
+        elif potential is not None:
+            pressure = (self.composition.molecules * temperature + inner / 3.0) / self.box.volume
         return {
             "kinetic_energy": kinetic,
+            **({} if potential is None else {"potential_energy": potential}),
             "momentum": np.array(momenta[:3]),
             "angular_momentum": np.array(momenta[3:]),
             "temperature": temperature,
@@ -97,3 +115,8 @@ class Observables:
             area = self.box.volume / self.box.size
             found[known] = np.array(pushes)[known] / (2.0 * area[known] * interval)
         return found
+
+
+def total_energy(row: Any) -> Any:
+    """Return the energy of a report, kinetic and, where beads have any, potential [mass length^2 / time^2]."""
+    return row["kinetic_energy"] + row.get("potential_energy", 0.0)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcchain.io.hdf5 import plain
+from hpcchain.observe.observables import total_energy
 
 LOG = logging.getLogger("hpcchain.run")
 
@@ -29,7 +30,7 @@ class RunLog:
     Attributes
     ----------
     energy : float or None
-        Kinetic energy of the run's first report, which errors refer to [mass length^2 / time^2].
+        Energy of the run's first report, which errors refer to [mass length^2 / time^2].
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class RunLog:
         """
         events = contacts + wall_contacts
         speed, rate = self._speeds(simulated, events)
-        energy = observables["kinetic_energy"]
+        energy = total_energy(observables)
         if self.energy is None:
             self.energy = energy
         row = {

@@ -27,7 +27,7 @@ class ThreadExchange:
     def __init__(self, hub: Hub, rank: int) -> None:
         self.hub, self.rank, self.size = hub, rank, hub.size
 
-    def allgather(self, value: dict | np.ndarray | None) -> list:
+    def allgather(self, value: Any) -> list:
         self.hub.slots[self.rank] = value
         self.hub.barrier.wait()
         values = list(self.hub.slots)

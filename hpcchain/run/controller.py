@@ -17,15 +17,23 @@ from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
 from hpcchain.io.provenance import collect
-from hpcchain.observe.observables import Observables
+from hpcchain.observe.observables import Observables, total_energy
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import BLOCK
 from hpcchain.propagators.catalogue import PROPAGATORS
 from hpcchain.run.collapse import CollapseWatch
-from hpcchain.run.energy import EnergyWatch
-from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events, warn_of_sectors
+from hpcchain.run.energy import watch_of
+from hpcchain.run.engines import (
+    energies_in_slabs,
+    engine_for,
+    freedom_of,
+    in_slabs,
+    overlap_in,
+    parts_of_events,
+    warn_of_sectors,
+)
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.orientations import spinning_of
 from hpcchain.run.recorder import Recorder
@@ -106,7 +114,7 @@ class Run:
         self.wall_of_checkpoint = self.timers.wall
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
         self.collapse = CollapseWatch(system.physics, system.topology.beads / comm.size, self.end)
-        self.energy = EnergyWatch(system, self.observables.freedom)
+        self.energy = watch_of(system, self.observables.freedom)
         self.tally = Tally(self.engine, counters, comm)
         self.log = RunLog(
             self.folder / LOG_NAME if comm.rank == 0 else None,
@@ -140,7 +148,12 @@ class Run:
             raise
 
     def require_possible(self, path: Path) -> None:
-        """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another."""
+        """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another.
+
+        Steps leave beads in one another by what they move in a step; that is not looked at.
+        """
+        if self.system.physics.steps:
+            return
         pair = overlap_in(self.system, self.comm, self.engine.ids, self.engine.frame(self.time)[0], DEEP)
         if pair is not None:
             i, j, distance = pair
@@ -207,8 +220,10 @@ class Run:
 
     def _sums(self, ids: np.ndarray, state: tuple) -> list:
         """Return all ranks' sums over blocks of beads, of this rank's beads and their frame; collective."""
-        low, slab = in_slabs(self.comm, self.system.topology.beads, ids, state)
-        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK))  # type: ignore[call-arg]
+        beads = self.system.topology.beads
+        low, slab = in_slabs(self.comm, beads, ids, state)
+        energies = energies_in_slabs(self.comm, beads, self.engine)
+        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK, energies))  # type: ignore[call-arg]
 
     def _report(self, sums: list) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
@@ -222,7 +237,7 @@ class Run:
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
             self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts, windows)
-        self._heed(row["kinetic_energy"])
+        self._heed(total_energy(row))
 
     def _heed(self, energy: Any) -> None:
         """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
@@ -234,7 +249,8 @@ class Run:
         """Look at the energy where no report has, so that no checkpoint of a bad state takes a good one's place."""
         if self.reports.served != self.time:
             sums = self._sums(self.engine.ids, self.engine.frame(self.time))
-            self._heed(self.comm.bcast(math.fsum(np.concatenate(sums)[:, 0])))
+            found = np.concatenate(sums)
+            self._heed(self.comm.bcast(math.fsum(found[:, 0]) + math.fsum(found[:, 7:8].ravel())))
 
     def _measure(self, sums: np.ndarray) -> dict:
         interval = self.time - (self.reports.served or 0.0)

@@ -21,13 +21,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.observe.runlog import relative_error
 from hpcchain.propagators.catalogue import PROPAGATORS
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System, Topology
@@ -41,6 +44,22 @@ ALL = 1.0
 CONTACTS, TIME = 200.0, 20.0
 """Contacts of a bead, and time in tau, after which bands widen."""
 BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
+
+
+def watch_of(system: System, freedom: int) -> Any:
+    """Return what watches the energy of a run of a System with so many degrees of freedom."""
+    return SteppedWatch() if system.physics.steps else EnergyWatch(system, freedom)
+
+
+class SteppedWatch:
+    """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
+
+    def heed(self, time: float, energy: float, reference: float, contacts: int) -> None:
+        """See `EnergyWatch.heed`."""
+        if not math.isfinite(energy):
+            raise EngineError(
+                f"at t {time:.6g} the energy is not a number: make steps.step smaller, or start without overlaps"
+            )
 
 
 class EnergyWatch:

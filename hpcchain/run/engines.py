@@ -39,6 +39,12 @@ def engine_for(system: System, config: Config, comm: Single | World, growth: tup
         [1 / time]; contacts are not logged then.
     """
     run = config.run
+    if system.physics.steps and growth is None:
+        from hpcchain.steps.engine import SteppedEngine  # kernels that runs of events need not load
+
+        exchange = comm.exchange if comm.size > 1 else None
+        sectors = fitting(chosen(run.sectors), comm.size)
+        return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, config.output.events)
     options: dict[str, Any] = {
         "log_events": config.output.events and growth is None,
         "shell": chosen(run.list_shell),
@@ -85,7 +91,15 @@ def warn_of_sectors(sectors: Any, comm: Single | World) -> None:
 
 
 def freedom_of(system: System, comm: Single | World) -> int:
-    """Return the degrees of freedom of a system, of which each rank may have a part; collective."""
+    """Return the degrees of freedom of a system, of which each rank may have a part; collective.
+
+    A thermostat moves the centre of mass, too: it counts then.
+    """
+    return freedom_at_rest(system, comm) + (3 if system.physics.steps.get("thermostat") else 0)
+
+
+def freedom_at_rest(system: System, comm: Single | World) -> int:
+    """Return the degrees of freedom without those of the centre of mass; collective."""
     if system.held is None:
         return degrees_of_freedom(system.topology, system.state.position)
     composition, examples = system.topology, system.topology.examples
@@ -135,6 +149,21 @@ def in_slabs(comm: Single | World, beads: int, ids: np.ndarray, frame: tuple) ->
     """
     found = slabs.in_order(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
     return slabs.slab(beads, comm.mpi)[0], tuple(found[name] for name in FRAME)
+
+
+def energies_in_slabs(comm: Single | World, beads: int, engine: interface.Engine) -> np.ndarray | None:
+    """Return (n, 2) potential energies and virials of this rank's slab of beads, None where there are none; collective.
+
+    Parameters
+    ----------
+    comm : Single or World
+    beads : int
+        Of the whole system.
+    engine : Engine
+    """
+    if not hasattr(engine, "energies"):
+        return None
+    return slabs.in_order(comm.mpi, beads, engine.ids, {"energies": engine.energies()})["energies"]
 
 
 def brought_together(

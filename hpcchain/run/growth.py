@@ -81,8 +81,9 @@ def grown_system(
         On every rank, when `pause` gives up.
     """
     box, topology = build_box(config), build_topology(config)
+    grown = replace(topology, flexible=None, soft=None)  # beads that potentials hold are grown like all others
     directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
-    position = Growth(config, box, topology, progress, pause, comm or Single()).positions()
+    position = Growth(config, box, grown, progress, pause, comm or Single()).positions()
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = maxwell(topology, position, temperature, seed)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)

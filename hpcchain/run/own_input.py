@@ -31,7 +31,19 @@ DRIFT = 1e-3
 """By how much the energy may be off, relative: that of exact motion is off by round-off."""
 
 BOX_KEYS = ("size", "origin", "boundary")
-TABLES = ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "diameter", "self_contact", "rod")
+TABLES = (
+    "kind",
+    "first_bead",
+    "first_bond",
+    "bonds",
+    "bond_length",
+    "mass",
+    "diameter",
+    "self_contact",
+    "rod",
+    "flexible",
+    "soft",
+)
 
 
 def config_of(checkpoint: Checkpoint, path: Path | str) -> Config:
@@ -83,7 +95,7 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     A molecule's is the same all along a segment, so segments may have begun at different times.
     """
     known = energy is not None and all(
-        one.propagator == "taylor" and one.tolerance <= 1e-9 for one in system.physics.every()
+        one.propagator == "taylor" and one.tolerance <= 1e-9 and not one.steps for one in system.physics.every()
     )
     topology, velocity = system.topology, system.state.velocity
     ids = np.arange(len(velocity)) if system.held is None else topology.beads_of(system.held)

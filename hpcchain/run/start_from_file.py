@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 KEY_OF_TABLE = {
     "first_bead": "kind, beads or count", "first_bond": "kind or bonds", "bonds": "kind or bonds",
     "bond_length": "bond_length", "mass": "mass", "diameter": "diameter", "self_contact": "self_contact",
-    "rod": "kind",
+    "rod": "kind", "flexible": "rigid", "soft": "hard",
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ FLOORS = (
     ("contact",),
     ("sector",),
     ("parallel",),
+    ("steps",),
     ("io",),
     ("observe",),
     ("run",),

@@ -383,7 +383,11 @@ def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, 
 
 def _constants(physics: Physics) -> dict:
     """Return the constants as a dict, without those kinds and contact times that an earlier program does not know."""
-    return {name: value for name, value in asdict(physics).items() if name not in ("kinds", "contact_time") or value}
+    return {
+        name: value
+        for name, value in asdict(physics).items()
+        if name not in ("kinds", "contact_time", "steps") or value
+    }
 
 
 def _state_tables(physics: Physics) -> dict:

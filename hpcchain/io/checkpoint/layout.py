@@ -31,11 +31,14 @@ TOPOLOGY = {
     "diameter": (np.float64, 0),
     "self_contact": (np.bool_, 0),
     "rod": (np.bool_, 0),
+    "flexible": (np.bool_, 0),
+    "soft": (np.bool_, 0),
 }
 """The same for the tables of molecules, bonds and beads."""
 
-OPTIONAL = ("rod", "in_contact")
-"""Tables that are there only where they are needed: of rods, and of contacts that last (`Physics.contact_time`).
+OPTIONAL = ("rod", "flexible", "soft", "in_contact")
+"""Tables that are there only where they are needed: of rods, of bonds that potentials hold, beads without hard cores,
+and of contacts that last (`Physics.contact_time`).
 
 A program that does not know them stops at the input.
 """
@@ -125,12 +128,13 @@ def tables_problem(topology: Topology) -> str | None:
     tests = {
         "topology/first_bead: the molecules' beads do not add up": _partition(topology.first_bead, molecules, beads),
         "topology/first_bond: the molecules' bonds do not add up": _partition(topology.first_bond, molecules, bonds),
-        "topology: there are not as many diameters, bond lengths, self-contact flags or rod flags as needed": len(
+        "topology: there are not as many diameters, bond lengths, self-contact flags or flags as needed": len(
             topology.diameter
         )
         == beads
         and len(topology.bond_length) == bonds
-        and len(topology.self_contact) == len(topology.rod) == molecules,
+        and len(topology.self_contact) == len(topology.rod) == len(topology.flexible) == molecules
+        and len(topology.soft) == beads,
         "topology/bonds: a bond's bead does not exist": _within(topology.bonds, beads),
         "topology/kind: a molecule's kind has no name": _within(topology.kind, len(topology.names)),
     }

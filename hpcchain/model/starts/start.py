@@ -18,6 +18,7 @@ from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.velocities import maxwell
+from hpcchain.model.stepping import stepping
 from hpcchain.model.system import Options, Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
 
@@ -165,7 +166,7 @@ def require_apart(source: str, topology: Composition | Topology, pair: tuple | N
 def _check_bonds(source: str, topology: Topology, position: np.ndarray, ids: np.ndarray) -> None:
     bond = bond_vectors(position, topology.bonds)
     length = np.sqrt(np.einsum("bk,bk->b", bond, bond))
-    error = np.abs(length / topology.bond_length - 1.0)
+    error = np.where(topology.rigid, np.abs(length / topology.bond_length - 1.0), 0.0)
     bad = np.flatnonzero(error > TOLERANCE)
     if len(bad):
         at = bad[np.argmax(error[bad])]
@@ -183,7 +184,7 @@ def _check_rates(
     rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(velocity, topology.bonds))) / topology.bond_length
     squared = np.einsum("ik,ik->i", velocity, velocity)
     speed = np.sqrt(np.maximum(squared[topology.bonds].max(axis=1), typical))
-    excess = rate - TOLERANCE * speed
+    excess = np.where(topology.rigid, rate - TOLERANCE * speed, 0.0)
     bad = np.flatnonzero(excess > 0.0)
     if len(bad):
         at = bad[np.argmax(excess[bad])]
@@ -256,6 +257,7 @@ def physics_with(config: Config, tick: float) -> Physics:
         restitution=config.contact.restitution,
         contact_time=config.contact.contact_time,
         kinds=[settings(each) if each else {} for each in own] if any(own) else [],
+        steps=stepping(config),
         **settings(config.propagator),
     )
 

@@ -15,7 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
     from hpcchain.parallel.exchange import Exchange
-    from hpcchain.parallel.ghosts.manager import Loose
 
 PART = 0.7  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
 BINS, ROUNDS = 16, 8  # of the histograms that a cut is found by: to 2^-32 of the way over the points
@@ -288,7 +287,7 @@ def sectors_for(box: Box, counts: Any, points: np.ndarray, weights: np.ndarray, 
     return Bisection(box, points, weights, comm.size, comm) if counts is None else Grid(box, counts)
 
 
-def reference_points(box: Box, topology: Loose, position: np.ndarray, molecules: np.ndarray) -> np.ndarray:
+def reference_points(box: Box, topology: Any, position: np.ndarray, molecules: np.ndarray) -> np.ndarray:
     """Return (n, 3) centres of mass of molecules, brought into the box along periodic axes [length].
 
     Parameters

@@ -13,6 +13,7 @@ from tests.support.replicated import SEAM, stand_in
 
 FOUR = SimpleNamespace(size=4)
 FOUR.exchange = FOUR  # what the engine talks through
+SYSTEM = SimpleNamespace(physics=SimpleNamespace(steps={}))
 
 
 @pytest.fixture(autouse=True)
@@ -29,27 +30,27 @@ def config(events=True, **run):
 
 
 def test_one_rank_has_the_serial_engine():
-    kind, given, options = engine_for("system", config(list_shell=0.3, window=2.0), Single())
-    assert (kind, given) == ("serial", ("system",))
+    kind, given, options = engine_for(SYSTEM, config(list_shell=0.3, window=2.0), Single())
+    assert (kind, given) == ("serial", (SYSTEM,))
     assert options == {"log_events": True, "shell": 0.3, "cell": None, "growth": (1.0, 0.0)}
 
 
 def test_several_ranks_have_the_engine_with_windows():
-    kind, given, options = engine_for("system", config(False, window=0.5, sectors=[2, 2, 1], cell_size=3.0), FOUR)
-    assert (kind, given) == ("windows", ("system", FOUR))
+    kind, given, options = engine_for(SYSTEM, config(False, window=0.5, sectors=[2, 2, 1], cell_size=3.0), FOUR)
+    assert (kind, given) == ("windows", (SYSTEM, FOUR))
     assert options == {"log_events": False, "shell": None, "cell": 3.0, "growth": (1.0, 0.0), "window": 0.5,
                        "sectors": [2, 2, 1]}  # fmt: skip
 
 
 def test_while_a_start_grows_contacts_are_not_logged():
     for ranks in (Single(), FOUR):
-        options = engine_for("system", config(), ranks, growth=(0.4, 0.1))[2]
+        options = engine_for(SYSTEM, config(), ranks, growth=(0.4, 0.1))[2]
         assert (options["growth"], options["log_events"]) == ((0.4, 0.1), False)
 
 
 def test_sectors_for_another_number_of_ranks_are_not_taken(caplog):
     """That is said once, by one rank, and not whenever an engine is made."""
-    assert engine_for("system", config(sectors=[3, 1, 1]), FOUR)[2]["sectors"] is None
+    assert engine_for(SYSTEM, config(sectors=[3, 1, 1]), FOUR)[2]["sectors"] is None
     assert not caplog.records
     for rank in range(4):
         engines.warn_of_sectors([3, 1, 1], SimpleNamespace(rank=rank, size=4))
@@ -57,3 +58,14 @@ def test_sectors_for_another_number_of_ranks_are_not_taken(caplog):
         engines.warn_of_sectors(fine, SimpleNamespace(rank=0, size=4))
     assert [(r.levelno, r.message.split(";")[0]) for r in caplog.records] == [
         (logging.WARNING, "run.sectors = [3, 1, 1] does not fit 4 ranks")]  # fmt: skip
+
+
+def test_steps_have_their_own_engine(monkeypatch):
+    found = []
+    seam = SimpleNamespace(SteppedEngine=lambda *given: found.append(given))
+    monkeypatch.setitem(sys.modules, "hpcchain.steps.engine", seam)
+    stepped = SimpleNamespace(physics=SimpleNamespace(steps={"step": 0.1}))
+    engine_for(stepped, config(list_shell=0.3, sectors=[2, 2, 1]), FOUR)
+    engine_for(stepped, config(sectors=[2, 2, 1]), Single())
+    assert found == [(stepped, FOUR, 0.3, [2, 2, 1], True), (stepped, None, None, None, True)]
+    assert engine_for(stepped, config(), Single(), growth=(0.4, 0.1))[0] == "serial"

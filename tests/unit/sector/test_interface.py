@@ -12,11 +12,13 @@ from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.interface import Engine as Interface
 from hpcchain.sector.serial import Engine
+from hpcchain.steps.engine import SteppedEngine
 from tests.support.gases import gas
+from tests.support.stepped import liquid, system_of
 
 PACKAGE = Path(hpcchain.__file__).parent
 WORDS = {name for name in dir(Interface) if not name.startswith("_")} | set(Interface.__annotations__)
-OPTIONAL = {"seconds"}  # of engines whose work has parts (`run.engines.parts_of_events`)
+OPTIONAL = {"seconds", "energies"}  # of engines whose work has parts, or whose beads have potentials (`run.engines`)
 
 
 def asked_of_engines(path):
@@ -35,6 +37,10 @@ def test_the_serial_engine_is_one():
 def test_the_engine_of_several_ranks_is_one():
     system = gas(["monomer", "monomer"], pitch=2.0, diameter=0.5, cells=(2, 1, 1))
     assert on_ranks(2, lambda comm: isinstance(WindowedEngine(system, comm), Interface)) == [True, True]
+
+
+def test_the_engine_of_steps_is_one():
+    assert isinstance(SteppedEngine(system_of(liquid(1, beads=20, chains=1))), Interface)
 
 
 def test_a_sector_with_ghosts_is_none():

@@ -1,0 +1,116 @@
+"""What the keys of the engine of steps must satisfy, and what it has no keys for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.config.values import Wrong
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config, MoleculeSection
+
+PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
+WHOLE = ("frame_every", "report_every", "checkpoint_every")
+
+
+def check_stepping(config: Config) -> None:
+    """Raise Wrong, with key and reason, when the keys of steps do not fit the engine or one another.
+
+    Parameters
+    ----------
+    config : Config
+    """
+    if config.run.engine == "events":
+        check_events(config)
+        return
+    if config.contact.contact_time > 0.0:
+        raise Wrong('contact.contact_time: means nothing for run.engine "steps"; remove it')
+    check_whole(config)
+    check_potentials(config)
+    for index, kind in enumerate(config.molecules):
+        check_kind(config, kind, f"molecule[{index}]")
+
+
+def check_events(config: Config) -> None:
+    """Check that the engine of events is not asked for what only that of steps has."""
+    given = {
+        "steps": config.steps is not None,
+        "potential": bool(config.potentials),
+        "external.gravity": any(config.external.gravity),
+        "thermostat": config.thermostat is not None,
+    }
+    for index, kind in enumerate(config.molecules):
+        given |= {f"molecule[{index}].hard": bool(np.any(kind.soft)), f"molecule[{index}].rigid": not kind.rigid,
+                  f"molecule[{index}].damping": kind.damping > 0.0}  # fmt: skip
+    for key, there in given.items():
+        if there:
+            raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
+
+
+def check_whole(config: Config) -> None:
+    """Check that output and the end come at whole steps."""
+    for key in WHOLE:
+        require_whole(f"output.{key}", getattr(config.output, key), config.steps.step)
+    require_whole("run.end_time", config.run.end_time, config.steps.step)
+
+
+def require_whole(key: str, time: float, step: float) -> None:
+    """Raise Wrong unless a time is a whole number of steps, both as they are written in decimal."""
+    if Fraction(repr(float(time))) % Fraction(repr(step)):
+        count = max(round(time / step), 1)
+        nearest = float(count * Fraction(repr(step)))
+        raise Wrong(
+            f"{key}: {time:.12g} is not a whole number of steps of steps.step = {step:.12g}; use {nearest:.12g}"
+        )
+
+
+def check_potentials(config: Config) -> None:
+    """Check types of potentials, and that no pair, bond or bead has two of them."""
+    names = [kind.name for kind in config.molecules]
+    taken = {}
+    for index, one in enumerate(config.potentials):
+        place = f"potential[{index}]"
+        for name in one.types or ():
+            if names and name not in names:
+                raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+        if one.name in BONDS and one.types is not None and one.types[0] != one.types[1]:
+            raise Wrong(f"{place}.types: bonds join beads of one type; name it twice")
+        sort = "pairs" if one.name in PAIRS else "bonds" if one.name in BONDS else one.name
+        for pair in pairs_of(one.types, names, sort):
+            if (sort, pair) in taken:
+                what = f"{sort} of {pair[0]} and {pair[1]}" if pair else "beads"
+                raise Wrong(f"{place}: {what} have potential[{taken[sort, pair]}] already; give them one")
+            taken[sort, pair] = index
+        if one.name == "fene" and one.length <= one.sigma:
+            raise Wrong(
+                f"{place}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
+            )
+
+
+def pairs_of(types: tuple | None, names: list, sort: str) -> list:
+    """Return the pairs of types that a potential of a sort is for."""
+    if sort == "center":
+        return [()]
+    if types is not None:
+        return [tuple(sorted(types))]
+    if sort == "bonds":
+        return [(name, name) for name in names]
+    return [tuple(sorted((a, b))) for i, a in enumerate(names) for b in names[i:]]
+
+
+def check_kind(config: Config, kind: MoleculeSection, place: str) -> None:
+    """Check that the engine of steps can move a kind of molecules."""
+    if kind.directors:
+        raise Wrong(f'{place}.directors: the engine "steps" turns no spheres; use run.engine = "events"')
+    if kind.propagator is not None:
+        raise Wrong(f'{place}.propagator: means nothing for run.engine "steps"; remove it')
+    if kind.is_line and not kind.rigid:
+        raise Wrong(f'{place}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')
+    held = [one for one in config.potentials if one.name in BONDS and one.types in (None, (kind.name, kind.name))]
+    if not kind.rigid and kind.bond_count and not held:
+        raise Wrong(f'{place}.rigid: no [[potential]] holds the bonds; add one of name "harmonic" or "fene"')
+    if "wall" in config.box.boundary and np.any(kind.soft):
+        raise Wrong(f'{place}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')

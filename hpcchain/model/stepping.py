@@ -1,0 +1,29 @@
+"""What `Physics.steps` says of a run of the engine of steps: plain numbers, texts and lists, as JSON has them."""
+
+from dataclasses import asdict
+from typing import Any
+
+
+def stepping(config: Any) -> dict:
+    """Return the table of a run's steps, potentials, field and thermostat; {} for the engine of events.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
+    if config.steps is None:
+        return {}
+    return {
+        **asdict(config.steps),
+        "potentials": [plain(asdict(one)) for one in config.potentials],
+        "gravity": list(config.external.gravity),
+        "thermostat": None if config.thermostat is None else asdict(config.thermostat),
+        "seed": config.initial.seed,
+        "damping": [kind.damping for kind in config.molecules],
+    }
+
+
+def plain(table: dict) -> dict:
+    """Return a table with lists in place of tuples."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}

@@ -1,0 +1,126 @@
+"""Solve 0 <= x, 0 <= w(x), x . w(x) = 0: by a semismooth Newton method, or by sweeps.
+
+Newton's is for the function of Fischer and Burmeister, sqrt(x^2 + w^2) - x - w, which is 0 where one of the two is 0
+and the other is not negative (Fischer 1992). Unknowns and residuals are scaled to a matrix with a diagonal of 1. Where
+the matrix is singular, as with more contacts than degrees of freedom, the least change is taken.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hpcchain.errors import EngineError
+
+MOST_NEWTON, MOST_SWEEPS, HALVINGS = 200, 20000, 40
+
+
+def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton", tolerance: float = 1e-13) -> np.ndarray:
+    """Return x of 0 <= x, 0 <= matrix x + offset, orthogonal.
+
+    Parameters
+    ----------
+    matrix : (n, n) float64 array
+        Symmetric, positive semidefinite, its diagonal positive.
+    offset : (n,) float64 array
+    solver : str
+        "newton" or "gauss-seidel".
+    tolerance : float
+        Of the residual, relative to the offset.
+
+    Raises
+    ------
+    EngineError
+        When no solution is found.
+    """
+    scale = 1.0 / np.sqrt(np.diag(matrix))
+    unit = float(np.abs(scale * offset).max(initial=0.0))
+    if unit == 0.0:
+        return np.zeros(len(offset))
+    a, b = scale[:, None] * matrix * scale, scale * offset / unit
+    solve = sweeps if solver == "gauss-seidel" else newton
+    return scale * unit * solve(lambda x: a @ x + b, lambda x: a, np.zeros(len(b)), tolerance)
+
+
+def residual(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the function of Fischer and Burmeister of two arrays."""
+    return np.hypot(x, w) - x - w
+
+
+def newton(function: Callable, slope: Callable, x: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return x with 0 <= x, 0 <= function(x), orthogonal; `slope` returns derivatives, their diagonal near 1."""
+    w = function(x)
+    value = residual(x, w)
+    for _ in range(MOST_NEWTON):
+        if np.abs(value).max() <= tolerance:
+            return np.maximum(x, 0.0)
+        r = np.hypot(x, w)
+        kink = r < 1e-300
+        r = np.where(kink, 1.0, r)
+        along = np.where(kink, np.sqrt(0.5), x / r) - 1.0
+        across = np.where(kink, np.sqrt(0.5), w / r) - 1.0
+        jacobian = np.diag(along) + across[:, None] * slope(x)
+        x, w, value = shortened(function, x, step_of(jacobian, value), value)
+    raise EngineError("contacts that hang together have no solution that was found; make steps.step smaller")
+
+
+def step_of(jacobian: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Return the Newton step, the least one of a singular system."""
+    size = len(value)
+    damped = jacobian.T @ jacobian + 1e-14 * max(1.0, float(value @ value)) * np.eye(size)
+    if np.linalg.cond(jacobian) < 1e10:
+        return -np.linalg.solve(jacobian, value)
+    return -np.linalg.solve(damped, jacobian.T @ value)
+
+
+def shortened(
+    function: Callable, x: np.ndarray, step: np.ndarray, value: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return x, function and residual after a step, halved until the residual falls; the last half in any case."""
+    before = float(value @ value)
+    for _ in range(HALVINGS):
+        trial = x + step
+        w = function(trial)
+        after = residual(trial, w)
+        if float(after @ after) < before * (1.0 - 1e-4):
+            break
+        step = 0.5 * step
+    return trial, w, after
+
+
+def sweeps(function: Callable, slope: Callable, x: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return what `newton` does, of a linear function, by projected Gauss-Seidel sweeps."""
+    a, b = slope(x), function(np.zeros_like(x))
+    for _ in range(MOST_SWEEPS):
+        for k in range(len(x)):
+            x[k] = max(0.0, x[k] - (a[k] @ x + b[k]) / a[k, k])
+        if np.abs(residual(x, a @ x + b)).max() <= tolerance:
+            return x
+    raise EngineError('contacts that hang together have no solution after many sweeps; use steps.solver = "newton"')
+
+
+def reflected(
+    matrix: np.ndarray, rates: np.ndarray, restitution: float = 1.0, solver: str = "newton", most: int = 1000
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the impulses of a generalised reflection (Kaufman and Pai 2012, algorithm 2), and the rates after it.
+
+    As long as contacts approach, all that do are projected together to rates that are not negative, and as much is
+    added again, times the coefficient of restitution: a coefficient of 1 keeps the energy.
+
+    Parameters
+    ----------
+    matrix : (n, n) float64 array
+        What an impulse of one contact adds to the rate of another.
+    rates : (n,) float64 array
+        At which gaps grow.
+    """
+    total, rates = np.zeros(len(rates)), rates.copy()
+    limit = 1e-13 * float(np.abs(rates).max(initial=0.0))
+    for _ in range(most):
+        approaching = np.flatnonzero(rates < -limit)
+        if len(approaching) == 0:
+            return total, rates
+        block = matrix[np.ix_(approaching, approaching)]
+        impulse = (1.0 + restitution) * linear(block, rates[approaching], solver)
+        total[approaching] += impulse
+        rates = rates + matrix[:, approaching] @ impulse
+    raise EngineError("contacts that hang together never cease to approach; make steps.step smaller")

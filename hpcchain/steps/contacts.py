@@ -1,0 +1,292 @@
+"""Hard cores in steps: discrete Euler-Lagrange inclusions (Kaufman and Pai 2012).
+
+A step without contacts predicts where beads will be. Contacts that touch before it or overlap after it are active.
+Under `gvi` active contacts that approach are reflected before the step (`complementarity.reflected`); those that touch
+and neither approach nor part are *smooth*: their impulses are found such that no gap is negative after the step and
+only touching beads push, and their rates are taken out of the velocities at its end. Under `dsi` all active contacts
+are taken to be smooth.
+
+Clusters of molecules that contacts join are solved by every rank that owns one of them, from the same numbers to the
+same bits; those of several ranks are told to all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.model.system import WALL
+from hpcchain.steps import contact_kernels as kernels
+from hpcchain.steps.clusters import ROW, Geometry, Responses, dot, labels_of, pool_of
+from hpcchain.steps.complementarity import newton, reflected
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box, Physics
+    from hpcchain.steps.clusters import Pool
+    from hpcchain.steps.interactions import Interactions
+    from hpcchain.steps.rigid import RigidMolecules
+
+CLOSE = 1e-9
+"""Gap, relative to the contact distance, and rate, relative to the speeds, that count as none."""
+SOLVED = 1e-13
+MOST_ROUNDS = 20
+"""Predictions at most, where they go on until nothing new is met."""
+
+
+class Contacts:
+    """Solves the contacts of a step.
+
+    Parameters
+    ----------
+    box : Box
+    composition : Composition
+    comm : Exchange
+    rigid : RigidMolecules
+    physics : Physics
+    quanta : (float, float)
+        Units of virial and of impulses on walls (`sector.setup.allocate.quanta`).
+
+    Attributes
+    ----------
+    counts : dict
+        "contacts" and "wall_contacts" so far, of beads that this rank owns.
+    virial, pushes : int, list of int
+        Sums over them, in units of `quanta`.
+    log : list of (float, (n, 2) int64 array, (n,) float64 array)
+        Time, contacts and impulses of steps, where `logs` is set.
+    """
+
+    def __init__(
+        self, box: Box, composition: Composition, comm: Any, rigid: RigidMolecules, physics: Physics, quanta: tuple
+    ) -> None:
+        self.box, self.composition, self.comm, self.rigid = box, composition, comm, rigid
+        settings = physics.steps
+        self.h, self.integrator, self.solver = settings["step"], settings["integrator"], settings["solver"]
+        self.rounds = 1 if settings["predictions"] == 1 else MOST_ROUNDS
+        self.restitution = physics.restitution
+        examples = composition.examples
+        self.radius = np.where(examples.soft, 0.0, 0.5 * examples.diameter)
+        self.reach = 2.0 * float(self.radius.max(initial=0.0))
+        self.walled = box.boundary == WALL
+        self.quanta = quanta
+        self.counts = {"contacts": 0, "wall_contacts": 0}
+        self.virial, self.pushes, self.log, self.logs = 0, [0, 0, 0], [], False
+        self.room = 64
+
+    def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
+        """Take local beads and the lists of own ones."""
+        rows = self.composition.example_of(ids)
+        molecule = self.composition.molecule_of(ids)
+        pass_through = ~self.composition.examples.self_contact[self.composition.class_of(molecule)]
+        self.ids, self.own, self.lists = ids, own, interactions
+        self.local_radius = self.radius[rows]
+        self.through = np.where(pass_through, molecule, -1)
+        self.row = np.full(len(ids), -1, dtype=np.int64)
+        self.row[own] = np.arange(len(own))
+
+    def find(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return active contacts (n, 2) of own beads by global numbers, in ascending order."""
+        lists, low = self.lists, self.box.origin
+        box = (lists.size, lists.inverse)
+        while True:
+            pairs = np.empty((self.room, 2), dtype=np.int64)
+            count = kernels.find_pairs(
+                before, after, self.own, self.row, lists.neighbour, lists.count, self.local_radius, self.through, box,
+                CLOSE, pairs,
+            )  # fmt: skip
+            rest = pairs[min(count, self.room) :]
+            walls = kernels.find_walls(
+                before, after, self.own, self.local_radius, low, low + self.box.size, self.walled, CLOSE, rest
+            )
+            if count + walls <= self.room:
+                break
+            self.room = 2 * (count + walls)
+        pairs = pairs[: count + walls]
+        named = np.where(pairs < 0, pairs, self.ids[np.maximum(pairs, 0)])
+        return named[np.lexsort((named[:, 1], named[:, 0]))]
+
+    def together(self, pool: Pool, pairs: np.ndarray) -> list:
+        """Return [(Pool, contacts)] to be solved here: of own molecules alone, and of several ranks; collective.
+
+        Parameters
+        ----------
+        pool : Pool
+            Own molecules.
+        pairs : (n, 2) int64 array
+            Contacts of own beads.
+        """
+        crossing = np.zeros(len(pairs), dtype=bool)
+        if self.comm.size > 1:
+            here, label = self._labelled(pairs)
+            foreign = np.unique(label[~np.isin(here, pool.molecules)])
+            first = np.searchsorted(here, self.composition.molecule_of(pairs[:, 0]))
+            crossing = np.isin(label[first], foreign)
+        inner = pool.part(np.searchsorted(pool.molecules, self._molecules(pairs[~crossing])))
+        found = [(inner, pairs[~crossing])] if len(inner.molecules) else []
+        flag = np.array([float(crossing.any())])
+        if self.comm.size == 1 or self.comm.maximum(flag)[0] == 0.0:
+            return found
+        mine = np.intersect1d(self._molecules(pairs[crossing]), pool.molecules)
+        told = self.comm.allgather((pairs[crossing], pool.packed(np.searchsorted(pool.molecules, mine))))
+        every = np.unique(np.concatenate([one for one, _ in told]), axis=0)
+        rows = np.concatenate([np.zeros((0, ROW)), *(beads for _, beads in told)])
+        here, label = self._labelled(every)
+        wanted = np.isin(label, label[np.isin(here, mine)])
+        chosen = wanted[np.searchsorted(here, self.composition.molecule_of(every[:, 0]))]
+        if chosen.any():
+            needed = np.isin(self.composition.molecule_of(rows[:, 0].astype(np.int64)), here[wanted])
+            found.append((pool_of(self.composition, rows[needed]), every[chosen]))
+        return found
+
+    def _molecules(self, pairs: np.ndarray) -> np.ndarray:
+        return np.unique(self.composition.molecule_of(pairs[pairs >= 0]))
+
+    def _labelled(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the molecules of contacts, ascending, and for each the least that it hangs together with."""
+        here = self._molecules(pairs)
+        one = np.searchsorted(here, self.composition.molecule_of(pairs[:, 0]))
+        other = np.searchsorted(here, self.composition.molecule_of(np.maximum(pairs[:, 1], 0)))
+        return here, labels_of(one, np.where(pairs[:, 1] < 0, one, other), len(here))
+
+    def solved(
+        self, pool: Pool, pairs: np.ndarray
+    ) -> tuple[Geometry, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return places and velocities (m, 3) after the step of a pool's beads, impulses (n,), and which are smooth.
+
+        Beads of molecules without contacts are where the step without contacts takes them.
+        """
+        mass = self.composition.examples.mass[self.composition.example_of(pool.ids)]
+        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.example_of(pool.ids)])
+        gap, normal = geometry.at(pool.position)
+        responses = Responses(pool, geometry, normal, mass, self.rigid)
+        velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
+        smooth = np.ones(len(pairs), dtype=bool)
+        clusters = self._clusters(pool, geometry)
+        if self.integrator == "gvi":
+            self._reflect(geometry, responses, normal, velocity, impulse, clusters)
+            speed = np.abs(velocity).max(axis=1, initial=0.0) + self.h * np.abs(pool.force / mass[:, None]).max(axis=1)
+            still = np.abs(geometry.rates(velocity, normal)) <= CLOSE * (speed[geometry.one] + speed[geometry.other])
+            smooth = still & (np.abs(gap) <= CLOSE * geometry.contact)
+        for cluster in clusters:
+            pushing = cluster[smooth[cluster]]
+            if len(pushing):
+                impulse[pushing] += self._press(pool, geometry, responses, normal, velocity, mass, pushing)
+        place, velocity = self._moved(pool, velocity, mass)
+        return geometry, normal, place, velocity, impulse, smooth
+
+    def _clusters(self, pool: Pool, geometry: Geometry) -> list:
+        """Return lists of contacts that hang together, in order."""
+        one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
+        label = labels_of(one, other, len(pool.molecules))[one]
+        order = np.argsort(label, kind="stable")
+        cuts = np.flatnonzero(np.diff(label[order])) + 1
+        return np.split(order, cuts) if len(order) else []
+
+    def _reflect(
+        self,
+        geometry: Geometry,
+        responses: Responses,
+        normal: np.ndarray,
+        velocity: np.ndarray,
+        impulse: np.ndarray,
+        clusters: list,
+    ) -> None:
+        """Reflect all contacts that approach, cluster by cluster; velocities and impulses are changed.
+
+        Those that stand alone, as most do in a gas, are done all at once.
+        """
+        rates = geometry.rates(velocity, normal)
+        single = np.zeros(len(rates), dtype=bool)
+        single[[cluster[0] for cluster in clusters if len(cluster) == 1]] = True
+        hit = single & (rates < 0.0)
+        own = responses.own_rates(geometry, normal)
+        impulse[hit] = (1.0 + self.restitution) * (-rates[hit] / own[hit])
+        rows = np.flatnonzero(hit[responses.contact])
+        velocity[responses.bead[rows]] += impulse[responses.contact[rows], None] * responses.change[rows]
+        for cluster in clusters:
+            if len(cluster) == 1 or not np.any(rates[cluster] < 0.0):
+                continue
+            matrix = responses.matrix(geometry, normal, cluster)
+            impulse[cluster] = reflected(matrix, rates[cluster], self.restitution, self.solver)[0]
+            responses.add(velocity, cluster, impulse[cluster])
+
+    def _press(
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        responses: Responses,
+        normal: np.ndarray,
+        velocity: np.ndarray,
+        mass: np.ndarray,
+        pushing: np.ndarray,
+    ) -> np.ndarray:
+        """Return the impulses of smooth contacts of a cluster, with which no gap is negative; velocities have them."""
+        matrix = responses.matrix(geometry, normal, pushing)
+        scale = 1.0 / np.sqrt(np.diag(matrix))
+        unit = SOLVED * (np.abs(velocity).max() + float(geometry.contact[pushing].max()) / self.h)
+
+        def pushed(x: np.ndarray) -> np.ndarray:
+            changed = velocity.copy()
+            responses.add(changed, pushing, x * scale)
+            return self._moved(pool, changed, mass)[0]
+
+        def gaps(x: np.ndarray) -> np.ndarray:
+            return scale * geometry.at(pushed(x))[0][pushing] / self.h
+
+        x = newton(gaps, lambda x: scale[:, None] * matrix * scale, np.zeros(len(pushing)), unit * scale.max())
+        responses.add(velocity, pushing, x * scale)
+        return x * scale
+
+    def _moved(self, pool: Pool, velocity: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return places and velocities after a step of half a kick and motion, as the engine makes it."""
+        velocity = velocity + 0.5 * self.h * (pool.force / mass[:, None])
+        place = pool.position.copy()
+        classes = self.composition.class_of(pool.molecules)
+        free = np.repeat(~np.isin(classes, list(self.rigid.groups)), np.diff(pool.first))
+        place[free] += self.h * velocity[free]
+        for one, group in self.rigid.groups.items():
+            rows = pool.first[:-1][classes == one]
+            if len(rows):
+                group.move(place, np.arange(len(place)), velocity, self.h, rows)
+        return place, velocity
+
+    def stilled(self, pool: Pool, pairs: np.ndarray) -> np.ndarray:
+        """Return velocities (m, 3) of a pool's beads without the rates of smooth contacts that touch."""
+        mass = self.composition.examples.mass[self.composition.example_of(pool.ids)]
+        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.example_of(pool.ids)])
+        gap, normal = geometry.at(pool.position)
+        responses = Responses(pool, geometry, normal, mass, self.rigid)
+        velocity = pool.velocity.copy()
+        touching = gap <= 2.0 * CLOSE * geometry.contact
+        for cluster in self._clusters(pool, geometry):
+            cluster = cluster[touching[cluster]]
+            if len(cluster):
+                matrix = responses.matrix(geometry, normal, cluster)
+                rates = geometry.rates(velocity, normal)[cluster]
+                responses.add(velocity, cluster, np.linalg.lstsq(matrix, -rates, rcond=1e-12)[0])
+        return velocity
+
+    def count(
+        self, pool: Pool, geometry: Geometry, normal: np.ndarray, impulse: np.ndarray, own: np.ndarray, time: float
+    ) -> None:
+        """Count contacts with impulses whose first bead is own, with their virial, pushes and rows of the log."""
+        acts = (impulse > 0.0) & np.isin(geometry.pairs[:, 0], own)
+        if not acts.any():
+            return
+        mass = self.composition.examples.mass[self.composition.example_of(pool.ids)]
+        molecule = np.repeat(np.arange(len(pool.molecules)), np.diff(pool.first))
+        total = np.bincount(molecule, mass)
+        centre = np.column_stack([np.bincount(molecule, mass * pool.position[:, c]) for c in range(3)]) / total[:, None]
+        lever = geometry.lever(pool.position, centre[molecule])
+        virial = np.rint(impulse * dot(normal, lever) / self.quanta[0])
+        walls = acts & geometry.wall
+        self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
+        self.counts["wall_contacts"] += int(np.count_nonzero(walls))
+        self.virial += int(virial[acts].sum())
+        for axis in range(3):
+            mine = walls & ((-1 - geometry.pairs[:, 1]) % 3 == axis)
+            self.pushes[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
+        if self.logs:
+            self.log.append((time, geometry.pairs[acts], impulse[acts]))

@@ -1,0 +1,88 @@
+"""Friction and random forces (Langevin), velocities drawn anew (Andersen 1980), and plain damping.
+
+Random numbers are functions of the run's seed, the purpose, the global number of a bead or molecule, and the step:
+neither ranks nor restarts have a part in them. Logarithms and circular functions are polynomials
+(`model.numerics.portable_math`), so that they do not depend on the processor.
+
+Langevin's part and damping are solved exactly for half a step before and half a step after each step of the forces
+(the splitting O B A B O of Bussi and Parrinello 2007).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.model.numerics.portable_math import circle, logarithm
+from hpcchain.model.random import Stream, raw, uniform
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+
+TO_UNIT = 2.0**-53
+
+
+def normals(seed: int, purpose: Stream, ids: np.ndarray, draw: int) -> np.ndarray:
+    """Return three standard normal numbers per id, (n, 3) float64, the same on any processor."""
+    u = (raw(seed, purpose, ids, draw) >> np.uint64(11)).astype(np.float64) * TO_UNIT
+    radius = np.sqrt(-2.0 * logarithm(1.0 - u[:, :2]))
+    cosine, sine = circle(u[:, 2:] - 0.5)
+    return np.column_stack([radius[:, 0] * cosine[:, 0], radius[:, 0] * sine[:, 0], radius[:, 1] * cosine[:, 1]])
+
+
+class Thermostat:
+    """What changes velocities beside forces.
+
+    Parameters
+    ----------
+    composition : Composition
+    settings : dict
+        `Physics.steps`.
+    """
+
+    def __init__(self, composition: Composition, settings: dict) -> None:
+        table = settings["thermostat"] or {}
+        self.composition, self.seed, self.h = composition, settings["seed"], settings["step"]
+        self.name, self.temperature = table.get("name"), table.get("temperature", 0.0)
+        examples = composition.examples
+        own = np.array(settings["damping"])[examples.kind]
+        friction = table["damping"] if self.name == "langevin" else 0.0
+        rate = np.repeat(own + friction, np.diff(examples.first_bead))
+        self.keeps = np.exp(-0.5 * self.h * rate)
+        part = np.divide(friction, rate, out=np.zeros_like(rate), where=rate > 0.0)
+        self.spread = np.sqrt(part * -np.expm1(-self.h * rate) * self.temperature / examples.mass)
+        self.width = np.sqrt(self.temperature / examples.mass)
+        self.damps = bool(np.any(rate > 0.0))
+        self.draws = self.name == "andersen"
+        self.chance = -math.expm1(-table["rate"] * self.h) if self.draws else 0.0
+
+    def half_step(self, velocity: np.ndarray, ids: np.ndarray, draw: int) -> None:
+        """Let half a step of friction and random forces act on velocities of beads `ids`; `draw`: half steps so far."""
+        rows = self.composition.example_of(ids)
+        velocity *= self.keeps[rows, None]
+        if self.name == "langevin":
+            velocity += self.spread[rows, None] * normals(self.seed, Stream.LANGEVIN, ids, draw)
+
+    def redraw(
+        self, velocity: np.ndarray, molecules: np.ndarray, first: np.ndarray, ids: np.ndarray, step: int
+    ) -> np.ndarray:
+        """Draw velocities of molecules anew whose turn it is in a step; return the rows at which they begin.
+
+        Parameters
+        ----------
+        velocity : (m, 3) float64 array
+            Of own beads [length / time].
+        molecules, first : (k,), (k + 1,) int64 arrays
+            Own molecules, and the rows at which they begin.
+        ids : (m,) int64 array
+            Own beads.
+        step : int
+            The number of the step.
+        """
+        chosen = uniform(self.seed, Stream.ANDERSEN, molecules, step)[:, 0] < self.chance
+        at = np.flatnonzero(np.repeat(chosen, np.diff(first)))
+        width = self.width[self.composition.example_of(ids[at]), None]
+        velocity[at] = width * normals(self.seed, Stream.REDRAWN, ids[at], step)
+        return first[:-1][chosen]

@@ -1,0 +1,57 @@
+"""Runs of the engine of steps by the command, on ranks and across restarts, end with the same bits."""
+
+import pytest
+
+from hpcchain.io.tools.compare import compare
+from tests.support.launching import run_hpcchain
+from tests.support.stepped import liquid, toml
+
+OUTPUT = {"output": {"frame_every": 0.05, "report_every": 0.02, "checkpoint_every": 0.1}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with an input and its run on one rank."""
+    folder = tmp_path_factory.mktemp("steps")
+    text = toml(liquid(8, beads=120, run={"engine": "steps", "end_time": 0.3}, **OUTPUT))
+    (folder / "input.toml").write_text(text, encoding="utf-8")
+    succeed(["run", "input.toml", "--output", "one"], folder)
+    return folder
+
+
+def succeed(args, folder, ranks=1):
+    """Run a command, which must end well."""
+    done = run_hpcchain(args, folder, ranks)
+    assert done.returncode == 0, done.stderr
+
+
+def require_same(folder, other):
+    """Fail unless two runs have the same trajectory and the same reports."""
+    for name in ("trajectory.h5", "observables.h5"):
+        assert compare(folder / "one" / name, folder / other / name) is None
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_leave_no_trace(folder, ranks):
+    succeed(["run", "input.toml", "--output", f"on{ranks}"], folder, ranks)
+    require_same(folder, f"on{ranks}")
+
+
+def test_restarts_leave_no_trace(folder):
+    succeed(["run", "input.toml", "--output", "cut", "--until", "0.115"], folder, 2)
+    succeed(["run", "input.toml", "--output", "cut", "--resume", "auto", "--until", "0.2"], folder)
+    succeed(["resume", "cut", "--until", "0.3"], folder, 3)
+    require_same(folder, "cut")
+
+
+def test_a_resume_between_steps_is_refused(folder):
+    done = run_hpcchain(["resume", "one", "--until", "0.4001"], folder, 2)
+    assert done.returncode == 2 and done.stderr.count("whole number of steps") == 1
+
+
+def test_a_torn_bond_ends_the_run_on_all_ranks(folder):
+    tables = liquid(9, beads=40, chains=1, run={"engine": "steps", "end_time": 0.3}, **OUTPUT)
+    tables["molecule"][-1]["positions"][-1][0] += 0.8
+    (folder / "torn.toml").write_text(toml(tables), encoding="utf-8")
+    done = run_hpcchain(["run", "torn.toml", "--output", "torn"], folder, 2)
+    assert done.returncode == 70 and done.stderr.count("is torn") == 1 and "Traceback" not in done.stderr
