@@ -90,8 +90,8 @@ def resolve(table: dict, name: str) -> Config:
     top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
     values = {"box": read_named(table, "box")}
     require_one(values["box"])
-    values |= {section: read_named(table, section) for section in RECORDS if section != "box"}
-    initial = values["initial"]
+    values |= {section: read_named(table, section) for section in RECORDS if section not in ("box", "initial")}
+    initial = values["initial"] = read_named(table, "initial")
     if initial["file"] is not None:
         initial["file"] = os.path.abspath(os.path.join(os.path.dirname(name), initial["file"]))
     check_propagator_keys(table.get("propagator", {}), values["propagator"]["name"], "propagator")
