@@ -3,6 +3,7 @@
 import logging
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hpcchain.config.cautions import cautions
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
-from hpcchain.io.checkpoint.store import newest_valid
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.parts import COUNTED
 from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, standing
@@ -24,9 +25,12 @@ from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
 from hpcchain.run.disk import require_disk_for
 from hpcchain.run.growth import grown_system
+from hpcchain.run.growth_file import NAME as GROWTH
+from hpcchain.run.growth_file import GrowthFile, input_of
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.memory import require_memory_for, require_memory_to_resume
 from hpcchain.run.own_input import require_own_input
+from hpcchain.run.progress import Progress
 from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
 from hpcchain.run.start_from_file import system_from_file
@@ -101,14 +105,25 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
                 require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
-        extent = require_memory_for(config, comm, mpi)
-        require_disk_for(config, extent.beads, folder, mpi)
-        system = start_system(config, signals, comm, limit)
-        folders.open_folder(folder, config, mpi, keep=True)
-        folders.cut_back(folder, 0.0, 0, 0, mpi)
-        own = Run(comm, config, system, folder, signals, limit=limit)
-        del system  # each rank has now what is its own of it
+        return begun(config, folder, signals, comm, limit)
+
+
+def begun(config, folder, signals, comm, limit):
+    """Begin a run in its folder, or go on with the start that was growing there; return the exit code."""
+    mpi = mpi_of(comm)
+    extent = require_memory_for(config, comm, mpi)
+    require_disk_for(config, extent.beads, folder, mpi)
+    growth = GrowthFile(folder / GROWTH, config, mpi)
+    system = start_system(config, signals, comm, limit, growth)
+    folders.open_folder(folder, config, mpi, keep=True)
+    folders.cut_back(folder, 0.0, 0, 0, mpi)
+    own = Run(comm, config, system, folder, signals, limit=limit)
+    del system  # each rank has now what is its own of it
+    try:
         return own.go()
+    finally:
+        if rank_of(mpi) == 0 and list_checkpoints(folder / folders.CHECKPOINTS):
+            growth.remove()
 
 
 def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=0.0):
@@ -139,6 +154,9 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
     folder = Path(output) if output is not None else home
     copying = home is None or folder.resolve() != home.resolve()
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
+        growing = input_of(home, mpi) if is_run and not copying else None
+        if growing is not None and not has_checkpoints(home, mpi):
+            return begun(with_end(growing, until), folder, signals, comm, limit)
         earlier = inventory(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
@@ -158,10 +176,12 @@ def build(path, out, overrides=(), comm=None):
     config = read_input(path, overrides, mpi)
     require_free(out, config, mpi)
     require_memory_for(config, comm or Single(), mpi)
+    growth = GrowthFile(f"{out}.{GROWTH}", config, mpi)
     with Signals() as signals, CompilingNotice():
-        system = start_system(config, signals, comm)
+        system = start_system(config, signals, comm, keep=growth)
         ids = None if system.held is None else system.topology.beads_of(system.held)
         write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
+    growth.remove()
     return EXIT_DONE
 
 
@@ -193,9 +213,11 @@ def replicate(path, out, numbers, overrides=(), comm=None):
     large = enlarged(config, numbers, out)
     require_free(out, config, mpi_of(comm))
     require_memory_for(config, comm, mpi_of(comm))
+    growth = GrowthFile(f"{out}.{GROWTH}", config, mpi_of(comm))
     with Signals() as signals, CompilingNotice():
-        system = start_system(config, signals, comm)
+        system = start_system(config, signals, comm, keep=growth)
         write_copies(Path(out), large, system, numbers, comm, lambda: signals.stop)
+    growth.remove()
     return large
 
 
@@ -213,7 +235,8 @@ def warm_up(text):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "warmup.toml"
         path.write_text(text, encoding="utf-8")
-        run(path, output=Path(folder) / "out", comm=Single())
+        with quiet():
+            run(path, output=Path(folder) / "out", comm=Single())
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
 
     def on_rank(exchange):
@@ -223,6 +246,20 @@ def warm_up(text):
         engine.frame(WARMUP_ON_RANKS)
 
     on_ranks(2, on_rank)
+
+
+@contextmanager
+def quiet():
+    """Keep to itself what a run says of itself, but for warnings."""
+    loggers = [logging.getLogger(name) for name in ("hpcchain.api", "hpcchain.run")]
+    before = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.WARNING)
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def read_input(path, overrides, mpi):
@@ -253,20 +290,24 @@ def with_end(config, until):
     return config if until is None else replace(config, run=replace(config.run, end_time=float(until)))
 
 
-def start_system(config, signals, comm=None, limit=None):
-    """Return the System that an input starts from, of a start in a file this rank's part; collective."""
+def start_system(config, signals, comm=None, limit=None, keep=None):
+    """Return the System that an input starts from, of a start in a file this rank's part; collective.
+
+    Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it.
+    """
     method = config.initial.method
     if method == "explicit":
         return build_system(config)
     if method == "file":
         return system_from_file(config, comm)
     LOG.info("growing the initial configuration")
-    return grown_system(
-        config,
-        lambda part: LOG.debug("grown to %.3f of full size", part),
-        lambda: signals.stop or (limit is not None and limit.near()),
-        comm,
-    )
+    progress = Progress("growing the start: size", None, 1.0, 0 if comm is None else comm.rank)
+    try:
+        return grown_system(
+            config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep
+        )
+    finally:
+        progress.close()
 
 
 def newest(folder, output, mpi, required=False):
@@ -293,6 +334,11 @@ def newest(folder, output, mpi, required=False):
     for _, why in refused:
         LOG.warning("passed over: %s", why)
     return path
+
+
+def has_checkpoints(folder, mpi):
+    """Return whether a run's folder has checkpoints; collective."""
+    return root_does(mpi, folder, "listing checkpoints", lambda: bool(list_checkpoints(folder / folders.CHECKPOINTS)))
 
 
 def require_exists(source, mpi):
@@ -345,6 +391,7 @@ def continued(checkpoint, path, config, folder, output, signals, comm, limit):
         LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
         return EXIT_DONE
     require_disk_for(config, checkpoint.system.topology.beads, folder, mpi, checkpoint.time)
+    GrowthFile(folder / GROWTH, config, mpi).remove()
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
     folders.open_folder(folder, config, mpi)
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)

@@ -15,6 +15,15 @@ class ConsoleHandler(logging.StreamHandler):
         """The process's present stderr."""
         return sys.stderr
 
+    def emit(self, record):
+        """Write a line; a progress bar on the same terminal makes way for it."""
+        bars = sys.modules.get("tqdm")
+        if bars is None:
+            super().emit(record)
+            return
+        with bars.tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
+
 
 def configure(rank, size, debug=False):
     """Send the program's log lines to stderr; a later call replaces an earlier one.

@@ -81,7 +81,8 @@ def resolve(table, name):
     top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
     values = {"box": read_named(table, "box")}
     require_one(values["box"])
-    values |= {section: read_named(table, section) for section in RECORDS if section != "box"}
+    values |= {section: read_named(table, section) for section in RECORDS if section not in ("box", "initial")}
+    values["initial"] = read_named(table, "initial")
     initial = values["initial"]
     if initial["file"] is not None:
         initial["file"] = os.path.abspath(os.path.join(os.path.dirname(name), initial["file"]))

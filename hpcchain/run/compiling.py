@@ -9,7 +9,7 @@ from hpcchain.sector import sampling
 from hpcchain.sector.events import loop
 from hpcchain.sector.setup import initialise
 
-LOG = logging.getLogger("hpcchain.run")
+LOG = logging.getLogger("hpcchain.compiling")
 KERNELS = (initialise.start, initialise.enlist, initialise.search_all, loop.advance, sampling.frame)
 PACKAGE = "hpcchain."
 POLL_SECONDS = 0.2

@@ -12,17 +12,27 @@ from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
+from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
 from hpcchain.observe.observables import Observables
-from hpcchain.observe.runlog import RunLog
+from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import BLOCK
 from hpcchain.run.collapse import CollapseWatch
 from hpcchain.run.energy import EnergyWatch
-from hpcchain.run.engines import engine_for, freedom_of, in_slabs, overlap_in, parts_of_events, warn_of_sectors
+from hpcchain.run.engines import (
+    engine_for,
+    freedom_of,
+    in_slabs,
+    overlap_in,
+    parts_of_events,
+    warn_of_ranks,
+    warn_of_sectors,
+)
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.orientations import spinning_of
+from hpcchain.run.progress import Progress
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.totals import Tally, solving
@@ -69,6 +79,7 @@ class Run:
         self.timers = Timers()
         self.provenance = collect(self.mpi)
         warn_of_sectors(config.run.sectors, comm)
+        warn_of_ranks(system.topology.beads, comm)
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
             freedom = counters.get("freedom")
@@ -89,11 +100,11 @@ class Run:
         self.tally = Tally(self.engine, counters, comm)
         self.log = RunLog(
             self.folder / LOG_NAME if comm.rank == 0 else None,
-            self.end,
-            time,
             self.tally.contacts + self.tally.wall_contacts,
             counters.get("energy"),
         )
+        self.begin = time, self.tally.contacts + self.tally.wall_contacts
+        self.progress = Progress("t", time, self.end, comm.rank)
 
     def go(self):
         """Run to the end time, or until asked to stop; return the exit code.
@@ -117,6 +128,8 @@ class Run:
         except BaseException:
             self.recorder.abort()
             raise
+        finally:
+            self.progress.close()
 
     def require_possible(self, path):
         """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another."""
@@ -151,6 +164,7 @@ class Run:
         what is due there comes after all events up to it.
         """
         self.limit.resume()
+        self.target = target
         with self.timers.phase("events"):
             reached = self.engine.advance(target, self._interrupted)
         if reached:
@@ -165,6 +179,7 @@ class Run:
 
     def _interrupted(self):
         self.comm.activity.step()
+        self.progress.look(max(self.time, min(self.engine.time, self.target)))
         warning = self.collapse.warning(self.engine)
         if warning:
             LOG.warning("t %.6g: %s", self.engine.time, warning)
@@ -200,7 +215,9 @@ class Run:
         row = self.comm.bcast(self._measure(np.concatenate(sums)))
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
-            self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts, windows)
+            left, tally = self.progress.seconds_left, self.tally
+            note = self.log.report(self.time, row, tally.contacts, tally.wall_contacts, windows, left)
+        self.progress.look(self.time, note)
         self._heed(row["kinetic_energy"])
 
     def _heed(self, energy):
@@ -300,10 +317,30 @@ class Run:
             self._output(frame, report)
             self.recorder.close()
         self._assemble()
-        LOG.info("done at t %.6g: %d contacts in this run", self.time, self.tally.contacts + self.tally.wall_contacts)
+        self.progress.close()
+        for line in self._summary():
+            LOG.info(line)
         for line in lines(self._perf()):
             LOG.info(line)
         return EXIT_DONE
+
+    def _summary(self):
+        """Return the lines for the end: what was done how fast, where the results are, and what may come next."""
+        begin, before = self.begin
+        contacts = self.tally.contacts + self.tally.wall_contacts
+        wall = max(self.timers.wall, 1e-9)
+        moved = self.system.topology.beads * (self.time - begin)
+        return [
+            f"done at t {self.time:.6g}: {contacts} contacts in this run",
+            f"speed: {(contacts - before) / wall:.3g} contacts/s, {moved / wall:.3g} beads × time/s, "
+            f"{duration(wall)} in all",
+            f"results: {self.folder} ({', '.join(self._results())}); next: hpcchain analyze {self.folder}",
+        ]
+
+    def _results(self):
+        """Return the names of the output files."""
+        kinds = FILES if self.config.output.events else [kind for kind in FILES if kind != "events"]
+        return [f"{kind}.h5" for kind in kinds]
 
     def _assemble(self):
         with self.timers.phase("output files"):

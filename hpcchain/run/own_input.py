@@ -25,9 +25,14 @@ TABLES = ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "d
 
 def config_of(checkpoint, path):
     """Return the input that a checkpoint carries."""
+    return config_of_text(checkpoint.config_toml, path)
+
+
+def config_of_text(stored, path):
+    """Return the Config of an input that the program has stored in a file; raises DataError where it is none."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "input.toml"
-        text.write_text(checkpoint.config_toml, encoding="utf-8")
+        text.write_text(stored, encoding="utf-8")
         try:
             return replace(load_config(text, stored=True), source=str(path))
         except HpcchainError as error:

@@ -13,10 +13,10 @@ from hpcchain.io.hdf5.collective import FAILURES, root_does, together, translate
 from hpcchain.io.hdf5.slabs import put, read_at
 from hpcchain.parallel.agreement import is_parallel
 
-FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2}
+FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2, "growth": 1}
 READABLE = {kind: (1, version) for kind, version in FORMAT.items()}
 """Of each kind the oldest and the newest format; the first had no lineage, and no seal but on checkpoints and parts."""
-ALWAYS_SEALED = ("checkpoint", "part")
+ALWAYS_SEALED = ("checkpoint", "part", "growth")
 MAGIC = "hpcchain"
 UNWRITTEN = 1 << 20
 """Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""

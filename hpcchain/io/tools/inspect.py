@@ -6,6 +6,7 @@ import re
 import numpy as np
 
 from hpcchain.io.checkpoint.checkpoint import read_outline
+from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
 from hpcchain.io.output.observables import names_in
 from hpcchain.io.output.parts import read_head
@@ -40,6 +41,7 @@ def info(path):
         "observables": _observables,
         "events": _events,
         "part": _part,
+        "growth": _growth,
     }[kind]
     facts = {"file": str(path), "kind": f"{kind}, format {files.FORMAT[kind]}", "bytes": os.path.getsize(path)}
     return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items() if value != "")
@@ -136,6 +138,11 @@ def _events(path):
 def _part(path):
     head = read_head(path)
     return {"part": head.index} | {name: f"{head.count(name)} after {head.start[name]}" for name in sorted(head.start)}
+
+
+def _growth(path):
+    state, _ = read_growth(path)
+    return {"beads": len(state.position), "grown to": f"{state.numbers['size']:.6g} of full size"}
 
 
 def _provenance(path):
