@@ -7,33 +7,28 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hpcchain.config import load_config
-from hpcchain.config.cautions import cautions
 from hpcchain.config.enlarge import enlarged
-from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
+from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.parts import COUNTED
 from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, standing
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
-from hpcchain.model.starts.start import build_system
-from hpcchain.parallel.agreement import agree, from_root, rank_of
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
 from hpcchain.run.disk import require_disk_for
-from hpcchain.run.growth import grown_system
 from hpcchain.run.growth_file import NAME as GROWTH
 from hpcchain.run.growth_file import GrowthFile, input_of
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.memory import require_memory_for, require_memory_to_resume
 from hpcchain.run.own_input import require_own_input
-from hpcchain.run.progress import Progress
 from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
-from hpcchain.run.start_from_file import system_from_file
+from hpcchain.run.simulation import Simulation
+from hpcchain.run.starting import mpi_of, read_input, start_system, warn, with_end
 from hpcchain.run.wall_limit import WallLimit
 from hpcchain.run.watchdog import Watchdog
 
@@ -105,25 +100,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
                 require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
-        return begun(config, folder, signals, comm, limit)
-
-
-def begun(config, folder, signals, comm, limit):
-    """Begin a run in its folder, or go on with the start that was growing there; return the exit code."""
-    mpi = mpi_of(comm)
-    extent = require_memory_for(config, comm, mpi)
-    require_disk_for(config, extent.beads, folder, mpi)
-    growth = GrowthFile(folder / GROWTH, config, mpi)
-    system = start_system(config, signals, comm, limit, growth)
-    folders.open_folder(folder, config, mpi, keep=True)
-    folders.cut_back(folder, 0.0, 0, 0, mpi)
-    own = Run(comm, config, system, folder, signals, limit=limit)
-    del system  # each rank has now what is its own of it
-    try:
-        return own.go()
-    finally:
-        if rank_of(mpi) == 0 and list_checkpoints(folder / folders.CHECKPOINTS):
-            growth.remove()
+        return Simulation.begun(config, folder, comm, signals, limit).complete()
 
 
 def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=0.0):
@@ -156,7 +133,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         growing = input_of(home, mpi) if is_run and not copying else None
         if growing is not None and not has_checkpoints(home, mpi):
-            return begun(with_end(growing, until), folder, signals, comm, limit)
+            return Simulation.begun(with_end(growing, until), folder, comm, signals, limit).complete()
         earlier = inventory(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
@@ -262,54 +239,6 @@ def quiet():
             logger.setLevel(level)
 
 
-def read_input(path, overrides, mpi):
-    """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective."""
-    config, failure = None, None
-    if rank_of(mpi) == 0:
-        try:
-            config = load_config(path, overrides)
-        except HpcchainError as error:
-            failure = error
-    agree(mpi, failure)
-    return from_root(mpi, config)
-
-
-def warn(config, mpi, begin=0.0):
-    """Say once what an input asks for that hardly anyone means, of a run that goes on from a time [time]."""
-    for line in cautions(config, begin) if rank_of(mpi) == 0 else ():
-        LOG.warning("%s: %s", config.source, line)
-
-
-def mpi_of(comm):
-    """Return the communicator for parallel files, or None for one rank."""
-    return comm.mpi if comm is not None and comm.size > 1 else None
-
-
-def with_end(config, until):
-    """Return the input with another end time, if one is given."""
-    return config if until is None else replace(config, run=replace(config.run, end_time=float(until)))
-
-
-def start_system(config, signals, comm=None, limit=None, keep=None):
-    """Return the System that an input starts from, of a start in a file this rank's part; collective.
-
-    Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it.
-    """
-    method = config.initial.method
-    if method == "explicit":
-        return build_system(config)
-    if method == "file":
-        return system_from_file(config, comm)
-    LOG.info("growing the initial configuration")
-    progress = Progress("growing the start: size", None, 1.0, 0 if comm is None else comm.rank)
-    try:
-        return grown_system(
-            config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep
-        )
-    finally:
-        progress.close()
-
-
 def newest(folder, output, mpi, required=False):
     """Return the path of a run's newest checkpoint that is whole, as is the output that it counts on.
 
@@ -401,7 +330,7 @@ def continued(checkpoint, path, config, folder, output, signals, comm, limit):
         raise DataError(f"{path}: {error}; the file was not made by this program or is damaged") from error
     checkpoint.system = None  # each rank has now what is its own of it
     run.require_possible(path)
-    return run.go()
+    return Simulation.of(run).complete()
 
 
 def counted_on(output, checkpoint, path, folder):

@@ -57,6 +57,11 @@ def load_config(path, overrides=(), stored=False):
     table = parse(read_text(path), name, stored)
     for override in overrides:
         apply(table, override)
+    return config_from_table(table, name)
+
+
+def config_from_table(table, name):
+    """Return the checked Config of a TOML table; raises ConfigError with one message, `name` before it."""
     try:
         config = resolve(table, name)
         check(config)

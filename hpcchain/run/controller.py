@@ -114,22 +114,41 @@ class Run:
         3. Carry the engine to the next due time, or until a signal comes.
         """
         try:
-            self.recorder.open()
-            while True:
-                self._serve()
-                if self.time >= self.end:
-                    return self._finish()
-                stop, save, wall, limit = self._asked()
-                if stop or limit:
-                    return self._stop("asked to by a signal" if stop else "the wall limit is near")
-                if save or wall:
-                    self._checkpoint_in_passing(save)
-                self._advance(min(self.end, self.frames.next, self.reports.next, self.checkpoints.next))
+            self.open()
+            code = self.carry(self.end)
+            return self.finish() if code is None else code
         except BaseException:
-            self.recorder.abort()
+            self.abort()
             raise
         finally:
             self.progress.close()
+
+    def end_at(self, time):
+        """End at a time; a later one than the input's takes its place, for who goes on from here [time]."""
+        self.end = time
+        if time > self.config.run.end_time:
+            self.config = replace(self.config, run=replace(self.config.run, end_time=time))
+
+    def open(self):
+        """Begin to write."""
+        self.recorder.open()
+
+    def abort(self):
+        """Give up the part that is being written."""
+        self.recorder.abort()
+
+    def carry(self, until):
+        """Run to a time, up to the end time, writing what is due; return the exit code of an early stop, else None."""
+        while True:
+            self._serve()
+            if self.time >= until:
+                return None
+            stop, save, wall, limit = self._asked()
+            if stop or limit:
+                return self._stop("asked to by a signal" if stop else "the wall limit is near")
+            if save or wall:
+                self._checkpoint_in_passing(save)
+            self._advance(min(until, self.frames.next, self.reports.next, self.checkpoints.next))
 
     def require_possible(self, path):
         """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another."""
@@ -142,7 +161,7 @@ class Run:
             )
 
     def _serve(self):
-        """Write what is due now; a checkpoint at the end time is left to `_finish`."""
+        """Write what is due now; a checkpoint at the end time is left to `finish`."""
         frame, report = self.frames.due(self.time), self.reports.due(self.time)
         if frame or report:
             self._output(frame, report)
@@ -304,7 +323,7 @@ class Run:
         )
         return EXIT_RESUBMIT
 
-    def _finish(self):
+    def finish(self):
         """End the run: a frame and a report are due at the end time in any case.
 
         Where the schedules do not have them they go into a part that the checkpoint does not count: a run that is
