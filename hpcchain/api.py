@@ -12,6 +12,7 @@ from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.io.output.parts import COUNTED
 from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, standing
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
@@ -87,6 +88,7 @@ def run(path, output=None, until=None, overrides=(), resume=None, comm=None, wal
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     mpi = mpi_of(comm)
+    require_parallel(mpi)
     config = with_end(read_input(path, overrides, mpi), until)
     warn(config, mpi)
     folder = Path(output if output is not None else config.output.directory)
@@ -123,6 +125,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     source, mpi = Path(source), mpi_of(comm)
+    require_parallel(mpi)
     require_exists(source, mpi)
     is_run = root_does(mpi, source, "looking at it", source.is_dir)
     home = source if is_run else folders.home_of(source)
@@ -150,6 +153,7 @@ def resume(source, until=None, output=None, comm=None, wall_limit=None, silence=
 def build(path, out, overrides=(), comm=None):
     """Write the initial configuration of an input file; return the exit code."""
     mpi = mpi_of(comm)
+    require_parallel(mpi)
     config = read_input(path, overrides, mpi)
     require_free(out, config, mpi)
     require_memory_for(config, comm or Single(), mpi)
@@ -186,6 +190,7 @@ def replicate(path, out, numbers, overrides=(), comm=None):
         One rank without it.
     """
     comm = comm or Single()
+    require_parallel(mpi_of(comm))
     config = read_input(path, overrides, mpi_of(comm))
     large = enlarged(config, numbers, out)
     require_free(out, config, mpi_of(comm))

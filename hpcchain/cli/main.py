@@ -1,12 +1,15 @@
 """The hpcchain command: find the command asked for, parse its options, run it on all ranks, exit with its code."""
 
+import argparse
 import importlib
+import platform
 import sys
 
 import hpcchain
 from hpcchain.cli import console
 from hpcchain.cli.options import Parser
 from hpcchain.io.hdf5 import unclosable
+from hpcchain.parallel.comm import library as mpi_library
 from hpcchain.parallel.comm import world
 
 COMMANDS = (
@@ -27,7 +30,7 @@ EPILOG = """\
 exit codes: 0 done, 1 compare found a difference, 2 usage, 65 unreadable or damaged file, 70 internal error,
 75 stopped early with a checkpoint (resubmit), 78 bad input. Signals to a run: USR1, TERM and INT leave a checkpoint
 and stop it (75), USR2 leaves a checkpoint in passing; Open MPI's mpirun passes on USR1 and USR2 alone. Job scripts for
-Slurm are in the project's folder jobs. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
+Slurm: hpcchain template --job run. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
 
 
 def main(argv=None):
@@ -56,8 +59,24 @@ def dispatch(argv, comm):
 def build_parser(argv):
     """Return the parser with the command that argv begins with, or with all of them for help and for typos."""
     parser = Parser(prog="hpcchain", description=hpcchain.__doc__, epilog=EPILOG)
-    parser.add_argument("--version", action="version", version=f"hpcchain {hpcchain.__version__}")
+    parser.add_argument("--version", action=Version, nargs=0, help="print the versions of all that computes and writes")
     sub = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in argv[:1] if argv and argv[0] in COMMANDS else COMMANDS:
         importlib.import_module(f"hpcchain.cli.{name}").add_parser(sub)
     return parser
+
+
+class Version(argparse.Action):
+    """Prints the program's version and those of Python, MPI, HDF5 and numba, and ends."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        from hpcchain.io.hdf5.files import library
+        from hpcchain.io.provenance import version_of
+
+        hdf5, parallel = library()
+        print(f"hpcchain {hpcchain.__version__}")
+        print(f"Python {platform.python_version()}, numpy {version_of('numpy')}")
+        print(f"numba {version_of('numba')}, llvmlite {version_of('llvmlite')}")
+        print(f"MPI {mpi_library()}, mpi4py {version_of('mpi4py')}")
+        print(f"HDF5 {hdf5}, {'parallel' if parallel else 'serial: one rank only'}, h5py {version_of('h5py')}")
+        parser.exit()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hpcchain.errors import UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.parallel.agreement import rank_of
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.parallel.launcher import launched
@@ -62,6 +63,8 @@ class Simulation:
     ) -> None:
         ranks = ranks_of(comm)
         mpi = mpi_of(ranks)
+        if output is not None:
+            require_parallel(mpi)
         if isinstance(source, System):
             if tuple(overrides):
                 raise UsageError("overrides are for input files; give a System its settings when it is made")
