@@ -5,44 +5,45 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hpcchain.config import load_config
-from hpcchain.config.cautions import cautions
 from hpcchain.config.enlarge import enlarged
-from hpcchain.config.stepping import require_whole
-from hpcchain.config.values import Wrong
-from hpcchain.errors import EXIT_DONE, ConfigError, DataError, HpcchainError, UsageError
+from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
-from hpcchain.io.checkpoint.store import newest_valid
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.io.output.parts import COUNTED
 from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, standing
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
-from hpcchain.model.starts.start import build_system
-from hpcchain.parallel.agreement import agree, from_root, rank_of
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
 from hpcchain.run.disk import require_disk_for
-from hpcchain.run.growth import grown_system
+from hpcchain.run.growth_file import NAME as GROWTH
+from hpcchain.run.growth_file import GrowthFile, input_of
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.memory import require_memory_for, require_memory_to_resume
 from hpcchain.run.own_input import require_own_input
 from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
-from hpcchain.run.start_from_file import system_from_file
+from hpcchain.run.simulation import Simulation
+from hpcchain.run.starting import mpi_of, read_input, start_system, warn, with_end
 from hpcchain.run.wall_limit import WallLimit
 from hpcchain.run.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
     from hpcchain.io.output.recoverable_output import Output
-    from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import World
 
@@ -113,6 +114,7 @@ def run(
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     mpi = mpi_of(comm)
+    require_parallel(mpi)
     config = with_end(read_input(path, overrides, mpi), until)
     warn(config, mpi)
     folder = Path(output if output is not None else config.output.directory)
@@ -126,14 +128,7 @@ def run(
                 require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
-        extent = require_memory_for(config, comm, mpi)
-        require_disk_for(config, extent.beads, folder, mpi)
-        system = start_system(config, signals, comm, limit)
-        folders.open_folder(folder, config, mpi, keep=True)
-        folders.cut_back(folder, 0.0, 0, 0, mpi)
-        own = Run(comm, config, system, folder, signals, limit=limit)
-        del system  # each rank has now what is its own of it
-        return own.go()
+        return Simulation.begun(config, folder, comm, signals, limit).complete()
 
 
 def resume(
@@ -163,6 +158,7 @@ def resume(
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     source, mpi = Path(source), mpi_of(comm)
+    require_parallel(mpi)
     require_exists(source, mpi)
     is_run = root_does(mpi, source, "looking at it", source.is_dir)
     home = source if is_run else folders.home_of(source)
@@ -171,6 +167,9 @@ def resume(
     folder = Path(output) if output is not None else home
     copying = home is None or folder.resolve() != home.resolve()
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
+        growing = input_of(home, mpi) if is_run and not copying else None
+        if growing is not None and not has_checkpoints(home, mpi):
+            return Simulation.begun(with_end(growing, until), folder, comm, signals, limit).complete()
         earlier = inventory(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
@@ -187,13 +186,16 @@ def resume(
 def build(path: Path | str, out: Path | str, overrides: list | tuple = (), comm: Single | World | None = None) -> int:
     """Write the initial configuration of an input file; return the exit code."""
     mpi = mpi_of(comm)
+    require_parallel(mpi)
     config = read_input(path, overrides, mpi)
     require_free(out, config, mpi)
     require_memory_for(config, comm or Single(), mpi)
+    growth = GrowthFile(f"{out}.{GROWTH}", config, mpi)
     with Signals() as signals, CompilingNotice():
-        system = start_system(config, signals, comm)
+        system = start_system(config, signals, comm, keep=growth)
         ids = None if system.held is None else system.topology.beads_of(system.held)
         write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
+    growth.remove()
     return EXIT_DONE
 
 
@@ -227,13 +229,16 @@ def replicate(
         One rank without it.
     """
     comm = comm or Single()
+    require_parallel(mpi_of(comm))
     config = read_input(path, overrides, mpi_of(comm))
     large = enlarged(config, numbers, out)
     require_free(out, config, mpi_of(comm))
     require_memory_for(config, comm, mpi_of(comm))
+    growth = GrowthFile(f"{out}.{GROWTH}", config, mpi_of(comm))
     with Signals() as signals, CompilingNotice():
-        system = start_system(config, signals, comm)
+        system = start_system(config, signals, comm, keep=growth)
         write_copies(Path(out), large, system, numbers, comm, lambda: signals.stop)
+    growth.remove()
     return large
 
 
@@ -251,7 +256,8 @@ def warm_up(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "warmup.toml"
         path.write_text(text, encoding="utf-8")
-        run(path, output=Path(folder) / "out", comm=Single())
+        with quiet():
+            run(path, output=Path(folder) / "out", comm=Single())
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
 
     def on_rank(exchange: Any) -> None:
@@ -263,62 +269,18 @@ def warm_up(text: str) -> None:
     on_ranks(2, on_rank)
 
 
-def read_input(path: Path | str, overrides: list | tuple, mpi: Communicator | None) -> Config:
-    """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective."""
-    config, failure = None, None
-    if rank_of(mpi) == 0:
-        try:
-            config = load_config(path, overrides)
-        except HpcchainError as error:
-            failure = error
-    agree(mpi, failure)
-    return from_root(mpi, config)
-
-
-def warn(config: Config, mpi: Communicator | None, begin: float = 0.0) -> None:
-    """Say once what an input asks for that hardly anyone means, of a run that goes on from a time [time]."""
-    for line in cautions(config, begin) if rank_of(mpi) == 0 else ():
-        LOG.warning("%s: %s", config.source, line)
-
-
-def mpi_of(comm: Single | World | None) -> Communicator | None:
-    """Return the communicator for parallel files, or None for one rank."""
-    return comm.mpi if comm is not None and comm.size > 1 else None
-
-
-def with_end(config: Config, until: float | None) -> Config:
-    """Return the input with another end time, if one is given, which must be a whole number of steps where there are.
-
-    Raises
-    ------
-    UsageError
-    """
-    if until is None:
-        return config
-    if config.steps is not None:
-        try:
-            require_whole("--until", float(until), config.steps.step)
-        except Wrong as wrong:
-            raise UsageError(str(wrong)) from None
-    return replace(config, run=replace(config.run, end_time=float(until)))
-
-
-def start_system(
-    config: Config, signals: Signals, comm: Single | World | None = None, limit: WallLimit | None = None
-) -> System:
-    """Return the System that an input starts from, of a start in a file this rank's part; collective."""
-    method = config.initial.method
-    if method == "explicit":
-        return build_system(config)
-    if method == "file":
-        return system_from_file(config, comm)
-    LOG.info("growing the initial configuration")
-    return grown_system(
-        config,
-        lambda part: LOG.debug("grown to %.3f of full size", part),
-        lambda: signals.stop or (limit is not None and limit.near()),
-        comm,
-    )
+@contextmanager
+def quiet() -> Iterator[Any]:
+    """Keep to itself what a run says of itself, but for warnings."""
+    loggers = [logging.getLogger(name) for name in ("hpcchain.api", "hpcchain.run")]
+    before = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.WARNING)
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def newest(folder: Path, output: Output, mpi: Communicator | None, required: bool = False) -> Path:
@@ -345,6 +307,11 @@ def newest(folder: Path, output: Output, mpi: Communicator | None, required: boo
     for _, why in refused:
         LOG.warning("passed over: %s", why)
     return path
+
+
+def has_checkpoints(folder: Path, mpi: Communicator) -> Any:
+    """Return whether a run's folder has checkpoints; collective."""
+    return root_does(mpi, folder, "listing checkpoints", lambda: bool(list_checkpoints(folder / folders.CHECKPOINTS)))
 
 
 def require_exists(source: Path, mpi: Communicator | None) -> None:
@@ -406,6 +373,7 @@ def continued(
         LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
         return EXIT_DONE
     require_disk_for(config, checkpoint.system.topology.beads, folder, mpi, checkpoint.time)
+    GrowthFile(folder / GROWTH, config, mpi).remove()
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
     folders.open_folder(folder, config, mpi)
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
@@ -415,7 +383,7 @@ def continued(
         raise DataError(f"{path}: {error}; the file was not made by this program or is damaged") from error
     checkpoint.system = None  # each rank has now what is its own of it
     run.require_possible(path)
-    return run.go()
+    return Simulation.of(run).complete()
 
 
 def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path) -> dict:

@@ -104,4 +104,10 @@ until_done() {
     exit "$code"
 }
 
-newest() { find "$1/checkpoints" -name 'ckpt-*.h5' 2>/dev/null | sort | tail -n 1; }
+# newest FOLDER: what a run there would go on from: its newest checkpoint, else the start that is still growing.
+newest() {
+    local found
+    found=$(find "$1/checkpoints" -name 'ckpt-*.h5' 2>/dev/null | sort | tail -n 1)
+    if [ -z "$found" ] && [ -f "$1/growth.h5" ]; then found="growth $(cksum <"$1/growth.h5")"; fi
+    echo "$found"
+}

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 
 class ConsoleHandler(logging.StreamHandler):
@@ -15,6 +15,15 @@ class ConsoleHandler(logging.StreamHandler):
     def stream(self) -> TextIO:
         """The process's present stderr."""
         return sys.stderr
+
+    def emit(self, record: Any) -> None:
+        """Write a line; a progress bar on the same terminal makes way for it."""
+        bars = sys.modules.get("tqdm")
+        if bars is None:
+            super().emit(record)
+            return
+        with bars.tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
 
 
 def configure(rank: int, size: int, debug: bool = False) -> None:

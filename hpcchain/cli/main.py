@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import platform
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hpcchain
 from hpcchain.cli import console
 from hpcchain.cli.options import Parser
 from hpcchain.io.hdf5 import unclosable
+from hpcchain.parallel.comm import library as mpi_library
 from hpcchain.parallel.comm import world
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ EPILOG = """\
 exit codes: 0 done, 1 compare found a difference, 2 usage, 65 unreadable or damaged file, 70 internal error,
 75 stopped early with a checkpoint (resubmit), 78 bad input. Signals to a run: USR1, TERM and INT leave a checkpoint
 and stop it (75), USR2 leaves a checkpoint in passing; Open MPI's mpirun passes on USR1 and USR2 alone. Job scripts for
-Slurm are in the project's folder jobs. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
+Slurm: hpcchain template --job run. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
 
 
 def main(argv: list | None = None) -> int:
@@ -62,8 +65,24 @@ def dispatch(argv: list, comm: Single | World) -> int:
 def build_parser(argv: list) -> Parser:
     """Return the parser with the command that argv begins with, or with all of them for help and for typos."""
     parser = Parser(prog="hpcchain", description=hpcchain.__doc__, epilog=EPILOG)
-    parser.add_argument("--version", action="version", version=f"hpcchain {hpcchain.__version__}")
+    parser.add_argument("--version", action=Version, nargs=0, help="print the versions of all that computes and writes")
     sub = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in argv[:1] if argv and argv[0] in COMMANDS else COMMANDS:
         importlib.import_module(f"hpcchain.cli.{name}").add_parser(sub)
     return parser
+
+
+class Version(argparse.Action):
+    """Prints the program's version and those of Python, MPI, HDF5 and numba, and ends."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        from hpcchain.io.hdf5.files import library
+        from hpcchain.io.provenance import version_of
+
+        hdf5, parallel = library()
+        print(f"hpcchain {hpcchain.__version__}")
+        print(f"Python {platform.python_version()}, numpy {version_of('numpy')}")
+        print(f"numba {version_of('numba')}, llvmlite {version_of('llvmlite')}")
+        print(f"MPI {mpi_library()}, mpi4py {version_of('mpi4py')}")
+        print(f"HDF5 {hdf5}, {'parallel' if parallel else 'serial: one rank only'}, h5py {version_of('h5py')}")
+        parser.exit()

@@ -66,6 +66,11 @@ def load_config(path: Path | str, overrides: list | tuple = (), stored: bool = F
     table = parse(read_text(path), name, stored)
     for override in overrides:
         apply(table, override)
+    return config_from_table(table, name)
+
+
+def config_from_table(table: Any, name: str) -> Any:
+    """Return the checked Config of a TOML table; raises ConfigError with one message, `name` before it."""
     try:
         config = resolve(table, name)
         check(config)
@@ -91,7 +96,8 @@ def resolve(table: dict, name: str) -> Config:
     values = {"box": read_named(table, "box")}
     require_one(values["box"])
     values |= {section: read_named(table, section) for section in RECORDS if section not in ("box", "initial")}
-    initial = values["initial"] = read_named(table, "initial")
+    values["initial"] = read_named(table, "initial")
+    initial = values["initial"]
     if initial["file"] is not None:
         initial["file"] = os.path.abspath(os.path.join(os.path.dirname(name), initial["file"]))
     check_propagator_keys(table.get("propagator", {}), values["propagator"]["name"], "propagator")

@@ -1,7 +1,6 @@
-"""The run's log: one JSON object per report in run.jsonl, one line per report on stderr."""
+"""The run's log: one JSON object per report in run.jsonl."""
 
 import json
-import logging
 import math
 import time
 from pathlib import Path
@@ -9,8 +8,6 @@ from typing import Any
 
 from hpcchain.io.hdf5 import plain
 from hpcchain.observe.observables import total_energy
-
-LOG = logging.getLogger("hpcchain.run")
 
 
 class RunLog:
@@ -20,10 +17,6 @@ class RunLog:
     ----------
     path : Path or None
         run.jsonl; None on other ranks.
-    end : float
-        Simulated time at which the run ends, for the estimate of the time left [time].
-    begin : float
-        Simulated time at which this start of the run begins [time].
     contacts : int
         Contacts of the run before this start.
 
@@ -33,23 +26,21 @@ class RunLog:
         Energy of the run's first report, which errors refer to [mass length^2 / time^2].
     """
 
-    def __init__(
-        self, path: Path | None, end: float, begin: float = 0.0, contacts: int = 0, energy: float | None = None
-    ) -> None:
+    def __init__(self, path: Path, contacts: int = 0, energy: float | None = None) -> None:
         self.energy = energy
         self._path = path
-        self._end = end
-        self._last = (time.perf_counter(), begin, contacts)
+        self._last = (time.perf_counter(), contacts)
 
     def report(
         self,
         simulated: float,
-        observables: dict[str, Any],
+        observables: dict,
         contacts: int,
         wall_contacts: int,
         windows: dict | None = None,
-    ) -> None:
-        """Append a report.
+        left: float | None = None,
+    ) -> Any:
+        """Append a report; return what to tell of it in a few words.
 
         Parameters
         ----------
@@ -61,9 +52,15 @@ class RunLog:
             Between beads, and with walls, of the whole run so far.
         windows : dict of str -> number, optional
             How the ranks work together: passes_per_window, imbalance, ...
+        left : float, optional
+            Wall seconds to the end of the run; None: not known.
+
+        Returns
+        -------
+        str
         """
         events = contacts + wall_contacts
-        speed, rate = self._speeds(simulated, events)
+        rate = self._rate(events)
         energy = total_energy(observables)
         if self.energy is None:
             self.energy = energy
@@ -79,24 +76,18 @@ class RunLog:
             "temperature": observables["temperature"],
             "pressure": observables["pressure"],
             "momentum": float(abs(observables["momentum"]).max()),
-            "time_left": (self._end - simulated) / speed if speed else None,
+            "time_left": left,
             **(windows or {}),
         }
-        if self._path is None:
-            return
-        plain.appended(self._path, json.dumps(clean(row)) + "\n")
-        left = "" if row["time_left"] is None else f"  {duration(row['time_left'])} left"
-        LOG.info(
-            "t %.6g  events %d  %.3g events/s  energy error %.1e%s", simulated, events, rate, row["energy_error"], left
-        )
+        if self._path is not None:
+            plain.appended(self._path, json.dumps(clean(row)) + "\n")
+        return f"events {events}  {rate:.3g} events/s  energy error {row['energy_error']:.1e}"
 
-    def _speeds(self, simulated: float, events: int) -> list:
-        """Return simulated time and events per wall second since the last report; 0 where no time has passed."""
-        now = time.perf_counter()
-        elapsed = now - self._last[0]
-        advance = (simulated - self._last[1], events - self._last[2])
-        self._last = (now, simulated, events)
-        return [change / elapsed if elapsed > 0.0 else 0.0 for change in advance]
+    def _rate(self, events: int) -> Any:
+        """Return events per wall second since the last report; 0 where no time has passed."""
+        now, (then, before) = time.perf_counter(), self._last
+        self._last = (now, events)
+        return (events - before) / (now - then) if now > then else 0.0
 
 
 def relative_error(energy: Any, reference: float | None) -> float:

@@ -215,6 +215,15 @@ def world() -> Single | World:
     return World(mpi)
 
 
+def library() -> Any:
+    """Return what the MPI library calls itself, or why there is none that can be used, on one line."""
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        return f"none that mpi4py can use: {' '.join(str(error).split())}"
+    return " ".join(MPI.Get_library_version().strip("\0\n ").partition("\n")[0].split(",")[0].split())
+
+
 def without_mpi4py(announced: int, error: Any) -> str:
     """Return the message for several processes without a working mpi4py."""
     reason = " ".join(str(error).split())

@@ -16,7 +16,7 @@ from hpcchain.sector.setup import initialise
 if TYPE_CHECKING:
     from hpcchain.jit.outlined import Kernel
 
-LOG = logging.getLogger("hpcchain.run")
+LOG = logging.getLogger("hpcchain.compiling")
 KERNELS = (initialise.start, initialise.enlist, initialise.search_all, loop.advance, sampling.frame)
 PACKAGE = "hpcchain."
 POLL_SECONDS = 0.2

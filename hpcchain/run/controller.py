@@ -16,9 +16,10 @@ from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
+from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
 from hpcchain.observe.observables import Observables, total_energy
-from hpcchain.observe.runlog import RunLog
+from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import BLOCK
@@ -32,10 +33,12 @@ from hpcchain.run.engines import (
     in_slabs,
     overlap_in,
     parts_of_events,
+    warn_of_ranks,
     warn_of_sectors,
 )
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.orientations import spinning_of
+from hpcchain.run.progress import Progress
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.totals import Tally, solving
@@ -98,6 +101,7 @@ class Run:
         self.timers = Timers()
         self.provenance = collect(self.mpi)
         warn_of_sectors(config.run.sectors, comm)
+        warn_of_ranks(system.topology.beads, comm)
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
             freedom = counters.get("freedom")
@@ -118,11 +122,11 @@ class Run:
         self.tally = Tally(self.engine, counters, comm)
         self.log = RunLog(
             self.folder / LOG_NAME if comm.rank == 0 else None,
-            self.end,
-            time,
             self.tally.contacts + self.tally.wall_contacts,
             counters.get("energy"),
         )
+        self.begin = time, self.tally.contacts + self.tally.wall_contacts
+        self.progress = Progress("t", time, self.end, comm.rank)
 
     def go(self) -> int:
         """Run to the end time, or until asked to stop; return the exit code.
@@ -132,20 +136,41 @@ class Run:
         3. Carry the engine to the next due time, or until a signal comes.
         """
         try:
-            self.recorder.open()
-            while True:
-                self._serve()
-                if self.time >= self.end:
-                    return self._finish()
-                stop, save, wall, limit = self._asked()
-                if stop or limit:
-                    return self._stop("asked to by a signal" if stop else "the wall limit is near")
-                if save or wall:
-                    self._checkpoint_in_passing(save)
-                self._advance(min(self.end, self.frames.next, self.reports.next, self.checkpoints.next))
+            self.open()
+            code = self.carry(self.end)
+            return self.finish() if code is None else code
         except BaseException:
-            self.recorder.abort()
+            self.abort()
             raise
+        finally:
+            self.progress.close()
+
+    def end_at(self, time: float) -> None:
+        """End at a time; a later one than the input's takes its place, for who goes on from here [time]."""
+        self.end = time
+        if time > self.config.run.end_time:
+            self.config = replace(self.config, run=replace(self.config.run, end_time=time))
+
+    def open(self) -> None:
+        """Begin to write."""
+        self.recorder.open()
+
+    def abort(self) -> None:
+        """Give up the part that is being written."""
+        self.recorder.abort()
+
+    def carry(self, until: float) -> Any:
+        """Run to a time, up to the end time, writing what is due; return the exit code of an early stop, else None."""
+        while True:
+            self._serve()
+            if self.time >= until:
+                return None
+            stop, save, wall, limit = self._asked()
+            if stop or limit:
+                return self._stop("asked to by a signal" if stop else "the wall limit is near")
+            if save or wall:
+                self._checkpoint_in_passing(save)
+            self._advance(min(until, self.frames.next, self.reports.next, self.checkpoints.next))
 
     def require_possible(self, path: Path) -> None:
         """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another.
@@ -163,7 +188,7 @@ class Run:
             )
 
     def _serve(self) -> None:
-        """Write what is due now; a checkpoint at the end time is left to `_finish`."""
+        """Write what is due now; a checkpoint at the end time is left to `finish`."""
         frame, report = self.frames.due(self.time), self.reports.due(self.time)
         if frame or report:
             self._output(frame, report)
@@ -185,6 +210,7 @@ class Run:
         what is due there comes after all events up to it.
         """
         self.limit.resume()
+        self.target = target
         with self.timers.phase("events"):
             reached = self.engine.advance(target, self._interrupted)
         if reached:
@@ -199,6 +225,7 @@ class Run:
 
     def _interrupted(self) -> bool:
         self.comm.activity.step()
+        self.progress.look(max(self.time, min(self.engine.time, self.target)))
         warning = self.collapse.warning(self.engine)
         if warning:
             LOG.warning("t %.6g: %s", self.engine.time, warning)
@@ -236,7 +263,9 @@ class Run:
         row = self.comm.bcast(self._measure(np.concatenate(sums)))
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
-            self.log.report(self.time, row, self.tally.contacts, self.tally.wall_contacts, windows)
+            left, tally = self.progress.seconds_left, self.tally
+            note = self.log.report(self.time, row, tally.contacts, tally.wall_contacts, windows, left)
+        self.progress.look(self.time, note)
         self._heed(total_energy(row))
 
     def _heed(self, energy: Any) -> None:
@@ -324,7 +353,7 @@ class Run:
         )
         return EXIT_RESUBMIT
 
-    def _finish(self) -> int:
+    def finish(self) -> Any:
         """End the run: a frame and a report are due at the end time in any case.
 
         Where the schedules do not have them they go into a part that the checkpoint does not count: a run that is
@@ -337,10 +366,30 @@ class Run:
             self._output(frame, report)
             self.recorder.close()
         self._assemble()
-        LOG.info("done at t %.6g: %d contacts in this run", self.time, self.tally.contacts + self.tally.wall_contacts)
+        self.progress.close()
+        for line in self._summary():
+            LOG.info(line)
         for line in lines(self._perf()):
             LOG.info(line)
         return EXIT_DONE
+
+    def _summary(self) -> Any:
+        """Return the lines for the end: what was done how fast, where the results are, and what may come next."""
+        begin, before = self.begin
+        contacts = self.tally.contacts + self.tally.wall_contacts
+        wall = max(self.timers.wall, 1e-9)
+        moved = self.system.topology.beads * (self.time - begin)
+        return [
+            f"done at t {self.time:.6g}: {contacts} contacts in this run",
+            f"speed: {(contacts - before) / wall:.3g} contacts/s, {moved / wall:.3g} beads × time/s, "
+            f"{duration(wall)} in all",
+            f"results: {self.folder} ({', '.join(self._results())}); next: hpcchain analyze {self.folder}",
+        ]
+
+    def _results(self) -> Any:
+        """Return the names of the output files."""
+        kinds = FILES if self.config.output.events else [kind for kind in FILES if kind != "events"]
+        return [f"{kind}.h5" for kind in kinds]
 
     def _assemble(self) -> None:
         with self.timers.phase("output files"):

@@ -17,11 +17,16 @@ from hpcchain.sector import interface
 from hpcchain.sector.serial import Engine
 
 if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
     from hpcchain.config.sections import Config
     from hpcchain.model.system import System
     from hpcchain.parallel.comm import Single, World
 
 LOG = logging.getLogger("hpcchain.run")
+LEAST_BEADS_PER_RANK = 1000
+"""With half of these a rank holds more ghosts than beads of its own (docs/guide/parallel.md, What it costs)."""
 FRAME = ("position", "velocity", "image")
 
 
@@ -77,6 +82,22 @@ def chosen(value: Any) -> float | list | tuple[int, int, int] | None:
 def fitting(sectors: Any, ranks: int) -> list | tuple[int, int, int] | None:
     """Return the sectors asked for, None where they are not one per rank: a run may go on, on other ranks."""
     return sectors if sectors is not None and math.prod(sectors) == ranks else None
+
+
+def warn_of_ranks(beads: int, comm: Any) -> None:
+    """Say once in the log where there are more ranks than the work is good for."""
+    if comm.rank == 0 and comm.size > 1 and beads < LEAST_BEADS_PER_RANK * comm.size:
+        most = max(beads // LEAST_BEADS_PER_RANK, 1)
+        LOG.warning(
+            "%d ranks outnumber the work: %d beads are %d for each, and with fewer than %d ghosts and messages cost "
+            "more than a rank gains; %d rank%s would do, with the same results",
+            comm.size,
+            beads,
+            beads // comm.size,
+            LEAST_BEADS_PER_RANK,
+            most,
+            "s" * (most > 1),
+        )
 
 
 def warn_of_sectors(sectors: Any, comm: Single | World) -> None:

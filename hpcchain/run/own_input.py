@@ -48,9 +48,14 @@ TABLES = (
 
 def config_of(checkpoint: Checkpoint, path: Path | str) -> Config:
     """Return the input that a checkpoint carries."""
+    return config_of_text(checkpoint.config_toml, path)
+
+
+def config_of_text(stored: str, path: Path | str) -> Any:
+    """Return the Config of an input that the program has stored in a file; raises DataError where it is none."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "input.toml"
-        text.write_text(checkpoint.config_toml, encoding="utf-8")
+        text.write_text(stored, encoding="utf-8")
         try:
             return replace(load_config(text, stored=True), source=str(path))
         except HpcchainError as error:

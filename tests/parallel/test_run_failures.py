@@ -27,7 +27,7 @@ from tests.support.run_folders import (
 TABLES = {
     "box": {"size": [7.0, 7.0, 7.0]},
     "molecule": [{"kind": "monomer", "count": 40}, {"kind": "chain", "beads": 4, "count": 12}],
-    "run": {"end_time": 1e6},
+    "run": {"end_time": 1e4},
     "output": {"frame_every": 0.05, "report_every": 0.05, "checkpoint_every": 0.2, "events": True},
 }
 SOON = 20.0

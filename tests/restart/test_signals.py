@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from hpcchain.io.tools.inspect import info
 from tests.support.mixtures import mixed_input
 from tests.support.run_folders import (
     PATIENCE,
@@ -27,9 +28,9 @@ SELDOM = {"frame_every": 50.0, "report_every": 50.0, "checkpoint_every": 500.0, 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with a start, and inputs of endless runs that put out often and seldom."""
+    """A folder with a start, and inputs of long runs that put out often and seldom."""
     folder = tmp_path_factory.mktemp("signals")
-    tables = mixed_input(run={"end_time": 1e6})
+    tables = mixed_input(run={"end_time": 1e4})
     command(["build", write_input(folder / "grow.toml", tables), "-o", folder / "start.h5"], folder)
     tables["initial"] = {"method": "file", "file": "start.h5"}
     for name, output in (("often", OFTEN), ("seldom", SELDOM)):
@@ -90,9 +91,11 @@ def test_a_checkpoint_in_passing(place):
     assert difference(folder / "older", folder / "whole") is None
 
 
-def test_a_stop_while_the_start_is_made_leaves_nothing(place):
-    tables = mixed_input(times=10, fraction=0.35, run={"end_time": 1.0})
-    process = start(["run", write_input(place / "large.toml", tables), "--output", "large"], place)
+def test_a_stop_while_the_start_is_made_keeps_it(place):
+    """A run, and one that goes on twice where its start was stopped, have the same bits."""
+    tables = mixed_input(times=10, fraction=0.35, run={"end_time": 0.01})
+    path = write_input(place / "large.toml", tables)
+    process = start(["run", path, "--output", "large"], place)
     said = ""
     while "growing" not in said:
         line = process.stderr.readline()
@@ -100,4 +103,9 @@ def test_a_stop_while_the_start_is_made_leaves_nothing(place):
         said += line
     code, rest = stopped(process, signal.SIGUSR1)
     assert code == 75 and "run the same command again" in rest and "Traceback" not in rest
-    assert not (place / "large").exists()
+    assert "kept in large/growth.h5" in rest
+    assert "grown to:      0." in info(place / "large" / "growth.h5")
+    resume_here(place / "large")
+    assert not (place / "large" / "growth.h5").exists()
+    run_here(path, place / "large-whole")
+    assert difference(place / "large", place / "large-whole", ["trajectory"]) is None

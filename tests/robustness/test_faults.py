@@ -31,7 +31,7 @@ from tests.support.run_folders import (
 TABLES = {
     "box": {"size": [5.5, 5.5, 5.5]},
     "molecule": [{"kind": "monomer", "count": 30}, {"kind": "chain", "beads": 4, "count": 5}],
-    "run": {"end_time": 1e6},
+    "run": {"end_time": 1e5},
     "output": {"frame_every": 0.5, "report_every": 0.5, "checkpoint_every": 1e5, "events": True},
 }
 WITHOUT_POWERS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]

@@ -207,7 +207,7 @@ def test_parts_lost_between_a_kill_and_a_resume(tmp_path, whole, monkeypatch):
 TABLES = {
     "box": {"size": [5.5, 5.5, 5.5]},
     "molecule": [{"kind": "monomer", "count": 30}, {"kind": "chain", "beads": 4, "count": 5}],
-    "run": {"end_time": 1e6},
+    "run": {"end_time": 1e5},
     "output": {"frame_every": 0.5, "report_every": 0.5, "checkpoint_every": 1e5, "events": True},
 }
 

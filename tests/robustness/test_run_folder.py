@@ -357,7 +357,7 @@ def test_an_input_in_the_output_folder_is_kept(tmp_path, capsys):
 
 def test_two_runs_in_one_folder(tmp_path, caplog):
     """The second is refused while the first lives, even stopped; a killed one's lock is in nobody's way."""
-    endless = tables(run={"end_time": 1e6})
+    endless = tables(run={"end_time": 1e5})
     write_input(tmp_path / "in.toml", endless)
     first = start(["run", "in.toml", "--output", "a"], tmp_path)
     try:

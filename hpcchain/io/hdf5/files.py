@@ -12,22 +12,44 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from hpcchain.errors import DataError
+from hpcchain.errors import DataError, UsageError
 from hpcchain.io.hdf5 import atomic, seal
 from hpcchain.io.hdf5.collective import FAILURES, root_does, together, translated
 from hpcchain.io.hdf5.slabs import put, read_at
-from hpcchain.parallel.agreement import is_parallel
+from hpcchain.parallel.agreement import agree, is_parallel, size_of
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
-FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2}
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
+
+FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2, "growth": 1}
 READABLE = {kind: (1, version) for kind, version in FORMAT.items()}
 """Of each kind the oldest and the newest format; the first had no lineage, and no seal but on checkpoints and parts."""
-ALWAYS_SEALED = ("checkpoint", "part")
+ALWAYS_SEALED = ("checkpoint", "part", "growth")
 MAGIC = "hpcchain"
 UNWRITTEN = 1 << 20
 """Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""
+
+
+def library() -> Any:
+    """Return (version of HDF5, whether h5py was built for files that several ranks write together)."""
+    return h5py.version.hdf5_version, bool(h5py.get_config().mpi)
+
+
+def require_parallel(comm: Communicator) -> None:
+    """Raise UsageError on several ranks where h5py was built without MPI, before anything starts; collective."""
+    version, parallel = library()
+    failure = None
+    if is_parallel(comm) and not parallel:
+        failure = UsageError(
+            f"{size_of(comm)} ranks write their files together, and this h5py ({h5py.__version__}, HDF5 {version}) was "
+            "built without MPI. Build it for your MPI and a parallel HDF5: CC=mpicc HDF5_MPI=ON HDF5_DIR=/path/to/hdf5 "
+            "pip install --force-reinstall --no-deps --no-binary=h5py h5py (tools/setup of the sources does it; with "
+            "conda: conda install -c conda-forge 'h5py=*=mpi*'); or start one rank, which works as it is"
+        )
+    agree(comm, failure)
 
 
 def create(temp: Path, kind: str, comm: Communicator | None) -> h5py.File:

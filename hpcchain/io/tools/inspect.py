@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 
 from hpcchain.io.checkpoint.checkpoint import read_outline
+from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
 from hpcchain.io.output.observables import names_in
 from hpcchain.io.output.parts import read_head
@@ -48,6 +49,7 @@ def info(path: Path | str) -> str:
         "observables": _observables,
         "events": _events,
         "part": _part,
+        "growth": _growth,
     }[kind]
     facts = {"file": str(path), "kind": f"{kind}, format {files.FORMAT[kind]}", "bytes": os.path.getsize(path)}
     return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items() if value != "")
@@ -144,6 +146,11 @@ def _events(path: Path | str) -> dict:
 def _part(path: Path | str) -> dict:
     head = read_head(path)  # type: ignore[arg-type]
     return {"part": head.index} | {name: f"{head.count(name)} after {head.start[name]}" for name in sorted(head.start)}
+
+
+def _growth(path: Path | str) -> dict:
+    state, _ = read_growth(Path(path))
+    return {"beads": len(state.position), "grown to": f"{state.numbers['size']:.6g} of full size"}
 
 
 def _provenance(path: Path | str) -> dict:

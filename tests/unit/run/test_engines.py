@@ -8,7 +8,7 @@ import pytest
 
 from hpcchain.parallel.comm import Single
 from hpcchain.run import engines
-from hpcchain.run.engines import engine_for
+from hpcchain.run.engines import engine_for, warn_of_ranks
 from tests.support.replicated import SEAM, stand_in
 
 FOUR = SimpleNamespace(size=4)
@@ -69,3 +69,18 @@ def test_steps_have_their_own_engine(monkeypatch):
     engine_for(stepped, config(sectors=[2, 2, 1]), Single())
     assert found == [(stepped, FOUR, 0.3, [2, 2, 1], True), (stepped, None, None, None, True)]
     assert engine_for(stepped, config(), Single(), growth=(0.4, 0.1))[0] == "serial"
+
+
+@pytest.mark.parametrize(
+    ("size", "beads", "said"), [(1, 10, False), (2, 2000, False), (2, 1999, True), (8, 3000, True)]
+)
+def test_ranks_that_outnumber_the_work_are_told_of_once(caplog, size, beads, said):
+    warn_of_ranks(beads, SimpleNamespace(rank=0, size=size))
+    warn_of_ranks(beads, SimpleNamespace(rank=1, size=size))
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == said
+    if size == 8:
+        assert (
+            lines[0].startswith("8 ranks outnumber the work: 3000 beads are 375 for each")
+            and "3 ranks would" in lines[0]
+        )

@@ -1,16 +1,31 @@
 """Starts that grow: how long the steps are that molecules take meanwhile."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from hpcchain.api import build
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
+from hpcchain.io.growth_state import read_growth
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import Physics
 from hpcchain.model.topology import build_topology
-from hpcchain.run.growth import LONGEST_STEP, grown_system, thermal_time, with_short_steps
+from hpcchain.parallel.comm import Single
+from hpcchain.run.growth import (
+    LONGEST_STEP,
+    Growth,
+    Jammed,
+    Stall,
+    crossing_size,
+    grown_system,
+    thermal_time,
+    with_short_steps,
+)
+from hpcchain.run.growth_file import GrowthFile
+from hpcchain.run.signals import Stopped
 
 RINGS = """
 [box]
@@ -96,3 +111,124 @@ def test_shorter_steps_and_those_of_the_propagators_choice_stay():
     assert [each.step for each in limited.every()] == [0.02, 0.2, 0.0, 0.1]
     assert with_short_steps(Physics(0.5), 0.2).step == 0.0
     assert [each.step for each in physics.every()] == [0.02, 3.0, 0.0, 0.1]
+
+
+class Stops:
+    """Asks to stop at the nth look, and counts them."""
+
+    def __init__(self, at):
+        self.left = at
+
+    def __call__(self):
+        self.left -= 1
+        return self.left < 0
+
+
+MELT = """
+[box]
+packing_fraction = 0.3
+[[molecule]]
+kind = "chain"
+beads = 10
+count = 6
+[run]
+end_time = 1.0
+"""
+
+
+@pytest.fixture
+def melt(tmp_path):
+    path = tmp_path / "melt.toml"
+    path.write_text(MELT, encoding="utf-8")
+    return path
+
+
+def test_growth_that_was_stopped_goes_on_to_the_same_bits(melt, tmp_path, caplog):
+    caplog.set_level("INFO")
+    config, path = load_config(melt), tmp_path / "growth.h5"
+    whole = grown_system(config)
+    stops = 0
+    for _ in range(20):
+        try:
+            system = grown_system(config, pause=Stops(7), keep=GrowthFile(path, config, None))
+            break
+        except Stopped as error:
+            stops += 1
+            assert f"kept in {path}: run the same command again" in str(error) and path.exists()
+    assert stops >= 2
+    np.testing.assert_array_equal(system.state.position, whole.state.position)
+    np.testing.assert_array_equal(system.state.velocity, whole.state.velocity)
+    assert sum("goes on growing" in record.getMessage() for record in caplog.records) == stops
+
+
+def test_growth_of_another_input_or_a_damaged_file_is_not_gone_on_with(melt, tmp_path, caplog):
+    config, path = load_config(melt), tmp_path / "growth.h5"
+    with pytest.raises(Stopped):
+        grown_system(config, pause=Stops(7), keep=GrowthFile(path, config, None))
+    other = load_config(melt, ["initial.seed=2"])
+    assert GrowthFile(path, other, None).load() is None and "is of another input" in caplog.text
+    longer = load_config(melt, ["run.end_time=9"])
+    assert GrowthFile(path, longer, None).load() is not None
+    path.write_bytes(path.read_bytes()[:-100])
+    assert GrowthFile(path, config, None).load() is None and "grown anew" in caplog.records[-1].getMessage()
+
+
+def test_growth_is_kept_now_and_then(melt, tmp_path):
+    config, path = load_config(melt, ["output.checkpoint_wall_minutes=1e-9"]), tmp_path / "growth.h5"
+    grown_system(config, keep=GrowthFile(path, config, None))
+    assert read_growth(path)[0].numbers["slice"] == read_growth(path)[0].numbers["slices"]
+
+
+def test_a_file_of_growth_beside_a_start_is_removed(melt, tmp_path):
+    stopped = load_config(melt)
+    path = tmp_path / "start.h5.growth.h5"
+    with pytest.raises(Stopped):
+        grown_system(stopped, pause=Stops(7), keep=GrowthFile(path, stopped, None))
+    assert path.exists() and build(melt, tmp_path / "start.h5", comm=Single()) == 0
+    assert not path.exists()
+
+
+def test_three_bonds_that_cross_are_caught_and_noticed():
+    """Six beads of three bonds through one place are an octahedron that closes at 1/√2 of the bonds' length."""
+
+    class Engine:
+        def __init__(self):
+            self.time, self.counters = 0.0, {"contacts": 0, "wall_contacts": 0}
+
+    engine, stall = Engine(), Stall(beads=1000, length=0.1)
+    for _ in range(50):  # a dense slice: 300 contacts of a bead
+        engine.counters["contacts"] += 6000
+        engine.time += 0.002
+        assert not stall.look(engine)
+    for _ in range(100):
+        engine.counters["contacts"] += 6000
+        engine.time += 1e-7
+        stall.look(engine)
+    assert stall.found
+
+
+def test_beads_that_jam_where_bonds_cross_are_at_last_placed_larger(melt, caplog, monkeypatch):
+    config = load_config(melt)
+    assert crossing_size(build_topology(config)) == pytest.approx(0.5**0.5)
+    grown = Growth.grown
+
+    def jammed(self, stage, *arrays):
+        if stage.placed < 0.7:
+            raise Jammed("jammed", 0.7044)
+        return grown(self, stage, *arrays)
+
+    monkeypatch.setattr(Growth, "grown", jammed)
+    system = grown_system(config)
+    assert "so large that bonds do not cross" in caplog.text
+    assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None
+
+
+@pytest.mark.long
+def test_a_melt_of_long_chains_grows_within_minutes(tmp_path):
+    path = tmp_path / "large.toml"
+    text = MELT.replace("0.3", "0.5").replace("beads = 10", "beads = 50").replace("count = 6", "count = 500")
+    path.write_text(text, encoding="utf-8")
+    begin = time.process_time()
+    system = grown_system(load_config(path))
+    assert time.process_time() - begin < 300.0
+    assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None

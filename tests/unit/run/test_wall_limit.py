@@ -19,7 +19,7 @@ size = [6.0, 6.0, 6.0]
 kind = "monomer"
 count = 60
 [run]
-end_time = 1e6
+end_time = 1e5
 [output]
 frame_every = 0.5
 report_every = 0.5

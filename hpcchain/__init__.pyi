@@ -1,0 +1,6 @@
+from hpcchain.observe.results import read as read
+from hpcchain.run.simulation import Simulation as Simulation
+from hpcchain.run.user_system import System as System
+
+__version__: str
+__all__: list[str]

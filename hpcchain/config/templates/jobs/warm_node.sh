@@ -1,0 +1,1 @@
+../../../../jobs/warm_node.sh

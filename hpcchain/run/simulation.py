@@ -1,0 +1,266 @@
+"""A run step by step: what the command line runs to its end, and Python programs as far as they like."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpcchain.errors import UsageError
+from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.hdf5.files import require_parallel
+from hpcchain.parallel.agreement import rank_of
+from hpcchain.parallel.comm import Single, World, world
+from hpcchain.parallel.launcher import launched
+from hpcchain.run import folder as folders
+from hpcchain.run.compiling import CompilingNotice
+from hpcchain.run.controller import Run
+from hpcchain.run.disk import require_disk_for
+from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.growth_file import NAME as GROWTH
+from hpcchain.run.growth_file import GrowthFile
+from hpcchain.run.lock import FolderLock
+from hpcchain.run.memory import require_memory_for
+from hpcchain.run.schedule import Schedule
+from hpcchain.run.signals import Signals
+from hpcchain.run.starting import mpi_of, read_input, start_system, warn
+from hpcchain.run.user_system import System
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
+    from hpcchain.run.wall_limit import WallLimit
+
+
+class Simulation:
+    """Molecules that move as far as they are told to; on several ranks every method and property is collective.
+
+    Parameters
+    ----------
+    source : path or System
+        An input file, or a start made of arrays.
+    output : path, optional
+        Where frames, reports and checkpoints go, as the input's [output] says; nothing is written without it.
+    comm : mpi4py communicator, optional
+        Default: all ranks that mpirun or srun started, else this process alone.
+    overrides : iterable of str
+        "section.key=value", as --set of the command line.
+
+    Examples
+    --------
+    >>> with hpcchain.Simulation("input.toml", output="out") as simulation:  # doctest: +SKIP
+    ...     simulation.run(10.0)
+    """
+
+    def __init__(
+        self,
+        source: str | PathLike[str] | System,
+        output: str | PathLike[str] | None = None,
+        comm: Any = None,
+        overrides: Iterable[str] = (),
+    ) -> None:
+        ranks = ranks_of(comm)
+        mpi = mpi_of(ranks)
+        if output is not None:
+            require_parallel(mpi)
+        if isinstance(source, System):
+            if tuple(overrides):
+                raise UsageError("overrides are for input files; give a System its settings when it is made")
+            config = source.config
+        else:
+            config = read_input(source, overrides, mpi)
+        warn(config, mpi)
+        self._stack = ExitStack()
+        try:
+            self._stack.enter_context(CompilingNotice())
+            if output is None:
+                self._start(Moving(config, start_system(config, Signals(), ranks), ranks), None)
+            else:
+                folder = Path(output)
+                self._stack.enter_context(FolderLock(folder, mpi))
+                folders.refuse_occupied(folder, mpi)
+                run, growth = begun_run(config, folder, ranks, Signals())
+                self._start(run, growth)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    @classmethod
+    def begun(cls, config: Config, folder: Path, comm: Any, signals: Signals, limit: WallLimit | None = None) -> Any:
+        """Return the Simulation of an input in a folder that is locked and free; for the command line."""
+        run, growth = begun_run(config, Path(folder), comm, signals, limit)
+        return cls.of(run, growth)
+
+    @classmethod
+    def of(cls, run: Any, growth: Any = None) -> Any:
+        """Return the Simulation of a Run."""
+        self = cls.__new__(cls)
+        self._stack = ExitStack()
+        self._start(run, growth)
+        return self
+
+    def _start(self, run: Any, growth: Any) -> None:
+        self._run, self._growth, self._open, self._callbacks = run, growth, False, []
+
+    def complete(self) -> int:
+        """Run to the input's end time or until a signal or the wall limit ends it; return the exit code."""
+        try:
+            return self._run.go()
+        finally:
+            self._forget_growth()
+
+    def every(self, interval: float, action: Callable[[Simulation], Any]) -> None:
+        """Call an action with this Simulation at each multiple of an interval of time from now on, also now.
+
+        A true result ends the `run` that is going on.
+
+        Parameters
+        ----------
+        interval : float
+            [time]
+        action : callable
+        """
+        self._callbacks.append((Schedule(interval, self.time), action))
+
+    def run(self, dt: float | None = None, until: float | None = None) -> float:
+        """Move everything by a span of time, or until a time; return the time that is reached [time].
+
+        Results do not depend on where a run is cut into pieces. Without either it goes to the input's end time.
+
+        Parameters
+        ----------
+        dt : float, optional
+            [time]
+        until : float, optional
+            [time]
+        """
+        if dt is not None and until is not None:
+            raise UsageError("run: give dt or until, not both")
+        end = self.time + dt if dt is not None else self._run.end if until is None else until
+        if not (math.isfinite(end) and end >= self.time):
+            raise UsageError(f"run: the time {end} is not after the present one, {self.time}")
+        self._run.end = max(self._run.end, end)
+        if not self._open:
+            self._run.open()
+            self._open = True
+        while not self._called() and self.time < end:
+            self._run.carry(min([end, *(schedule.next for schedule, _ in self._callbacks)]))
+        self._called()
+        return self.time
+
+    def _called(self) -> Any:
+        """Call what is due now; return whether any has asked to end."""
+        ends = False
+        for schedule, action in self._callbacks:
+            if schedule.due(self.time):
+                schedule.serve()
+                ends = bool(action(self)) or ends
+        return ends
+
+    @property
+    def time(self) -> float:
+        """Simulated time that is reached [time]."""
+        return self._run.time
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """(N, 3) positions now; molecules are whole [length]."""
+        return self._frame()[0]
+
+    @property
+    def velocity(self) -> NDArray[np.float64]:
+        """(N, 3) velocities now [length / time]."""
+        return self._frame()[1]
+
+    @property
+    def image(self) -> NDArray[np.int64]:
+        """(N, 3) box lengths to add to the positions for the way that beads have come."""
+        return self._frame()[2]
+
+    @property
+    def energy(self) -> float:
+        """Kinetic energy of translation now, which is all the energy that there is [mass length^2 / time^2]."""
+        velocity, topology = self.velocity, self._run.system.topology
+        mass = topology.examples.mass[topology.example_of(np.arange(topology.beads))]
+        return 0.5 * math.fsum(np.einsum("ik,ik->i", velocity, velocity) * mass)
+
+    def _frame(self) -> Any:
+        run = self._run
+        return brought_together(run.comm, run.system.topology, run.engine.ids, run.engine.frame(run.time))
+
+    def close(self) -> None:
+        """Write what is still to be written, a frame and a checkpoint of now among it, and let the folder go."""
+        if self._open:
+            self._open = False
+            self._run.end_at(self.time)
+            try:
+                self._run.finish()
+            finally:
+                self._forget_growth()
+        self._stack.close()
+
+    def _forget_growth(self) -> None:
+        if self._growth is not None:
+            folder = self._growth.path.parent / folders.CHECKPOINTS
+            if rank_of(mpi_of(self._run.comm)) == 0 and list_checkpoints(folder):
+                self._growth.remove()
+
+    def __enter__(self) -> Simulation:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._run.abort()
+            self._stack.close()
+
+
+class Moving:
+    """What a Simulation without output runs: the engine alone, with the names of `Run`."""
+
+    def __init__(self, config: Config, system: Any, comm: Any) -> None:
+        self.comm, self.end, self.time = comm, config.run.end_time, 0.0
+        self.engine = engine_for(system, replace(config, output=replace(config.output, events=False)), comm)
+        self.system = replace(system, state=None)
+
+    def open(self) -> None:
+        """Do nothing: there is no output."""
+
+    def carry(self, until: float) -> None:
+        """Run up to a time [time]."""
+        self.engine.advance(until)
+        self.time = until
+
+    finish = abort = open
+
+    def end_at(self, time: float) -> None:
+        """End at a time [time]."""
+        self.end = time
+
+
+def begun_run(config: Config, folder: Path, comm: Any, signals: Signals, limit: WallLimit | None = None) -> Any:
+    """Return the Run of an input in its locked folder, and the GrowthFile of its start."""
+    mpi = mpi_of(comm)
+    extent = require_memory_for(config, comm, mpi)
+    require_disk_for(config, extent.beads, folder, mpi)
+    growth = GrowthFile(folder / GROWTH, config, mpi)
+    system = start_system(config, signals, comm, limit, growth)
+    folders.open_folder(folder, config, mpi, keep=True)
+    folders.cut_back(folder, 0.0, 0, 0, mpi)
+    return Run(comm, config, system, folder, signals, limit=limit), growth
+
+
+def ranks_of(comm: Any) -> Any:
+    """Return the ranks of an mpi4py communicator; of None those that a launcher started."""
+    if comm is None:
+        return world() if launched()[0] > 1 else Single()
+    if isinstance(comm, Single):
+        return comm
+    return World(comm) if comm.Get_size() > 1 else Single()

@@ -1,0 +1,211 @@
+"""The public names of Python: read, System and Simulation, alone and on ranks, against what the commands write."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hpcchain
+from hpcchain import api
+from hpcchain.config import load_config
+from hpcchain.errors import ConfigError, DataError, UsageError
+from hpcchain.io.tools.compare import compare
+from hpcchain.parallel.comm import Single
+from tests.support.launching import run_python
+
+INPUT = """
+[box]
+packing_fraction = 0.1
+[[molecule]]
+name = "dumbbell"
+kind = "chain"
+beads = 3
+count = 12
+mass = 2.0
+[[molecule]]
+name = "solvent"
+kind = "monomer"
+count = 20
+diameter = 0.8
+[run]
+end_time = 2.0
+[output]
+frame_every = 0.5
+report_every = 0.25
+events = true
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with an input and its run in `out`, as the command makes it."""
+    folder = tmp_path_factory.mktemp("public")
+    (folder / "in.toml").write_text(INPUT, encoding="utf-8")
+    assert api.run(folder / "in.toml", output=folder / "out", comm=Single()) == 0
+    return folder
+
+
+def test_importing_the_package_is_cheap_and_names_are_there():
+    code = "import sys, hpcchain; assert 'numba' not in sys.modules and 'h5py' not in sys.modules; print(dir(hpcchain))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"read", "System", "Simulation"} <= set(eval(done.stdout)) and "read" in dir(hpcchain)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = hpcchain.nothing
+
+
+def test_results_are_arrays(place):
+    found = hpcchain.read(place / "out")
+    assert found.trajectory.position.shape == found.trajectory.velocity.shape == (5, 56, 3)
+    np.testing.assert_array_equal(found.trajectory.time, [0.0, 0.5, 1.0, 1.5, 2.0])
+    np.testing.assert_array_equal(found.trajectory.frame(-1)[0], found.trajectory.position[-1])
+    assert found.trajectory.names == ["dumbbell", "solvent"] and found.trajectory.bonds.shape == (24, 2)
+    np.testing.assert_array_equal(
+        found.trajectory.unwrapped, found.trajectory.position + found.trajectory.image * found.trajectory.box
+    )
+    assert found.observables["pressure"].shape == found.observables.time.shape == (9,)
+    assert "temperature" in found.observables and found.observables["momentum"].shape == (9, 3)
+    with pytest.raises(KeyError, match="'presure' is no observable of this run: it has .*pressure"):
+        found.observables["presure"]
+    assert len(found.events) == found.observables["contacts"].sum() and found.events["time"].max() <= 2.0
+    assert hpcchain.read(place / "out" / "trajectory.h5").folder == place / "out"
+
+
+def test_analysis_has_what_the_command_prints(place):
+    found = hpcchain.read(place / "out").analysis(start=0.5)
+    value = hpcchain.read(place / "out").observables["pressure"][2:]
+    assert found.observables["pressure"].mean == pytest.approx(value.mean(), rel=1e-12)
+    assert found.observables["pressure"].reports == 7
+    assert set(found.molecules) == {"dumbbell", "solvent"}
+    size = found.molecules["dumbbell"]
+    assert (size.beads, size.molecules) == (3, 12) and 1.0 < size.end_to_end < 2.0 and size.gyration_error > 0.0
+
+
+def test_a_universe_has_bonds_masses_and_molecules(place):
+    pytest.importorskip("MDAnalysis")
+    found = hpcchain.read(place / "out")
+    universe = found.universe()
+    assert len(universe.trajectory) == 5 and len(universe.residues) == 32 and len(universe.bonds) == 24
+    assert universe.atoms.masses[:4].tolist() == [2.0] * 4 and universe.residues.resnames[0] == "dumbbell"
+    universe.trajectory[4]
+    np.testing.assert_allclose(universe.atoms.positions, found.trajectory.position[4], rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_not_there_is_named(tmp_path):
+    with pytest.raises(DataError, match="holds none of trajectory.h5"):
+        hpcchain.read(tmp_path)
+
+
+def test_a_simulation_in_pieces_has_the_bits_of_the_command(place):
+    seen = []
+    with hpcchain.Simulation(place / "in.toml", output=place / "pieces") as simulation:
+        simulation.every(0.7, lambda each: seen.append(each.time))
+        assert simulation.run(0.3) == 0.3 and simulation.run(until=1.1) == 1.1
+        assert simulation.run() == 2.0 and simulation.time == 2.0
+        last = simulation.position
+    assert seen == [0.0, 0.7, 1.4]
+    for name in ("trajectory", "events"):
+        assert compare(place / "pieces" / f"{name}.h5", place / "out" / f"{name}.h5") is None
+    np.testing.assert_array_equal(last, hpcchain.read(place / "pieces").trajectory.position[-1])
+
+
+def test_without_output_nothing_is_written_and_the_bits_are_the_same(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    simulation = hpcchain.Simulation(place / "in.toml")
+    energy = simulation.energy
+    simulation.run(1.25)
+    simulation.run(0.75)
+    whole = hpcchain.read(place / "out").trajectory
+    np.testing.assert_array_equal(simulation.position, whole.position[-1])
+    np.testing.assert_array_equal(simulation.velocity, whole.velocity[-1])
+    assert simulation.energy == pytest.approx(energy, rel=1e-12) and list(tmp_path.iterdir()) == []
+
+
+def test_a_simulation_past_the_inputs_end_can_be_resumed(place):
+    with hpcchain.Simulation(place / "in.toml", output=place / "longer", overrides=["run.end_time=0.5"]) as simulation:
+        simulation.run(1.0)
+    assert api.resume(place / "longer", until=2.0, comm=Single()) == 0
+    assert compare(place / "longer" / "trajectory.h5", place / "out" / "trajectory.h5") is None
+
+
+def test_callbacks_can_end_a_run_and_times_are_checked(place):
+    simulation = hpcchain.Simulation(place / "in.toml")
+    simulation.every(0.25, lambda each: each.time >= 0.5)
+    assert simulation.run(5.0) == 0.5
+    with pytest.raises(UsageError, match="give dt or until"):
+        simulation.run(1.0, until=2.0)
+    with pytest.raises(UsageError, match="the time 0.25 is not after the present one, 0.5"):
+        simulation.run(until=0.25)
+
+
+def test_a_failure_inside_lets_the_folder_go(place):
+    with pytest.raises(ZeroDivisionError):
+        with hpcchain.Simulation(place / "in.toml", output=place / "failed") as simulation:
+            simulation.every(0.25, lambda each: 1 / 0)
+            simulation.run(1.0)
+    assert not (place / "failed" / "run.lock").exists()
+
+
+TRIMERS = np.array([[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]] * 3) + [[[1, 1, 1]], [[4, 1, 1]], [[4, 4, 4]]]
+
+
+def test_a_system_from_arrays_finds_its_kinds(tmp_path):
+    position = np.concatenate([TRIMERS.reshape(-1, 3), [[7.0, 7.0, 7.0], [1.0, 7.0, 7.0]]])
+    bonds = [[1, 0], [1, 2], [3, 4], [4, 5], [6, 7], [7, 8], [8, 6]]
+    position[8] = position[6] + [0.5, np.sqrt(0.75), 0.0]
+    position[7] = position[6] + [1.0, 0.0, 0.0]
+    system = hpcchain.System.from_arrays(
+        position=position, bonds=bonds, box=(9.0, 9.0, 9.0), mass=[1.0] * 9 + [2.0, 2.0], initial={"seed": 4}
+    )
+    kinds = [(kind.kind, kind.count, kind.beads) for kind in system.config.molecules]
+    assert kinds == [("chain", 2, 3), ("graph", 1, 3), ("monomer", 2, 1)]
+    np.testing.assert_array_equal(system.position, position)
+    simulation = hpcchain.Simulation(system)
+    energy = simulation.energy
+    simulation.run(3.0)
+    assert simulation.time == 3.0 and simulation.energy == pytest.approx(energy, rel=1e-12) and energy > 0.0
+    (tmp_path / "same.toml").write_text(system.to_toml(), encoding="utf-8")
+    assert load_config(tmp_path / "same.toml") == system.config
+    again = hpcchain.Simulation(tmp_path / "same.toml")
+    again.run(3.0)
+    np.testing.assert_array_equal(again.position, simulation.position)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"box": None}, "box: is missing"),
+        ({"position": [[1.0, 2.0]]}, r"position: has the shape \(1, 2\); needs \(n, 3\)"),
+        ({"velocity": [[0.0, 0.0, 0.0]]}, "velocity: has 1 rows; needs 9"),
+        ({"bonds": [[0, 9]]}, "bonds: name beads outside 0 … 8"),
+        ({"mass": [1.0, 2.0]}, "mass: needs one number, or 9"),
+        ({"molecule": [0, 1, 0, 2, 2, 2, 3, 3, 3]}, "molecule: the beads of one molecule do not stand together"),
+        ({"molecule": [0, 0, 1, 2, 2, 2, 3, 3, 3]}, r"molecule: a bond joins beads \[1, 2\] of two"),
+        ({"position": np.concatenate([TRIMERS[0], TRIMERS[0] + [0.0, 0.0, 0.5], TRIMERS[2]])}, "beads 0 and 3 overlap"),
+        ({"contact": {"restitutoin": 1.0}}, "contact.restitutoin: unknown key; the nearest valid key is contact.rest"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_named(change, message):
+    arrays = {"position": TRIMERS.reshape(-1, 3), "bonds": [[0, 1], [1, 2], [3, 4], [4, 5], [6, 7], [7, 8]]}
+    with pytest.raises(ConfigError, match=message):
+        hpcchain.System.from_arrays(**(arrays | {"box": (9.0, 9.0, 9.0)} | change))
+
+
+SCRIPT = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import hpcchain
+with hpcchain.Simulation(sys.argv[1], output=sys.argv[2], comm=MPI.COMM_WORLD) as simulation:
+    simulation.run(1.0)
+    simulation.run()
+    position = simulation.position
+assert position.shape == (56, 3) and abs(position).max() < 50.0
+"""
+
+
+def test_a_script_on_two_ranks_has_the_same_bits(place):
+    (place / "script.py").write_text(SCRIPT)
+    done = run_python(["script.py", "in.toml", "ranks"], place, ranks=2, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert compare(place / "ranks" / "trajectory.h5", place / "out" / "trajectory.h5") is None
