@@ -8,9 +8,9 @@ from hpcchain.errors import EXIT_DIFFERENT, EXIT_DONE
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
-    parser = add_command(sub, "compare", execute, "compare two files bit for bit: exit 0 when equal, 1 when not")
-    parser.add_argument("a", metavar="A.h5")
-    parser.add_argument("b", metavar="B.h5")
+    parser = add_command(sub, "compare", execute, "compare two files or runs bit for bit: exit 0 if equal, 1 if not")
+    parser.add_argument("a", metavar="A", help="a file, or a run's directory")
+    parser.add_argument("b", metavar="B", help="another of the same kind")
     parser.add_argument(
         "--common", action="store_true", help="compare trajectories or observables only at times that are in both"
     )

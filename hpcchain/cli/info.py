@@ -1,6 +1,7 @@
 """`hpcchain info`: what is in a file, and where it came from."""
 
 import argparse
+from pathlib import Path
 
 from hpcchain.cli.options import add_command
 from hpcchain.cli.table import aligned
@@ -8,8 +9,8 @@ from hpcchain.cli.table import aligned
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
-    parser = add_command(sub, "info", execute, "say what is in a file and where it came from")
-    parser.add_argument("file", metavar="FILE.h5")
+    parser = add_command(sub, "info", execute, "say what is in a run or a file, and where it came from")
+    parser.add_argument("file", metavar="DIR|FILE.h5", help="a run's directory, or any of its files")
     parser.add_argument(
         "--conditions",
         action="store_true",
@@ -22,9 +23,16 @@ def execute(args: argparse.Namespace) -> int:
     from hpcchain.io.tools.inspect import info
 
     facts = info(args.file)
-    more = f"\n\n{conditions(args.file)}" if args.conditions else ""
+    more = f"\n\n{conditions(checkpoint_in(args.file))}" if args.conditions else ""
     print(facts + more)
     return 0
+
+
+def checkpoint_in(source: str) -> str:
+    """Return the path of a run's newest whole checkpoint, or the file itself."""
+    from hpcchain.cli.perf import checkpoint_of
+
+    return str(checkpoint_of(Path(source)))
 
 
 def conditions(path: str) -> str:

@@ -17,6 +17,7 @@ from hpcchain.io.output import events, lineage, observables, trajectory
 from hpcchain.io.output.inventory import way_on
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
 from hpcchain.io.output.parts import COUNTED, list_parts, read_head, sorted_events
+from hpcchain.io.output.run_output import joined_reports
 from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import barrier
@@ -230,25 +231,8 @@ def _observables(
     """Join the reports by name; an observable's first report is remembered, for those that came later."""
     series, first = {}, {}
     with together(comm, file.filename, "collecting reports"):
-        if earlier is not None:
-            with files.reading(earlier, "observables", checked=False) as source:
-                for name, columns in observables.read_groups(source, observables.names_in(source)).items():
-                    first[name] = int(source[name].attrs["first_report"])
-                    series[name] = [[column[: max(kept - first[name], 0)]] for column in columns]
-        reached = kept
-        for head in heads:
-            with files.reading(head.path, "part", checked=False) as source:
-                names = observables.names_in(source["reports"]) if "reports" in source else []
-                for name, columns in (observables.read_groups(source["reports"], names) if names else {}).items():
-                    first.setdefault(name, reached)
-                    for column, values in zip(series.setdefault(name, [[], [], []]), columns, strict=True):
-                        column.append(values)
-                        if len(values) != head.count("reports"):
-                            raise DataError(
-                                f"{head.path}: does not hold the {head.count('reports')} reports of {name} "
-                                "that it counts"
-                            )
-            reached += head.count("reports")
+        series, first = joined_reports(earlier, kept, heads)
+    reached = kept + sum(head.count("reports") for head in heads)
     file.attrs["reports"] = np.int64(reached)
     for name in sorted(series):
         for column, pieces in zip(observables.COLUMNS, series[name], strict=True):

@@ -1,5 +1,6 @@
 """Compare two files of one kind bit for bit, and name the first difference."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import translated
+from hpcchain.io.output.lineage import FILES
+from hpcchain.io.output.run_output import run_output
 
 NOT_COMPARED = {"provenance", "perf", "config_toml", "counters", "checksum", "lineage"}
 """Who, when, how fast, and how often was written: not results."""
@@ -25,7 +28,8 @@ def compare(a: Path | str, b: Path | str, common: bool = False) -> str:
     Parameters
     ----------
     a, b : path
-        Two checkpoints, trajectories, observables or event logs.
+        Two checkpoints, trajectories, observables or event logs; or the folders of two runs, whose joined output files
+        are compared one after the other.
     common : bool
         For trajectories and observables: compare only the rows at times that are in both.
 
@@ -39,12 +43,30 @@ def compare(a: Path | str, b: Path | str, common: bool = False) -> str:
     DataError
         When a file cannot be read, or they are of different kinds.
     """
+    if os.path.isdir(a) and os.path.isdir(b):
+        return _compare_runs(Path(a), Path(b), common)
     kind, other = files.kind_of(a), files.kind_of(b)
     if kind != other:
         raise DataError(f"{a} is of kind {kind!r} and {b} of kind {other!r}: they cannot be compared")
     with files.reading(a, kind, checked=False) as first, files.reading(b, kind, checked=False) as second:
         with translated(f"{a} and {b}", "comparing"):
             return _compare_files(first, second, common and kind in ("trajectory", "observables"))
+
+
+def _compare_runs(a: Path, b: Path, common: bool) -> str | None:
+    outputs = [run_output(folder) for folder in (a, b)]
+    for output in outputs:
+        if output.parts:
+            raise DataError(f"{output.source}: its output is not joined yet: finish it with 'hpcchain resume', or "
+                            "compare single files")  # fmt: skip
+    kinds = [set(output.joined) for output in outputs]
+    for kind in FILES:
+        if kind in kinds[0] ^ kinds[1]:
+            return f"{kind}.h5 is not in {a if kind in kinds[1] else b}"
+        found = compare(a / f"{kind}.h5", b / f"{kind}.h5", common) if kind in kinds[0] else None
+        if found:
+            return f"{kind}.h5: {found}"
+    return None
 
 
 def _compare_files(first: h5py.File, second: h5py.File, common: bool) -> str | None:

@@ -15,7 +15,8 @@ from hpcchain.errors import DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5.collective import translated
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.run_output import Frames, open_frames, run_output
+from hpcchain.io.output.trajectory import ORIENTATION
 from hpcchain.io.tools.overwrite_guard import require_replaceable
 from hpcchain.io.tools.species import bead_types
 from hpcchain.model.rotation import times
@@ -56,7 +57,7 @@ def export(path: Path | str, fmt: str, out: Path | str) -> None:
     Parameters
     ----------
     path : path
-        trajectory.h5 or a checkpoint.
+        A run's folder, finished or not; trajectory.h5 or a checkpoint.
     fmt : str
         "gsd" or "extxyz".
     out : path
@@ -78,27 +79,36 @@ def export(path: Path | str, fmt: str, out: Path | str) -> None:
 
 @contextmanager
 def _scene(path: Path | str) -> Iterator[Scene | None]:
-    kind = files.kind_of(path)
-    if kind == "checkpoint":
+    if Path(path).is_file() and files.kind_of(path) == "checkpoint":
         yield _scene_of_checkpoint(path)
-    elif kind == "trajectory":
-        with open_trajectory(path) as found:
-            frames = ((found.step[i], found.time[i], *found.frame(i), found.orientation(i)) for i in range(len(found)))
-            yield Scene(
-                found.species,
-                found.names,
-                found.mass,
-                found.diameter,
-                found.bonds,
-                found.edges,
-                found.origin,
-                found.periodic,
-                found.angular_velocity,
-                found.moment_of_inertia,
-                frames,
-            )
-    else:
-        raise DataError(f"{path}: is of kind {kind!r}; only a trajectory or a checkpoint can be exported")
+        return
+    output = run_output(path)
+    if not output.has("trajectory"):
+        raise DataError(f"{path}: has no frames; only a trajectory or a checkpoint can be exported")
+    with open_frames(output) as frames:
+        fixed = frames.fixed
+        yield Scene(
+            fixed.species,
+            fixed.names,
+            fixed.mass,
+            fixed.diameter,
+            fixed.bonds,
+            fixed.edges,
+            fixed.origin,
+            fixed.periodic,
+            fixed.angular_velocity,
+            fixed.moment_of_inertia,
+            _each(frames),
+        )
+
+
+def _each(frames: Frames) -> Iterator[tuple]:
+    """Yield the frames of a Scene."""
+    turning = frames.fixed.angular_velocity is not None
+    for number in range(len(frames)):
+        tables = [frames.table(name, number) for name in ("position", "velocity", "image")]
+        orientation = frames.table(ORIENTATION, number) if turning else None
+        yield frames.step[number], frames.time[number], *tables, orientation
 
 
 def _scene_of_checkpoint(path: Any) -> Scene:

@@ -11,11 +11,13 @@ import h5py
 import numpy as np
 
 from hpcchain.io.checkpoint.checkpoint import read_outline
+from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
 from hpcchain.io.output.observables import names_in
-from hpcchain.io.output.parts import read_head
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.parts import list_parts, read_head
+from hpcchain.io.output.run_output import CHECKPOINTS, PARTS, open_frames, read_reports, run_output
+from hpcchain.io.output.trajectory import Trajectory, open_trajectory
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # wha
 
 
 def info(path: Path | str) -> str:
-    """Return a description of a checkpoint, trajectory, observables, event log or part, one fact per line.
+    """Return a description of a run's folder, checkpoint, trajectory, observables, event log or part, a fact a line.
 
     Parameters
     ----------
@@ -42,6 +44,8 @@ def info(path: Path | str) -> str:
     DataError
         When the file is missing, foreign or damaged.
     """
+    if os.path.isdir(path):
+        return _lines(_run(Path(path)))
     kind = files.kind_of(path)
     describe = {
         "checkpoint": _checkpoint,
@@ -52,7 +56,45 @@ def info(path: Path | str) -> str:
         "growth": _growth,
     }[kind]
     facts = {"file": str(path), "kind": f"{kind}, format {files.FORMAT[kind]}", "bytes": os.path.getsize(path)}
-    return "\n".join(f"{name + ':':<14} {value}" for name, value in (facts | describe(path)).items() if value != "")
+    return _lines(facts | describe(path))
+
+
+def _lines(facts: dict) -> str:
+    return "\n".join(f"{name + ':':<14} {value}" for name, value in facts.items() if value != "")
+
+
+def _run(folder: Path) -> dict:
+    """Return what a run has put out so far, and from which checkpoint it can go on."""
+    newest, refused = newest_valid(folder / CHECKPOINTS)
+    growing = (folder / "growth.h5").is_file() and newest is None
+    facts: dict = {"run": str(folder)}
+    if growing and not list_parts(folder / PARTS):
+        return facts | {"state": "its start is still growing"} | _growth(folder / "growth.h5")
+    output = run_output(folder)
+    parts = len(output.parts)
+    facts["state"] = f"{parts} parts not yet joined: it goes on, or was killed" if parts else "its output is joined"
+    if output.has("trajectory"):
+        with open_frames(output) as frames:
+            facts |= {"frames": f"{len(frames)}, {_span(frames.time)}"} | _beads(frames.fixed)
+    for name, (_, time, value) in sorted(read_reports(output).items()):
+        facts[name] = f"{len(value)} reports" + (f" of {list(value.shape[1:])}" if value.ndim > 1 else "")
+        facts[name] += f", {_span(time)}"
+    if output.logs_events:
+        facts["events"] = output.rows("events")
+    facts["checkpoint"] = str(newest or "none")
+    facts |= {f"not whole {number + 1}": why for number, (_, why) in enumerate(refused)}
+    return facts
+
+
+def _beads(found: Trajectory) -> dict:
+    """Return what a trajectory says of its beads and box."""
+    return {
+        "box": _numbers(found.edges),
+        "beads": len(found.species),
+        "bonds": len(found.bonds),
+        "bead types": ", ".join(found.names),
+        **_packing(np.pi / 6.0 * float(np.sum(found.diameter**3)), found.edges, found.bounded),
+    }
 
 
 def _checkpoint(path: Path | str) -> dict:
@@ -109,11 +151,7 @@ def _trajectory(path: Path | str) -> dict:
         facts = {
             "frames": len(found),
             "times": _span(found.time),
-            "box": _numbers(found.edges),
-            "beads": len(found.species),
-            "bonds": len(found.bonds),
-            "bead types": ", ".join(found.names),
-            **_packing(np.pi / 6.0 * float(np.sum(found.diameter**3)), found.edges, found.bounded),
+            **_beads(found),
         }
         if found.moment_of_inertia is not None:
             facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"

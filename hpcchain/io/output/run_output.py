@@ -1,0 +1,341 @@
+"""The output of a run as it is now, finished, going on or killed: its joined files and the closed parts behind them.
+
+What a run has put out since its last checkpoint is in a part that is still open, and not read. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from hpcchain.errors import DataError
+from hpcchain.io.checkpoint.checkpoint import read_outline, read_system
+from hpcchain.io.checkpoint.store import newest_valid
+from hpcchain.io.hdf5 import files
+from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.output import events, observables
+from hpcchain.io.output.lineage import FILES, file_head, require_chain
+from hpcchain.io.output.parts import list_parts, read_head
+from hpcchain.io.output.trajectory import GROUP, ORIENTATION, Trajectory, open_trajectory
+from hpcchain.io.tools.species import bead_types
+from hpcchain.model.system import OPEN, PERIODIC
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.agreement import Communicator
+
+PARTS, CHECKPOINTS = "parts", "checkpoints"
+TRIES = 3
+"""A run that ends while its files are looked up joins its parts and removes them; they are looked up again then."""
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """Which rows of which files make up a run's output.
+
+    Attributes
+    ----------
+    source : Path
+        What was asked for: a run's folder, or one of its files.
+    joined : dict of kind -> (Path, rows)
+        "trajectory", "observables", "events": files, and how many of their rows come before the first part.
+    parts : list of PartHead
+        In order.
+    """
+
+    source: Path
+    joined: dict
+    parts: list
+
+    def has(self, kind: str) -> bool:
+        """Return whether there is any output of a kind."""
+        return kind in self.joined or self.rows(kind) > 0
+
+    def rows(self, kind: str) -> int:
+        """Return how many frames, reports or events there are."""
+        return self.joined.get(kind, (None, 0))[1] + sum(head.count(FILES[kind]) for head in self.parts)
+
+    @property
+    def logs_events(self) -> bool:
+        """Whether the run logs its contacts."""
+        return "events" in self.joined or any(head.log_events for head in self.parts)
+
+
+def run_output(source: Path | str, comm: Communicator | None = None) -> RunOutput:
+    """Return the RunOutput of a run's folder, or of one output file; every byte of it is checked; collective.
+
+    Parameters
+    ----------
+    source : path
+        A folder; trajectory.h5, observables.h5 or events.h5, which then is all there is; or a part or a checkpoint,
+        which stands for its run.
+    comm : communicator or None
+
+    Raises
+    ------
+    DataError
+        When there is no output, or some of it is missing, damaged or of another run.
+    """
+    source = Path(source)
+    if root_does(comm, source, "looking for it", source.is_dir):
+        return _folder_output(source, comm)
+    kind = root_does(comm, source, "reading", lambda: files.kind_of(source))
+    if kind in FILES:
+        return RunOutput(source, {kind: (source, file_head(source, kind, comm).rows)}, [])
+    if kind in ("part", "checkpoint") and source.parent.name in (PARTS, CHECKPOINTS):
+        return _folder_output(source.parent.parent, comm)
+    raise DataError(f"{source}: is of kind {kind!r}, and in no run's folder: it has no frames or reports")
+
+
+def _folder_output(folder: Path, comm: Communicator | None) -> RunOutput:
+    for left in reversed(range(TRIES)):
+        try:
+            found = _looked_up(folder, comm)
+        except DataError:
+            if not left:
+                raise
+        else:
+            if not found.joined and not found.parts:
+                raise DataError(
+                    f"{folder}: holds no output: neither observables.h5 nor trajectory.h5, nor closed parts; name a "
+                    "run's output directory; a run that goes on closes its first part at its first checkpoint"
+                )
+            return found
+    raise DataError(f"{folder}: changes while it is read; try again")
+
+
+def _looked_up(folder: Path, comm: Communicator | None) -> RunOutput:
+    listed = root_does(comm, folder, "listing parts", lambda: [path for _, path in list_parts(folder / PARTS)])
+    heads = [read_head(path, comm) for path in listed]
+    require_chain(heads)
+    there = root_does(comm, folder, "looking", lambda: [kind for kind in FILES if (folder / f"{kind}.h5").is_file()])
+    joined = {}
+    for kind in there:
+        head = file_head(folder / f"{kind}.h5", kind, comm)
+        kept = min(heads[0].start[FILES[kind]], head.rows) if heads else head.rows
+        if heads and kept:
+            head.until(heads[0].after, kept)
+        joined[kind] = (head.path, kept)
+    for kind, counted in FILES.items() if heads else ():
+        needed, kept = heads[0].start[counted], joined.get(kind, (None, 0))[1]
+        if kept < needed:
+            raise DataError(
+                f"{folder}: of the {needed} {counted} before {heads[0].path.name} {kind}.h5 has {kept}: "
+                "files are missing, or of another run"
+            )
+    return RunOutput(folder, joined, heads)
+
+
+class Frames:
+    """The frames of a run, and what does not change from one to the next; made by `open_frames`.
+
+    Attributes
+    ----------
+    time, step : (F,) arrays
+        [time]
+    fixed : Trajectory
+        Species, molecules, masses, diameters, bonds and box.
+    """
+
+    def __init__(self, pieces: list, fixed: Trajectory) -> None:
+        self._pieces = pieces  # (file, first row of the file's that counts as this piece's, rows, whether a part)
+        self.fixed = fixed
+        self.time = np.concatenate([np.empty(0), *(piece.time for piece in pieces)])
+        self.step = np.concatenate([np.empty(0, np.int64), *(piece.step for piece in pieces)])
+        self._first = np.cumsum([0, *(len(piece.time) for piece in pieces)])
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return len(self.time)
+
+    def table(self, name: str, number: int) -> np.ndarray:
+        """Return "position", "velocity", "image" or "orientation" of all beads in a frame, (N, 3) or (N, 4)."""
+        return self.beads(name, slice(number, number + 1), 0, None)[0]
+
+    def beads(self, name: str, rows: slice, low: int, high: int | None) -> np.ndarray:
+        """Return a table of the beads low:high in some frames, (frames, beads, 3).
+
+        Parameters
+        ----------
+        name : str
+        rows : slice
+            Of all frames, with a start, a stop and no or a positive step.
+        low, high : int
+        """
+        wanted = np.arange(rows.start, rows.stop, rows.step or 1)
+        beads = len(self.fixed.species) if high is None else high
+        found = np.empty((len(wanted), beads - low, 4 if name == ORIENTATION else 3),
+                         np.int64 if name == "image" else np.float64)  # fmt: skip
+        for piece, first, last in zip(self._pieces, self._first, self._first[1:], strict=False):
+            mine = np.flatnonzero((wanted >= first) & (wanted < last))
+            if len(mine):
+                piece.read(name, wanted[mine] - first, low, beads, found[mine[0] : mine[-1] + 1])
+        return found
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """Frames in a trajectory.h5."""
+
+    file: h5py.File
+    step: np.ndarray
+    time: np.ndarray
+
+    def read(self, name: str, rows: np.ndarray, low: int, high: int, out: np.ndarray) -> None:
+        with files.translated(self.file.filename, f"reading frame {rows[0]}"):
+            stride = int(rows[1] - rows[0]) if len(rows) > 1 else 1
+            rows = slice(int(rows[0]), int(rows[-1]) + 1, stride)
+            out[:] = self.file[f"{GROUP}/{name}/value"][rows, low:high]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Frames in a closed part, opened when they are read: a long run has many parts."""
+
+    path: Path
+    step: np.ndarray
+    time: np.ndarray
+
+    def read(self, name: str, rows: np.ndarray, low: int, high: int, out: np.ndarray) -> None:
+        if not self.path.is_file():
+            raise DataError(f"{self.path}: is gone: the run has joined its parts in the meantime; start again")
+        with files.reading(self.path, "part", checked=False) as file:
+            for row, into in zip(rows, out, strict=True):
+                into[:] = file[f"frames/{row:08d}/{name}"][low:high]
+
+
+@contextmanager
+def open_frames(output: RunOutput) -> Iterator[Frames]:
+    """Yield the Frames of a run; not collective, its files have been checked.
+
+    Raises
+    ------
+    DataError
+        When there are none, or nothing says what the beads are.
+    """
+    path, kept = output.joined.get("trajectory", (None, 0))
+    pieces: list = []
+    with ExitStack() as stack:
+        fixed = stack.enter_context(open_trajectory(path, checked=False)) if path else beads_of(output)
+        if path:
+            pieces.append(_Joined(fixed._file, fixed.step[:kept], fixed.time[:kept]))
+        for head in output.parts:
+            with files.reading(head.path, "part", checked=False) as file:
+                step, time = files.get(file, "frame_step"), files.get(file, "frame_time")
+            if len(time) != head.count("frames") or len(step) != len(time):
+                raise DataError(f"{head.path}: does not hold the {head.count('frames')} frames that it counts")
+            pieces.append(_Part(head.path, step, time))
+        yield Frames(pieces, fixed)
+
+
+def beads_of(output: RunOutput) -> Trajectory:
+    """Return what does not change of a run without trajectory.h5, as its newest whole checkpoint says."""
+    folder = output.source if output.source.is_dir() else output.source.parent.parent
+    path, refused = newest_valid(folder / CHECKPOINTS)
+    if path is None:
+        why = f"; the newest is not: {refused[0][1]}" if refused else ""
+        raise DataError(f"{folder}: nothing says what the beads of its parts are: no trajectory.h5, no whole "
+                        f"checkpoint{why}")  # fmt: skip
+    found = read_outline(path).system
+    composition, box = found.topology, found.box
+    species, names = bead_types(composition.examples)
+    ids = np.arange(composition.beads)
+    like = composition.example_of(ids)
+    count = composition.count("bonds")
+    turning = None
+    if found.directors is not None:
+        whole = read_system(path)
+        turning = whole.directors.turning(whole.topology, 0, whole.topology.beads)
+    return Trajectory(
+        step=np.empty(0, np.int64),
+        time=np.empty(0),
+        species=species[like],
+        molecule=composition.molecule_of(ids).astype(np.int64),
+        names=names,
+        mass=composition.examples.mass[like],
+        diameter=composition.examples.diameter[like],
+        bonds=np.asarray(composition.rows("bonds", 0, count), dtype=np.int64).reshape(-1, 2),
+        edges=box.size,
+        origin=box.origin,
+        periodic=box.boundary == PERIODIC,
+        bounded=not np.any(box.boundary == OPEN),
+        angular_velocity=None if turning is None else turning.velocity,
+        moment_of_inertia=None if turning is None else turning.moment,
+        _file=None,
+    )
+
+
+def read_reports(output: RunOutput) -> dict:
+    """Return name -> (step, time, value) of every observable of a run; not collective."""
+    path, kept = output.joined.get("observables", (None, 0))
+    series, _ = joined_reports(path, kept, output.parts)
+    return {name: tuple(np.concatenate(column) for column in columns) for name, columns in series.items()}
+
+
+def joined_reports(earlier: Path | None, kept: int, heads: list) -> tuple[dict, dict]:
+    """Return the reports of an earlier file, as many as are kept, and of parts; not collective.
+
+    Returns
+    -------
+    series : dict of name -> three lists of arrays
+        Step, time and value.
+    first : dict of name -> int
+        The report that an observable began with.
+    """
+    series: dict[str, Any] = {}
+    first: dict[str, int] = {}
+    if earlier is not None:
+        with files.reading(earlier, "observables", checked=False) as source:
+            for name, columns in observables.read_groups(source, observables.names_in(source)).items():
+                first[name] = int(source[name].attrs["first_report"])
+                series[name] = [[column[: max(kept - first[name], 0)]] for column in columns]
+    reached = kept
+    for head in heads:
+        with files.reading(head.path, "part", checked=False) as source:
+            names = observables.names_in(source["reports"]) if "reports" in source else []
+            for name, columns in (observables.read_groups(source["reports"], names) if names else {}).items():
+                first.setdefault(name, reached)
+                for column, values in zip(series.setdefault(name, [[], [], []]), columns, strict=True):
+                    column.append(values)
+                    if len(values) != head.count("reports"):
+                        raise DataError(
+                            f"{head.path}: does not hold the {head.count('reports')} reports of {name} that it counts"
+                        )
+        reached += head.count("reports")
+    return series, first
+
+
+def event_tables(output: RunOutput, share: int = 0, shares: int = 1) -> Iterator[np.ndarray]:
+    """Yield tables of events, in no order; of several shares, which have each event once, one.
+
+    Parameters
+    ----------
+    output : RunOutput
+    share, shares : int
+        Which share, of how many.
+
+    Yields
+    ------
+    (n,) structured array of type events.EVENT
+    """
+    number = 0
+    path, kept = output.joined.get("events", (None, 0))
+    if path is not None:
+        with files.reading(path, "events", checked=False) as file:
+            for low in range(0, kept, events.COPY_ROWS):
+                if number % shares == share:
+                    yield events.read_table(file["events"], low, min(low + events.COPY_ROWS, kept))
+                number += 1
+    for head in output.parts:
+        with files.reading(head.path, "part", checked=False) as file:
+            for name in sorted(file["events"]) if "events" in file else []:
+                group = file["events"][name]
+                for low in range(0, len(group["time"]), events.COPY_ROWS):
+                    if number % shares == share:
+                        yield events.read_table(group, low, low + events.COPY_ROWS)
+                    number += 1

@@ -1,0 +1,119 @@
+"""The output of a run that goes on, was killed, or has ended: the same frames, reports and events from all of them."""
+
+import numpy as np
+import pytest
+
+from hpcchain.cli.main import main
+from hpcchain.errors import DataError
+from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.events import event_rows
+from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
+from tests.support.io_samples import system_of
+
+FRAMES, PARTS = 3, 3
+
+
+def write_part(folder, system, index, counters):
+    """Write a part of FRAMES frames, reports and events; return the counters after it."""
+    writer = PartWriter(folder / "parts", index, None, system.topology, counters, log_events=True)
+    beads = system.topology.beads
+    for k in range(index * FRAMES, (index + 1) * FRAMES):
+        numbers = np.arange(3.0 * beads).reshape(beads, 3) + 1000.0 * k
+        writer.frame(k, float(k), numbers, -numbers, numbers.astype(np.int64))
+        writer.report({"temperature": 1.5 * k}, k, float(k))
+        writer.events(event_rows(*map(np.array, ([k + 0.5], [0], [[0, 3]], [1.0]))))
+    writer.close()
+    return writer.counters
+
+
+def run_folder(folder, joined):
+    """Write a run of PARTS parts, of which so many have been joined, as a resumed run would have; return its folder."""
+    system, counters = system_of([2, 4]), {"part_seal": ""}
+    (folder / "parts").mkdir(parents=True)
+    (folder / "checkpoints").mkdir()
+    for index in range(PARTS):
+        counters = write_part(folder, system, index, counters)
+        if index + 1 == joined:
+            assemble(folder, None, system.topology, system.box, counters)
+    write_checkpoint(folder / "checkpoints" / f"ckpt-{9.0:022.12f}.h5", None, system, 9.0, {}, "")
+    return folder
+
+
+@pytest.mark.parametrize("joined", [0, 1, 2, PARTS])
+def test_all_rows_are_read_wherever_they_are(tmp_path, joined):
+    output = run_output(run_folder(tmp_path, joined))
+    assert [output.rows(kind) for kind in ("trajectory", "observables", "events")] == [FRAMES * PARTS] * 3
+    with open_frames(output) as frames:
+        assert frames.time.tolist() == frames.step.tolist() == list(range(FRAMES * PARTS))
+        assert frames.table("position", 4)[5].tolist() == [4015.0, 4016.0, 4017.0]
+        assert frames.table("image", 8)[0].tolist() == [8000, 8001, 8002]
+        slab = frames.beads("velocity", slice(1, 8, 3), 2, 4)
+        assert slab.shape == (3, 2, 3)
+        assert slab[:, 0, 0].tolist() == [-1006.0, -4006.0, -7006.0]
+        assert frames.fixed.molecule.tolist() == [0, 0, 1, 1, 1, 1]
+        assert frames.fixed.bonds.tolist() == [[0, 1], [2, 3], [3, 4], [4, 5]]
+        assert frames.fixed.periodic.tolist() == [True, False, False]
+    assert read_reports(output)["temperature"][2].tolist() == [1.5 * k for k in range(FRAMES * PARTS)]
+    for shares in (1, 2, 5):
+        tables = [table for share in range(shares) for table in event_tables(output, share, shares)]
+        assert sorted(np.concatenate(tables)["time"]) == [k + 0.5 for k in range(FRAMES * PARTS)]
+
+
+def test_files_and_parts_stand_for_what_they_are(tmp_path):
+    folder = run_folder(tmp_path, 2)
+    assert run_output(folder / "trajectory.h5").rows("trajectory") == 2 * FRAMES
+    assert not run_output(folder / "trajectory.h5").has("observables")
+    for path in (folder / "parts" / "part-000002.h5", next((folder / "checkpoints").iterdir())):
+        assert run_output(path).rows("trajectory") == PARTS * FRAMES
+
+
+def test_what_is_missing_or_damaged_is_named(tmp_path):
+    folder = run_folder(tmp_path / "a", 1)
+    (folder / "trajectory.h5").unlink()
+    with pytest.raises(DataError, match="of the 3 frames before part-000001.h5 trajectory.h5 has 0"):
+        run_output(folder)
+    folder = run_folder(tmp_path / "b", 0)
+    middle = folder / "parts" / "part-000001.h5"
+    kept = middle.read_bytes()
+    middle.write_bytes(kept[:-50])
+    with pytest.raises(DataError, match="part-000001.h5: damaged"):
+        run_output(folder)
+    middle.unlink()
+    with pytest.raises(DataError, match="part-000002.h5: does not begin where part-000000.h5 ends"):
+        run_output(folder)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="neither observables.h5 nor trajectory.h5"):
+        run_output(tmp_path / "empty")
+
+
+def test_without_a_checkpoint_nothing_says_what_the_beads_are(tmp_path):
+    folder = run_folder(tmp_path, 0)
+    next((folder / "checkpoints").iterdir()).unlink()
+    with pytest.raises(DataError, match="no whole checkpoint"):
+        with open_frames(run_output(folder)):
+            pass
+
+
+def test_export_and_info_read_a_run_that_goes_on(tmp_path, capsys):
+    texts = []
+    for joined in (0, 2, PARTS):
+        folder = run_folder(tmp_path / str(joined), joined)
+        assert main(["export", str(folder), "--to", "extxyz", "-o", str(tmp_path / f"{joined}.xyz")]) == 0
+        texts.append((tmp_path / f"{joined}.xyz").read_text())
+        assert main(["info", str(folder)]) == 0
+        told = capsys.readouterr().out
+        assert "9, time 0.0 to 8.0" in told and "ckpt-" in told
+        assert ("not yet joined" in told) == (joined < PARTS)
+    assert texts[0] == texts[1] == texts[2]
+    assert main(["info", str(tmp_path / "nothing")]) == 65
+
+
+def test_two_runs_are_compared_file_by_file(tmp_path, capsys):
+    a, b, open_run = (run_folder(tmp_path / name, joined) for name, joined in (("a", PARTS), ("b", PARTS), ("c", 1)))
+    assert main(["compare", str(a), str(b)]) == 0
+    (b / "events.h5").unlink()
+    assert main(["compare", str(a), str(b)]) == 1
+    assert "events.h5 is not in" in capsys.readouterr().out
+    assert main(["compare", str(a), str(open_run)]) == 65
