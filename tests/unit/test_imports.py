@@ -22,6 +22,7 @@ FLOORS = (
     ("steps",),
     ("io",),
     ("observe",),
+    ("analysis",),
     ("run",),
     ("api", "simulation"),
     ("papers",),

@@ -1,0 +1,62 @@
+"""The list of figures: which there are, and for which molecules and boxes each has a meaning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpcchain.analysis.bonds import BondAngles, BondCorrelation, InternalDistances
+from hpcchain.analysis.displacement import Displacement
+from hpcchain.analysis.orientation import NematicOrder
+from hpcchain.analysis.pairs import PairDistribution
+from hpcchain.analysis.relaxation import EndRelaxation, VelocityCorrelation
+from hpcchain.analysis.rouse import RouseModes
+from hpcchain.analysis.sizes import Sizes
+from hpcchain.analysis.structure_factor import StructureFactor
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.figure import Figure
+    from hpcchain.analysis.kinds import Kind
+    from hpcchain.analysis.motion import Motion
+    from hpcchain.io.output.trajectory import Trajectory
+
+OBSERVABLES, CONTACTS = "observables", "contacts"
+STATIC = ("sizes", "bond_angles", "bond_correlation", "internal_distances", "nematic_order",
+          "pair_distribution", "structure_factor")  # fmt: skip
+MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
+FIGURES = (OBSERVABLES, *STATIC, *MOTION, CONTACTS)
+"""All families of figures, by the names that --figures takes."""
+
+CHAINS = "only chains and rods have it, and there are none"
+PERIODIC = "the box is not periodic along all axes"
+
+
+def figures_of(name: str, found: Trajectory, kinds: list[Kind]) -> list[Figure] | str:
+    """Return the figures of a family that single frames give, one a kind of molecules; or why there are none."""
+    chains = [kind for kind in kinds if kind.linear]
+    angled = [kind for kind in kinds if kind.size > 2 and len(kind.bonds) > 1]
+    if name == "sizes":
+        return [Sizes(kind) for kind in kinds]
+    if name == "bond_angles":
+        return [BondAngles(kind) for kind in angled] or "no molecule has two bonds"
+    if name == "bond_correlation":
+        return [BondCorrelation(kind) for kind in chains if kind.size > 2] or CHAINS
+    if name == "internal_distances":
+        return [InternalDistances(kind) for kind in chains if kind.size > 1] or CHAINS
+    if name == "nematic_order":
+        return [NematicOrder(kind) for kind in chains if kind.size > 1] or CHAINS
+    if not found.periodic.all():
+        return PERIODIC
+    if len(found.mass) < 2:
+        return "there is one bead"
+    return [PairDistribution(found) if name == "pair_distribution" else StructureFactor(found)]
+
+
+def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:
+    """Return the figures of a family that motion gives, one a kind of molecules; or why there are none."""
+    if name == "displacement":
+        return [Displacement(kind) for kind in kinds]
+    if name == "end_correlation":
+        return [EndRelaxation(kind) for kind in kinds if kind.size > 1] or "all molecules are single beads"
+    if name == "velocity_correlation":
+        return [VelocityCorrelation(kind) for kind in kinds]
+    return [RouseModes(kind) for kind in kinds if kind.linear and kind.size > 1] or CHAINS

@@ -1,0 +1,62 @@
+"""Figures of motion: what is correlated over time of some molecules, and what is made of the sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.kinds import Kind
+    from hpcchain.analysis.statistics import Sums
+    from hpcchain.analysis.tables import Curve, Value
+
+
+@dataclass(frozen=True)
+class Slab:
+    """Some molecules of one kind in all frames, or in a stretch of them.
+
+    Attributes
+    ----------
+    kind : Kind
+    position : (T, m, b, 3) float64 array
+        Unwrapped [length].
+    velocity : (T, m, b, 3) float64 array
+        [length / time]
+    """
+
+    kind: Kind
+    position: np.ndarray
+    velocity: np.ndarray
+
+    def during(self, low: int, high: int) -> Slab:
+        """Return it in the frames low:high."""
+        return Slab(self.kind, self.position[low:high], self.velocity[low:high])
+
+
+class Motion(Protocol):
+    """A figure of the motion of one kind of molecules.
+
+    Attributes
+    ----------
+    kind : Kind
+    columns : int
+        Functions of the lag that are summed.
+    """
+
+    kind: Kind
+    columns: int
+
+    def curves(self, slab: Slab) -> np.ndarray:
+        """Return (columns, T): sums over the slab's molecules, by lag in frames."""
+        ...
+
+    def result(self, sums: Sums, lag: np.ndarray) -> list[Value | Curve]:
+        """Return what follows from the sums (columns, lags), flattened; lags in time from 0 on."""
+        ...
+
+
+def rows(x: np.ndarray, columns: int) -> np.ndarray:
+    """Return flattened sums as (columns, lags)."""
+    return x.reshape(columns, -1)

@@ -1,0 +1,53 @@
+"""Rouse modes of chains: their mean squares, and how long they last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.analysis.correlate import autocorrelation
+from hpcchain.analysis.figure import AREA, TIME
+from hpcchain.analysis.motion import Slab, rows
+from hpcchain.analysis.tables import Curve, Value
+from hpcchain.observe.correlation import integrated
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.kinds import Kind
+    from hpcchain.analysis.statistics import Sums
+
+MODES = 16
+DRAWN = 4
+"""Modes whose whole correlations are given."""
+
+
+class RouseModes:
+    """X_p = 1/b sum over beads i = 0 ... b - 1 of r_i cos(p pi (i + 1/2) / b), p = 1, 2, ... (Doi and Edwards 1986)."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind, self.columns = kind, min(kind.size - 1, MODES)
+        p, i = np.arange(1, self.columns + 1)[:, None], np.arange(kind.size)
+        self.waves = np.cos(p * np.pi * (i + 0.5) / kind.size) / kind.size
+
+    def curves(self, slab: Slab) -> np.ndarray:
+        """Return the products of each mode by lag, summed over molecules."""
+        return np.array([autocorrelation(np.einsum("tmbd,b->tmd", slab.position, wave)) for wave in self.waves])
+
+    def result(self, sums: Sums, lag: np.ndarray) -> list[Value | Curve]:
+        """Return the mean squares, the correlation times, and the first modes' correlations."""
+        count, name = self.columns, self.kind.name
+        p = np.arange(1.0, count + 1.0)
+        square, doubt = sums.estimate(lambda x: rows(x, count)[:, 0])
+        found: list[Value | Curve] = [Curve("rouse_squares", name, AREA, "mode", "", p, square, doubt, ("log", "log"))]
+        if len(lag) < 2:
+            return found
+
+        def times(x: np.ndarray) -> np.ndarray:
+            return np.array([integrated(lag, row / row[0]) if row[0] > 0.0 else np.nan for row in rows(x, count)])
+
+        found.append(Curve("rouse_times", name, TIME, "mode", "", p, *sums.estimate(times), ("log", "log")))
+        value, error = sums.estimate(lambda x: (rows(x, count) / rows(x, count)[:, :1]).ravel())
+        for mode in range(min(count, DRAWN)):
+            y, e = rows(value, count)[mode], rows(error, count)[mode]
+            found.append(Curve(f"rouse_correlation_{mode + 1}", name, "", "lag", TIME, lag, y, e))
+        return found

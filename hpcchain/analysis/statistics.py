@@ -1,0 +1,188 @@
+"""Errors of correlated samples, over molecules and over time, and the end of equilibration.
+
+Sums over blocks of frames and over groups of molecules are kept apart, in a fixed number of each. Every figure is a
+function of the mean of such sums; its errors are found by leaving out one block, or one group, at a time (jackknife).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hpcchain.observe.averages import FEWEST_BLOCKS
+
+BLOCKS = 64
+"""Blocks of frames, and groups of molecules, at most: the same on any number of ranks, so that sums are, too."""
+
+SHORTEST_LAG = 3
+"""An autocorrelation is summed over at least so many lags, whatever its sign (Chodera 2016, as in pymbar)."""
+
+NO_CHANGE = 1e-9
+"""A series that changes by less than this, relative, is constant: what is conserved has no equilibration."""
+
+
+def inefficiency(series: np.ndarray) -> float:
+    """Return the statistical inefficiency of a series: 1 + 2 times its integrated correlation time in samples.
+
+    The autocorrelation is summed up to its first value that is not positive (Chodera et al. 2007).
+
+    Parameters
+    ----------
+    series : (n,) float array
+        At equal intervals.
+
+    Returns
+    -------
+    float
+        At least 1; 1 of a constant series.
+    """
+    series = np.asarray(series, dtype=np.float64)
+    n = len(series)
+    if is_constant(series):
+        return 1.0
+    away = series - series.mean()
+    spectrum = np.fft.rfft(away, 1 << (2 * n - 1).bit_length())
+    products = np.fft.irfft(spectrum * spectrum.conj())[:n] / np.arange(n, 0, -1)
+    values = products[1:-1] / products[0]
+    ended = np.flatnonzero((values <= 0.0) & (np.arange(1, n - 1) > SHORTEST_LAG))
+    last = ended[0] if len(ended) else len(values)
+    lags = np.arange(1, last + 1)
+    return float(max(1.0, 1.0 + 2.0 * np.sum(values[:last] * (1.0 - lags / n))))
+
+
+def is_constant(series: np.ndarray) -> bool:
+    """Return whether a series has fewer than three values, or changes by round-off alone."""
+    return len(series) < 3 or float(np.ptp(series)) <= NO_CHANGE * float(np.max(np.abs(series)))
+
+
+def equilibration(series: np.ndarray) -> tuple[int, float, float]:
+    """Return (first, g, effective): what is left from `first` on has the greatest number of effective samples.
+
+    The number is that of the samples left over their statistical inefficiency g (Chodera 2016, as in pymbar).
+
+    Parameters
+    ----------
+    series : (n,) float array
+        At equal intervals.
+    """
+    n = len(series)
+    if is_constant(series):
+        return 0, 1.0, float(n)
+    best = (0, 1.0, 0.0)
+    for first in range(n - 1):
+        if n - first <= best[2]:
+            break
+        g = inefficiency(series[first:])
+        if (n - first) / g > best[2]:
+            best = (first, g, (n - first) / g)
+    return best
+
+
+def split(count: int, most: int = BLOCKS) -> np.ndarray:
+    """Return the bounds of at most so many even stretches of `count` things: (stretches + 1,) int64."""
+    stretches = min(count, most)
+    return np.arange(stretches + 1, dtype=np.int64) * count // max(stretches, 1)
+
+
+@dataclass
+class Sums:
+    """Sums of samples, each of K numbers, once by blocks of time and once by groups of molecules.
+
+    Attributes
+    ----------
+    by_time : (B, K) float64 array
+        NaN where a block is too short for a number.
+    time_weight : (B,) float64 array
+        Samples in each block.
+    by_group : (G, K) float64 array
+    group_weight : (G,) float64 array
+    """
+
+    by_time: np.ndarray
+    time_weight: np.ndarray
+    by_group: np.ndarray
+    group_weight: np.ndarray
+
+    @property
+    def samples(self) -> float:
+        """Number of samples: of molecules times frames."""
+        return float(self.group_weight.sum())
+
+    def mean(self) -> np.ndarray:
+        """Return the mean of all samples, (K,)."""
+        return self.by_group.sum(axis=0) / self.samples
+
+    def estimate(self, figure: Callable) -> tuple[np.ndarray, np.ndarray]:
+        """Return a function of the mean, and its error: over molecules or over time, the greater.
+
+        Parameters
+        ----------
+        figure : function
+            Takes (K,), returns a number or (J,).
+
+        Returns
+        -------
+        value, error : (J,) float64 arrays
+            NaN where there is no error: one molecule and one frame.
+        """
+        with np.errstate(all="ignore"):
+            value = np.atleast_1d(np.asarray(figure(self.mean()), dtype=np.float64))
+            over_time = over_blocks(self.by_time, self.time_weight, figure)
+            over_groups = left_out(self.by_group, self.group_weight, figure)
+        return value, np.fmax(over_time, over_groups)
+
+
+def left_out(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.ndarray:
+    """Return the standard error of a function of a mean, by leaving out one of n independent parts at a time.
+
+    Parameters
+    ----------
+    sums : (n, K) float64 array
+    weight : (n,) float64 array
+        Samples in each part; parts without any are passed over.
+    figure : function
+        Takes (K,), returns a number or (J,).
+
+    Returns
+    -------
+    (J,) float64 array
+        NaN for fewer than two parts.
+    """
+    used = weight > 0.0
+    sums, weight = sums[used], weight[used]
+    n = len(sums)
+    if n < 2:
+        like = np.zeros(sums.shape[1]) if n == 0 else sums[0] / weight[0]
+        return np.full(np.atleast_1d(figure(like)).shape, np.nan)
+    total, whole = sums.sum(axis=0), weight.sum()
+    found = np.array([np.atleast_1d(figure((total - s) / (whole - w))) for s, w in zip(sums, weight, strict=True)])
+    return np.sqrt((n - 1) / n * np.sum((found - found.mean(axis=0)) ** 2, axis=0))
+
+
+def over_blocks(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.ndarray:
+    """Return the standard error of a function of a mean over correlated blocks of time.
+
+    Neighbouring blocks are joined in pairs while there are enough; the first error is taken that those of longer
+    blocks do not exceed by more than its own uncertainty (Flyvbjerg and Petersen, `averages.mean_and_error`).
+
+    Parameters
+    ----------
+    sums, weight, figure :
+        As of `left_out`, in order of time.
+    """
+    used = weight > 0.0
+    sums, weight = sums[used], weight[used]
+    errors, counts = [left_out(sums, weight, figure)], [len(sums)]
+    while len(sums) // 2 >= FEWEST_BLOCKS:
+        even = len(sums) // 2 * 2
+        sums, weight = sums[0:even:2] + sums[1:even:2], weight[0:even:2] + weight[1:even:2]
+        errors.append(left_out(sums, weight, figure))
+        counts.append(len(sums))
+    table, found = np.array(errors), errors[-1].copy()
+    for level in reversed(range(len(table))):
+        doubt = table[level] / np.sqrt(2.0 * max(counts[level] - 1, 1))
+        settled = np.all(table[level + 1 :] <= table[level] + doubt, axis=0)
+        found = np.where(settled, table[level], found)
+    return found

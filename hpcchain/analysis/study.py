@@ -1,0 +1,333 @@
+"""Find the figures of one run: read its frames piece by piece, share the pieces among ranks, and gather the sums.
+
+Figures of single frames are shared by blocks of frames, figures of motion by groups of molecules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.analysis import catalogue
+from hpcchain.analysis.contacts import ContactCounts
+from hpcchain.analysis.correlate import lags_of
+from hpcchain.analysis.figure import Frame
+from hpcchain.analysis.kinds import kinds_in
+from hpcchain.analysis.motion import Slab
+from hpcchain.analysis.sharing import shared
+from hpcchain.analysis.sizes import ENDS, SQUARE, Sizes
+from hpcchain.analysis.statistics import Sums, equilibration, split
+from hpcchain.analysis.tables import Report, Value
+from hpcchain.errors import DataError, UsageError
+from hpcchain.io.hdf5.collective import together
+from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
+from hpcchain.observe.averages import mean_and_error
+from hpcchain.parallel.agreement import gathered, rank_of, size_of
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.kinds import Kind
+    from hpcchain.io.output.run_output import Frames, RunOutput
+    from hpcchain.parallel.agreement import Communicator
+
+NO_FIGURES = ("momentum", "angular_momentum", "spin")
+"""Observables whose averages say nothing: they are conserved, or drawn at the start."""
+
+STEADY = ("temperature", "pressure", "potential_energy", "contacts")
+"""Observables that say when a run has become steady."""
+
+FEWEST_SAMPLES = 20
+"""Reports or frames without which the end of equilibration is not looked for."""
+
+MOST_SAMPLES = 500
+"""Evenly taken of more, to find it."""
+
+TIME_BLOCKS = 8
+"""Stretches of time in which motion is looked at apart, for its errors."""
+
+PIECE = 1 << 19
+"""Beads times frames that are held at once, of each vector."""
+
+EVEN = 1e-6
+"""How far distances of frames may differ, relative, and the frames still be evenly spaced."""
+
+UNITS = {"temperature": "energy", "pressure": "energy / length^3", "wall_pressure": "energy / length^3",
+         "kinetic_energy": "energy", "potential_energy": "energy", "rotational_energy": "energy",
+         "contacts": "per report"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for: from which time on (None: to be found), and which families (None: all that there are)."""
+
+    start: float | None = None
+    figures: tuple[str, ...] | None = None
+
+    def has(self, name: str) -> bool:
+        """Return whether a family is asked for."""
+        return self.figures is None or name in self.figures
+
+
+def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) -> Report:
+    """Return the Report of a run: its folder, finished or not, or one of its output files; collective.
+
+    Raises
+    ------
+    DataError
+        When something is missing or damaged, or a family that was asked for needs what the run has not written.
+    UsageError
+        When nothing is left from the time on that was asked for.
+    """
+    output = run_output(source, comm)
+    report = Report(run=str(source))
+    with together(comm, source, "reading reports"):
+        report.series = split_vectors(read_reports(output)) if output.has("observables") else {}
+    if not output.has("trajectory"):
+        report.left_out = {name: "there are no frames" for name in (*catalogue.STATIC, *catalogue.MOTION)}
+        begin(report, wanted, [])
+        require_something(report, np.empty(0))
+        observables(report, wanted)
+        contacts(report, wanted, output, [], comm)
+    else:
+        with open_frames(output) as frames:
+            kinds = kinds_in(frames.fixed)
+            report.kinds = [(kind.name, kind.size, len(kind.beads)) for kind in kinds]
+            begin(report, wanted, [] if wanted.start is not None else size_series(frames, kinds, comm))
+            require_something(report, frames.time)
+            observables(report, wanted)
+            chosen = np.flatnonzero(frames.time >= report.start)
+            report.frames = len(chosen)
+            if len(chosen):
+                report.times = float(frames.time[chosen[0]]), float(frames.time[chosen[-1]])
+            static(report, wanted, frames, chosen, kinds, comm)
+            motion(report, wanted, frames, chosen, kinds, comm)
+            contacts(report, wanted, output, kinds, comm)
+    refuse_missing(report, wanted)
+    return report
+
+
+def split_vectors(reports: dict) -> dict:
+    """Return name -> (time, value) of one number per report; of vectors each component, of tensors each row's."""
+    series = {}
+    for name, (_, time, value) in reports.items():
+        if name not in NO_FIGURES:
+            table = value.reshape(len(value), -1)
+            for column, place in enumerate(np.ndindex(*value.shape[1:])):
+                label = name + (f"[{','.join(map(str, place))}]" if place else "")
+                series[label] = time, table[:, column]
+    return series
+
+
+def size_series(frames: Frames, kinds: list[Kind], comm: Communicator | None) -> list:
+    """Return (time, value) of the mean squared sizes of each kind, of evenly taken frames; collective."""
+    every = np.arange(0, len(frames), -(-len(frames) // MOST_SAMPLES) or 1)
+    bounds = split(len(every))
+    sizes = [Sizes(kind) for kind in kinds if kind.size > 1]
+
+    def of_block(block: int) -> list:
+        rows = []
+        for number in every[bounds[block] : bounds[block + 1]]:
+            frame = Frame(frames, int(number))
+            means = [size.add(frame).sum(axis=0) / size.groups.sum() for size in sizes]
+            rows.append([value for mean in means for value in (mean[SQUARE], mean[ENDS])])
+        return rows
+
+    rows = [row for block in shared(comm, len(bounds) - 1, of_block) for row in block]
+    return [(frames.time[every], np.array(column)) for column in zip(*rows, strict=True)]
+
+
+def begin(report: Report, wanted: Wanted, sizes: list) -> None:
+    """Set from when on a run is analysed: as asked for, or where its observables and sizes have become steady.
+
+    The latest of the ends of equilibration that they have, each for itself, is taken.
+    """
+    if wanted.start is not None:
+        report.start, report.found_by = wanted.start, "option"
+        return
+    series = [pair for name, pair in report.series.items() if name in STEADY] + sizes
+    report.start, report.found_by = 0.0, "all"
+    for time, value in series:
+        known = np.isfinite(value)
+        time, value = time[known], value[known]
+        if len(value) >= FEWEST_SAMPLES:
+            thin = slice(None, None, -(-len(value) // MOST_SAMPLES))
+            first, _, _ = equilibration(value[thin])
+            report.start = max(report.start, float(time[thin][first]) if first else 0.0)
+            report.found_by = "equilibration"
+
+
+def require_something(report: Report, times: np.ndarray) -> None:
+    """Raise UsageError when neither frames nor reports are left from the start on."""
+    latest = max([time[-1] for time, _ in report.series.values() if len(time)] + times[-1:].tolist(), default=-np.inf)
+    if latest < report.start:
+        raise UsageError(f"{report.run}: nothing is left from time {report.start:g} on: the run has come to "
+                         f"{latest:g}; give an earlier --from")  # fmt: skip
+
+
+def observables(report: Report, wanted: Wanted) -> None:
+    """Add the averages of the observables, errors by blocking."""
+    if not report.series:
+        report.left_out[catalogue.OBSERVABLES] = "there are no reports"
+        return
+    for name, (time, value) in report.series.items() if wanted.has(catalogue.OBSERVABLES) else ():
+        late = value[(time >= report.start) & np.isfinite(value)]
+        mean, error = mean_and_error(late)
+        report.values.append(Value(name, "", float(mean), float(error), UNITS.get(name.split("[")[0], "")))
+
+
+def static(
+    report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
+) -> None:
+    """Add the figures of single frames."""
+    figures: list = []
+    for name in filter(wanted.has, catalogue.STATIC):
+        found = catalogue.figures_of(name, frames.fixed, kinds) if len(chosen) else "no frame is left"
+        if isinstance(found, str):
+            report.left_out[name] = found
+        else:
+            figures += found
+    strides = [-(-len(chosen) // figure.most) if figure.most else 1 for figure in figures]
+    bounds = split(len(chosen))
+
+    def of_block(block: int) -> list:
+        sums: list = [None] * len(figures)
+        counts = [0] * len(figures)
+        for number in range(bounds[block], bounds[block + 1]):
+            frame = Frame(frames, int(chosen[number]))
+            for k, figure in enumerate(figures):
+                if number % strides[k] == 0:
+                    new = figure.add(frame)
+                    sums[k], counts[k] = new if sums[k] is None else sums[k] + new, counts[k] + 1
+        return list(zip(sums, counts, strict=True))
+
+    totals: list = [None] * len(figures)
+    if figures:
+        for block, results in enumerate(shared(comm, len(bounds) - 1, of_block)):
+            for k, (sums, count) in enumerate(results):
+                if count:
+                    totals[k] = added(totals[k], block, len(bounds) - 1, sums, count, figures[k].groups)
+    keep(report, [entry for k, figure in enumerate(figures) for entry in figure.result(totals[k])])
+
+
+def added(total: Sums | None, block: int, blocks: int, sums: np.ndarray, count: int, groups: np.ndarray) -> Sums:
+    """Return the Sums with those of a block of so many frames, (G, K)."""
+    if total is None:
+        total = Sums(np.zeros((blocks, sums.shape[1])), np.zeros(blocks), np.zeros(sums.shape), np.zeros(len(sums)))
+    total.by_time[block], total.time_weight[block] = sums.sum(axis=0), count * groups.sum()
+    total.by_group += sums
+    total.group_weight += count * groups
+    return total
+
+
+def motion(
+    report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
+) -> None:
+    """Add the figures of motion; they need frames at even distances."""
+    even = evenly_spaced(frames.time[chosen])
+    names = list(filter(wanted.has, catalogue.MOTION))
+    if even < 2:
+        why = "there are not two frames" if len(chosen) < 2 else "frames are not at even distances of time"
+        report.left_out |= dict.fromkeys(names, why)
+        return
+    figures: list = []
+    for name in names:
+        found = catalogue.motions_of(name, kinds)
+        if isinstance(found, str):
+            report.left_out[name] = found
+        else:
+            figures += found
+    rows = slice(int(chosen[0]), int(chosen[even - 1]) + 1)
+    step = (frames.time[chosen[even - 1]] - frames.time[chosen[0]]) / (even - 1)
+    for kind in kinds:
+        own = [figure for figure in figures if figure.kind is kind]
+        if own:
+            of_kind(report, kind, own, frames, rows, float(step), comm)
+
+
+def evenly_spaced(time: np.ndarray) -> int:
+    """Return how many of the first frames are at even distances; 0 where these are not most of them."""
+    if len(time) < 2:
+        return 0
+    step = np.diff(time)
+    usual = float(np.median(step))
+    odd = np.flatnonzero(np.abs(step - usual) > EVEN * usual)
+    count = int(odd[0]) + 1 if len(odd) else len(time)
+    return count if count >= 2 and 2 * count > len(time) else 0
+
+
+def of_kind(
+    report: Report, kind: Kind, figures: list, frames: Frames, rows: slice, step: float, comm: Communicator | None
+) -> None:
+    """Add the figures of motion of one kind of molecules in the frames `rows`, `step` apart in time."""
+    count = rows.stop - rows.start
+    lags, stretches = lags_of(count), split(count, min(TIME_BLOCKS, max(count // 2, 1)))
+
+    def of_group(group: int) -> list:
+        """Return, of each figure, its sums over the whole time (K,) and over each stretch of it (B, K)."""
+        whole = [np.zeros((figure.columns, len(lags))) for figure in figures]
+        short = [np.zeros((len(stretches) - 1, figure.columns, len(lags))) for figure in figures]
+        most = max(PIECE // (count * kind.size), 1)
+        for first in range(kind.bounds[group], kind.bounds[group + 1], most):
+            slab = slab_of(kind, kind.beads[first : min(first + most, kind.bounds[group + 1])], frames, rows)
+            for k, figure in enumerate(figures):
+                whole[k] += figure.curves(slab)[:, lags]
+                for b, (low, high) in enumerate(zip(stretches, stretches[1:], strict=False)):
+                    within = lags < high - low
+                    short[k][b][:, within] += figure.curves(slab.during(low, high))[:, lags[within]]
+                    short[k][b][:, ~within] = np.nan
+        return [(w.ravel(), s.reshape(len(s), -1)) for w, s in zip(whole, short, strict=True)]
+
+    groups = len(kind.bounds) - 1
+    totals: list = [([], 0.0) for _ in figures]
+    for results in shared(comm, groups, of_group):
+        totals = [([*whole, w], short + s) for (whole, short), (w, s) in zip(totals, results, strict=True)]
+    for figure, (whole, short) in zip(figures, totals, strict=True):
+        weight = np.full(len(short), kind.molecules.sum())
+        sums = Sums(short, weight, np.array(whole), kind.molecules)
+        keep(report, figure.result(sums, lags * step))
+
+
+def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice) -> Slab:
+    """Return the Slab of some molecules, whose beads (m, b) need not stand together in the file."""
+    low, high = int(beads.min()), int(beads.max()) + 1
+    position, velocity, image = (frames.beads(name, rows, low, high) for name in ("position", "velocity", "image"))
+    unwrapped = position + image * frames.fixed.edges
+    return Slab(kind, unwrapped[:, beads - low], velocity[:, beads - low])
+
+
+def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind], comm: Communicator | None) -> None:
+    """Add contacts by bead, where they were logged."""
+    if not wanted.has(catalogue.CONTACTS):
+        return
+    if not output.logs_events:
+        report.left_out[catalogue.CONTACTS] = "no contacts were logged; run with output.events = true"
+        return
+    if not kinds or not report.frames:
+        report.left_out[catalogue.CONTACTS] = "there are no frames, which say what the beads are"
+        return
+    times = report.times
+    if not times[1] > times[0]:
+        report.left_out[catalogue.CONTACTS] = "no time is left to count in"
+        return
+    counts = ContactCounts(kinds, times)
+    with together(comm, output.source, "reading events"):
+        for table in event_tables(output, rank_of(comm), size_of(comm)):
+            counts.add(table)
+    others = gathered(comm, (counts.by_time, counts.by_group))
+    counts.join([other for rank, other in enumerate(others) if rank != rank_of(comm)])
+    keep(report, counts.result())
+
+
+def keep(report: Report, found: list[Any]) -> None:
+    """Add numbers and curves to a report."""
+    for entry in found:
+        (report.values if isinstance(entry, Value) else report.curves).append(entry)
+
+
+def refuse_missing(report: Report, wanted: Wanted) -> None:
+    """Raise DataError when a family that was asked for by name could not be found."""
+    for name in wanted.figures or ():
+        if name in report.left_out:
+            raise DataError(f"{report.run}: {name}: {report.left_out[name]}")

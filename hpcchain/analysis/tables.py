@@ -1,0 +1,177 @@
+"""What figures give: numbers and curves with errors, and how they stand in JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+FORMAT = 1
+"""Of the JSON: changes when a name changes its meaning or goes."""
+
+COLUMNS = ("run", "figure", "molecules", "x_name", "x", "value", "error", "unit")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its standard error; NaN where there is none.
+
+    Attributes
+    ----------
+    figure : str
+        What it is.
+    molecules : str
+        Of which kind of molecules; "" of all.
+    value, error : float
+    unit : str
+        In the input's units; "" of a pure number.
+    """
+
+    figure: str
+    molecules: str
+    value: float
+    error: float
+    unit: str = ""
+
+    def as_json(self) -> dict:
+        """Return it as JSON knows it."""
+        return {
+            "figure": self.figure,
+            "molecules": self.molecules,
+            "value": finite(self.value),
+            "error": finite(self.error),
+            "unit": self.unit,
+        }
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A function of one variable with standard errors.
+
+    Attributes
+    ----------
+    figure, molecules, unit :
+        As of Value.
+    x_name, x_unit : str
+    x, value, error : (n,) float arrays
+    scale : (str, str)
+        "linear" or "log" of each axis, in plots.
+    """
+
+    figure: str
+    molecules: str
+    unit: str
+    x_name: str
+    x_unit: str
+    x: np.ndarray
+    value: np.ndarray
+    error: np.ndarray
+    scale: tuple[str, str] = ("linear", "linear")
+
+    def as_json(self) -> dict:
+        """Return it as JSON knows it."""
+        return {
+            "figure": self.figure,
+            "molecules": self.molecules,
+            "x_name": self.x_name,
+            "x_unit": self.x_unit,
+            "unit": self.unit,
+            **{name: [finite(number) for number in getattr(self, name).tolist()] for name in ("x", "value", "error")},
+        }
+
+
+@dataclass
+class Report:
+    """What was found in one run.
+
+    Attributes
+    ----------
+    run : str
+        What the run was asked for as.
+    start : float
+        What came before was left out [time].
+    found_by : str
+        "option", where the start was given; "equilibration", where it was found; "all", where too little is there to
+        find it.
+    frames : int
+        Frames analysed.
+    times : (float, float)
+        Of the first and the last of them [time].
+    values, curves : lists of Value and Curve
+    left_out : dict of figure -> str
+        What could not be found, and why.
+    series : dict of observable -> (time, value)
+        For plots.
+    kinds : list
+        (name, beads, molecules) of each kind of molecules.
+    """
+
+    run: str
+    start: float = 0.0
+    found_by: str = "option"
+    frames: int = 0
+    times: tuple[float, float] = (math.nan, math.nan)
+    values: list[Value] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    series: dict[str, Any] = field(default_factory=dict)
+    kinds: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def value(self, figure: str, molecules: str = "") -> Value | None:
+        """Return the Value of a figure, None where there is none."""
+        return next((v for v in self.values if (v.figure, v.molecules) == (figure, molecules)), None)
+
+    def curve(self, figure: str, molecules: str = "") -> Curve | None:
+        """Return the Curve of a figure, None where there is none."""
+        return next((c for c in self.curves if (c.figure, c.molecules) == (figure, molecules)), None)
+
+    def as_json(self) -> dict:
+        """Return it as JSON knows it."""
+        return {
+            "run": self.run,
+            "from": finite(self.start),
+            "from_found_by": self.found_by,
+            "frames": self.frames,
+            "times": [finite(time) for time in self.times],
+            "molecules": [dict(zip(("name", "beads", "count"), kind, strict=True)) for kind in self.kinds],
+            "values": [value.as_json() for value in self.values],
+            "curves": [curve.as_json() for curve in self.curves],
+            "left_out": self.left_out,
+        }
+
+
+def finite(number: float) -> float | None:
+    """Return a number, None where JSON has none for it."""
+    return float(number) if math.isfinite(number) else None
+
+
+def json_of(reports: list[Report], version: str) -> str:
+    """Return the reports of runs as one JSON object."""
+    whole = {"format": FORMAT, "program": f"hpcchain {version}", "runs": [report.as_json() for report in reports]}
+    return json.dumps(whole, indent=1, allow_nan=False)
+
+
+def csv_of(reports: list[Report]) -> str:
+    """Return the reports of runs as one tidy CSV table: a line a number, or a point of a curve; see COLUMNS."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for report in reports:
+        for value in report.values:
+            numbers = digits(value.value), digits(value.error)
+            writer.writerow([report.run, value.figure, value.molecules, "", "", *numbers, value.unit])
+        for curve in report.curves:
+            names = [report.run, curve.figure, curve.molecules, curve.x_name]
+            for point in zip(curve.x, curve.value, curve.error, strict=True):
+                writer.writerow([*names, *map(digits, point), curve.unit])
+    return text.getvalue().rstrip("\n")
+
+
+def digits(number: float) -> str:
+    """Return a number with every digit, nothing where there is none."""
+    return repr(float(number)) if math.isfinite(number) else ""

@@ -1,0 +1,90 @@
+"""Errors and the end of equilibration, of series whose correlation times are known."""
+
+import numpy as np
+import pytest
+
+from hpcchain.analysis.statistics import Sums, equilibration, inefficiency, left_out, over_blocks, split
+
+
+def autoregressive(n, time, seed):
+    """Return a series of variance 1 whose correlation is exp(-t / time): g = coth(1 / 2 time)."""
+    rng, decay = np.random.default_rng(seed), np.exp(-1.0 / time)
+    noise = rng.normal(size=n) * np.sqrt(1.0 - decay**2)
+    noise[0] = rng.normal()
+    for k in range(1, n):
+        noise[k] += decay * noise[k - 1]
+    return noise
+
+
+@pytest.mark.parametrize("time", [0.5, 3.0, 10.0])
+def test_inefficiency_of_autoregressive_series(time):
+    exact = 1.0 / np.tanh(0.5 / time)
+    found = np.mean([inefficiency(autoregressive(4000, time, seed)) for seed in range(8)])
+    assert found == pytest.approx(exact, rel=0.12)
+
+
+def test_inefficiency_equals_the_sum_written_out():
+    """The loop of Chodera et al. 2007, term by term."""
+    series = autoregressive(200, 4.0, 3)
+    away, total = series - series.mean(), 1.0
+    for lag in range(1, len(series) - 1):
+        value = np.mean(away[:-lag] * away[lag:]) / np.mean(away**2)
+        if value <= 0.0 and lag > 3:
+            break
+        total += 2.0 * value * (1.0 - lag / len(series))
+    assert inefficiency(series) == pytest.approx(total, rel=1e-10)
+
+
+def test_constant_and_short_series_have_no_correlation():
+    for series in (np.ones(50), np.ones(50) + 1e-13 * np.arange(50), np.array([1.0, 2.0]), np.empty(0)):
+        assert inefficiency(series) == 1.0
+        assert equilibration(series)[0] == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equilibration_ends_where_a_transient_does(seed):
+    """A decay of time constant 20 from 30 standard deviations is below one after 68 samples."""
+    n = 600
+    transient = 30.0 * np.exp(-np.arange(n) / 20.0)
+    first, g, effective = equilibration(autoregressive(n, 2.0, seed) + transient)
+    assert 40 <= first <= 160
+    assert effective == pytest.approx((n - first) / g)
+
+
+def test_a_steady_series_is_kept_nearly_whole():
+    kept = [1.0 - equilibration(autoregressive(500, 2.0, seed))[0] / 500 for seed in range(20)]
+    assert np.median(kept) > 0.9
+
+
+def test_leaving_out_gives_the_standard_error_of_a_mean_and_of_its_root():
+    values = np.random.default_rng(1).normal(5.0, 1.0, size=(30, 2))
+    one = np.ones(30)
+    exact = values.std(axis=0, ddof=1) / np.sqrt(30)
+    assert left_out(values, one, lambda mean: mean) == pytest.approx(exact)
+    assert left_out(values, one, np.sqrt) == pytest.approx(exact / (2.0 * np.sqrt(values.mean(axis=0))), rel=0.01)
+    assert np.isnan(left_out(values[:1], one[:1], lambda mean: mean)).all()
+
+
+@pytest.mark.parametrize("time", [1.0, 6.0])
+def test_errors_over_blocks_are_the_scatter_over_seeds(time):
+    errors, means = [], []
+    for seed in range(40):
+        series = autoregressive(64 * 8, time, seed)
+        means.append(series.mean())
+        errors.append(over_blocks(series.reshape(64, 8).sum(axis=1)[:, None], np.full(64, 8.0), lambda x: x)[0])
+    assert np.mean(errors) == pytest.approx(np.std(means, ddof=1), rel=0.3)
+
+
+def test_the_greater_error_is_taken_and_one_sample_has_none():
+    few = Sums(np.array([[1.0], [1.0]]), np.ones(2), np.array([[0.0], [2.0]]), np.ones(2))
+    value, error = few.estimate(lambda mean: mean)
+    assert (value[0], error[0]) == (1.0, pytest.approx(1.0))
+    alone = Sums(np.ones((1, 1)), np.ones(1), np.ones((1, 1)), np.ones(1))
+    assert np.isnan(alone.estimate(lambda mean: mean)[1]).all()
+
+
+def test_stretches_are_even_and_whole():
+    for count in (0, 1, 5, 64, 65, 1000):
+        bounds = split(count)
+        assert bounds[0] == 0 and bounds[-1] == count and len(bounds) <= 65
+        assert not count or np.ptp(np.diff(bounds)) <= 1
