@@ -159,8 +159,12 @@ def begin(report: Report, wanted: Wanted, sizes: list) -> None:
 
 
 def require_something(report: Report, times: np.ndarray) -> None:
-    """Raise UsageError when neither frames nor reports are left from the start on."""
+    """Raise UsageError when neither frames nor reports are left from the start on, DataError when there are none."""
     latest = max([time[-1] for time, _ in report.series.values() if len(time)] + times[-1:].tolist(), default=-np.inf)
+    if latest == -np.inf:
+        raise DataError(
+            f"{report.run}: holds no output to analyse: neither observables.h5 nor trajectory.h5 with a row"
+        )
     if latest < report.start:
         raise UsageError(f"{report.run}: nothing is left from time {report.start:g} on: the run has come to "
                          f"{latest:g}; give an earlier --from")  # fmt: skip
@@ -174,7 +178,8 @@ def observables(report: Report, wanted: Wanted) -> None:
     for name, (time, value) in report.series.items() if wanted.has(catalogue.OBSERVABLES) else ():
         late = value[(time >= report.start) & np.isfinite(value)]
         mean, error = mean_and_error(late)
-        report.values.append(Value(name, "", float(mean), float(error), UNITS.get(name.split("[")[0], "")))
+        unit = UNITS.get(name.split("[")[0], "")
+        report.values.append(Value(name, "", float(mean), float(error), unit, len(late)))
 
 
 def static(

@@ -30,6 +30,8 @@ class Value:
     value, error : float
     unit : str
         In the input's units; "" of a pure number.
+    samples : int
+        Reports that an observable is the mean of; 0 of other figures.
     """
 
     figure: str
@@ -37,6 +39,7 @@ class Value:
     value: float
     error: float
     unit: str = ""
+    samples: int = 0
 
     def as_json(self) -> dict:
         """Return it as JSON knows it."""
@@ -102,7 +105,7 @@ class Report:
         Frames analysed.
     times : (float, float)
         Of the first and the last of them [time].
-    values, curves : lists of Value and Curve
+    values, curves : list
     left_out : dict of figure -> str
         What could not be found, and why.
     series : dict of observable -> (time, value)

@@ -1,4 +1,4 @@
-"""`hpcchain analyze`: averages of a run's observables, and the sizes of its molecules."""
+"""`hpcchain analyze`: figures of runs with errors: a table, JSON, CSV, pictures."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import argparse
 import logging
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.cli.options import add_command, finite_time
 from hpcchain.cli.table import aligned
-from hpcchain.errors import DataError, UsageError
+from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from hpcchain.observe.molecules import MoleculeMean
+    from hpcchain.analysis.tables import Report, Value
+    from hpcchain.parallel.agreement import Communicator
 
 LOG = logging.getLogger("hpcchain.analyze")
 
@@ -24,65 +23,134 @@ error: standard error over molecules, of each one's mean over time, or over time
 correlation: integrated correlation time of the vector between the ends of a molecule (of stars, rings and graphs,
 between two beads as many bonds apart as there are)"""
 
+IN_SIZES = ("radius_of_gyration", "end_to_end", "end_correlation_time")
+"""Numbers that the table of sizes has."""
+
+FOUND_BY = {"option": "as asked for", "equilibration": "where equilibration ends", "all": "all that there is"}
+
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
-    parser = add_command(sub, "analyze", execute, "average a run's observables and the sizes of its molecules")
-    parser.add_argument("directory", metavar="DIR", help="a run's output directory")
-    parser.add_argument(
-        "--from", dest="start", type=finite_time, default=0.0, metavar="T", help="leave out what came before this time"
+    parser = add_command(
+        sub,
+        "analyze",
+        execute,
+        "find the figures of runs: averages, sizes, structure, motion; with errors",
+        parallel=True,
     )
-    parser.add_argument("--plot", action="store_true", help="also draw the observables in DIR/observables.png")
+    parser.add_argument(
+        "runs", metavar="DIR|FILE.h5", nargs="+", help="runs' output directories, finished or not, or output files"
+    )
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=finite_time,
+        metavar="T",
+        help="leave out what came before this time (default: what came before equilibration ended)",
+    )
+    parser.add_argument(
+        "--figures", type=names, metavar="NAME,...", help="only these families of figures (the manual has the list)"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print everything, curves too, as JSON")
+    form.add_argument("--csv", action="store_true", help="print everything, curves too, as one tidy CSV table")
+    parser.add_argument("--plot", action="store_true", help="also draw observables.png and analysis.png")
+    parser.add_argument("--plot-as", choices=["png", "pdf"], default="png", help="format of the pictures")
+    parser.add_argument("--output", metavar="DIR", help="where pictures go (default: the first run's directory)")
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the families of figures that an option names.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        When there is none of a name.
+    """
+    from hpcchain.analysis.catalogue import FIGURES
+
+    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    wrong = [name for name in found if name not in FIGURES]
+    if wrong or not found:
+        raise argparse.ArgumentTypeError(
+            f"{', '.join(wrong) or 'nothing'} is no figure: choose of {', '.join(FIGURES)}"
+        )
+    return found
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print the tables of the files that are there; return the exit code."""
-    folder = Path(args.directory)
-    found = [name for name in ("observables.h5", "trajectory.h5") if (folder / name).is_file()]
-    if not found:
-        raise DataError(f"{folder}: holds neither observables.h5 nor trajectory.h5; name a run's output directory")
-    if args.plot and "observables.h5" not in found:
-        raise DataError(f"{folder}: holds no observables.h5 to plot")
-    figure = drawing() if args.plot else None
-    if "observables.h5" in found:
-        series = read_observables(folder / "observables.h5", args.start)
-        print(averages(series))
-        if args.plot:
-            print(f"\nfigure: {draw(figure, series, folder / 'observables.png')}")
-    if "trajectory.h5" in found:
-        print(f"\n{sizes(folder / 'trajectory.h5', args.start)}")
+    """Print what is asked for; return the exit code."""
+    import hpcchain
+    from hpcchain.analysis.plot import drawing
+    from hpcchain.analysis.study import Wanted, study
+    from hpcchain.analysis.tables import csv_of, json_of
+
+    if args.plot:
+        drawing()
+    wanted, mpi = Wanted(args.start, args.figures), args.comm.mpi
+    reports = [study(source, wanted, mpi) for source in args.runs]
+    pictures = drawn(args, reports, mpi) if args.plot else []
+    if args.comm.rank == 0:
+        for report in reports:
+            warn_of_start(report)
+            warn_of_short_runs(report)
+        if args.json:
+            print(json_of(reports, hpcchain.__version__))
+        else:
+            print(csv_of(reports) if args.csv else text(reports))
+        for path in pictures if not (args.json or args.csv) else ():
+            print(f"\nfigure: {path}")
     return 0
 
 
-def read_observables(path: Path, start: float) -> dict:
-    """Return name -> (time, value) of one number per report, vectors split by component, from a time on."""
-    from hpcchain.io.output.observables import read
+def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:
+    """Draw the pictures, on the root; return their paths."""
+    from hpcchain.analysis.plot import draw_curves, draw_observables
+    from hpcchain.io.hdf5.collective import root_does
 
-    series = {}
-    for name, (_, time, value) in read(path).items():
-        late = time >= start
-        table = value.reshape(len(value), -1)
-        for column in range(table.shape[1]):
-            label = name if value.ndim == 1 else f"{name}[{column}]"
-            series[label] = time[late], table[late, column]
-    return series
+    first = Path(args.runs[0])
+    folder = Path(args.output) if args.output else first if first.is_dir() else first.parent
+
+    def draw() -> list[Path]:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [draw_observables(reports, folder / f"observables.{args.plot_as}"),
+                 draw_curves(reports, folder / f"analysis.{args.plot_as}")]  # fmt: skip
+        if not any(paths):
+            raise UsageError(f"{folder}: there is nothing to plot: neither reports nor curves")
+        return [path for path in paths if path is not None]
+
+    return root_does(mpi, folder, "drawing", draw)
 
 
-def averages(series: dict) -> str:
-    """Return the table of observables: how many reports, mean, standard error."""
-    rows = [(name, *summary(value)) for name, (_, value) in series.items()]
-    return aligned([("observable", "reports", "mean", "error"), *rows])
+def text(reports: list[Report]) -> str:
+    """Return the tables of runs: observables, sizes of molecules, other numbers, and what else there is."""
+    parts = [table for table in (averages(reports), sizes(reports), others(reports)) if table]
+    return "\n\n".join([*parts, *(notes(report) for report in reports)])
 
 
-def summary(value: np.ndarray) -> tuple[str, str, str]:
-    """Return (count, mean, error) of a series as texts; what has no value (a pressure at time 0) is left out."""
-    import numpy as np
+def run_column(reports: list[Report], report: Report | None) -> tuple[str, ...]:
+    """Return the first cells of a row: the run, where there are several; without one the header's."""
+    if len(reports) == 1:
+        return ()
+    return ("run",) if report is None else (report.run,)
 
-    from hpcchain.observe.averages import mean_and_error
 
-    value = np.asarray(value)[np.isfinite(value)]
-    mean, error = mean_and_error(value)
-    return str(len(value)), number(mean, "{:.8g}"), number(error, "{:.2g}")
+def averages(reports: list[Report]) -> str:
+    """Return the table of observables: how many reports, mean, standard error; "" where there are none."""
+    rows = [
+        (*run_column(reports, report), value.figure, str(value.samples), *shown(value, "{:.8g}"))
+        for report in reports
+        for value in report.values
+        if value.figure in report.series
+    ]
+    return aligned([(*run_column(reports, None), "observable", "reports", "mean", "error"), *rows]) if rows else ""
+
+
+def shown(value: Value | None, form: str) -> tuple[str, str]:
+    """Return a number and its error as texts, "-" where there is none."""
+    if value is None:
+        return "-", "-"
+    return number(value.value, form), number(value.error, "{:.2g}")
 
 
 def number(value: float, form: str) -> str:
@@ -90,43 +158,69 @@ def number(value: float, form: str) -> str:
     return "-" if math.isnan(value) else form.format(value)
 
 
-def sizes(path: Path, start: float) -> str:
-    """Return the table of molecule sizes per kind; a run that is too short for its errors is named in the log.
-
-    The sizes are the root mean square end-to-end distance and radius of gyration, with errors.
-    """
-    import numpy as np
-
-    from hpcchain.io.output.trajectory import open_trajectory
-    from hpcchain.observe.molecules import kinds_of
-
-    with open_trajectory(path) as found:
-        kinds = kinds_of(found.species, found.molecule, found.mass, found.bonds)
-        frames = np.flatnonzero(found.time >= start)
-        for frame in frames:
-            position = found.frame(int(frame))[0]
-            for _, kind in kinds:
-                kind.add(position)
-        time, names = found.time[frames], found.names
-    length = float(time[-1] - time[0]) if len(time) else 0.0
-    rows = []
-    for species, kind in kinds:
-        relaxation = kind.correlation_time() * length / max(len(time) - 1, 1)
-        warn_of_short_run(path, names[species], length, relaxation)
-        molecules, beads = kind.shape
-        rows.append(
-            (
-                names[species],
-                str(beads),
-                str(molecules),
-                str(len(time)),
-                *(root_of_mean(kind.ends) if kind.linear else ("-", "-")),
-                *root_of_mean(kind.gyration),
-                number(relaxation, "{:.3g}"),
-            )
-        )
+def sizes(reports: list[Report]) -> str:
+    """Return the table of molecule sizes per kind: root mean squares with errors; "" where there are none."""
     header = ("molecules", "beads", "count", "frames", "end-to-end", "error", "gyration", "error", "correlation")
-    return f"{aligned([header, *rows])}\n\n{MEANING}"
+    rows = [
+        (
+            *run_column(reports, report),
+            name,
+            str(beads),
+            str(count),
+            str(report.frames),
+            *shown(report.value("end_to_end", name), "{:.5g}"),
+            *shown(report.value("radius_of_gyration", name), "{:.5g}"),
+            shown(report.value("end_correlation_time", name), "{:.3g}")[0],
+        )
+        for report in reports
+        for name, beads, count in report.kinds
+        if report.value("radius_of_gyration", name)
+    ]
+    return f"{aligned([(*run_column(reports, None), *header), *rows])}\n\n{MEANING}" if rows else ""
+
+
+def others(reports: list[Report]) -> str:
+    """Return the table of all other numbers; "" where there are none."""
+    header = (*run_column(reports, None), "figure", "molecules", "value", "error", "unit")
+    rows = [
+        (*run_column(reports, report), value.figure, value.molecules or "all", *shown(value, "{:.5g}"), unit_of(value))
+        for report in reports
+        for value in report.values
+        if value.figure not in report.series and value.figure not in IN_SIZES
+    ]
+    return aligned([header, *rows]) if rows else ""
+
+
+def unit_of(value: Value) -> str:
+    """Return a number's unit, "-" of a pure one."""
+    return value.unit or "-"
+
+
+def notes(report: Report) -> str:
+    """Return what was analysed of a run, which curves there are besides, and what was left out and why."""
+    curves = list(dict.fromkeys(curve.figure for curve in report.curves))
+    lines = [f"{report.run}: from time {report.start:.6g}, {FOUND_BY[report.found_by]}; {report.frames} frames"]
+    if curves:
+        lines.append(f"curves (with --json, --csv or --plot): {', '.join(curves)}")
+    lines += [f"left out: {name}: {why}" for name, why in report.left_out.items()]
+    return "\n".join(lines)
+
+
+def warn_of_start(report: Report) -> None:
+    """Warn where most of a run came before the end of equilibration."""
+    ends = [time[-1] for time, _ in report.series.values() if len(time)] + [report.times[1]]
+    last = max((end for end in ends if math.isfinite(end)), default=math.nan)
+    if report.found_by == "equilibration" and report.start > 0.5 * last:
+        LOG.warning("%s: equilibration ends only at time %.6g of %.6g: less than half is left; make the run longer",
+                    report.run, report.start, last)  # fmt: skip
+
+
+def warn_of_short_runs(report: Report) -> None:
+    """Warn of each kind of molecules for which a run is too short (`warn_of_short_run`)."""
+    for name, _, _ in report.kinds:
+        value = report.value("end_correlation_time", name)
+        if value is not None:
+            warn_of_short_run(report.run, name, report.times[1] - report.times[0], value.value)
 
 
 def warn_of_short_run(path: Path | str, name: str, length: float, relaxation: float) -> None:
@@ -138,34 +232,3 @@ def warn_of_short_run(path: Path | str, name: str, length: float, relaxation: fl
         LOG.warning("%s: molecules %s: the time of %.4g analysed is shorter than %g correlation times of %s%.3g each: "
                     "sizes may still be those of the start, and errors too small; make the run longer",
                     path, name, length, ENOUGH, bound, relaxation)  # fmt: skip
-
-
-def root_of_mean(squares: MoleculeMean) -> tuple[str, str]:
-    """Return the root of a MoleculeMean of squares, and its error, as texts."""
-    mean, error = squares.mean_and_error()
-    root = math.sqrt(mean)
-    return number(root, "{:.5g}"), number(error / (2.0 * root) if root > 0.0 else error, "{:.2g}")
-
-
-def drawing() -> Any:
-    """Return a new matplotlib figure that needs no screen; raises UsageError without matplotlib."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError("--plot needs matplotlib, which is not installed: pip install 'hpcchain[plot]'") from error
-    figure = Figure(layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def draw(figure: Any, series: dict, path: Path) -> Path:
-    """Draw every observable over time, one panel each, and return the picture's path."""
-    figure.set_size_inches(7.0, 1.6 * max(len(series), 1))
-    panels = figure.subplots(max(len(series), 1), 1, sharex=True, squeeze=False)[:, 0]
-    for panel, (name, (time, value)) in zip(panels, series.items(), strict=False):
-        panel.plot(time, value, linewidth=0.8)
-        panel.set_ylabel(name, fontsize="small")
-    panels[-1].set_xlabel("time")
-    figure.savefig(path, dpi=120)
-    return path

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hpcchain.analysis.study import Wanted, observables
+from hpcchain.analysis.tables import Report
 from hpcchain.cli import analyze, console, logs, perf, template
 from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
@@ -283,5 +285,10 @@ def test_perf_table_with_the_whole_runs_time():
 
 
 def test_averages_table():
-    lines = analyze.averages({"energy": (np.arange(3.0), np.full(3, 2.5)), "empty": (np.empty(0), np.empty(0))})
-    assert [line.split() for line in lines.splitlines()[1:]] == [["energy", "3", "2.5", "0"], ["empty", "0", "-", "-"]]
+    report = Report("out", series={"energy": (np.arange(3.0), np.full(3, 2.5)), "empty": (np.empty(0), np.empty(0))})
+    observables(report, Wanted(0.0))
+    lines = analyze.averages([report]).splitlines()
+    assert [line.split() for line in lines[1:]] == [["energy", "3", "2.5", "0"], ["empty", "0", "-", "-"]]
+    lines = analyze.averages([report, report]).splitlines()
+    assert lines[0].split()[0] == "run"
+    assert [line.split()[:2] for line in lines[1:]] == [["out", "energy"], ["out", "empty"]] * 2

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from hpcchain.cli import analyze
+from hpcchain.analysis.study import split_vectors
 from hpcchain.cli.main import main
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
@@ -28,7 +28,8 @@ def folder(tmp_path):
     for count in range(4):
         scale = 1.0 if count < 2 else 2.0
         writer.frame(count, float(count), scale * straight, straight, np.zeros((6, 3), dtype=np.int64))
-        writer.report({"temperature": scale, "momentum": np.array([0.0, 1.0, scale])}, count, float(count))
+        vector = np.array([0.0, 1.0, scale])
+        writer.report({"temperature": scale, "momentum": vector, "wall_pressure": vector}, count, float(count))
     writer.close()
     assemble(tmp_path, None, system.topology, system.box, writer.counters)
     (tmp_path / "checkpoints").mkdir()
@@ -47,8 +48,9 @@ def test_analyze_averages_observables_and_sizes(capsys, folder):
     assert main(["analyze", str(folder)]) == 0
     rows = {line[0]: line[1:] for line in lines_of(capsys) if line}
     assert rows["temperature"][:2] == ["4", "1.5"]
-    assert rows["momentum[1]"] == ["4", "1", "0"]
-    assert rows["momentum[2]"][:2] == ["4", "1.5"]
+    assert rows["wall_pressure[1]"] == ["4", "1", "0"]
+    assert rows["wall_pressure[2]"][:2] == ["4", "1.5"]
+    assert "momentum[0]" not in rows
     assert float(rows["A"][3]) == pytest.approx(math.sqrt((1 + 1 + 4 + 4) / 4), rel=1e-4)
     assert float(rows["B"][3]) == pytest.approx(3 * math.sqrt(2.5), rel=1e-4)
     assert float(rows["B"][5]) == pytest.approx(math.sqrt(1.25 * 2.5), rel=1e-4)
@@ -60,8 +62,9 @@ def test_analyze_from_a_time_on(capsys, folder):
     rows = {line[0]: line[1:] for line in lines_of(capsys) if line}
     assert rows["temperature"] == ["2", "2", "0"]
     assert float(rows["B"][3]) == 6.0
-    assert main(["analyze", str(folder), "--from", "9"]) == 0
-    assert {line[0]: line[1:] for line in lines_of(capsys) if line}["temperature"] == ["0", "-", "-"]
+    assert main(["analyze", str(folder), "--from", "9"]) == 2
+    captured = capsys.readouterr()
+    assert "nothing is left from time 9 on: the run has come to 3" in captured.err and captured.out == ""
 
 
 def test_analyze_draws_when_matplotlib_is_there_and_says_so_when_not(capsys, folder, monkeypatch):
@@ -109,8 +112,9 @@ def test_compare_info_and_export(capsys, folder):
     assert (folder / "all.xyz").read_text().splitlines().count("6") == 4
 
 
-def test_vectors_are_split_by_component(folder):
-    series = analyze.read_observables(folder / "observables.h5", 0.0)
-    assert set(series) == {"temperature", "momentum[0]", "momentum[1]", "momentum[2]"}
-    time, value = series["momentum[2]"]
-    assert (time.tolist(), value.tolist()) == ([0.0, 1.0, 2.0, 3.0], [1.0, 1.0, 2.0, 2.0])
+def test_vectors_and_tensors_are_split_by_component():
+    time = np.arange(4.0)
+    series = split_vectors({"wall_pressure": (None, time, np.ones((4, 3)) * [1.0, 2.0, 3.0]), "momentum": 3 * (time,),
+                            "stress": (None, time, np.zeros((4, 3, 3))), "heat": (None, time, time)})  # fmt: skip
+    assert list(series)[:4] == ["wall_pressure[0]", "wall_pressure[1]", "wall_pressure[2]", "stress[0,0]"]
+    assert len(series) == 3 + 9 + 1 and series["wall_pressure[2]"][1].tolist() == [3.0] * 4

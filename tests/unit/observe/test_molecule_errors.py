@@ -57,7 +57,7 @@ def test_errors_printed_are_the_scatter_over_seeds(tmp_path, capsys, frames, tim
     found = []
     for seed in range(SEEDS):
         folder = write_run(tmp_path / str(seed), vectors(seed, frames, time))
-        assert main(["analyze", str(folder)]) == 0
+        assert main(["analyze", str(folder), "--from", "0"]) == 0
         found.append([float(word) for word in printed(capsys)[4:8]])
     for mean, error in ((0, 1), (2, 3)):
         scatter = np.std([row[mean] for row in found], ddof=1)
@@ -162,12 +162,12 @@ def test_kinds_whose_molecules_do_not_stand_together():
 
 def test_a_short_run_is_warned_of_and_a_long_one_is_not(tmp_path, capsys):
     short = write_run(tmp_path / "short", vectors(1, 40, 20.0))
-    assert main(["analyze", str(short)]) == 0
+    assert main(["analyze", str(short), "--from", "0"]) == 0
     captured = capsys.readouterr()
     assert captured.err.count("shorter than 5 correlation times") == 2  # of molecules A and of B
     assert captured.err.count("\n") == 2 and "correlation" in captured.out
     longer = write_run(tmp_path / "long", vectors(1, 400, 4.0))
-    assert main(["analyze", str(longer)]) == 0
+    assert main(["analyze", str(longer), "--from", "0"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     relaxation = float(next(line for line in captured.out.splitlines() if line.startswith("A ")).split()[-1])

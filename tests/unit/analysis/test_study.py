@@ -1,0 +1,190 @@
+"""`hpcchain analyze` as a whole: several runs, formats, pictures, runs that go on, ranks, and what is wrong."""
+
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from hpcchain.analysis.catalogue import FIGURES
+from hpcchain.analysis.sharing import shared
+from hpcchain.analysis.study import Wanted, study
+from hpcchain.cli.main import main
+from hpcchain.errors import DataError
+from hpcchain.parallel.thread_ranks import on_ranks
+from tests.support.analysed import free_chains, write_run
+from tests.support.launching import run_hpcchain
+from tests.support.unfinished import PARTS, run_folder
+
+FRAMES, CHAINS, BEADS = 40, 12, 5
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run of chains in which all of the first quarter of the reports is far off, and beads 0 and 4 touch."""
+    position = free_chains(7, FRAMES, CHAINS, BEADS).reshape(FRAMES, -1, 3) + 5.0
+    noise = np.random.default_rng(8).normal(size=FRAMES)
+    reports = [{"temperature": 1.0, "pressure": 1.0 + 0.1 * noise[k] + 5.0 * (k < 10)} for k in range(FRAMES)]
+    time = np.arange(0.5, FRAMES - 1.0, 0.25)
+    events = time, np.zeros(len(time)), np.tile([0, 9], (len(time), 1)), np.ones(len(time))
+    return write_run(tmp_path_factory.mktemp("whole") / "out", [BEADS] * CHAINS, position, events=events,
+                     reports=reports, edge=20.0)  # fmt: skip
+
+
+def test_the_end_of_equilibration_is_found_unless_a_time_is_given(folder):
+    found = study(folder, Wanted())
+    assert (found.start, found.found_by, found.frames) == (10.0, "equilibration", 30)
+    assert found.value("pressure").value == pytest.approx(1.0, abs=0.06) and found.value("pressure").samples == 30
+    given = study(folder, Wanted(0.0))
+    assert (given.start, given.found_by, given.frames) == (0.0, "option", FRAMES)
+    assert given.value("pressure").value > 2.0
+
+
+def test_few_samples_are_all_taken(tmp_path):
+    report = study(write_run(tmp_path, [2], np.random.default_rng(1).normal(size=(5, 2, 3))), Wanted())
+    assert (report.start, report.found_by) == (0.0, "all")
+
+
+def test_contacts_by_bead(folder):
+    """Four contacts a time of two beads, ends 0 and 4 of two chains out of 12."""
+    curve = study(folder, Wanted(0.0, ("contacts",))).curve("contacts_by_bead", "A")
+    length = FRAMES - 1.0
+    events = len(np.arange(0.5, FRAMES - 1.0, 0.25))
+    assert curve.value == pytest.approx(np.array([1.0, 0, 0, 0, 1.0]) * events / (length * CHAINS))
+    assert curve.error[0] > 0.05 and curve.error[1] == 0.0
+
+
+def test_json_has_all_figures_and_stable_names(folder, capsys):
+    assert main(["analyze", str(folder), str(folder), "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert set(whole) == {"format", "program", "runs"} and whole["format"] == 1 and len(whole["runs"]) == 2
+    run = whole["runs"][0]
+    assert set(run) == {"run", "from", "from_found_by", "frames", "times", "molecules", "values", "curves", "left_out"}
+    assert run["molecules"] == [{"name": "A", "beads": BEADS, "count": CHAINS}]
+    assert all(set(value) == {"figure", "molecules", "value", "error", "unit"} for value in run["values"])
+    for curve in run["curves"]:
+        assert set(curve) == {"figure", "molecules", "unit", "x_name", "x_unit", "x", "value", "error"}
+        assert len(curve["x"]) == len(curve["value"]) == len(curve["error"])
+    assert {"g1", "g2", "g3", "structure_factor", "pair_distribution_intra", "rouse_squares", "end_correlation",
+            "contacts_by_bead", "internal_distances"} <= {curve["figure"] for curve in run["curves"]}  # fmt: skip
+    assert run["left_out"] == {}
+
+
+def test_csv_is_one_tidy_table_of_the_same(folder, capsys):
+    assert main(["analyze", str(folder), "--csv"]) == 0
+    table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    report = study(folder, Wanted())
+    assert len(table) == len(report.values) + sum(len(curve.x) for curve in report.curves)
+    g3 = [row for row in table if row["figure"] == "g3"]
+    assert [float(row["value"]) for row in g3] == report.curve("g3", "A").value.tolist()
+    assert {row["x_name"] for row in g3} == {"lag"} and {row["unit"] for row in g3} == {"length^2"}
+
+
+def test_the_table_of_several_runs_names_them(folder, capsys):
+    assert main(["analyze", str(folder), str(folder / "trajectory.h5"), "--from", "0"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in lines if row[1:2] == ["A"]] == [str(folder), str(folder / "trajectory.h5")]
+
+
+@pytest.mark.parametrize(("form", "head"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_pictures(folder, tmp_path, capsys, form, head):
+    pytest.importorskip("matplotlib")
+    words = [
+        "--plot",
+        "--plot-as",
+        form,
+        "--output",
+        str(tmp_path / "new"),
+        "--figures",
+        "observables,displacement,sizes",
+    ]
+    assert main(["analyze", str(folder), str(folder), *words]) == 0
+    told = capsys.readouterr().out
+    for name in ("observables", "analysis"):
+        assert (tmp_path / "new" / f"{name}.{form}").read_bytes().startswith(head)
+        assert f"figure: {tmp_path / 'new' / name}.{form}" in told
+
+
+def test_pictures_need_matplotlib_before_anything_is_read(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    assert main(["analyze", str(folder / "missing"), "--plot"]) == 2
+    assert "pip install 'hpcchain[plot]'" in capsys.readouterr().err
+
+
+def test_a_run_that_goes_on_gives_what_the_joined_one_gives(tmp_path, capsys):
+    told = []
+    for joined in (0, 2, PARTS):
+        run = run_folder(tmp_path / str(joined), joined)
+        assert main(["analyze", str(run), "--csv"]) == 0
+        told.append(capsys.readouterr().out.replace(str(run), "run"))
+    assert told[0] == told[1] == told[2] and "contacts_by_bead" in told[0]
+
+
+def wrong(capsys, words):
+    """Return (exit code, message) of a command that must print nothing and say one line."""
+    code = main(["analyze", *map(str, words)])
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    return code, captured.err
+
+
+def test_wrong_input_is_one_message(folder, tmp_path, capsys):
+    assert wrong(capsys, [folder, "--from", 100])[0] == 2
+    still = write_run(tmp_path / "still", [1] * 4, np.zeros((1, 4, 3)))
+    for figure, why in (("contacts", "output.events = true"), ("displacement", "there are not two frames"),
+                        ("rouse_modes", "there are not two frames"), ("internal_distances", "only chains"),
+                        ("bond_angles", "no molecule has two bonds")):  # fmt: skip
+        code, message = wrong(capsys, [still, "--figures", figure])
+        assert code == 65 and f"{figure}: " in message and why in message
+    code, message = wrong(capsys, [still / "observables.h5", "--figures", "sizes"])
+    assert code == 65 and "there are no frames" in message
+    path = still / "trajectory.h5"
+    path.write_bytes(path.read_bytes()[:-10])
+    assert wrong(capsys, [still])[0] == 65
+    assert main(["analyze", str(folder), "--figures", "gyrations"]) == 2
+    assert ", ".join(FIGURES) in capsys.readouterr().err
+
+
+class Threads:
+    """What `shared` needs of a communicator, between threads."""
+
+    def __init__(self, exchange):
+        self.allgather, self.Get_rank, self.Get_size = exchange.allgather, lambda: exchange.rank, lambda: exchange.size
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_shared_work_comes_in_order_on_every_rank(ranks):
+    def on_rank(exchange):
+        return list(shared(Threads(exchange), 7, lambda k: (k, exchange.rank)))
+
+    for found in on_ranks(ranks, on_rank):
+        assert found == [(k, k % ranks) for k in range(7)]
+
+
+def test_a_failure_of_shared_work_is_raised():
+    def work(k):
+        if k == 2:
+            raise DataError("piece 2")
+        return k
+
+    with pytest.raises(DataError, match="piece 2"):
+        list(shared(None, 4, work))
+
+
+def test_ranks_find_the_same_to_the_last_digit(folder):
+    """With frames, molecules and events shared among two and three ranks."""
+    pytest.importorskip("mpi4py")
+    texts = []
+    for ranks in (1, 2, 3):
+        done = run_hpcchain(["analyze", folder, "--json"], folder.parent, ranks)
+        assert done.returncode == 0, done.stderr
+        texts.append(done.stdout)
+    assert texts[0] == texts[1] == texts[2] and json.loads(texts[0])["runs"]
+
+
+def test_a_failure_on_ranks_is_one_message(folder, tmp_path):
+    pytest.importorskip("mpi4py")
+    done = run_hpcchain(["analyze", folder, "--from", "100"], tmp_path, 2)
+    assert done.returncode == 2 and done.stderr.count("nothing is left") == 1 and done.stdout == ""
