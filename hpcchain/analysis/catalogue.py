@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from hpcchain.analysis.bonds import BondAngles, BondCorrelation, InternalDistances
 from hpcchain.analysis.displacement import Displacement
+from hpcchain.analysis.local_order import NEAREST, LocalOrder, is_installed
 from hpcchain.analysis.orientation import NematicOrder
 from hpcchain.analysis.pairs import PairDistribution
+from hpcchain.analysis.pressure import KineticPressure
 from hpcchain.analysis.relaxation import EndRelaxation, VelocityCorrelation
 from hpcchain.analysis.rouse import RouseModes
 from hpcchain.analysis.sizes import Sizes
 from hpcchain.analysis.structure_factor import StructureFactor
+from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
     from hpcchain.analysis.figure import Figure
@@ -21,10 +24,13 @@ if TYPE_CHECKING:
 
 OBSERVABLES, CONTACTS = "observables", "contacts"
 STATIC = ("sizes", "bond_angles", "bond_correlation", "internal_distances", "nematic_order",
-          "pair_distribution", "structure_factor")  # fmt: skip
+          "pair_distribution", "structure_factor", "kinetic_pressure", "local_order")  # fmt: skip
 MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
 FIGURES = (OBSERVABLES, *STATIC, *MOTION, CONTACTS)
 """All families of figures, by the names that --figures takes."""
+
+ON_DEMAND = ("local_order",)
+"""Those that are found only when they are asked for by name: they need a package more."""
 
 CHAINS = "only chains and rods have it, and there are none"
 PERIODIC = "the box is not periodic along all axes"
@@ -44,11 +50,23 @@ def figures_of(name: str, found: Trajectory, kinds: list[Kind]) -> list[Figure] 
         return [InternalDistances(kind) for kind in chains if kind.size > 1] or CHAINS
     if name == "nematic_order":
         return [NematicOrder(kind) for kind in chains if kind.size > 1] or CHAINS
+    if name == "kinetic_pressure":
+        return [KineticPressure(kinds, float(found.edges.prod()))] if found.bounded else "the box has an open axis"
     if not found.periodic.all():
         return PERIODIC
     if len(found.mass) < 2:
         return "there is one bead"
+    if name == "local_order":
+        return [LocalOrder(found)] if len(found.mass) > NEAREST else f"there are not more than {NEAREST} beads"
     return [PairDistribution(found) if name == "pair_distribution" else StructureFactor(found)]
+
+
+def require_packages(names: tuple[str, ...]) -> None:
+    """Raise UsageError when a family that is asked for by name needs a package that is not installed."""
+    if "local_order" in names and not is_installed():
+        raise UsageError(
+            "local_order needs the package freud, which is not installed: pip install 'hpcchain[analysis]'"
+        )
 
 
 def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:

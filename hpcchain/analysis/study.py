@@ -67,7 +67,7 @@ class Wanted:
 
     def has(self, name: str) -> bool:
         """Return whether a family is asked for."""
-        return self.figures is None or name in self.figures
+        return name not in catalogue.ON_DEMAND if self.figures is None else name in self.figures
 
 
 def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) -> Report:
@@ -78,14 +78,16 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
     DataError
         When something is missing or damaged, or a family that was asked for needs what the run has not written.
     UsageError
-        When nothing is left from the time on that was asked for.
+        When nothing is left from the time on that was asked for, or a package is missing.
     """
+    catalogue.require_packages(wanted.figures or ())
     output = run_output(source, comm)
     report = Report(run=str(source))
     with together(comm, source, "reading reports"):
         report.series = split_vectors(read_reports(output)) if output.has("observables") else {}
     if not output.has("trajectory"):
-        report.left_out = {name: "there are no frames" for name in (*catalogue.STATIC, *catalogue.MOTION)}
+        names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION))
+        report.left_out = dict.fromkeys(names, "there are no frames")
         begin(report, wanted, [])
         require_something(report, np.empty(0))
         observables(report, wanted)

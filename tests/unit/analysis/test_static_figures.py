@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from hpcchain import read
 from hpcchain.analysis.bonds import apart, persistence, triples
 from hpcchain.analysis.pairs import close_pairs
 from hpcchain.analysis.structure_factor import amplitudes, wave_vectors
 from hpcchain.analysis.study import Wanted, study
+from hpcchain.errors import UsageError
 from tests.support.analysed import free_chains, rotating_chains, write_run
 
 
@@ -154,3 +156,43 @@ def test_wave_vectors_are_each_once_and_within_reach():
     assert len({tuple(row) for row in whole.tolist()} | {tuple(row) for row in (-whole).tolist()}) == 2 * len(whole)
     length = np.sqrt(np.sum((2.0 * np.pi * whole / box) ** 2, axis=1))
     assert 0.0 < length.min() < 0.2 and 5.5 < length.max() < 6.2
+
+
+def test_local_order_of_a_crystal_by_freud(tmp_path):
+    """0.19094 and 0.57452 of the 12 neighbours in a face-centred cubic crystal (Steinhardt et al. 1983)."""
+    pytest.importorskip("freud")
+    report = found_in(write_run(tmp_path, [1] * 256, fcc(4)[None] + 0.01, edge=4.0), "local_order")
+    assert report.value("steinhardt_q4").value == pytest.approx(0.19094, abs=1e-4)
+    assert report.value("steinhardt_q6").value == pytest.approx(0.57452, abs=1e-4)
+
+
+def test_local_order_says_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr("hpcchain.analysis.catalogue.is_installed", lambda: False)
+    with pytest.raises(UsageError, match="local_order needs the package freud.*hpcchain\\[analysis\\]"):
+        found_in(tmp_path, "local_order")
+
+
+def test_kinetic_pressure_is_that_of_an_ideal_gas(tmp_path):
+    """Of chains in free flight: M V V / volume; with velocities of variance T / m it is the number density times T."""
+    velocity = np.random.default_rng(9).normal(size=(30, 200, 1, 3)) * np.array([1.0, 2.0, 0.5])
+    velocity = np.repeat(velocity, 2, axis=2).reshape(30, -1, 3)
+    report = found_in(write_run(tmp_path, [2] * 200, np.zeros_like(velocity), velocity, edge=10.0), "kinetic_pressure")
+    for axes, exact in (("xx", 0.4), ("yy", 1.6), ("zz", 0.1), ("xy", 0.0), ("yz", 0.0)):
+        assert within(report.value(f"kinetic_pressure_{axes}"), exact)
+
+
+def test_pairs_are_those_that_mdanalysis_counts(tmp_path):
+    pytest.importorskip("MDAnalysis")
+    from MDAnalysis.analysis.rdf import InterRDF
+
+    position = np.random.default_rng(10).uniform(0.0, 8.0, size=(3, 60, 3))
+    folder = write_run(tmp_path, [3] * 20, position, edge=8.0)
+    g = found_in(folder, "pair_distribution").curve("pair_distribution")
+    universe = read(folder).universe()
+    theirs = InterRDF(universe.atoms, universe.atoms, nbins=200, range=(0.0, 4.0), norm="none", exclude_same=None)
+    counts = theirs.run().results.count
+    width = g.x[1] - g.x[0]
+    ideal = 0.5 * 60 * 59 * 4.0 / 3.0 * np.pi * ((g.x + width / 2) ** 3 - (g.x - width / 2) ** 3) / 512.0
+    ours = g.value * ideal * 3
+    away = (ours - counts / 2.0)[1:]  # their first bin has each bead with itself; they round to single precision
+    assert np.abs(away).max() < 1.5 and np.abs(np.cumsum(away)).max() < 2.5 and np.sum(ours) > 2000.0
