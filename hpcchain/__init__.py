@@ -9,7 +9,7 @@ __all__ = ["Simulation", "System", "read"]
 _PUBLIC = {
     "Simulation": "hpcchain.run.simulation",
     "System": "hpcchain.run.user_system",
-    "read": "hpcchain.observe.results",
+    "read": "hpcchain.analysis.results",
 }
 
 

@@ -1,4 +1,4 @@
-from hpcchain.observe.results import read as read
+from hpcchain.analysis.results import read as read
 from hpcchain.run.simulation import Simulation as Simulation
 from hpcchain.run.user_system import System as System
 

@@ -1,4 +1,4 @@
-"""Averages of correlated series with honest errors, and the sizes of molecules."""
+"""Averages of correlated series with honest errors, and which molecules are chains."""
 
 from typing import Any
 
@@ -53,35 +53,6 @@ def block_errors(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         even = len(blocks) // 2 * 2
         blocks = 0.5 * (blocks[0:even:2] + blocks[1:even:2])
     return np.array(errors), np.array(doubts)
-
-
-def gyration_squared(position: np.ndarray, mass: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the squared radius of gyration of every molecule.
-
-    Parameters
-    ----------
-    position : (N, 3) float64 array
-        Unwrapped about each molecule [length].
-    mass : (N,) float64 array
-        [mass].
-    first : (M + 1,) integer array
-        Beads of molecule m are first[m]:first[m + 1].
-
-    Returns
-    -------
-    (M,) float64 array
-        Mass-weighted mean squared distance from the centre of mass [length^2].
-    """
-    total = np.add.reduceat(mass, first[:-1])
-    centre = np.add.reduceat(position * mass[:, None], first[:-1]) / total[:, None]
-    away = position - np.repeat(centre, np.diff(first), axis=0)
-    return np.add.reduceat(mass * np.sum(away * away, axis=1), first[:-1]) / total
-
-
-def end_to_end_squared(position: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the squared distance of every molecule's last bead from its first [length^2]; see gyration_squared."""
-    span = position[first[1:] - 1] - position[first[:-1]]
-    return np.sum(span * span, axis=1)
 
 
 def is_linear(bonds: np.ndarray, first: np.ndarray) -> np.ndarray:

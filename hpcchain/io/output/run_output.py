@@ -66,7 +66,7 @@ class RunOutput:
         return "events" in self.joined or any(head.log_events for head in self.parts)
 
 
-def run_output(source: Path | str, comm: Communicator | None = None) -> RunOutput:
+def run_output(source: Path | str, comm: Communicator | None = None, kinds: tuple = tuple(FILES)) -> RunOutput:
     """Return the RunOutput of a run's folder, or of one output file; every byte of it is checked; collective.
 
     Parameters
@@ -75,6 +75,8 @@ def run_output(source: Path | str, comm: Communicator | None = None) -> RunOutpu
         A folder; trajectory.h5, observables.h5 or events.h5, which then is all there is; or a part or a checkpoint,
         which stands for its run.
     comm : communicator or None
+    kinds : tuple of str
+        Of a folder's files only those of these kinds are looked at, besides parts.
 
     Raises
     ------
@@ -83,19 +85,19 @@ def run_output(source: Path | str, comm: Communicator | None = None) -> RunOutpu
     """
     source = Path(source)
     if root_does(comm, source, "looking for it", source.is_dir):
-        return _folder_output(source, comm)
+        return _folder_output(source, comm, kinds)
     kind = root_does(comm, source, "reading", lambda: files.kind_of(source))
     if kind in FILES:
         return RunOutput(source, {kind: (source, file_head(source, kind, comm).rows)}, [])
     if kind in ("part", "checkpoint") and source.parent.name in (PARTS, CHECKPOINTS):
-        return _folder_output(source.parent.parent, comm)
+        return _folder_output(source.parent.parent, comm, kinds)
     raise DataError(f"{source}: is of kind {kind!r}, and in no run's folder: it has no frames or reports")
 
 
-def _folder_output(folder: Path, comm: Communicator | None) -> RunOutput:
+def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple) -> RunOutput:
     for left in reversed(range(TRIES)):
         try:
-            found = _looked_up(folder, comm)
+            found = _looked_up(folder, comm, kinds)
         except DataError:
             if not left:
                 raise
@@ -109,11 +111,11 @@ def _folder_output(folder: Path, comm: Communicator | None) -> RunOutput:
     raise DataError(f"{folder}: changes while it is read; try again")
 
 
-def _looked_up(folder: Path, comm: Communicator | None) -> RunOutput:
+def _looked_up(folder: Path, comm: Communicator | None, kinds: tuple) -> RunOutput:
     listed = root_does(comm, folder, "listing parts", lambda: [path for _, path in list_parts(folder / PARTS)])
     heads = [read_head(path, comm) for path in listed]
     require_chain(heads)
-    there = root_does(comm, folder, "looking", lambda: [kind for kind in FILES if (folder / f"{kind}.h5").is_file()])
+    there = root_does(comm, folder, "looking", lambda: [kind for kind in kinds if (folder / f"{kind}.h5").is_file()])
     joined = {}
     for kind in there:
         head = file_head(folder / f"{kind}.h5", kind, comm)
@@ -121,7 +123,8 @@ def _looked_up(folder: Path, comm: Communicator | None) -> RunOutput:
         if heads and kept:
             head.until(heads[0].after, kept)
         joined[kind] = (head.path, kept)
-    for kind, counted in FILES.items() if heads else ():
+    for kind in kinds if heads else ():
+        counted = FILES[kind]
         needed, kept = heads[0].start[counted], joined.get(kind, (None, 0))[1]
         if kept < needed:
             raise DataError(

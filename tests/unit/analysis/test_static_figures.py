@@ -1,11 +1,15 @@
 """Figures of single frames against exact cases: rods, freely jointed and rotating chains, ideal gases, crystals."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from hpcchain import read
 from hpcchain.analysis.bonds import apart, persistence, triples
+from hpcchain.analysis.kinds import Kind
 from hpcchain.analysis.pairs import close_pairs
+from hpcchain.analysis.sizes import ENDS, SQUARE, TENSOR, Sizes
 from hpcchain.analysis.structure_factor import amplitudes, wave_vectors
 from hpcchain.analysis.study import Wanted, study
 from hpcchain.errors import UsageError
@@ -39,6 +43,13 @@ def test_straight_rods(tmp_path):
     assert report.curve("internal_distances", "A").value == pytest.approx(np.arange(1.0, n) ** 2)
     assert report.curve("bond_correlation", "A").value == pytest.approx(1.0)
     assert report.curve("bond_angles", "A").value[-1] == pytest.approx(25.0)
+
+
+def test_sizes_of_a_pair_of_unequal_masses():
+    kind = Kind("A", np.array([[0, 1]]), np.array([1.0, 3.0]), np.ones(2), np.array([[0, 1]]), np.array([0, 1]))
+    row = Sizes(kind).add(SimpleNamespace(position=np.array([[5.0, 5, 5], [5, 5, 9]])))[0]
+    assert row[SQUARE] == pytest.approx(3.0) and row[ENDS] == 16.0
+    assert row[TENSOR] == pytest.approx([0.0, 0.0, 3.0, 0.0, 0.0, 0.0])
 
 
 def test_freely_jointed_chains(tmp_path):

@@ -1,11 +1,11 @@
-"""Averages of correlated series against the exact error of one, and sizes of molecules against hand-made ones."""
+"""Averages of correlated series against the exact error of one; which molecules are chains."""
 
 import math
 
 import numpy as np
 import pytest
 
-from hpcchain.observe.averages import end_to_end_squared, gyration_squared, is_linear, mean_and_error
+from hpcchain.observe.averages import is_linear, mean_and_error
 
 
 def autoregressive(correlation, count, seed):
@@ -33,13 +33,6 @@ def test_short_and_constant_series():
     assert all(map(math.isnan, mean_and_error([])))
     mean, error = mean_and_error([1.0, 3.0])
     assert (mean, error) == (2.0, pytest.approx(1.0))
-
-
-def test_sizes_of_a_rod_and_a_pair_of_unequal_masses():
-    position = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0], [5, 5, 5], [5, 5, 9]])
-    first = np.array([0, 3, 5])
-    assert gyration_squared(position, np.array([1.0, 1, 1, 1, 3]), first) == pytest.approx([2 / 3, 3.0])
-    assert end_to_end_squared(position, first).tolist() == [4.0, 16.0]
 
 
 def test_only_chains_have_ends():

@@ -2,16 +2,21 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from hpcchain.analysis.correlate import autocorrelation
+from hpcchain.analysis.kinds import kinds_in
+from hpcchain.analysis.sizes import ENDS, Sizes
+from hpcchain.analysis.statistics import Sums, split
 from hpcchain.cli import analyze
 from hpcchain.cli.main import main
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
-from hpcchain.observe.correlation import Correlator, integrated
-from hpcchain.observe.molecules import MoleculeMean, far_ends, kinds_of
+from hpcchain.observe.correlation import integrated
+from hpcchain.observe.molecules import far_ends
 from tests.support.io_samples import chains as chains_of
 from tests.support.io_samples import system_of
 
@@ -64,16 +69,23 @@ def test_errors_printed_are_the_scatter_over_seeds(tmp_path, capsys, frames, tim
         assert 0.7 < scatter / np.mean([row[error] for row in found]) < 1.4
 
 
+def mean_and_error(values):
+    """Return the mean of (frames, chains) values and its error, as figures of single frames have them."""
+    frames, groups = split(len(values)), split(values.shape[1])
+    by_time = np.add.reduceat(values.sum(axis=1), frames[:-1])[:, None]
+    by_group = np.add.reduceat(values.sum(axis=0), groups[:-1])[:, None]
+    sums = Sums(by_time, np.diff(frames) * values.shape[1], by_group, np.diff(groups) * len(values))
+    value, error = sums.estimate(lambda x: x)
+    return float(value[0]), float(error[0])
+
+
 @pytest.mark.parametrize(
     ("frames", "time", "chains"), [(30, 100.0, 10), (200, 10.0, 10), (2000, 5.0, 10), (400, 1.0, 50), (4000, 20.0, 1)]
 )
 def test_error_of_a_mean_over_many_seeds(frames, time, chains):
     means, errors = [], []
     for seed in range(60):
-        mean = MoleculeMean(chains)
-        for values in np.sum(vectors(seed, frames, time, chains) ** 2, axis=2):
-            mean.add(values)
-        found = mean.mean_and_error()
+        found = mean_and_error(np.sum(vectors(seed, frames, time, chains) ** 2, axis=2))
         means.append(found[0])
         errors.append(found[1])
     assert 0.7 < np.std(means, ddof=1) / np.mean(errors) < 1.3
@@ -81,61 +93,43 @@ def test_error_of_a_mean_over_many_seeds(frames, time, chains):
 
 
 def test_one_molecule_has_an_error_over_time_and_one_frame_one_over_molecules():
-    single = MoleculeMean(1)
-    for value in (1.0, 3.0):
-        single.add(np.array([value]))
-    assert single.mean_and_error() == (2.0, pytest.approx(1.0))
-    still = MoleculeMean(2)
-    still.add(np.array([1.0, 3.0]))
-    assert still.mean_and_error() == (2.0, pytest.approx(1.0))
-    alone = MoleculeMean(1)
-    alone.add(np.array([1.0]))
-    assert alone.mean_and_error()[0] == 1.0 and math.isnan(alone.mean_and_error()[1])
-    assert all(map(math.isnan, MoleculeMean(3).mean_and_error()))
+    assert mean_and_error(np.array([[1.0], [3.0]])) == (2.0, pytest.approx(1.0))
+    assert mean_and_error(np.array([[1.0, 3.0]])) == (2.0, pytest.approx(1.0))
+    mean, error = mean_and_error(np.array([[1.0]]))
+    assert mean == 1.0 and math.isnan(error)
 
 
 def test_the_greater_error_is_taken():
-    apart, together = MoleculeMean(2), MoleculeMean(2)
-    for k in range(64):
-        apart.add(np.array([1.0, 3.0]))  # differ for ever: all of the error is over molecules
-        together.add(np.full(2, k % 2))  # the same at all times: all of it is over time
-    assert apart.mean_and_error() == (2.0, pytest.approx(1.0))
-    assert together.mean_and_error()[1] > 0.0
+    apart = np.tile([1.0, 3.0], (64, 1))  # differ for ever: all of the error is over molecules
+    together = np.repeat([[0.0], [1.0]] * 32, 2, axis=1)  # the same at all times: all of it is over time
+    assert mean_and_error(apart) == (2.0, pytest.approx(1.0))
+    assert mean_and_error(together)[1] > 0.0
+
+
+def correlation_time(series):
+    """Return the integrated correlation time of (frames, chains, 3) vectors in frames."""
+    values = autocorrelation(series)
+    return integrated(np.arange(float(len(values))), values / values[0])
 
 
 @pytest.mark.parametrize("time", [0.2, 3.0, 40.0])
 def test_correlation_time_of_a_long_run(time):
-    correlator = Correlator()
-    for frame in vectors(7, 4000, time, chains=30):
-        correlator.add(frame)
     decay = math.exp(-1.0 / time)
-    assert correlator.time() == pytest.approx(0.5 * (1.0 + decay) / (1.0 - decay), rel=0.12)
+    assert correlation_time(vectors(7, 4000, time, chains=30)) == pytest.approx(
+        0.5 * (1.0 + decay) / (1.0 - decay), rel=0.12
+    )
 
 
 def test_correlation_of_vectors_that_stay_is_as_long_as_the_run():
-    correlator = Correlator()
-    for _ in range(100):
-        correlator.add(np.ones((3, 3)))
-    lags, values = correlator.curve()
-    assert values == pytest.approx(np.ones(len(lags))) and np.all(np.diff(lags) > 0)
-    assert correlator.time() > 50.0
+    still = np.ones((100, 3, 3))
+    assert autocorrelation(still) == pytest.approx(9.0)
+    assert correlation_time(still) > 50.0
 
 
 def test_correlation_of_a_curve_that_is_known():
     lags = np.arange(200.0)
     assert integrated(lags, np.exp(-lags / 6.0)) == pytest.approx(6.0, rel=0.02)
     assert math.isnan(integrated(lags[:1], np.ones(1)))
-    assert math.isnan(Correlator().time())
-    still = Correlator()
-    still.add(np.zeros((2, 3)))
-    assert math.isnan(still.time())
-
-
-def test_memory_of_a_correlation_does_not_follow_the_frames():
-    correlator = Correlator()
-    for _ in range(2000):
-        correlator.add(np.ones((1, 3)))
-    assert sum(len(level._kept) for level in correlator._levels) <= 16 * 11
 
 
 @pytest.mark.parametrize(
@@ -153,11 +147,12 @@ def test_beads_most_bonds_apart(beads, bonds, ends):
 
 
 def test_kinds_whose_molecules_do_not_stand_together():
-    species = np.array([0, 0, 1, 0, 0])
-    kinds = dict(kinds_of(species, np.array([0, 0, 1, 2, 2]), np.ones(5), np.array([[0, 1], [3, 4]])))
-    assert kinds[0].shape == (2, 2) and kinds[1].shape == (1, 1)
-    kinds[0].add(np.array([[0.0, 0, 0], [1, 0, 0], [9, 9, 9], [0, 0, 0], [0, 3, 0]]))
-    assert kinds[0].ends.mean_and_error() == (5.0, pytest.approx(4.0))
+    found = SimpleNamespace(species=np.array([0, 0, 1, 0, 0]), molecule=np.array([0, 0, 1, 2, 2]), mass=np.ones(5),
+                            diameter=np.ones(5), bonds=np.array([[0, 1], [3, 4]]), names=["A", "B"])  # fmt: skip
+    one, other = kinds_in(found)
+    assert one.beads.tolist() == [[0, 1], [3, 4]] and other.beads.tolist() == [[2]] and one.linear
+    position = np.array([[0.0, 0, 0], [1, 0, 0], [9, 9, 9], [0, 0, 0], [0, 3, 0]])
+    assert Sizes(one).add(SimpleNamespace(position=position))[:, ENDS].tolist() == [1.0, 9.0]
 
 
 def test_a_short_run_is_warned_of_and_a_long_one_is_not(tmp_path, capsys):

@@ -13,6 +13,7 @@ from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.tools.compare import compare
 from hpcchain.parallel.comm import Single
 from tests.support.launching import run_python
+from tests.support.unfinished import FRAMES, PARTS, run_folder
 
 INPUT = """
 [box]
@@ -79,6 +80,23 @@ def test_analysis_has_what_the_command_prints(place):
     assert set(found.molecules) == {"dumbbell", "solvent"}
     size = found.molecules["dumbbell"]
     assert (size.beads, size.molecules) == (3, 12) and 1.0 < size.end_to_end < 2.0 and size.gyration_error > 0.0
+    assert found.value("radius_of_gyration", "dumbbell").value == size.gyration
+    whole = hpcchain.read(place / "out").analysis(0.0, figures=None)
+    assert whole.curve("g3", "solvent").value[0] > 0.0 and whole.curve("g3", "nothing") is None
+
+
+@pytest.mark.parametrize("joined", [0, 1, PARTS])
+def test_results_of_a_run_that_goes_on(tmp_path, joined):
+    found = hpcchain.read(run_folder(tmp_path, joined))
+    assert found.trajectory.position.shape == (FRAMES * PARTS, 6, 3)
+    assert found.trajectory.position[-1, 0, 0] == 1000.0 * (FRAMES * PARTS - 1)
+    assert found.observables["temperature"].tolist() == [1.5 * k for k in range(FRAMES * PARTS)]
+    assert found.events["time"].tolist() == [k + 0.5 for k in range(FRAMES * PARTS)]
+    assert found.analysis(1.0).observables["temperature"].reports == FRAMES * PARTS - 1
+    if joined < PARTS:
+        pytest.importorskip("MDAnalysis")
+        with pytest.raises(DataError, match="not all frames are in trajectory.h5"):
+            found.universe()
 
 
 def test_a_universe_has_bonds_masses_and_molecules(place):

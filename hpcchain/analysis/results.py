@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hpcchain.analysis.study import Wanted, study
+from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
-from hpcchain.io.output import observables
-from hpcchain.io.output.events import read_events
-from hpcchain.io.output.trajectory import open_trajectory
-from hpcchain.observe.averages import mean_and_error
-from hpcchain.observe.molecules import kinds_of
+from hpcchain.io.output.events import EVENT, order
+from hpcchain.io.output.parts import list_parts
+from hpcchain.io.output.run_output import RunOutput, event_tables, open_frames, read_reports, run_output
 
 if TYPE_CHECKING:
-    from hpcchain.observe.molecules import MoleculeMean
+    from hpcchain.io.output.run_output import Frames
 
 FILES = ("trajectory.h5", "observables.h5", "events.h5")
 
@@ -48,10 +48,22 @@ class Size:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What `Results.analysis` finds: `observables`, name -> Average, and `molecules`, name -> Size."""
+    """What `Results.analysis` finds: `observables`, name -> Average, `molecules`, name -> Size, and the whole `report`.
+
+    The figures of the manual's page on analysis are got by name with `value` and `curve`.
+    """
 
     observables: dict[str, Average]
     molecules: dict[str, Size]
+    report: Report
+
+    def value(self, figure: str, molecules: str = "") -> Value | None:
+        """Return a number with its `value`, `error` and `unit`; None where it was not found."""
+        return self.report.value(figure, molecules)
+
+    def curve(self, figure: str, molecules: str = "") -> Curve | None:
+        """Return a curve with the arrays `x`, `value` and `error`; None where it was not found."""
+        return self.report.curve(figure, molecules)
 
 
 class Observables(Mapping[str, NDArray[np.float64]]):
@@ -98,13 +110,20 @@ class Trajectory:
     periodic : (3,) bool array
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with open_trajectory(path) as found:
-            self.time, self.step, self.names = found.time, found.step, list(found.names)
+    def __init__(self, output: RunOutput) -> None:
+        self._output = output
+        self.path = output.joined.get("trajectory", (output.source / "trajectory.h5", 0))[0]
+        with open_frames(output) as frames:
+            found = frames.fixed
+            self.time, self.step, self.names = frames.time, frames.step, list(found.names)
             self.species, self.molecule = found.species, found.molecule
             self.mass, self.diameter, self.bonds = found.mass, found.diameter, found.bonds
             self.box, self.origin, self.periodic = found.edges, found.origin, found.periodic
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether some of the frames are not in the file at `path` yet."""
+        return bool(self._output.parts)
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -112,13 +131,13 @@ class Trajectory:
 
     def frame(self, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Return position, velocity and image counts of a frame, (N, 3) each; of large files, in place of all."""
-        with open_trajectory(self.path, checked=False) as found:
-            return found.frame(range(len(self))[number])
+        with open_frames(self._output) as frames:
+            return tables(frames, range(len(self))[number])
 
     @cached_property
     def _frames(self) -> Any:
-        with open_trajectory(self.path, checked=False) as found:
-            return [np.array(column) for column in zip(*(found.frame(i) for i in range(len(self))), strict=True)]
+        with open_frames(self._output) as frames:
+            return [np.array(column) for column in zip(*(tables(frames, i) for i in range(len(self))), strict=True)]
 
     @property
     def position(self) -> NDArray[np.float64]:
@@ -152,62 +171,54 @@ class Results:
     def __init__(self, folder: str | PathLike[str]) -> None:
         folder = Path(folder)
         self.folder = folder.parent if folder.name in FILES else folder
-        if not any((self.folder / name).is_file() for name in FILES):
+        if not any((self.folder / name).is_file() for name in FILES) and not list_parts(self.folder / "parts"):
             raise DataError(f"{folder}: holds none of {', '.join(FILES)}; name a run's output directory")
 
-    def _path(self, name: str) -> Path:
-        if not (self.folder / name).is_file():
-            raise DataError(f"{self.folder}: holds no {name}")
-        return self.folder / name
+    def _output(self, kind: str) -> RunOutput:
+        output = run_output(self.folder, kinds=(kind,))
+        if not output.has(kind):
+            raise DataError(f"{self.folder}: holds no {kind}.h5")
+        return output
 
     @cached_property
     def trajectory(self) -> Trajectory:
         """The frames."""
-        return Trajectory(self._path("trajectory.h5"))
+        return Trajectory(self._output("trajectory"))
 
     @cached_property
     def observables(self) -> Observables:
         """The reports."""
-        return Observables(observables.read(self._path("observables.h5")))
+        return Observables(read_reports(self._output("observables")))
 
     @cached_property
     def events(self) -> NDArray[np.void]:
         """(n,) structured array of the contacts: time, kind, bead (2,), impulse; needs output.events = true."""
-        if not (self.folder / "events.h5").is_file():
+        output = run_output(self.folder, kinds=("events",))
+        if not output.logs_events:
             raise DataError(f"{self.folder}: no contacts were logged; run again with output.events = true")
-        return read_events(self.folder / "events.h5")
+        table = np.concatenate([np.empty(0, dtype=EVENT), *event_tables(output)])
+        return table[order(table)] if output.parts else table
 
-    def analysis(self, start: float = 0.0) -> Analysis:
+    def analysis(
+        self, start: float | None = None, figures: tuple[str, ...] | None = ("observables", "sizes")
+    ) -> Analysis:
         """Return averages of the observables, components of vectors apart, and sizes of the molecules.
 
         Parameters
         ----------
-        start : float
-            What came before is left out [time].
+        start : float, optional
+            What came before is left out; by default what came before equilibration ended [time].
+        figures : tuple of str, optional
+            Families of figures, as `hpcchain analyze --figures` takes them; None: all that the run has.
         """
-        averages = {}
-        late = self.observables.time >= start
-        for name, value in self.observables.items():
-            table = value[late].reshape(int(late.sum()), -1)
-            for column, series in enumerate(table.T):
-                known = series[np.isfinite(series)]
-                label = name if value.ndim == 1 else f"{name}[{column}]"
-                mean, error = mean_and_error(known)
-                averages[label] = Average(float(mean), float(error), len(known))
-        return Analysis(averages, self._sizes(start))
-
-    def _sizes(self, start: Any) -> Any:
-        trajectory, found = self.trajectory, {}
-        kinds = kinds_of(trajectory.species, trajectory.molecule, trajectory.mass, trajectory.bonds)
-        for frame in np.flatnonzero(trajectory.time >= start):
-            position = trajectory.frame(int(frame))[0]
-            for _, kind in kinds:
-                kind.add(position)
-        for species, kind in kinds:
-            molecules, beads = kind.shape
-            ends = root(kind.ends) if kind.linear else (np.nan, np.nan)
-            found[trajectory.names[species]] = Size(beads, molecules, *ends, *root(kind.gyration))
-        return found
+        report = study(self.folder, Wanted(start, figures))
+        averages = {
+            value.figure: Average(value.value, value.error, value.samples)
+            for value in report.values
+            if value.figure in report.series
+        }
+        sizes = {name: size_of(report, name, beads, count) for name, beads, count in report.kinds}
+        return Analysis(averages, sizes, report)
 
     def universe(self) -> Any:
         """Return an MDAnalysis Universe with frames, bonds, masses, radii, bead types, and molecules as residues.
@@ -222,6 +233,11 @@ class Results:
         except ImportError as error:
             raise UsageError("universe() needs the package MDAnalysis: pip install MDAnalysis") from error
         found = self.trajectory
+        if found.unfinished:
+            raise DataError(
+                f"{self.folder}: not all frames are in trajectory.h5, which MDAnalysis reads: the run goes on, or was "
+                "killed; 'hpcchain resume' finishes it"
+            )
         names = np.array(found.names, dtype=object)[found.species]
         molecules, residue = np.unique(found.molecule, return_inverse=True)
         universe = MDAnalysis.Universe.empty(
@@ -242,11 +258,16 @@ class Results:
         return universe
 
 
-def root(squares: MoleculeMean) -> Any:
-    """Return the root of a MoleculeMean of squares, and its error."""
-    mean, error = squares.mean_and_error()
-    value = float(np.sqrt(mean))
-    return value, float(error / (2.0 * value)) if value > 0.0 else float(error)
+def tables(frames: Frames, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return position, velocity and image counts of a frame."""
+    position, velocity, image = (frames.table(name, number) for name in ("position", "velocity", "image"))
+    return position, velocity, image
+
+
+def size_of(report: Report, name: str, beads: int, count: int) -> Size:
+    """Return the Size of a kind of molecules; NaN where a figure is not in the report."""
+    found = [report.value(figure, name) for figure in ("end_to_end", "radius_of_gyration")]
+    return Size(beads, count, *(x for v in found for x in ((v.value, v.error) if v else (np.nan, np.nan))))
 
 
 def read(source: str | PathLike[str]) -> Results:
