@@ -5,6 +5,7 @@ What a run has put out since its last checkpoint is in a part that is still open
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -27,11 +28,13 @@ from hpcchain.io.tools.species import bead_types
 from hpcchain.model.system import OPEN, PERIODIC
 
 if TYPE_CHECKING:
+    from hpcchain.io.output.parts import PartHead
     from hpcchain.parallel.agreement import Communicator
 
 PARTS, CHECKPOINTS = "parts", "checkpoints"
-TRIES = 3
-"""A run that ends while its files are looked up joins its parts and removes them; they are looked up again then."""
+TRIES, PAUSE = 200, 0.02
+"""A run that ends while its files are looked up joins its parts and removes them; they are looked up again then, so
+often at most, after so many wall seconds."""
 
 
 @dataclass(frozen=True)
@@ -95,24 +98,29 @@ def run_output(source: Path | str, comm: Communicator | None = None, kinds: tupl
 
 
 def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple) -> RunOutput:
-    for left in reversed(range(TRIES)):
+    for _ in range(TRIES):
+        listed = _parts_in(folder, comm)
         try:
-            found = _looked_up(folder, comm, kinds)
+            found = _looked_up(folder, listed, comm, kinds)
         except DataError:
-            if not left:
+            if _parts_in(folder, comm) == listed:
                 raise
-        else:
-            if not found.joined and not found.parts:
-                raise DataError(
-                    f"{folder}: holds no output: neither observables.h5 nor trajectory.h5, nor closed parts; name a "
-                    "run's output directory; a run that goes on closes its first part at its first checkpoint"
-                )
-            return found
+            time.sleep(PAUSE)
+            continue
+        if not found.joined and not found.parts:
+            raise DataError(
+                f"{folder}: holds no output: neither observables.h5 nor trajectory.h5, nor closed parts; name a "
+                "run's output directory; a run that goes on closes its first part at its first checkpoint"
+            )
+        return found
     raise DataError(f"{folder}: changes while it is read; try again")
 
 
-def _looked_up(folder: Path, comm: Communicator | None, kinds: tuple) -> RunOutput:
-    listed = root_does(comm, folder, "listing parts", lambda: [path for _, path in list_parts(folder / PARTS)])
+def _parts_in(folder: Path, comm: Communicator | None) -> list[Path]:
+    return root_does(comm, folder, "listing parts", lambda: [path for _, path in list_parts(folder / PARTS)])
+
+
+def _looked_up(folder: Path, listed: list[Path], comm: Communicator | None, kinds: tuple) -> RunOutput:
     heads = [read_head(path, comm) for path in listed]
     require_chain(heads)
     there = root_does(comm, folder, "looking", lambda: [kind for kind in kinds if (folder / f"{kind}.h5").is_file()])
@@ -198,18 +206,37 @@ class _Joined:
 
 @dataclass(frozen=True)
 class _Part:
-    """Frames in a closed part, opened when they are read: a long run has many parts."""
+    """Frames in a closed part, opened when they are read: a long run has many parts.
 
-    path: Path
+    When the run has joined it to trajectory.h5 in the meantime, they are read there.
+    """
+
+    head: PartHead
     step: np.ndarray
     time: np.ndarray
 
     def read(self, name: str, rows: np.ndarray, low: int, high: int, out: np.ndarray) -> None:
-        if not self.path.is_file():
-            raise DataError(f"{self.path}: is gone: the run has joined its parts in the meantime; start again")
-        with files.reading(self.path, "part", checked=False) as file:
+        with _part_or_joined(self.head, "trajectory") as (file, first):
             for row, into in zip(rows, out, strict=True):
-                into[:] = file[f"frames/{row:08d}/{name}"][low:high]
+                if first is None:
+                    into[:] = file[f"frames/{row:08d}/{name}"][low:high]
+                else:
+                    into[:] = file[f"{GROUP}/{name}/value"][first + row, low:high]
+
+
+@contextmanager
+def _part_or_joined(head: PartHead, kind: str) -> Iterator[tuple[h5py.File, int | None]]:
+    """Yield (a part's file, None); or, when its run has joined it, (the joined file, the part's first row there)."""
+    with ExitStack() as stack:
+        first = None
+        try:
+            file = stack.enter_context(files.reading(head.path, "part", checked=False))
+        except DataError:
+            if head.path.is_file():
+                raise
+            joined = head.path.parent.parent / f"{kind}.h5"
+            file, first = stack.enter_context(files.reading(joined, kind, checked=False)), head.start[FILES[kind]]
+        yield file, first
 
 
 @contextmanager
@@ -228,12 +255,21 @@ def open_frames(output: RunOutput) -> Iterator[Frames]:
         if path:
             pieces.append(_Joined(fixed._file, fixed.step[:kept], fixed.time[:kept]))
         for head in output.parts:
-            with files.reading(head.path, "part", checked=False) as file:
-                step, time = files.get(file, "frame_step"), files.get(file, "frame_time")
-            if len(time) != head.count("frames") or len(step) != len(time):
-                raise DataError(f"{head.path}: does not hold the {head.count('frames')} frames that it counts")
-            pieces.append(_Part(head.path, step, time))
+            pieces.append(_Part(head, *_clock(head)))
         yield Frames(pieces, fixed)
+
+
+def _clock(head: PartHead) -> tuple[np.ndarray, np.ndarray]:
+    """Return the steps and times of a part's frames."""
+    with _part_or_joined(head, "trajectory") as (file, first):
+        if first is None:
+            step, time = files.get(file, "frame_step"), files.get(file, "frame_time")
+        else:
+            clock = (files.get(file, f"{GROUP}/position/{name}") for name in ("step", "time"))
+            step, time = (values[first : first + head.count("frames")] for values in clock)
+    if len(time) != head.count("frames") or len(step) != len(time):
+        raise DataError(f"{head.path}: does not hold the {head.count('frames')} frames that it counts")
+    return step, time
 
 
 def beads_of(output: RunOutput) -> Trajectory:
@@ -276,7 +312,10 @@ def beads_of(output: RunOutput) -> Trajectory:
 def read_reports(output: RunOutput) -> dict:
     """Return name -> (step, time, value) of every observable of a run; not collective."""
     path, kept = output.joined.get("observables", (None, 0))
-    series, _ = joined_reports(path, kept, output.parts)
+    heads = output.parts
+    if not all(head.path.is_file() for head in heads):  # the run has joined them in the meantime
+        path, kept, heads = heads[0].path.parent.parent / "observables.h5", output.rows("observables"), []
+    series, _ = joined_reports(path, kept, heads)
     return {name: tuple(np.concatenate(column) for column in columns) for name, columns in series.items()}
 
 
@@ -326,19 +365,20 @@ def event_tables(output: RunOutput, share: int = 0, shares: int = 1) -> Iterator
     ------
     (n,) structured array of type events.EVENT
     """
-    number = 0
     path, kept = output.joined.get("events", (None, 0))
-    if path is not None:
+    lows = range(0, kept, events.COPY_ROWS)
+    for low in lows[share::shares] if path is not None else ():
         with files.reading(path, "events", checked=False) as file:
-            for low in range(0, kept, events.COPY_ROWS):
-                if number % shares == share:
-                    yield events.read_table(file["events"], low, min(low + events.COPY_ROWS, kept))
-                number += 1
-    for head in output.parts:
-        with files.reading(head.path, "part", checked=False) as file:
-            for name in sorted(file["events"]) if "events" in file else []:
-                group = file["events"][name]
-                for low in range(0, len(group["time"]), events.COPY_ROWS):
-                    if number % shares == share:
-                        yield events.read_table(group, low, low + events.COPY_ROWS)
-                    number += 1
+            yield events.read_table(file["events"], low, min(low + events.COPY_ROWS, kept))
+    for head in output.parts[share::shares]:
+        with _part_or_joined(head, "events") as (file, first):
+            if first is not None:
+                yield from _slices(file["events"], first, first + head.count("events"))
+            for name in sorted(file["events"]) if first is None and "events" in file else []:
+                yield from _slices(file["events"][name], 0, len(file["events"][name]["time"]))
+
+
+def _slices(group: h5py.Group, first: int, last: int) -> Iterator[np.ndarray]:
+    """Yield the events first:last of a group, so many at a time."""
+    for low in range(first, last, events.COPY_ROWS):
+        yield events.read_table(group, low, min(low + events.COPY_ROWS, last))

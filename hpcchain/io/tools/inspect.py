@@ -14,6 +14,7 @@ from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
+from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.observables import names_in
 from hpcchain.io.output.parts import list_parts, read_head
 from hpcchain.io.output.run_output import CHECKPOINTS, PARTS, open_frames, read_reports, run_output
@@ -70,6 +71,12 @@ def _run(folder: Path) -> dict:
     facts: dict = {"run": str(folder)}
     if growing and not list_parts(folder / PARTS):
         return facts | {"state": "its start is still growing"} | _growth(folder / "growth.h5")
+    if (
+        (folder / "input.toml").is_file()
+        and not list_parts(folder / PARTS)
+        and not any((folder / f"{kind}.h5").is_file() for kind in FILES)
+    ):
+        return facts | {"state": "it has written no output yet", "checkpoint": str(newest or "none")}
     output = run_output(folder)
     parts = len(output.parts)
     facts["state"] = f"{parts} parts not yet joined: it goes on, or was killed" if parts else "its output is joined"

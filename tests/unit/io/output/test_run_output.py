@@ -5,7 +5,10 @@ import pytest
 
 from hpcchain.cli.main import main
 from hpcchain.errors import DataError
+from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.parts import read_head
 from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
+from tests.support.io_samples import system_of
 from tests.support.unfinished import FRAMES, PARTS, run_folder
 
 
@@ -78,6 +81,12 @@ def test_export_and_info_read_a_run_that_goes_on(tmp_path, capsys):
     assert main(["info", str(tmp_path / "nothing")]) == 65
 
 
+def test_info_of_a_run_that_has_only_begun(tmp_path, capsys):
+    (tmp_path / "input.toml").write_text("")
+    assert main(["info", str(tmp_path)]) == 0
+    assert "it has written no output yet" in capsys.readouterr().out
+
+
 def test_two_runs_are_compared_file_by_file(tmp_path, capsys):
     a, b, open_run = (run_folder(tmp_path / name, joined) for name, joined in (("a", PARTS), ("b", PARTS), ("c", 1)))
     assert main(["compare", str(a), str(b)]) == 0
@@ -85,3 +94,18 @@ def test_two_runs_are_compared_file_by_file(tmp_path, capsys):
     assert main(["compare", str(a), str(b)]) == 1
     assert "events.h5 is not in" in capsys.readouterr().out
     assert main(["compare", str(a), str(open_run)]) == 65
+
+
+def test_parts_that_the_run_joins_meanwhile_are_read_from_the_joined_files(tmp_path):
+    """As when a run ends under a command that reads it."""
+    system, output = system_of([2, 4]), run_output(run_folder(tmp_path, 1))
+    with open_frames(output) as frames:
+        assert frames.table("position", 7)[0, 0] == 7000.0
+        assemble(tmp_path, None, system.topology, system.box, read_head(output.parts[-1].path).end)
+        assert not output.parts[0].path.exists()
+        assert [frames.table("position", k)[0, 0] for k in (2, 3, 8)] == [2000.0, 3000.0, 8000.0]
+    with open_frames(output) as frames:
+        assert frames.time.tolist() == list(range(FRAMES * PARTS))
+    assert read_reports(output)["temperature"][1].tolist() == list(range(FRAMES * PARTS))
+    tables = [table for share in range(2) for table in event_tables(output, share, 2)]
+    assert sorted(np.concatenate(tables)["time"]) == [k + 0.5 for k in range(FRAMES * PARTS)]
