@@ -263,7 +263,7 @@ def _clock(head: PartHead) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps and times of a part's frames."""
     with _part_or_joined(head, "trajectory") as (file, first):
         if first is None:
-            step, time = files.get(file, "frame_step"), files.get(file, "frame_time")
+            step, time = file["frame_step"][()], file["frame_time"][()]
         else:
             clock = (files.get(file, f"{GROUP}/position/{name}") for name in ("step", "time"))
             step, time = (values[first : first + head.count("frames")] for values in clock)
@@ -312,10 +312,13 @@ def beads_of(output: RunOutput) -> Trajectory:
 def read_reports(output: RunOutput) -> dict:
     """Return name -> (step, time, value) of every observable of a run; not collective."""
     path, kept = output.joined.get("observables", (None, 0))
-    heads = output.parts
-    if not all(head.path.is_file() for head in heads):  # the run has joined them in the meantime
-        path, kept, heads = heads[0].path.parent.parent / "observables.h5", output.rows("observables"), []
-    series, _ = joined_reports(path, kept, heads)
+    try:
+        series, _ = joined_reports(path, kept, output.parts)
+    except DataError:
+        if all(head.path.is_file() for head in output.parts):
+            raise
+        joined = output.parts[0].path.parent.parent / "observables.h5"  # the run has joined them in the meantime
+        series, _ = joined_reports(joined, output.rows("observables"), [])
     return {name: tuple(np.concatenate(column) for column in columns) for name, columns in series.items()}
 
 
