@@ -20,6 +20,9 @@ MODES = 16
 DRAWN = 4
 """Modes whose whole correlations are given."""
 
+NOTHING = 1e-20
+"""A mode whose mean square is less than this part of the greatest is round-off, as even modes of rods are."""
+
 
 class RouseModes:
     """X_p = 1/b sum over beads i = 0 ... b - 1 of r_i cos(p pi (i + 1/2) / b), p = 1, 2, ... (Doi and Edwards 1986)."""
@@ -42,11 +45,16 @@ class RouseModes:
         if len(lag) < 2:
             return found
 
+        def correlations(x: np.ndarray) -> np.ndarray:
+            table = rows(x, count)
+            real = table[:, :1] > NOTHING * table[:, 0].max()
+            return np.where(real, table / table[:, :1], np.nan)
+
         def times(x: np.ndarray) -> np.ndarray:
-            return np.array([integrated(lag, row / row[0]) if row[0] > 0.0 else np.nan for row in rows(x, count)])
+            return np.array([integrated(lag, row) if row[0] == 1.0 else np.nan for row in correlations(x)])
 
         found.append(Curve("rouse_times", name, TIME, "mode", "", p, *sums.estimate(times), ("log", "log")))
-        value, error = sums.estimate(lambda x: (rows(x, count) / rows(x, count)[:, :1]).ravel())
+        value, error = sums.estimate(lambda x: correlations(x).ravel())
         for mode in range(min(count, DRAWN)):
             y, e = rows(value, count)[mode], rows(error, count)[mode]
             found.append(Curve(f"rouse_correlation_{mode + 1}", name, "", "lag", TIME, lag, y, e))

@@ -111,8 +111,14 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
 
 
 def split_vectors(reports: dict) -> dict:
-    """Return name -> (time, value) of one number per report; of vectors each component, of tensors each row's."""
+    """Return name -> (time, value) of one number per report; of vectors each component, of tensors each row's.
+
+    A report that ends no interval, the first of a run, has neither a pressure nor contacts.
+    """
     series = {}
+    if {"pressure", "contacts"} <= reports.keys():
+        step, time, count = reports["contacts"]
+        reports = reports | {"contacts": (step, time, np.where(np.isnan(reports["pressure"][2]), np.nan, count))}
     for name, (_, time, value) in reports.items():
         if name not in NO_FIGURES:
             table = value.reshape(len(value), -1)

@@ -143,7 +143,8 @@ def averages(reports: list[Report]) -> str:
         for value in report.values
         if value.figure in report.series
     ]
-    return aligned([(*run_column(reports, None), "observable", "reports", "mean", "error"), *rows]) if rows else ""
+    header = (*run_column(reports, None), "observable", "reports", "mean", "error")
+    return aligned([header, *rows], len(header) - 3) if rows else ""
 
 
 def shown(value: Value | None, form: str) -> tuple[str, str]:
@@ -176,7 +177,8 @@ def sizes(reports: list[Report]) -> str:
         for name, beads, count in report.kinds
         if report.value("radius_of_gyration", name)
     ]
-    return f"{aligned([(*run_column(reports, None), *header), *rows])}\n\n{MEANING}" if rows else ""
+    header = (*run_column(reports, None), *header)
+    return f"{aligned([header, *rows], len(header) - 8)}\n\n{MEANING}" if rows else ""
 
 
 def others(reports: list[Report]) -> str:
@@ -188,7 +190,7 @@ def others(reports: list[Report]) -> str:
         for value in report.values
         if value.figure not in report.series and value.figure not in IN_SIZES
     ]
-    return aligned([header, *rows]) if rows else ""
+    return aligned([header, *rows], len(header) - 3) if rows else ""
 
 
 def unit_of(value: Value) -> str:

@@ -78,6 +78,15 @@ def test_rouse_modes_of_freely_jointed_chains(tmp_path):
     assert report.value("end_correlation_time", "A").value == pytest.approx(0.5, abs=0.1)
 
 
+def test_modes_that_are_round_off_have_no_time(tmp_path):
+    """The second mode of straight rods of three beads is nothing."""
+    ends = np.random.default_rng(6).normal(size=(20, 30, 1, 3))
+    position = (np.arange(3.0)[:, None] - 1.0) * ends + 7.0
+    report = study(write_run(tmp_path, [3] * 30, position.reshape(20, -1, 3)), Wanted(0.0, ("rouse_modes",)))
+    times = report.curve("rouse_times", "A").value
+    assert np.isfinite(times[0]) and np.isnan(times[1])
+
+
 def test_one_molecule_has_errors_over_time(tmp_path):
     steps = np.random.default_rng(5).normal(size=(256, 1, 3))
     report = study(write_run(tmp_path, [1], np.cumsum(steps, axis=0), edge=1e4), Wanted(0.0, ("displacement",)))

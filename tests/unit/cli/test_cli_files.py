@@ -118,3 +118,9 @@ def test_vectors_and_tensors_are_split_by_component():
                             "stress": (None, time, np.zeros((4, 3, 3))), "heat": (None, time, time)})  # fmt: skip
     assert list(series)[:4] == ["wall_pressure[0]", "wall_pressure[1]", "wall_pressure[2]", "stress[0,0]"]
     assert len(series) == 3 + 9 + 1 and series["wall_pressure[2]"][1].tolist() == [3.0] * 4
+
+
+def test_the_first_report_has_no_contacts_as_it_has_no_pressure():
+    time = np.arange(3.0)
+    reports = {"pressure": (None, time, np.array([np.nan, 1, 2])), "contacts": (None, time, np.array([0, 5, 6]))}
+    assert np.array_equal(split_vectors(reports)["contacts"][1], [np.nan, 5.0, 6.0], equal_nan=True)
