@@ -27,7 +27,7 @@ class Displacement:
     Of chains longer than INNER the beads are those in the middle; of other molecules all.
     """
 
-    columns = 3
+    columns, of_velocity = 3, False
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind

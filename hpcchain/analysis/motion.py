@@ -22,17 +22,17 @@ class Slab:
     kind : Kind
     position : (T, m, b, 3) float64 array
         Unwrapped [length].
-    velocity : (T, m, b, 3) float64 array
-        [length / time]
+    velocity : (T, m, b, 3) float64 array or None
+        Where a figure needs it [length / time].
     """
 
     kind: Kind
     position: np.ndarray
-    velocity: np.ndarray
+    velocity: np.ndarray | None
 
     def during(self, low: int, high: int) -> Slab:
         """Return it in the frames low:high."""
-        return Slab(self.kind, self.position[low:high], self.velocity[low:high])
+        return Slab(self.kind, self.position[low:high], None if self.velocity is None else self.velocity[low:high])
 
 
 class Motion(Protocol):
@@ -43,10 +43,13 @@ class Motion(Protocol):
     kind : Kind
     columns : int
         Functions of the lag that are summed.
+    of_velocity : bool
+        Whether it needs velocities.
     """
 
     kind: Kind
     columns: int
+    of_velocity: bool
 
     def curves(self, slab: Slab) -> np.ndarray:
         """Return (columns, T): sums over the slab's molecules, by lag in frames."""

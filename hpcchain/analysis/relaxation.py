@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class EndRelaxation:
     """The autocorrelation of the vector between a molecule's ends (`far_ends`), whose mean is taken as zero."""
 
-    columns = 1
+    columns, of_velocity = 1, False
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -44,7 +44,7 @@ class EndRelaxation:
 class VelocityCorrelation:
     """The autocorrelations of the velocities of beads and of centres of mass, each over its value at lag 0."""
 
-    columns = 2
+    columns, of_velocity = 2, True
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind

@@ -27,6 +27,8 @@ NOTHING = 1e-20
 class RouseModes:
     """X_p = 1/b sum over beads i = 0 ... b - 1 of r_i cos(p pi (i + 1/2) / b), p = 1, 2, ... (Doi and Edwards 1986)."""
 
+    of_velocity = False
+
     def __init__(self, kind: Kind) -> None:
         self.kind, self.columns = kind, min(kind.size - 1, MODES)
         p, i = np.arange(1, self.columns + 1)[:, None], np.arange(kind.size)

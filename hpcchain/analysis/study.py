@@ -47,8 +47,8 @@ MOST_SAMPLES = 500
 TIME_BLOCKS = 8
 """Stretches of time in which motion is looked at apart, for its errors."""
 
-PIECE = 1 << 19
-"""Beads times frames that are held at once, of each vector."""
+PIECE = 1 << 20
+"""Beads times frames of motion that are held at once, if one molecule has no more: some 300 MB with all transforms."""
 
 EVEN = 1e-6
 """How far distances of frames may differ, relative, and the frames still be evenly spaced."""
@@ -283,7 +283,8 @@ def of_kind(
         short = [np.zeros((len(stretches) - 1, figure.columns, len(lags))) for figure in figures]
         most = max(PIECE // (count * kind.size), 1)
         for first in range(kind.bounds[group], kind.bounds[group + 1], most):
-            slab = slab_of(kind, kind.beads[first : min(first + most, kind.bounds[group + 1])], frames, rows)
+            beads = kind.beads[first : min(first + most, kind.bounds[group + 1])]
+            slab = slab_of(kind, beads, frames, rows, any(figure.of_velocity for figure in figures))
             for k, figure in enumerate(figures):
                 whole[k] += figure.curves(slab)[:, lags]
                 for b, (low, high) in enumerate(zip(stretches, stretches[1:], strict=False)):
@@ -302,12 +303,13 @@ def of_kind(
         keep(report, figure.result(sums, lags * step))
 
 
-def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice) -> Slab:
+def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_velocity: bool) -> Slab:
     """Return the Slab of some molecules, whose beads (m, b) need not stand together in the file."""
     low, high = int(beads.min()), int(beads.max()) + 1
-    position, velocity, image = (frames.beads(name, rows, low, high) for name in ("position", "velocity", "image"))
-    unwrapped = position + image * frames.fixed.edges
-    return Slab(kind, unwrapped[:, beads - low], velocity[:, beads - low])
+    unwrapped = frames.beads("position", rows, low, high)
+    unwrapped += frames.beads("image", rows, low, high) * frames.fixed.edges
+    velocity = frames.beads("velocity", rows, low, high)[:, beads - low] if with_velocity else None
+    return Slab(kind, unwrapped[:, beads - low], velocity)
 
 
 def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind], comm: Communicator | None) -> None:
