@@ -57,7 +57,7 @@ def is_constant(series: np.ndarray) -> bool:
     return len(series) < 3 or float(np.ptp(series)) <= NO_CHANGE * float(np.max(np.abs(series)))
 
 
-def equilibration(series: np.ndarray) -> tuple[int, float, float]:
+def equilibration(series: np.ndarray, least: int = 2) -> tuple[int, float, float]:
     """Return (first, g, effective): what is left from `first` on has the greatest number of effective samples.
 
     The number is that of the samples left over their statistical inefficiency g (Chodera 2016, as in pymbar).
@@ -66,12 +66,14 @@ def equilibration(series: np.ndarray) -> tuple[int, float, float]:
     ----------
     series : (n,) float array
         At equal intervals.
+    least : int
+        Samples that are left in any case: of very few, that still drift, the correlation cannot be seen.
     """
     n = len(series)
     if is_constant(series):
         return 0, 1.0, float(n)
     best = (0, 1.0, 0.0)
-    for first in range(n - 1):
+    for first in range(max(n - least, 0) + 1):
         if n - first <= best[2]:
             break
         g = inefficiency(series[first:])

@@ -41,6 +41,9 @@ STEADY = ("temperature", "pressure", "potential_energy", "contacts")
 FEWEST_SAMPLES = 20
 """Reports or frames without which the end of equilibration is not looked for."""
 
+LEAST_LEFT = 10
+"""Samples that are left by it in any case."""
+
 MOST_SAMPLES = 500
 """Evenly taken of more, to find it."""
 
@@ -161,7 +164,7 @@ def begin(report: Report, wanted: Wanted, sizes: list) -> None:
         time, value = time[known], value[known]
         if len(value) >= FEWEST_SAMPLES:
             thin = slice(None, None, -(-len(value) // MOST_SAMPLES))
-            first, _, _ = equilibration(value[thin])
+            first, _, _ = equilibration(value[thin], LEAST_LEFT)
             report.start = max(report.start, float(time[thin][first]) if first else 0.0)
             report.found_by = "equilibration"
 

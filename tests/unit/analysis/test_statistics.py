@@ -63,6 +63,11 @@ def test_equilibration_ends_where_a_transient_does(seed):
     assert effective == pytest.approx((n - first) / g)
 
 
+def test_some_samples_of_a_series_that_drifts_are_left():
+    drift = np.arange(30.0) + np.random.default_rng(1).normal(size=30) * 0.01
+    assert equilibration(drift)[0] > 20 >= equilibration(drift, 10)[0]
+
+
 def test_a_steady_series_is_kept_nearly_whole():
     kept = [1.0 - equilibration(autoregressive(500, 2.0, seed))[0] / 500 for seed in range(20)]
     assert np.median(kept) > 0.9
