@@ -27,14 +27,15 @@ class BondAngles:
         self.triples = triples(kind.size, kind.bonds)
 
     def add(self, frame: Frame) -> np.ndarray:
-        """Return histogram counts and the sum of cosines, per angle of a molecule."""
+        """Return histogram counts and the sum of cosines of each group, per angle of a molecule."""
         whole = self.kind.positions(frame.position)
         one, middle, other = (whole[:, column] for column in self.triples.T)
         cosine = np.sum(unit(middle - one) * unit(other - middle), axis=2)
         place = np.clip(np.searchsorted(EDGES, cosine, side="right") - 1, 0, BINS - 1)
-        rows = np.repeat(np.arange(len(whole)), cosine.shape[1])
-        counts = np.bincount(rows * BINS + place.ravel(), minlength=len(whole) * BINS).reshape(-1, BINS)
-        return self.kind.grouped(np.column_stack([counts, cosine.sum(axis=1)]) / cosine.shape[1])
+        groups = len(self.groups)
+        group = np.repeat(np.arange(groups), np.diff(self.kind.bounds) * cosine.shape[1])
+        counts = np.bincount(group * BINS + place.ravel(), minlength=groups * BINS).reshape(groups, BINS)
+        return np.column_stack([counts, self.kind.grouped(cosine.sum(axis=1)[:, None])]) / cosine.shape[1]
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the mean cosine and the probability density of the cosine."""
