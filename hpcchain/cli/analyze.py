@@ -55,7 +55,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     form.add_argument("--json", action="store_true", help="print everything, curves too, as JSON")
     form.add_argument("--csv", action="store_true", help="print everything, curves too, as one tidy CSV table")
     parser.add_argument("--plot", action="store_true", help="also draw observables.png and analysis.png")
-    parser.add_argument("--plot-as", choices=["png", "pdf"], default="png", help="format of the pictures")
+    parser.add_argument("--plot-as", choices=["png", "pdf"], help="format of the pictures (default: png)")
     parser.add_argument("--output", metavar="DIR", help="where pictures go (default: the first run's directory)")
 
 
@@ -87,6 +87,8 @@ def execute(args: argparse.Namespace) -> int:
 
     if args.plot:
         drawing()
+    elif args.output is not None or args.plot_as is not None:
+        raise UsageError("--output and --plot-as say where and how to draw: give --plot, too")
     wanted, mpi = Wanted(args.start, args.figures), args.comm.mpi
     reports = [study(source, wanted, mpi) for source in args.runs]
     pictures = drawn(args, reports, mpi) if args.plot else []
@@ -110,11 +112,12 @@ def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | N
 
     first = Path(args.runs[0])
     folder = Path(args.output) if args.output else first if first.is_dir() else first.parent
+    form = args.plot_as or "png"
 
     def draw() -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [draw_observables(reports, folder / f"observables.{args.plot_as}"),
-                 draw_curves(reports, folder / f"analysis.{args.plot_as}")]  # fmt: skip
+        paths = [draw_observables(reports, folder / f"observables.{form}"),
+                 draw_curves(reports, folder / f"analysis.{form}")]  # fmt: skip
         if not any(paths):
             raise UsageError(f"{folder}: there is nothing to plot: neither reports nor curves")
         return [path for path in paths if path is not None]

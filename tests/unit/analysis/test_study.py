@@ -144,6 +144,8 @@ def test_wrong_input_is_one_message(folder, tmp_path, capsys):
     path = still / "trajectory.h5"
     path.write_bytes(path.read_bytes()[:-10])
     assert wrong(capsys, [still])[0] == 65
+    assert wrong(capsys, [folder, "--output", tmp_path / "pictures"]) == (
+        2, "hpcchain: --output and --plot-as say where and how to draw: give --plot, too\n")  # fmt: skip
     assert main(["analyze", str(folder), "--figures", "gyrations"]) == 2
     assert ", ".join(FIGURES) in capsys.readouterr().err
 
