@@ -234,8 +234,21 @@ class SteppedEngine:
             contacts.count(one, geometry, normal, impulse, own.ids, self.time)
             resting = np.concatenate([resting, geometry.pairs[smooth]])
         self._wrap()
-        self.refresh(self.position)
-        return resting
+        return self._listed_after_contacts(resting)
+
+    def _listed_after_contacts(self, resting: np.ndarray) -> np.ndarray:
+        """Bring lists or ghosts up to date; return the contacts at rest of own molecules; collective.
+
+        A contact may throw a bead farther than the step without contacts would have taken it.
+        """
+        if not self._moved_far():
+            self.refresh(self.position)
+            return resting
+        self.own.position = self.position[self.local]
+        self._rebuild()
+        every = np.unique(np.concatenate(self.comm.allgather(resting)), axis=0)
+        beads = np.where(every < 0, every[:, :1], every)
+        return every[np.isin(self.composition.molecule_of(beads), self.own.molecules).any(axis=1)]
 
     def _begun(self) -> tuple[np.ndarray, np.ndarray]:
         """Return places of local beads and velocities of own ones, and move these as if there were no contacts."""

@@ -138,3 +138,27 @@ def test_a_bouncing_bead_keeps_its_energy_within_a_band():
         _, velocity, _ = engine.frame(engine.time)
         energies.append(0.5 * np.sum(velocity**2) + engine.energies()[:, 0].sum())
     assert np.ptp(energies) < 0.01 * 10.0 and engine.counters["wall_contacts"] > 30
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_bead_that_a_contact_throws_far_is_listed_again(ranks):
+    """A light bead hit by a heavy one moves farther in the step than predicted, into the reach of another."""
+    places = [[1.0, 4.0, 4.0], [1.95, 4.0, 4.0], [4.26, 4.0, 4.0]]
+    velocities = [[14.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-14.0, 0.0, 0.0]]
+    kinds = [
+        {"name": name, "kind": "monomer", "count": 1, "diameter": 0.9, "mass": mass, "positions": [place],
+         "velocities": [velocity]}
+        for name, mass, place, velocity in zip("ABC", (1000.0, 1.0, 1.0), places, velocities, strict=True)
+    ]  # fmt: skip
+    tables = {
+        "box": {"size": [8.0] * 3},
+        "molecule": kinds,
+        "potential": [{"name": "lennard-jones", "epsilon": 0.1, "sigma": 1.0, "cutoff": 2.0}],
+        "initial": {"method": "explicit", "seed": 2},
+        "run": {"engine": "steps", "end_time": 1.0},
+        "steps": {"step": 0.01},
+    }
+    system = system_of(tables)
+    wide, narrow = run_on(system, 0.01, 1, skin=1.5), run_on(system, 0.01, ranks, skin=0.3)
+    assert abs(wide[1][1, 0]) > 20.0
+    require_equal(wide, narrow)
