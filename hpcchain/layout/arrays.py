@@ -47,13 +47,14 @@ timing            8 float64   per molecule: RUNNING_LENGTH of segments; END_TICK
 first             2 float64   per molecule: EVENT_TICKS, EVENT_REM of its earliest event
 molecule_event    4 int64     per molecule: NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER id of that event; NEXT_HOLDER: the
                               bead that holds it (AT_END, BY_HISTORY)
-scalars           16 int64    whole numbers of the sector that kernels change: SCALAR_… below
+scalars           24 int64    whole numbers of the sector that kernels change: SCALAR_… below
 free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
                               SPARE_ROWS: their number
 window_event      15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which;
                               EVENT_LOG, EVENT_LOGS: first row in `log`, rows there
-log               7 float64   per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall), LOG_LOWER, LOG_HIGHER id,
-                              LOG_IMPULSE, LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS
+log               8 float64   per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall), LOG_LOWER, LOG_HIGHER id,
+                              LOG_IMPULSE, LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS;
+                              LOG_MOLECULE: row of the lower bead's molecule
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code); so has `apart`
@@ -61,6 +62,7 @@ owner_history     flat        owners' records of ghosts' segments (`ghost_messag
                               ghost and segment
 inside            8 float64   per molecule, columns IN_… below: whether it stays in its skin
                               (`window.skin_violation`)
+touched           int64       molecules that have begun a segment in this window, or been told of one
 rolled_back       int64       molecules that a rollback has set back; `rolled_back_to` (2 float64): OPENED_TICKS,
                               OPENED_REM of when
 apart             2 int64     pairs listed in this window whose centres have been far apart (`neighbour_lists`)
@@ -97,9 +99,9 @@ PACE_COLUMNS = 8
 NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER, NEXT_HOLDER = range(4)
 SPARE_HEAD, SPARE_ROWS = range(2)
 EVENT_SIZE = 0
-LOG_TIME, LOG_KIND, LOG_LOWER, LOG_HIGHER, LOG_IMPULSE, LOG_QUANTA, LOG_STATUS = range(7)
+LOG_TIME, LOG_KIND, LOG_LOWER, LOG_HIGHER, LOG_IMPULSE, LOG_QUANTA, LOG_STATUS, LOG_MOLECULE = range(8)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
-LOG_COLUMNS = 7
+LOG_COLUMNS = 8
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
@@ -127,9 +129,9 @@ ROOT = 1  # of `key` and `winner`: the earliest of all (`queue`)
 MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPENED = range(14, 21)
 MOL_GRAPH = 21
 # What belongs to the molecule and not to its segment: size class, global number, length of its owner's history, number
-# up to which others know its segments, whether they changed since, where a rollback sets it back to, and how many of
-# its beads are idle.
-MOL_CLASS, MOL_ID, MOL_HISTORY, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_IDLE = range(22, 29)
+# up to which others know its segments, whether they changed since, where a rollback sets it back to, how many of its
+# beads are idle, and whether it stands in `touched`.
+MOL_CLASS, MOL_ID, MOL_HISTORY, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_IDLE, MOL_TOUCHED = range(22, 30)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER, ROD_STEPPER = range(8)
@@ -150,9 +152,10 @@ UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has ne
     SCALAR_VIRIAL,
     SCALAR_RESTORED,
     SCALAR_REOPENED,
+    SCALAR_TOUCHED,
     SCALAR_WALL_IMPULSE,
-) = range(14)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
-SCALARS = 16
+) = range(15)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
+SCALARS = 24
 
 (
     TICK,
@@ -258,6 +261,7 @@ FIELDS = {
     "owner_history": "f8",
     "owner_history_at": "i8 :",
     "inside": f"f8 {IN_COLUMNS}",
+    "touched": "i8",
     "rolled_back": "i8",
     "rolled_back_to": "f8 2",
     "apart": "i8 2",

@@ -23,7 +23,7 @@ from hpcchain.model.clock import split
 from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.sector.collapse import stuck
-from hpcchain.sector.core import EVENT_ROW
+from hpcchain.sector.core import EVENT_ROW, event_rows
 from hpcchain.sector.events import loop
 from hpcchain.sector.ghosted import WindowBroken
 from hpcchain.sector.serial import default_shell
@@ -177,7 +177,7 @@ class WindowedEngine:
             if received:
                 broken = self._attempt("setting_right", self._take, received, wanted) or broken
                 broken = broken or self._attempt("computing", self.patch.run, end)
-            wrong = 1 if broken else self.patch.unsettled(self.groups.holders.values())
+            wrong = 1 if broken else self.patch.unsettled(self.groups.lent_at_all)
             flags = self._flags(end, wrong, broken, wanted, pause)
             with self._spent("waiting"):
                 flags = self.comm.maximum(flags)
@@ -228,9 +228,7 @@ class WindowedEngine:
     def _exchange(self) -> dict:
         """Send what has changed to who holds it, and return what others sent: source rank -> message."""
         with self._spent("packing"):
-            outgoing = {rank: self.patch.pack(rows) for rank, rows in self.groups.holders.items()}
-            for rows in self.groups.holders.values():
-                self.patch.sent(rows)
+            outgoing = self.patch.pack(self.groups.lent, self.groups.lent_at_all)
         self.statistics["messages"] += len(outgoing)
         self.statistics["floats"] += sum(map(len, outgoing.values()))
         with self._spent("waiting"):
@@ -281,16 +279,16 @@ class WindowedEngine:
     def _finish(self, end: tuple) -> None:
         """What was done up to the end of the window is final."""
         with self._spent("finishing"):
-            rows, virial, pushes, rootless = self.patch.finish()
+            log, sums = self.patch.finish()
+        walls, rootless, virial, *pushes = sums.tolist()
         self.virial += virial
         self.pushes = [old + more for old, more in zip(self.pushes, pushes, strict=True)]
-        walls = int(np.count_nonzero(rows["kind"]))
-        self.finished["contacts"] += len(rows) - walls
+        self.finished["contacts"] += len(log) - walls
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless
-        self.last_contacts = 2.0 * len(rows) / max(len(self.patch.owned), 1)
-        if self.log_events and len(rows):
-            self.rows.append(rows)
+        self.last_contacts = 2.0 * len(log) / max(len(self.patch.owned), 1)
+        if self.log_events and len(log):
+            self.rows.append(event_rows(log))
         self.now = end
         self.begun = True
         self.statistics["windows"] += 1

@@ -6,7 +6,6 @@ right by what their owners say. It knows nothing of ranks: messages come and go 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles as tiles_of
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
-from hpcchain.sector.core import Core, event_rows
+from hpcchain.sector.core import Core
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.setup import initialise
@@ -28,7 +27,7 @@ from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_order
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
-from hpcchain.sector.speculation.window import abort_window, commit_window, skin_violation
+from hpcchain.sector.speculation.window import PUSHES, abort_window, commit_window, settle_log, skin_violation
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -146,6 +145,7 @@ class GhostedSector:
         vacant = counts // VACANCY + LEAST_VACANT if len(ids) < composition.molecules else 0 * counts
         free_rows = np.repeat(np.arange(len(counts)), vacant)
         self.order = np.concatenate([ids, blueprint.examples[free_rows]])
+        self._rows = np.empty(len(self.order), dtype=np.int64)
         self.ownership = np.concatenate([here.ownership[order], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
         self.vacant = {k: list(len(ids) + np.flatnonzero(free_rows == k)) for k in range(len(counts))}
         self.row_of = id_table(len(self.order))
@@ -383,15 +383,24 @@ class GhostedSector:
         core.sector.mol[len(s.mol) :] = mol
         core.sector.segment[len(s.segment) :] = segment
 
-    def pack(self, rows: np.ndarray) -> np.ndarray:
-        """Return the message, a float64 array, about those of these molecule rows that have changed since the last."""
-        out = np.empty(int(ghost_messages.message_size(self.sector, rows)))
-        ghost_messages.pack(self.sector, rows, out)
-        return out
+    def pack(self, lent: dict, lent_at_all: np.ndarray) -> dict:
+        """Return for each rank the message, a float64 array, about its ghosts that have changed since the last.
 
-    def sent(self, rows: np.ndarray) -> None:
-        """Note that all holders of the molecules in these rows have been sent their segments."""
-        ghost_messages.sent(self.sector, rows)
+        Parameters
+        ----------
+        lent : dict of rank -> (M,) uint8 array
+            Which molecules it holds, by row.
+        lent_at_all : (M,) uint8 array
+            Which molecules any rank holds.
+        """
+        s = self.sector
+        rows = self._rows[: ghost_messages.changed(s, lent_at_all, self._rows)]
+        messages = {}
+        for rank, its in lent.items():
+            messages[rank] = np.empty(int(ghost_messages.message_size(s, rows, its)))
+            ghost_messages.pack(s, rows, its, messages[rank])
+        ghost_messages.sent(s, rows)
+        return messages
 
     def receive(self, received: np.ndarray) -> np.ndarray:
         """Put a message from its owner into ghosts' histories; return global molecules that are needed to go on."""
@@ -421,39 +430,31 @@ class GhostedSector:
         if full:
             raise WindowBroken(loop.LIST_FULL)
 
-    def unsettled(self, held: Iterable) -> int:
+    def unsettled(self, lent: np.ndarray) -> int:
         """Return how many ghosts are not what their owners have said, and molecules of which others do not know all.
 
         Parameters
         ----------
-        held : iterable of (k,) int64 arrays
-            Rows of owned molecules that others hold.
+        lent : (M,) uint8 array
+            Which molecules others hold, by row.
         """
-        return int(ghost_messages.count_mismatched(self.sector, self.ghost_rows)) + sum(
-            int(ghost_messages.unsent(self.sector, rows)) for rows in held
-        )
+        return int(ghost_messages.count_mismatched(self.sector)) + int(ghost_messages.unsent(self.sector, lent))
 
-    def finish(self) -> tuple[np.ndarray, int, list, int]:
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
         """End the window: log and count its contacts, and make the present segments the next one's first.
 
         Returns
         -------
-        (n,) structured array, int, (3,) list of int, int
-            Contacts whose lower bead is owned (`Engine.drain_events`), in quanta the sum of their virials and those of
-            the impulses on the walls of each axis, and how many have the exact impulse because the run's law had no
-            root (`contact.variational_law`).
+        (n, LOG_COLUMNS) float64 array
+            The log's rows of contacts whose lower bead is owned (`event_rows`), until the next window is begun.
+        (3 + AXES,) int64 array
+            Their counts and sums (`window.settle_log`).
         """
-        s = self.sector
-        log = self.core.logged()
-        lower = self.rows_of(self.blueprint.composition.molecule_of(log[:, L.LOG_LOWER].astype(np.int64)))
-        log = log[(log[:, L.LOG_STATUS] != L.CANCELLED) & (s.mol[lower, L.MOL_OWNERSHIP] == L.OWNED)]
-        quanta, walls = log[:, L.LOG_QUANTA].astype(np.int64), log[:, L.LOG_KIND] != 0.0
-        axis = (-1 - log[:, L.LOG_HIGHER].astype(np.int64)) % L.AXES
-        pushes = [int(quanta[walls & (axis == c)].sum()) for c in range(L.AXES)]
-        rootless = int(np.count_nonzero(log[:, L.LOG_STATUS] == L.EXACT_FALLBACK))
+        s, sums = self.sector, np.empty(PUSHES + L.AXES, dtype=np.int64)
+        log = s.log[: settle_log(s, sums)]
         commit_window(s)
         clean_lists(s)
-        return event_rows(log), int(quanta[~walls].sum()), pushes, rootless
+        return log, sums
 
     def undo(self) -> None:
         """Take the window back: every molecule has the segment that it began it with."""

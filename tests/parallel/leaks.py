@@ -180,16 +180,22 @@ def wrap(put):
     put(manager.GhostManager, "refresh_skins", lambda old, *args: False)  # so that everything is sent anew often
 
 
+def ghosts_of(s):
+    """Return the molecule rows of ghosts."""
+    here = s.mol[: s.scalars[L.SCALAR_MOLECULES]]
+    return here[np.isin(here[:, L.MOL_OWNERSHIP], (L.GHOST, L.FULL_GHOST))]
+
+
 @leak("a window ends when ghosts do not contradict their owners", "cradle")
 def no_contradiction(put):
     """Nor are news waited for: who meets whom is seen from both sides, so that either alone is as good as both."""
 
-    def count_mismatched(old, s, ghosts):
-        ghosts = s.mol[ghosts]
+    def count_mismatched(old, s):
+        ghosts = ghosts_of(s)
         return int(np.sum((ghosts[:, MOL_MATCH] == 0) & (ghosts[:, MOL_NUMBER] <= ghosts[:, MOL_HISTORY])))
 
     put(ghost_messages, "count_mismatched", count_mismatched)
-    put(ghost_messages, "unsent", lambda old, s, rows: 0)
+    put(ghost_messages, "unsent", lambda old, s, lent: 0)
 
 
 @leak("a withdrawal does not go on to those met", "gas")
@@ -214,9 +220,9 @@ def kept_logs(put):
 
 @leak("a ghost's own segments are taken for its script's", "cradle")
 def no_comparison(put):
-    put(ghost_messages, "unsent", lambda old, s, rows: 0)
+    put(ghost_messages, "unsent", lambda old, s, lent: 0)
     put(ghost_messages, "match_with_owner", lambda old, *args: None)
-    put(ghost_messages, "count_mismatched", lambda old, s, ghosts: int(np.sum(s.mol[ghosts, MOL_MATCH] == 0)))
+    put(ghost_messages, "count_mismatched", lambda old, s: int(np.sum(ghosts_of(s)[:, MOL_MATCH] == 0)))
 
 
 def shown(name):

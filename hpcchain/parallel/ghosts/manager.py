@@ -67,8 +67,10 @@ class GhostManager:
     patch : Patch
     owned : (k,) int64 array
         Global numbers of owned molecules, in ascending order.
-    holders : dict of rank -> (n,) int64 array
-        Rows of owned molecules that a rank holds as ghosts.
+    lent : dict of rank -> (M,) uint8 array
+        Which owned molecules a rank holds as ghosts, by row of the patch.
+    lent_at_all : (M,) uint8 array
+        Which any rank does.
     sources : list of int
         Ranks that own ghosts here.
     neighbours : dict of rank -> Extent
@@ -249,9 +251,9 @@ class GhostManager:
 
     def _wanted_since(self, rank: int, moved: np.ndarray, coming: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return rows of molecules that a neighbour needs from now on, of those that may be; see `_newly_wanted`."""
-        common, lent = self.neighbours[rank], np.zeros(len(self.skin), dtype=bool)
-        lent[self.holders.get(rank, NOBODY)] = True
-        moved, coming = moved[~lent[moved]], coming[~lent[coming]]
+        common = self.neighbours[rank]
+        if rank in self.lent:
+            moved, coming = moved[self.lent[rank][moved] == 0], coming[self.lent[rank][coming] == 0]
         reached = moved[self._reaching(common, self.theirs[rank], self._balls(moved))]
         if not len(places):
             return np.unique(reached)
@@ -324,8 +326,7 @@ class GhostManager:
         for rank, rows in wanted.items():
             beads = patch.beads_of(rows)
             out[rank] = pack(patch.ids[beads], patch.state(beads), self.reference_position[beads]).ravel()
-            if len(rows):
-                self.holders[rank] = np.concatenate([self.holders.get(rank, NOBODY), rows])
+            self._lend(rank, rows)
         received = self.comm.exchange_known(out, sorted(wanted))
         taken, good = [NOBODY], True
         for rank in sorted(received):
@@ -448,7 +449,9 @@ class GhostManager:
         skins = self.skins.of(held.molecule_ids, held.state.velocity)
         self._build(held, ownership, self._idle(held, ownership, skins))
         patch = self.patch
-        self.holders = {rank: patch.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
+        self.lent, self.lent_at_all = {}, np.zeros(len(patch.order), dtype=np.uint8)
+        for rank, molecule_ids in wanted_by.items():
+            self._lend(rank, patch.rows_of(molecule_ids))
         self.sources = sorted(ghosts)
         self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.examples.beads, 3))])[
             patch.core.at
@@ -458,6 +461,12 @@ class GhostManager:
         self.skin[patch.rows_of(own.molecule_ids)] = skin
         self.radius = patch.radius * (1.0 + ROUNDING)
         self.ghosts_at_first = patch.ghosts
+
+    def _lend(self, rank: int, rows: np.ndarray) -> None:
+        """Note that a rank holds the molecules in these rows as ghosts from now on."""
+        if len(rows):
+            self.lent.setdefault(rank, np.zeros_like(self.lent_at_all))[rows] = 1
+            self.lent_at_all[rows] = 1
 
     def _idle(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""

@@ -52,11 +52,14 @@ def others_due(par, event_time, first, n, ticks, remainder, a, b):
 
 
 @kernel
-def record(s, log_rows, time, gid_a, gid_b, size, moment):
-    """Count a contact and its virial `moment`, and log it: time, kind, ids (lower first; wall: bead, code), impulse.
+def record(s, log_rows, time, i, partner, size, moment):
+    """Count a contact of bead i and its virial `moment`, and log it: time, kind, ids (lower first), impulse.
 
-    Of walls the impulse is counted, for each axis. In a window contacts are counted when it is final.
+    `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis.
+    In a window contacts are counted when it is final.
     """
+    gid_a = s.next_event[i, L.BEAD_ID]
+    gid_b = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
     quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(size / s.par[L.IMPULSE_QUANTUM])
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.count[L.N_CONTACTS if gid_b >= 0 else L.N_WALL_CONTACTS] += 1
@@ -71,6 +74,7 @@ def record(s, log_rows, time, gid_a, gid_b, size, moment):
     row[L.LOG_IMPULSE] = size
     row[L.LOG_QUANTA] = quanta
     row[L.LOG_STATUS] = L.VALID
+    row[L.LOG_MOLECULE] = s.segment[partner if 0 <= gid_b < gid_a else i, L.MOLECULE]
     s.count[L.N_LOGGED] += 1
 
 
@@ -122,8 +126,7 @@ def _log_contact(s, time, i, other, p, q, oa, ob, size, log_rows):
         moment = virial(
             s.par, s.work, oa, ob, s.mol, s.segment[i, L.MOLECULE], s.segment[other, L.MOLECULE], p, q, n, r, size
         )
-    gid = s.next_event[other, L.BEAD_ID] if other >= 0 else other
-    record(s, log_rows, time, s.next_event[i, L.BEAD_ID], gid, size, moment)
+    record(s, log_rows, time, i, other, size, moment)
 
 
 @inlined

@@ -190,8 +190,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     begin_contact(s.par, s.segment, i)
     if partner >= 0:
         begin_contact(s.par, s.segment, partner)
-    gid = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
-    record(s, log_rows, time, s.next_event[i, L.BEAD_ID], gid, size, moment)
+    record(s, log_rows, time, i, partner, size, moment)
 
 
 @inlined

@@ -219,6 +219,7 @@ def window_arrays(beads: int, molecules: int, sizes: int) -> dict:
         "owner_history": np.zeros(1),
         "owner_history_at": np.zeros((1, 1), dtype=np.int64),
         "inside": unplaced(max(molecules, 1)),
+        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back_to": np.zeros((max(molecules, 1), 2)),
         "apart": np.zeros((4 * beads + 64, 2), dtype=np.int64),

@@ -32,18 +32,38 @@ from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import schedule_molecule
-from hpcchain.sector.speculation.rollback import request_rollback, save_segment
+from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
 
 FROM_OWNER = -1
 
 
 @kernel
-def message_size(s, rows):
-    """Return the floats that a message about these molecules takes."""
+def changed(s, lent, rows):
+    """Write down the rows of molecules, of those that are lent, of which holders do not know all; return how many.
+
+    Parameters
+    ----------
+    s : Sector
+    lent : (M,) uint8 array
+        Which molecules others hold, by row.
+    rows : (M,) int64 array
+    """
+    count = 0
+    for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        m = s.touched[k]
+        if s.mol[m, L.MOL_CHANGED] != 0 and lent[m] != 0:
+            rows[count] = m
+            count += 1
+    return count
+
+
+@kernel
+def message_size(s, rows, lent):
+    """Return the floats that a message takes about those of these molecules that are lent to whom it goes to."""
     total = 0
     for k in range(len(rows)):
         m = rows[k]
-        if s.mol[m, L.MOL_CHANGED] != 0:
+        if lent[m] != 0:
             total += R.HEAD + (s.mol[m, L.MOL_NUMBER] - s.mol[m, L.MOL_SENT]) * _size(s.mol[m, L.MOL_BEADS])
     return total
 
@@ -54,12 +74,12 @@ def _size(beads):
 
 
 @kernel
-def pack(s, rows, out):
-    """Write a message about those of these molecules that have changed; return its floats."""
+def pack(s, rows, lent, out):
+    """Write the message (`message_size`); return its floats."""
     at = 0
     for k in range(len(rows)):
         m = rows[k]
-        if s.mol[m, L.MOL_CHANGED] == 0:
+        if lent[m] == 0:
             continue
         sent = s.mol[m, L.MOL_SENT]
         out[at + R.HEAD_ID] = s.mol[m, L.MOL_ID]
@@ -121,11 +141,12 @@ def sent(s, rows):
 
 
 @kernel
-def unsent(s, rows):
-    """Return how many of these molecules have changed since their holders were sent their segments."""
+def unsent(s, lent):
+    """Return how many of the molecules that are lent have changed since their holders were sent their segments."""
     count = 0
-    for k in range(len(rows)):
-        count += s.mol[rows[k], L.MOL_CHANGED] != 0
+    for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        m = s.touched[k]
+        count += s.mol[m, L.MOL_CHANGED] != 0 and lent[m] != 0
     return count
 
 
@@ -185,6 +206,7 @@ def receive(s, message, row_of, wanted, base):
             s.owner_history[place + R.ALONE] = _alone(s, place, row_of)
             count = _want(s, place, row_of, wanted, count)
         s.mol[m, L.MOL_HISTORY] = total
+        touch(s.mol, s.touched, s.scalars, m)
         _check(s, m)
         schedule_molecule(s, m, base)
     return count
@@ -336,11 +358,13 @@ def replay(s, m):
 
 
 @kernel
-def count_mismatched(s, ghosts):
-    """Return how many of the ghosts in these rows are not what their owners have sent."""
+def count_mismatched(s):
+    """Return how many ghosts are not what their owners have sent."""
     count = 0
-    for k in range(len(ghosts)):
-        m = ghosts[k]
+    for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        m = s.touched[k]
+        if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
+            continue
         if s.mol[m, L.MOL_MATCH] == 0 or s.mol[m, L.MOL_NUMBER] != s.mol[m, L.MOL_HISTORY]:
             count += 1
     return count

@@ -24,9 +24,19 @@ def save_segment(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
+        touch(s.mol, s.touched, s.scalars, m)
         _save_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, s.next_event, s.free_rows, s.scalars, m)
         s.timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
+
+
+@inlined
+def touch(mol, touched, scalars, m):
+    """Note that molecule m is no more as it was when the window began: only such are looked at when it ends."""
+    if mol[m, L.MOL_TOUCHED] == 0:
+        mol[m, L.MOL_TOUCHED] = 1
+        touched[scalars[L.SCALAR_TOUCHED]] = m
+        scalars[L.SCALAR_TOUCHED] += 1
 
 
 @inlined

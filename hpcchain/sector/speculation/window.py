@@ -9,13 +9,14 @@ from hpcchain.sector.speculation.rollback import discard_history, known_from, re
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
+WALL_CONTACTS, LOST_ROOTS, VIRIAL, PUSHES = range(4)  # of `settle_log`
 
 
 @kernel
 def commit_window(s):
     """Forget all closed segments, histories and events: the present segments are the next window's first."""
-    fastest = 0.0
-    for m in range(s.scalars[L.SCALAR_MOLECULES]):
+    for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        m = s.touched[k]
         if s.mol[m, L.MOL_NUMBER] > 0:
             _note_since(s, m)
             discard_history(s, m)
@@ -23,8 +24,12 @@ def commit_window(s):
         s.mol[m, L.MOL_HISTORY] = 0
         s.mol[m, L.MOL_REOPENED] = 0
         s.mol[m, L.MOL_TARGET] = -1
+        s.mol[m, L.MOL_TOUCHED] = 0
+    fastest = 0.0
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
         fastest = max(fastest, s.timing[m, L.TOP_SPEED])
     s.par[L.FASTEST] = fastest
+    s.scalars[L.SCALAR_TOUCHED] = 0
     s.scalars[L.SCALAR_EVENT] = 0
     s.scalars[L.SCALAR_HISTORY] = 0
     s.scalars[L.SCALAR_ROLLED_BACK] = 0
@@ -36,10 +41,41 @@ def commit_window(s):
 @kernel
 def abort_window(s):
     """Set every molecule back to the segment that it had when the window began."""
-    for m in range(s.scalars[L.SCALAR_MOLECULES]):
-        while s.mol[m, L.MOL_NUMBER] > 0:
-            restore_segment(s, m)
+    for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        while s.mol[s.touched[k], L.MOL_NUMBER] > 0:
+            restore_segment(s, s.touched[k])
     commit_window(s)
+
+
+@kernel
+def settle_log(s, sums):
+    """Keep of the window's log what is final and has a lower bead that is owned, in its order; return its rows.
+
+    Parameters
+    ----------
+    s : Sector
+    sums : (3 + AXES,) int64 array
+        Receives contacts with walls, contacts with the exact impulse for want of a root, the sum of the virials and,
+        for each axis, that of the impulses on walls, in quanta.
+    """
+    rows = 0
+    sums[:] = 0
+    for e in range(s.count[L.N_LOGGED]):
+        if s.log[e, L.LOG_STATUS] == L.CANCELLED:
+            continue
+        if s.mol[np.int64(s.log[e, L.LOG_MOLECULE]), L.MOL_OWNERSHIP] != L.OWNED:
+            continue
+        for c in range(L.LOG_COLUMNS):
+            s.log[rows, c] = s.log[e, c]
+        rows += 1
+        quanta = np.int64(s.log[e, L.LOG_QUANTA])
+        sums[LOST_ROOTS] += s.log[e, L.LOG_STATUS] == L.EXACT_FALLBACK
+        if s.log[e, L.LOG_KIND] == 0.0:
+            sums[VIRIAL] += quanta
+        else:
+            sums[WALL_CONTACTS] += 1
+            sums[PUSHES + (-1 - np.int64(s.log[e, L.LOG_HIGHER])) % L.AXES] += quanta
+    return rows
 
 
 @kernel

@@ -234,7 +234,8 @@ def test_columns_of_an_array_are_told_apart():
         ("PARTNER PARTNER_SERIAL DEPTH BEAD_ID TIED", arrays.WHAT_COLUMNS),
         ("RUNNING_LENGTH END_TICKS END_REM SEGMENT_LENGTH SERIES_ERROR TOP_SPEED TRAVELLED STEP_ENERGY",
          arrays.PACE_COLUMNS),
-        ("LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS", arrays.LOG_COLUMNS),
+        ("LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS LOG_MOLECULE",
+             arrays.LOG_COLUMNS),
     ):  # fmt: skip
         assert [getattr(arrays, name) for name in names.split()] == list(range(columns))
 
