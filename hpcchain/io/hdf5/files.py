@@ -13,13 +13,10 @@ import h5py
 import numpy as np
 
 from hpcchain.errors import DataError, UsageError
-from hpcchain.io.hdf5 import atomic, seal
+from hpcchain.io.hdf5 import atomic, seal, unclosable
 from hpcchain.io.hdf5.collective import FAILURES, root_does, together, translated
 from hpcchain.io.hdf5.slabs import put, read_at
 from hpcchain.parallel.agreement import agree, is_parallel, size_of
-
-if TYPE_CHECKING:
-    from hpcchain.parallel.agreement import Communicator
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
@@ -67,6 +64,8 @@ def create(temp: Path, kind: str, comm: Communicator | None) -> h5py.File:
     file = None
     with together(comm, temp, "creating"):
         file = h5py.File(temp, "w", **options)
+        if is_parallel(comm):
+            unclosable.hold(file)
         set_text(file, "program", MAGIC)
         set_text(file, "kind", kind)
         file.attrs["format"] = np.int64(FORMAT[kind])
@@ -108,6 +107,7 @@ def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
         root_does(comm, path, "writing", lambda: atomic.reserve(file.filename, UNWRITTEN))
     with together(comm, path, "closing"):
         file.close()
+    unclosable.release(file)
 
 
 @contextmanager

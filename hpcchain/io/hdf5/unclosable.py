@@ -1,4 +1,4 @@
-"""HDF5 files that cannot be closed, because the disk is full: how the process still ends as it should.
+"""HDF5 files that cannot be closed, because a write failed: how the other ranks and the process still go on.
 
 The library cannot let such a file go. It complains each time one of the file's objects is forgotten, and crashes when
 it tries once more at the very end of the process.
@@ -11,6 +11,28 @@ from contextlib import contextmanager
 from typing import Any
 
 COMPLAINT = "Can't decrement id ref count"
+
+_held: list[Any] = []
+"""Files that several ranks write together and that are still open.
+
+Closing one is collective. A rank that forgot the file after a failed write would close it whenever its garbage is
+collected, while the other ranks communicate about something else, and all would wait for ever.
+"""
+
+
+def hold(file: Any) -> None:
+    """Keep an open file of several ranks from being closed by garbage collection."""
+    _held.append(file)
+
+
+def held() -> list[Any]:
+    """Return the files that are held, oldest first: the same on every rank."""
+    return list(_held)
+
+
+def release(file: Any) -> None:
+    """Forget a file that has been closed, if it was held."""
+    _held[:] = [other for other in _held if other is not file]
 
 
 def open_files() -> int:
