@@ -48,9 +48,17 @@ if TYPE_CHECKING:
     from hpcchain.parallel.comm import World
 
 LOG = logging.getLogger("hpcchain.api")
-PHYSICS = {"box": "box", "molecules": "molecule", "initial": "initial", "propagator": "propagator",
-           "contact": "contact", "external": "external", "potentials": "potential", "steps": "steps",
-           "thermostat": "thermostat"}  # fmt: skip
+PHYSICS = {
+    "box": "box",
+    "molecules": "molecule",
+    "initial": "initial",
+    "propagator": "propagator",
+    "contact": "contact",
+    "external": "external",
+    "potentials": "potential",
+    "steps": "steps",
+    "thermostat": "thermostat",
+}
 """What must not change in a run that goes on: names in Config and in the input."""
 
 WARMUP = """

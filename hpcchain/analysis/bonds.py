@@ -69,8 +69,9 @@ class BondCorrelation:
         """Return the correlation of bonds, the persistence length and the Kuhn length."""
         count, name = self.kind.size - 1, self.kind.name
         value, error = sums.estimate(lambda x: x[:count])
-        lengths, doubts = sums.estimate(lambda x: np.array([
-            x[count] * persistence(x[:count]), x[count + 1] / (count * x[count]), x[count]]))  # fmt: skip
+        lengths, doubts = sums.estimate(
+            lambda x: np.array([x[count] * persistence(x[:count]), x[count + 1] / (count * x[count]), x[count]])
+        )
         told = zip(("persistence_length", "kuhn_length", "bond_length"), lengths, doubts, strict=True)
         curve = Curve("bond_correlation", name, "", "bonds", "", np.arange(float(count)), value, error)
         return [*(Value(figure, name, float(v), float(e), LENGTH) for figure, v, e in told), curve]

@@ -23,8 +23,17 @@ if TYPE_CHECKING:
     from hpcchain.io.output.trajectory import Trajectory
 
 OBSERVABLES, CONTACTS = "observables", "contacts"
-STATIC = ("sizes", "bond_angles", "bond_correlation", "internal_distances", "nematic_order",
-          "pair_distribution", "structure_factor", "kinetic_pressure", "local_order")  # fmt: skip
+STATIC = (
+    "sizes",
+    "bond_angles",
+    "bond_correlation",
+    "internal_distances",
+    "nematic_order",
+    "pair_distribution",
+    "structure_factor",
+    "kinetic_pressure",
+    "local_order",
+)
 MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
 FIGURES = (OBSERVABLES, *STATIC, *MOTION, CONTACTS)
 """All families of figures, by the names that --figures takes."""

@@ -39,11 +39,13 @@ class Displacement:
         centre = self.kind.centres(slab.position)
         beads = slab.position[:, :, self.inner]
         count = beads.shape[2]
-        return np.array([
-            square_displacement(beads) / count,
-            square_displacement(beads - centre[:, :, None]) / count,
-            square_displacement(centre),
-        ])  # fmt: skip
+        return np.array(
+            [
+                square_displacement(beads) / count,
+                square_displacement(beads - centre[:, :, None]) / count,
+                square_displacement(centre),
+            ]
+        )
 
     def result(self, sums: Sums, lag: np.ndarray) -> list[Value | Curve]:
         """Return the curves, and of g3 the diffusion coefficient with the exponent in the window of its fit."""
@@ -59,8 +61,10 @@ class Displacement:
         if window.sum() >= 2:
             fit, doubt = sums.estimate(lambda x: diffusion(lag[window], rows(x, 3)[2][window]))
             names = (("diffusion", "length^2 / time"), ("diffusion_exponent", ""))
-            found += [Value(name, self.kind.name, float(v), float(e), unit)
-                      for (name, unit), v, e in zip(names, fit, doubt, strict=True)]  # fmt: skip
+            found += [
+                Value(name, self.kind.name, float(v), float(e), unit)
+                for (name, unit), v, e in zip(names, fit, doubt, strict=True)
+            ]
         return found
 
 

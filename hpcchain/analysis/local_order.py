@@ -45,5 +45,7 @@ class LocalOrder:
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the means over frames."""
         value, error = sums.estimate(lambda x: x)
-        return [Value(f"steinhardt_q{order}", "", float(v), float(e))
-                for order, v, e in zip(ORDERS, value, error, strict=True)]  # fmt: skip
+        return [
+            Value(f"steinhardt_q{order}", "", float(v), float(e))
+            for order, v, e in zip(ORDERS, value, error, strict=True)
+        ]

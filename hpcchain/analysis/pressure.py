@@ -37,5 +37,7 @@ class KineticPressure:
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the six components."""
         value, error = sums.estimate(lambda x: x)
-        return [Value(f"kinetic_pressure_{axes}", "", float(v), float(e), "energy / length^3")
-                for (axes, _, _), v, e in zip(PAIRS, value, error, strict=True)]  # fmt: skip
+        return [
+            Value(f"kinetic_pressure_{axes}", "", float(v), float(e), "energy / length^3")
+            for (axes, _, _), v, e in zip(PAIRS, value, error, strict=True)
+        ]

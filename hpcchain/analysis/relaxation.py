@@ -63,6 +63,13 @@ class VelocityCorrelation:
             if of == "centre" or self.kind.size > 1:
                 y, e = rows(value, 2)[number], rows(error, 2)[number]
                 found.append(Curve(f"velocity_correlation_{of}", self.kind.name, "", "lag", TIME, lag, y, e))
-                found.append(Value(f"velocity_square_{of}", self.kind.name, float(square[number]),
-                                   float(doubt[number]), "length^2 / time^2"))  # fmt: skip
+                found.append(
+                    Value(
+                        f"velocity_square_{of}",
+                        self.kind.name,
+                        float(square[number]),
+                        float(doubt[number]),
+                        "length^2 / time^2",
+                    )
+                )
         return found

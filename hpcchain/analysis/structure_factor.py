@@ -58,8 +58,12 @@ def wave_vectors(box: np.ndarray, farthest: float, vectors: int) -> np.ndarray:
     radii = np.arange(1, max(int(farthest / width), 1) + 1) * width
     if len(radii) > SHELLS:
         radii = np.unique(np.rint(np.geomspace(1, len(radii), SHELLS))) * width
-    found = [_in_shell(spacing, radius, width, vectors) if radius < DENSE * width
-             else _on_sphere(spacing, radius, width, vectors) for radius in radii]  # fmt: skip
+    found = [
+        _in_shell(spacing, radius, width, vectors)
+        if radius < DENSE * width
+        else _on_sphere(spacing, radius, width, vectors)
+        for radius in radii
+    ]
     return np.concatenate(found)
 
 

@@ -56,9 +56,15 @@ PIECE = 1 << 20
 EVEN = 1e-6
 """How far distances of frames may differ, relative, and the frames still be evenly spaced."""
 
-UNITS = {"temperature": "energy", "pressure": "energy / length^3", "wall_pressure": "energy / length^3",
-         "kinetic_energy": "energy", "potential_energy": "energy", "rotational_energy": "energy",
-         "contacts": "per report"}  # fmt: skip
+UNITS = {
+    "temperature": "energy",
+    "pressure": "energy / length^3",
+    "wall_pressure": "energy / length^3",
+    "kinetic_energy": "energy",
+    "potential_energy": "energy",
+    "rotational_energy": "energy",
+    "contacts": "per report",
+}
 
 
 @dataclass(frozen=True)
@@ -177,8 +183,10 @@ def require_something(report: Report, times: np.ndarray) -> None:
             f"{report.run}: holds no output to analyse: neither observables.h5 nor trajectory.h5 with a row"
         )
     if latest < report.start:
-        raise UsageError(f"{report.run}: nothing is left from time {report.start:g} on: the run has come to "
-                         f"{latest:g}; give an earlier --from")  # fmt: skip
+        raise UsageError(
+            f"{report.run}: nothing is left from time {report.start:g} on: the run has come to "
+            f"{latest:g}; give an earlier --from"
+        )
 
 
 def observables(report: Report, wanted: Wanted) -> None:

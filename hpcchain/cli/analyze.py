@@ -116,8 +116,10 @@ def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | N
 
     def draw() -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [draw_observables(reports, folder / f"observables.{form}"),
-                 draw_curves(reports, folder / f"analysis.{form}")]  # fmt: skip
+        paths = [
+            draw_observables(reports, folder / f"observables.{form}"),
+            draw_curves(reports, folder / f"analysis.{form}"),
+        ]
         if not any(paths):
             raise UsageError(f"{folder}: there is nothing to plot: neither reports nor curves")
         return [path for path in paths if path is not None]
@@ -216,8 +218,12 @@ def warn_of_start(report: Report) -> None:
     ends = [time[-1] for time, _ in report.series.values() if len(time)] + [report.times[1]]
     last = max((end for end in ends if math.isfinite(end)), default=math.nan)
     if report.found_by == "equilibration" and report.start > 0.5 * last:
-        LOG.warning("%s: equilibration ends only at time %.6g of %.6g: less than half is left; make the run longer",
-                    report.run, report.start, last)  # fmt: skip
+        LOG.warning(
+            "%s: equilibration ends only at time %.6g of %.6g: less than half is left; make the run longer",
+            report.run,
+            report.start,
+            last,
+        )
 
 
 def warn_of_short_runs(report: Report) -> None:
@@ -234,6 +240,13 @@ def warn_of_short_run(path: Path | str, name: str, length: float, relaxation: fl
 
     if length < ENOUGH * relaxation:
         bound = "at least " if length < 2.0 * relaxation else ""
-        LOG.warning("%s: molecules %s: the time of %.4g analysed is shorter than %g correlation times of %s%.3g each: "
-                    "sizes may still be those of the start, and errors too small; make the run longer",
-                    path, name, length, ENOUGH, bound, relaxation)  # fmt: skip
+        LOG.warning(
+            "%s: molecules %s: the time of %.4g analysed is shorter than %g correlation times of %s%.3g each: "
+            "sizes may still be those of the start, and errors too small; make the run longer",
+            path,
+            name,
+            length,
+            ENOUGH,
+            bound,
+            relaxation,
+        )

@@ -23,9 +23,11 @@ LOG = logging.getLogger("hpcchain.check")
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(
-        sub, "check", execute,
+        sub,
+        "check",
+        execute,
         "validate an input file and print it resolved, with a memory estimate; or check every byte of a run's files",
-    )  # fmt: skip
+    )
     parser.add_argument("input", metavar="INPUT.toml, DIR or FILE.h5")
     add_set(parser)
 
@@ -81,8 +83,9 @@ def check_start(config: Config, extent: Extent) -> Extent:
     looked_at = sum(kind.beads for kind in config.molecules) if one_of_each else extent.beads
     lack = short_of_memory(BYTES_PER_RANK + BYTES_WHOLE * looked_at)
     if lack is not None:
-        LOG.warning("the start is not checked: that takes %s, and %s are %s", lack[0], size(lack[1].bytes),
-                    lack[1].reason)  # fmt: skip
+        LOG.warning(
+            "the start is not checked: that takes %s, and %s are %s", lack[0], size(lack[1].bytes), lack[1].reason
+        )
         return extent
     if method == "grow":
         from hpcchain.model.directors import build_directors
@@ -122,8 +125,13 @@ def estimate(config: Config) -> list:
     extent = check_start(config, extent_of(config))
     lack = short_of_memory(extent.need(1))
     if lack is not None:
-        LOG.warning("one rank on this machine is not enough: the run needs about %s, and %s are %s; look at the memory "
-                    "of the nodes that it is meant for", lack[0], size(lack[1].bytes), lack[1].reason)  # fmt: skip
+        LOG.warning(
+            "one rank on this machine is not enough: the run needs about %s, and %s are %s; look at the memory "
+            "of the nodes that it is meant for",
+            lack[0],
+            size(lack[1].bytes),
+            lack[1].reason,
+        )
     frames = frames_between(config)
     return [
         f"{extent.beads} beads, {extent.bonds} bonds, {extent.molecules} molecules",

@@ -75,7 +75,8 @@ def build_parser(argv: list) -> Parser:
 class Version(argparse.Action):
     """Prints the program's version and those of Python, MPI, HDF5 and numba, and ends."""
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+    def __call__(self, parser: Any, *_: Any) -> None:
+        """Print all versions and end."""
         from hpcchain.io.hdf5.files import library
         from hpcchain.io.provenance import version_of
 

@@ -12,7 +12,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     add_command(sub, "warmup", execute, "fill this node's compile cache, once before the ranks start")
 
 
-def execute(args: tuple) -> Any:
+def execute(_: tuple) -> Any:
     """Compile what is not in the cache; return the exit code."""
     from hpcchain import api
 

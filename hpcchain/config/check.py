@@ -119,8 +119,12 @@ def check_propagator(propagator: Any, place: str, kinds: list) -> None:
 
 def check_lists(kind: MoleculeSection, place: str) -> None:
     """Check that lists have one entry per bead or bond."""
-    sizes = {"diameter": (kind.beads, "bead"), "mass": (kind.beads, "bead"), "bond_length": (kind.bond_count, "bond"),
-             "hard": (kind.beads, "bead")}  # fmt: skip
+    sizes = {
+        "diameter": (kind.beads, "bead"),
+        "mass": (kind.beads, "bead"),
+        "bond_length": (kind.bond_count, "bond"),
+        "hard": (kind.beads, "bead"),
+    }
     for name, (size, item) in sizes.items():
         value = getattr(kind, name)
         if isinstance(value, tuple) and len(value) != size:
@@ -162,8 +166,10 @@ def check_velocities(config: Config) -> None:
 
 def check_masses(config: Config) -> None:
     """Check that no bead is so much heavier than another that their contacts or bonds round to nothing."""
-    extremes = [(float(np.max(kind.mass)), float(np.min(kind.mass)), f"molecule[{k}].mass")
-                for k, kind in enumerate(config.molecules)]  # fmt: skip
+    extremes = [
+        (float(np.max(kind.mass)), float(np.min(kind.mass)), f"molecule[{k}].mass")
+        for k, kind in enumerate(config.molecules)
+    ]
     greatest, least = max(extremes), min(extremes, key=lambda each: each[1])
     ratio = greatest[0] / least[1]
     for index, kind in enumerate(config.molecules):
@@ -267,8 +273,9 @@ def check_temperature(config: Config) -> None:
     """Check that velocities drawn at initial.temperature are such as have been tried."""
     if config.initial.method == "file" or config.molecules[0].velocities is not None:
         return
-    slowness = sum(kind.count * float(np.sum(np.broadcast_to(1.0 / np.array(kind.mass), kind.beads)))
-                   for kind in config.molecules)  # fmt: skip
+    slowness = sum(
+        kind.count * float(np.sum(np.broadcast_to(1.0 / np.array(kind.mass), kind.beads))) for kind in config.molecules
+    )
     squared = 3.0 * config.initial.temperature * slowness / config.beads
     why = untried_speed(smallest_diameter(config), squared)
     if why is not None:

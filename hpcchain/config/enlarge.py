@@ -46,10 +46,19 @@ def enlarged(config: Config, numbers: list | tuple, start: Path | str) -> Config
     large = replace(
         config,
         box=replace(config.box, size=size),
-        molecules=tuple(replace(kind, count=kind.count * count, positions=None, velocities=None, orientations=None,
-                                angular_velocities=None) for kind in config.molecules),
+        molecules=tuple(
+            replace(
+                kind,
+                count=kind.count * count,
+                positions=None,
+                velocities=None,
+                orientations=None,
+                angular_velocities=None,
+            )
+            for kind in config.molecules
+        ),
         initial=replace(config.initial, method="file", file=os.path.abspath(start)),
-    )  # fmt: skip
+    )
     try:
         check(large)
     except Wrong as wrong:

@@ -54,7 +54,7 @@ def give_names(read: list) -> None:
 
 
 def labels() -> Iterator[str]:
-    """Yield A, B, …, Z, A1, B1, …"""
+    """Yield A, B, …, Z, A1, B1, … without end."""
     number = 0
     while True:
         for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":

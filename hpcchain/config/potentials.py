@@ -26,8 +26,10 @@ def read_potentials(tables: int | list, read_section: Callable) -> tuple:
         raise Wrong("potential: is written as [potential]; use the header [[potential]], once per potential")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise Wrong(f"potential: {shown(tables)} is not a list of tables; use the header [[potential]]")
-    return tuple(potential(read_section(table, "potential", f"potential[{i}]"), f"potential[{i}]")
-                 for i, table in enumerate(tables))  # fmt: skip
+    return tuple(
+        potential(read_section(table, "potential", f"potential[{i}]"), f"potential[{i}]")
+        for i, table in enumerate(tables)
+    )
 
 
 def potential(values: dict, place: str) -> PotentialSection:

@@ -220,7 +220,7 @@ KEYS = (
         "variant",
         Choice(tuple(VARIANTS)),
         next(iter(VARIANTS)),
-        "collocation: form of the constraints; paper: as printed in paper 001, of low order",
+        "collocation: form of the constraints; paper: as printed by Hartmann et al. 2009, of low order",
     ),
     Key(
         "propagator",
@@ -372,18 +372,34 @@ KEYS = (
     Key("output", "events", Flag(), False, "whether every contact is logged"),
 )
 
-SECTIONS = ("box", "molecule", "initial", "propagator", "contact", "external", "potential", "thermostat",
-            "run", "steps", "output")  # fmt: skip
+SECTIONS = (
+    "box",
+    "molecule",
+    "initial",
+    "propagator",
+    "contact",
+    "external",
+    "potential",
+    "thermostat",
+    "run",
+    "steps",
+    "output",
+)
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
 DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
 PROPAGATOR_KEYS = {key.name: users_of(key.name) for key in KEYS if key.section == "propagator" and users_of(key.name)}
 POTENTIAL_KEYS = {
-    "types": ("lennard-jones", "wca", "harmonic", "fene"), "epsilon": ("lennard-jones", "wca", "fene"),
-    "sigma": ("lennard-jones", "wca", "fene"), "cutoff": ("lennard-jones",), "shift": ("lennard-jones",),
-    "stiffness": ("harmonic", "fene", "center"), "length": ("harmonic", "fene"), "center": ("center",),
-}  # fmt: skip
+    "types": ("lennard-jones", "wca", "harmonic", "fene"),
+    "epsilon": ("lennard-jones", "wca", "fene"),
+    "sigma": ("lennard-jones", "wca", "fene"),
+    "cutoff": ("lennard-jones",),
+    "shift": ("lennard-jones",),
+    "stiffness": ("harmonic", "fene", "center"),
+    "length": ("harmonic", "fene"),
+    "center": ("center",),
+}
 THERMOSTAT_KEYS = {"damping": "langevin", "rate": "andersen"}
 OPTIONAL_OF_POTENTIAL = ("types", "shift")
 

@@ -43,8 +43,11 @@ def check_events(config: Config) -> None:
         "thermostat": config.thermostat is not None,
     }
     for index, kind in enumerate(config.molecules):
-        given |= {f"molecule[{index}].hard": bool(np.any(kind.soft)), f"molecule[{index}].rigid": not kind.rigid,
-                  f"molecule[{index}].damping": kind.damping > 0.0}  # fmt: skip
+        given |= {
+            f"molecule[{index}].hard": bool(np.any(kind.soft)),
+            f"molecule[{index}].rigid": not kind.rigid,
+            f"molecule[{index}].damping": kind.damping > 0.0,
+        }
     for key, there in given.items():
         if there:
             raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')

@@ -214,8 +214,17 @@ def _responses(work, mol, graph, ties, stride, impulse_response):
                 continue
             at = k * stride + _rows_before(mol, group, g)
             sign = 1.0 if side == 0 else -1.0
-            kick(work, offset[g], mol, group[g], graph, contacts[k, L.MEMBER_BEAD + L.SIDE * side], normals[k, 0],
-                 normals[k, 1], normals[k, 2])  # fmt: skip
+            kick(
+                work,
+                offset[g],
+                mol,
+                group[g],
+                graph,
+                contacts[k, L.MEMBER_BEAD + L.SIDE * side],
+                normals[k, 0],
+                normals[k, 1],
+                normals[k, 2],
+            )
             for t in range(mol[group[g], L.MOL_TILES]):
                 for x in range(W.ROW):
                     impulse_response[at + t * W.ROW + x] += sign * work[offset[g] + t * W.TILE + W.KICK + x]

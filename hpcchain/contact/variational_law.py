@@ -88,7 +88,7 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest,
             energy, slope = _straight_energy(work, offset[g], mol[m, L.MOL_TILES], 1.0)
             wanted += energy
             if takes_law(table, mol, m):
-                wanted += work[steps_excess(work, offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])]
+                wanted += work[steps_excess(offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])]
     kappa = 1.0
     last = 1.0
     for iteration in range(MOST_NEWTON):

@@ -163,11 +163,19 @@ class CachedInner(CompileResultCacheImpl):
         library = self.library.restored(target_context.codegen(), state)
         library._reload_init.update(reload_init)
         return compile_result(
-            target_context=target_context, typing_context=target_context.typing_context, library=library,
-            environment=environment, entry_point=Entry(), fndesc=fndesc, type_annotation=annotation,
-            signature=signature, objectmode=objectmode, lifted=lifted, reload_init=reload_init,
+            target_context=target_context,
+            typing_context=target_context.typing_context,
+            library=library,
+            environment=environment,
+            entry_point=Entry(),
+            fndesc=fndesc,
+            type_annotation=annotation,
+            signature=signature,
+            objectmode=objectmode,
+            lifted=lifted,
+            reload_init=reload_init,
             referenced_envs=referenced,
-        )  # fmt: skip
+        )
 
 
 class CachedApart(CachedInner):

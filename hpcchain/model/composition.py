@@ -211,8 +211,10 @@ def composition_from(
     parts = [_one_molecule(int(m), lengths, rows_of) for m in examples]
     if None in parts:
         return None
-    first = {name: running_sum([len(part[column]) for part in parts]) for name, column in
-             (("first_bead", "mass"), ("first_bond", "bond_length"))}  # fmt: skip
+    first = {
+        name: running_sum([len(part[column]) for part in parts])
+        for name, column in (("first_bead", "mass"), ("first_bond", "bond_length"))
+    }
     tables = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     shift = np.repeat(first["first_bead"][:-1], np.diff(first["first_bond"]))
     tables["bonds"] = tables["bonds"] + shift[:, None]
@@ -257,12 +259,15 @@ def one_of_each(topology: Topology, molecules: np.ndarray) -> Topology:
     bead, bond = (_joined(first, molecules) for first in (topology.first_bead, topology.first_bond))
     moved = np.repeat(first_bead[:-1] - topology.first_bead[molecules], np.diff(first_bond))
     return Topology(
-        names=topology.names, kind=topology.kind[molecules], first_bead=first_bead, first_bond=first_bond,
+        names=topology.names,
+        kind=topology.kind[molecules],
+        first_bead=first_bead,
+        first_bond=first_bond,
         bonds=topology.bonds[bond].reshape(-1, 2) + moved[:, None],
         **{name: getattr(topology, name)[bead] for name in PER_BEAD},
         **{name: getattr(topology, name)[bond] for name in PER_BOND},
         **{name: getattr(topology, name)[molecules] for name in PER_MOLECULE},
-    )  # fmt: skip
+    )
 
 
 def _joined(first: np.ndarray, molecules: np.ndarray) -> np.ndarray:
@@ -284,8 +289,11 @@ def _require_alike(topology: Topology, found: Composition) -> None:
         bonds = topology.bonds[bond].reshape(end - m, -1, 2) - topology.first_bead[m:end, None, None]
         own_bonds = np.broadcast_to(examples.bonds[own_bond] - own_bead.start, bonds.shape)
         alike = {"bonds": np.array_equal(bonds, own_bonds)}
-        for names, here, own in ((PER_BEAD, bead, own_bead), (PER_BOND, bond, own_bond),
-                                 (PER_MOLECULE, slice(m, end), [one])):  # fmt: skip
+        for names, here, own in (
+            (PER_BEAD, bead, own_bead),
+            (PER_BOND, bond, own_bond),
+            (PER_MOLECULE, slice(m, end), [one]),
+        ):
             alike |= {name: _repeats(getattr(topology, name)[here], getattr(examples, name)[own]) for name in names}
         _require(topology, m, end, [name for name, same in alike.items() if not same])
 

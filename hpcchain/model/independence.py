@@ -75,8 +75,10 @@ def require_independent(source: str, topology: Any, position: np.ndarray, ids: n
         if not least[worst] >= LEAST_PIVOT:
             beads = group.beads[worst] if ids is None else ids[group.beads[worst]]
             kind = int(topology.kind[group.molecules[worst]])
-            raise DependentBonds(f"{source}: molecule[{kind}]: " + complaint(
-                topology.names[kind], group, places[worst], float(least[worst]), beads))  # fmt: skip
+            raise DependentBonds(
+                f"{source}: molecule[{kind}]: "
+                + complaint(topology.names[kind], group, places[worst], float(least[worst]), beads)
+            )
 
 
 def require_independent_shapes(source: str, place: str, name: str, group: Group, shapes: np.ndarray) -> None:

@@ -80,12 +80,14 @@ def angle_per_step(product: np.ndarray) -> np.ndarray:
 def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the products of quaternions (n, 4)."""
     (a0, a1, a2, a3), (b0, b1, b2, b3) = a.T, b.T
-    return np.column_stack([
-        a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3,
-        a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2,
-        a0 * b2 - a1 * b3 + a2 * b0 + a3 * b1,
-        a0 * b3 + a1 * b2 - a2 * b1 + a3 * b0,
-    ])  # fmt: skip
+    return np.column_stack(
+        [
+            a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3,
+            a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2,
+            a0 * b2 - a1 * b3 + a2 * b0 + a3 * b1,
+            a0 * b3 + a1 * b2 - a2 * b1 + a3 * b0,
+        ]
+    )
 
 
 def unit(quaternions: np.ndarray) -> np.ndarray:

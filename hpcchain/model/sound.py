@@ -130,10 +130,16 @@ def _as_section(topology: Topology, m: int) -> Any:
     bonds = topology.bonds[bond] - bead.start
     beads, rod = bead.stop - bead.start, bool(topology.rod[m])
     kind = SimpleNamespace(
-        kind="graph", beads=beads, bonds=bonds, bond_count=len(bonds), is_line=rod,
-        bond_length=tuple(topology.bond_length[bond].tolist()), mass=tuple(topology.mass[bead].tolist()),
-        diameter=tuple(topology.diameter[bead].tolist()), self_contact=bool(topology.self_contact[m]),
-    )  # fmt: skip
+        kind="graph",
+        beads=beads,
+        bonds=bonds,
+        bond_count=len(bonds),
+        is_line=rod,
+        bond_length=tuple(topology.bond_length[bond].tolist()),
+        mass=tuple(topology.mass[bead].tolist()),
+        diameter=tuple(topology.diameter[bead].tolist()),
+        self_contact=bool(topology.self_contact[m]),
+    )
     if beads < 1:
         return kind, "a molecule has no bead"
     if np.any(bonds[:, 0] >= bonds[:, 1]):
@@ -199,8 +205,13 @@ def molecules_problem(
     """
     if topology.beads == 0:
         return None
-    looks = (_shared(topology, state, ids), _clocks(state, physics, time, ids), _contacts(state, physics, ids),
-             _places(box, topology, state, time, ids, physics), _bonds(topology, state, physics, ids))  # fmt: skip
+    looks = (
+        _shared(topology, state, ids),
+        _clocks(state, physics, time, ids),
+        _contacts(state, physics, ids),
+        _places(box, topology, state, time, ids, physics),
+        _bonds(topology, state, physics, ids),
+    )
     return next((problem for problem in looks if problem), None)
 
 
@@ -230,7 +241,7 @@ def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> Any
         ("depth", (state.depth < 0) & ~start, "is -1, which is for the very start alone"),
         ("struck", state.struck & (state.depth < 0), "is set where nothing has happened yet"),
         ("step", state.step > 2.0 * longest, f"is longer than any segment, {longest:g}"),
-    )  # fmt: skip
+    )
     return next((_at(name, int(np.argmax(bad)), ids, words) for name, bad, words in tests if bad.any()), None)
 
 

@@ -91,9 +91,25 @@ class Beads:
         size = collocation_size(self.gs, 0, self.npad, s, int(constants[begin[-1] + SOLVER]))
         ws = np.zeros(size + 6 * self.npad + len(self.pairs))
         count = collocate(
-            self.gs, self.state, self.npad, self.im, self.pairs, self.diameter, tau, duration, s, contacts, stride,
-            constants, begin, ws, self.fac, times, states, kinds,
-        )  # fmt: skip
+            self.gs,
+            self.state,
+            self.npad,
+            self.im,
+            self.pairs,
+            self.diameter,
+            tau,
+            duration,
+            s,
+            contacts,
+            stride,
+            constants,
+            begin,
+            ws,
+            self.fac,
+            times,
+            states,
+            kinds,
+        )
         return Track(self, times, states, kinds, count)
 
     def rattle(self, h: float, duration: float, solver: int = ANALYTIC, stride: int = 1, width: float = WIDTH) -> Any:
@@ -104,8 +120,24 @@ class Beads:
         room = int(duration / h / stride) + 10 + int(20 * duration)
         times, states, kinds = np.zeros(room), np.zeros((room, 6 * self.npad)), np.zeros(room, dtype=np.int64)
         ws = np.zeros(12 * self.npad + 16 * int(self.gs[STRIDE]))
-        count = rattle(self.gs, self.state, self.npad, self.im, self.pairs, self.diameter, h, duration, solver, stride,
-                       width, ws, self.fac, times, states, kinds)  # fmt: skip
+        count = rattle(
+            self.gs,
+            self.state,
+            self.npad,
+            self.im,
+            self.pairs,
+            self.diameter,
+            h,
+            duration,
+            solver,
+            stride,
+            width,
+            ws,
+            self.fac,
+            times,
+            states,
+            kinds,
+        )
         return Track(self, times, states, kinds, count)
 
 

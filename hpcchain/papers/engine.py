@@ -34,10 +34,16 @@ def chain_system(
     size = np.full(3, FAR) if box is None else np.asarray(box, dtype=float)
     bonds = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     topology = Topology(
-        names=("A",), kind=np.zeros(1, dtype=np.int32), first_bead=np.array([0, n]), first_bond=np.array([0, n - 1]),
-        bonds=bonds, bond_length=np.linalg.norm(np.diff(position, axis=0), axis=1), mass=np.asarray(mass, dtype=float),
-        diameter=np.full(n, float(diameter)), self_contact=np.ones(1, dtype=bool),
-    )  # fmt: skip
+        names=("A",),
+        kind=np.zeros(1, dtype=np.int32),
+        first_bead=np.array([0, n]),
+        first_bond=np.array([0, n - 1]),
+        bonds=bonds,
+        bond_length=np.linalg.norm(np.diff(position, axis=0), axis=1),
+        mass=np.asarray(mass, dtype=float),
+        diameter=np.full(n, float(diameter)),
+        self_contact=np.ones(1, dtype=bool),
+    )
     boundary = np.full(3, OPEN if box is None else WALL, dtype=np.int8)
     speed = float(np.sqrt(np.mean(np.sum(np.asarray(velocity) ** 2, axis=1))))
     state = State.at_time_zero(position, velocity)

@@ -125,9 +125,13 @@ def cradle(balls: int = 5, radius: float = 0.25, lifted: int = 2) -> tuple[Mecha
     start = pivots + [0.0, -1.0]
     start[:lifted] = pivots[:lifted] + [-np.sin(np.pi / 5.0), -np.cos(np.pi / 5.0)]
     found = Mechanics(
-        np.ones(2 * balls), lambda q: down @ q, lambda q: down, lambda q: flat,
-        lambda q: pair_gaps(q.reshape(balls, 2), pairs, 2.0 * radius), holds,
-    )  # fmt: skip
+        np.ones(2 * balls),
+        lambda q: down @ q,
+        lambda q: down,
+        lambda q: flat,
+        lambda q: pair_gaps(q.reshape(balls, 2), pairs, 2.0 * radius),
+        holds,
+    )
     return found, start.ravel(), np.zeros(2 * balls)
 
 
@@ -174,9 +178,13 @@ def chain(
         return np.concatenate([values, around - radius - size]), np.hstack([gradient, inner.reshape(3 * beads, beads)])
 
     found = Mechanics(
-        np.ones(3 * beads), lambda q: float(np.sum(4.0 * (parts(q)[2] ** 2 - parts(q)[2]))), slope, curvature, gaps,
+        np.ones(3 * beads),
+        lambda q: float(np.sum(4.0 * (parts(q)[2] ** 2 - parts(q)[2]))),
+        slope,
+        curvature,
+        gaps,
         lambda q: pair_gaps(q.reshape(beads, 3), [(k, k + 1) for k in range(beads - 1)], bond),
-    )  # fmt: skip
+    )
     n = np.arange(beads)
     q = np.column_stack([0.8 * (n - 2.5), 0.6 * (n % 2) + 0.3, np.full(beads, 0.2)]).ravel()
     p = np.random.default_rng(3).normal(size=3 * beads)

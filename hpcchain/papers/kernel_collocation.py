@@ -119,8 +119,26 @@ def _first_root(gs, state, npad, im, pairs, diameter, span, tables, ws, fac, cro
 
 
 @kernel
-def collocate(gs, state, npad, im, pairs, diameter, tau, duration, s, contacts, stride, constants, begin, ws, fac,
-              times, states, kinds):  # fmt: skip
+def collocate(
+    gs,
+    state,
+    npad,
+    im,
+    pairs,
+    diameter,
+    tau,
+    duration,
+    s,
+    contacts,
+    stride,
+    constants,
+    begin,
+    ws,
+    fac,
+    times,
+    states,
+    kinds,
+):
     """Step all beads together; see `Beads.collocate`. Returns the states kept, negative when a step was not solved.
 
     Many parameters, since the experiments' settings are compiled in one by one.
@@ -142,15 +160,11 @@ def collocate(gs, state, npad, im, pairs, diameter, tau, duration, s, contacts, 
         reach = tables.node[-1] * tau if tables.variant == PAPER else tau
         if len(pairs) > 0:
             if contacts == ROOT:
-                reach, which = _first_root(
-                    gs, state, npad, im, pairs, diameter, reach, tables, ws, fac, scratch
-                )  # fmt: skip
+                reach, which = _first_root(gs, state, npad, im, pairs, diameter, reach, tables, ws, fac, scratch)
                 if which >= 0:
                     collocation_state(gs, 0, state, 0, npad, im, 0, reach, ACCURACY, tables, ws, 0, fac, 0)
             elif _stage_overlap(ws, npad, s, pairs, diameter)[1] >= 0:
-                reach, which = _to_interval(
-                    gs, state, npad, im, pairs, diameter, tau, constants, begin, s, ws, fac
-                )  # fmt: skip
+                reach, which = _to_interval(gs, state, npad, im, pairs, diameter, tau, constants, begin, s, ws, fac)
                 if not reach >= 0.0:
                     return -count
         if which < 0 or contacts == ROOT:

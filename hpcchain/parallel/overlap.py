@@ -42,8 +42,9 @@ def overlap_on_ranks(
     sectors = Bisection(box, points, np.ones(len(points)), comm.size, comm)
     which, rank = sectors.within(points, reach)
     molecule = np.repeat(np.arange(len(names)), composition.size_of(names))[bead[which]]
-    received = comm.exchange_unknown({int(to): packed(composition, names, position, np.unique(molecule[rank == to]))
-                             for to in np.unique(rank)})  # fmt: skip
+    received = comm.exchange_unknown(
+        {int(to): packed(composition, names, position, np.unique(molecule[rank == to])) for to in np.unique(rank)}
+    )
     rows = np.concatenate([np.zeros((0, 4)), *(received[source].reshape(-1, 4) for source in sorted(received))])
     rows = rows[np.argsort(rows[:, 0])]
     ids = rows[:, 0].astype(np.int64)

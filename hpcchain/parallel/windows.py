@@ -121,7 +121,7 @@ class WindowedEngine:
 
     @property
     def patch(self) -> GhostedSector:
-        """This rank's molecules and ghosts."""
+        """Molecules and ghosts of this rank."""
         return self.groups.patch
 
     def advance(self, time: float, pause: Callable | None = None) -> bool:
@@ -277,7 +277,7 @@ class WindowedEngine:
         self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_room=status == loop.LIST_FULL)
 
     def _finish(self, end: tuple) -> None:
-        """What was done up to the end of the window is final."""
+        """Make final what was done up to the end of the window."""
         with self._spent("finishing"):
             log, sums = self.patch.finish()
         walls, rootless, virial, *pushes = sums.tolist()

@@ -54,7 +54,7 @@ def watch_of(system: System, freedom: int) -> Any:
 class SteppedWatch:
     """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
 
-    def heed(self, time: float, energy: float, reference: float, contacts: int) -> None:
+    def heed(self, time: float, energy: float, *_: Any) -> None:
         """See `EnergyWatch.heed`."""
         if not math.isfinite(energy):
             raise EngineError(

@@ -125,8 +125,12 @@ def opened(path: Path) -> tuple[TextIO, bool]:
 
 def me() -> dict:
     """Return what identifies this process to people, and where its number means something to programs."""
-    return {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S"),
-            "system": system()}  # fmt: skip
+    return {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": time.strftime("%Y-%m-%d %H:%M:%S"),
+        "system": system(),
+    }
 
 
 def system() -> str:

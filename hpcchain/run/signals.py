@@ -42,8 +42,8 @@ class Signals:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _on_stop(self, number: int, frame: Any) -> None:
+    def _on_stop(self, *_: Any) -> None:
         self.stop = True
 
-    def _on_save(self, number: int, frame: Any) -> None:
+    def _on_save(self, *_: Any) -> None:
         self.save = True

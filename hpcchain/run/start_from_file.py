@@ -41,10 +41,17 @@ if TYPE_CHECKING:
     from hpcchain.parallel.comm import World
 
 KEY_OF_TABLE = {
-    "first_bead": "kind, beads or count", "first_bond": "kind or bonds", "bonds": "kind or bonds",
-    "bond_length": "bond_length", "mass": "mass", "diameter": "diameter", "self_contact": "self_contact",
-    "rod": "kind", "flexible": "rigid", "soft": "hard",
-}  # fmt: skip
+    "first_bead": "kind, beads or count",
+    "first_bond": "kind or bonds",
+    "bonds": "kind or bonds",
+    "bond_length": "bond_length",
+    "mass": "mass",
+    "diameter": "diameter",
+    "self_contact": "self_contact",
+    "rod": "kind",
+    "flexible": "rigid",
+    "soft": "hard",
+}
 
 
 def system_from_file(config: Config, comm: Single | World | None = None) -> System:
@@ -114,8 +121,15 @@ def check_beads(path: str, system: System, comm: Single | World) -> None:
         return
     total = comm.allreduce(np.array([len(state.velocity), np.sum(state.velocity**2)]))
     try:
-        check_molecules(path, system.box, topology.part(system.held), state.position, state.velocity,
-                        topology.beads_of(system.held), total[1] / max(total[0], 1.0))  # fmt: skip
+        check_molecules(
+            path,
+            system.box,
+            topology.part(system.held),
+            state.position,
+            state.velocity,
+            topology.beads_of(system.held),
+            total[1] / max(total[0], 1.0),
+        )
     except ConfigError as error:
         failure = error
     agree(comm.mpi, failure)

@@ -51,10 +51,12 @@ class Tally:
 
     @property
     def contacts(self) -> int:
+        """Contacts of beads with each other, of the whole run."""
         return self._total("contacts")
 
     @property
     def wall_contacts(self) -> int:
+        """Contacts of beads with walls, of the whole run."""
         return self._total("wall_contacts")
 
     @property
@@ -96,10 +98,16 @@ class Tally:
 
     def saved(self) -> dict:
         """Return the counters that a checkpoint keeps."""
-        return {name: getattr(self, name) for name in (*CONTACTS, "interval_contacts")} | self.solved | {
-            "interval_quanta": self._interval_quanta, "virial_quantum": self._engine.quantum,
-            "interval_pushes": self._interval_push_quanta, "impulse_quantum": self._engine.impulse_quantum,
-        }  # fmt: skip
+        return (
+            {name: getattr(self, name) for name in (*CONTACTS, "interval_contacts")}
+            | self.solved
+            | {
+                "interval_quanta": self._interval_quanta,
+                "virial_quantum": self._engine.quantum,
+                "interval_pushes": self._interval_push_quanta,
+                "impulse_quantum": self._engine.impulse_quantum,
+            }
+        )
 
     @property
     def _interval_quanta(self) -> int:

@@ -38,7 +38,7 @@ def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton", toler
         return np.zeros(len(offset))
     a, b = scale[:, None] * matrix * scale, scale * offset / unit
     solve = sweeps if solver == "gauss-seidel" else newton
-    return scale * unit * solve(lambda x: a @ x + b, lambda x: a, np.zeros(len(b)), tolerance)
+    return scale * unit * solve(lambda x: a @ x + b, lambda _: a, np.zeros(len(b)), tolerance)
 
 
 def residual(x: np.ndarray, w: np.ndarray) -> np.ndarray:

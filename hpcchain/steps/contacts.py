@@ -93,9 +93,18 @@ class Contacts:
         while True:
             pairs = np.empty((self.room, 2), dtype=np.int64)
             count = kernels.find_pairs(
-                before, after, self.own, self.row, lists.neighbour, lists.count, self.local_radius, self.through, box,
-                CLOSE, pairs,
-            )  # fmt: skip
+                before,
+                after,
+                self.own,
+                self.row,
+                lists.neighbour,
+                lists.count,
+                self.local_radius,
+                self.through,
+                box,
+                CLOSE,
+                pairs,
+            )
             rest = pairs[min(count, self.room) :]
             walls = kernels.find_walls(
                 before, after, self.own, self.local_radius, low, low + self.box.size, self.walled, CLOSE, rest
@@ -235,7 +244,7 @@ class Contacts:
         def gaps(x: np.ndarray) -> np.ndarray:
             return scale * geometry.at(pushed(x))[0][pushing] / self.h
 
-        x = newton(gaps, lambda x: scale[:, None] * matrix * scale, np.zeros(len(pushing)), unit * scale.max())
+        x = newton(gaps, lambda _: scale[:, None] * matrix * scale, np.zeros(len(pushing)), unit * scale.max())
         responses.add(velocity, pushing, x * scale)
         return x * scale
 

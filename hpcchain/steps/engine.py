@@ -300,8 +300,9 @@ class SteppedEngine:
         own = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
         stuck = [one for one in self.comm.allgather(own) if one is not None]
         bad = np.flatnonzero(~np.isfinite(self.force).all(axis=1))
-        worst = [bead for bead in self.comm.allgather(int(self.own.ids[bad].min()) if len(bad) else None)
-                 if bead is not None]  # fmt: skip
+        worst = [
+            bead for bead in self.comm.allgather(int(self.own.ids[bad].min()) if len(bad) else None) if bead is not None
+        ]
         if torn:
             raise EngineError(
                 f"at t {self.time:.6g} the bond of beads {min(torn)[0]} and {min(torn)[1]} is torn: it is as long as "

@@ -98,9 +98,17 @@ class Interactions:
         constants, own = self.constants, self.own
         if constants.reach > 0.0:
             forces.pair_forces(
-                position, self.kind, own, self.neighbour, self.count, constants.pairs, self.size, self.inverse,
-                self.work, self.force,
-            )  # fmt: skip
+                position,
+                self.kind,
+                own,
+                self.neighbour,
+                self.count,
+                constants.pairs,
+                self.size,
+                self.inverse,
+                self.work,
+                self.force,
+            )
         else:
             self.force[:] = 0.0
         torn = (-1, -1)
@@ -126,9 +134,17 @@ class Interactions:
         energy, virial = np.zeros(len(own)), np.zeros(len(own))
         if constants.reach > 0.0:
             forces.pair_energies(
-                position, self.kind, own, self.neighbour, self.count, constants.pairs, self.size, self.inverse,
-                energy, virial,
-            )  # fmt: skip
+                position,
+                self.kind,
+                own,
+                self.neighbour,
+                self.count,
+                constants.pairs,
+                self.size,
+                self.inverse,
+                energy,
+                virial,
+            )
         if len(constants.bonds):
             forces.bond_energies(position, own, self.first, self.partner, self.which, constants.bonds, energy, virial)
         if self.field_acts:

@@ -92,9 +92,16 @@ class Slurm:
         (self.folder / "munge.key").write_bytes(os.urandom(1024))
         (self.folder / "munge.key").chmod(0o400)
         host, (controller, daemon) = socket.gethostname().split(".")[0], free_ports(2)
-        (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
-            host=host, user=pwd.getpwuid(os.geteuid()).pw_name, folder=self.folder, controller=controller,
-            daemon=daemon, cpus=cpus))  # fmt: skip
+        (self.folder / "slurm.conf").write_text(
+            CONFIGURATION.format(
+                host=host,
+                user=pwd.getpwuid(os.geteuid()).pw_name,
+                folder=self.folder,
+                controller=controller,
+                daemon=daemon,
+                cpus=cpus,
+            )
+        )
         files = {name: self.folder / f"munge.{name}" for name in ("socket", "seed")}
         self._daemon(
             "munged",
@@ -115,15 +122,29 @@ class Slurm:
     def _daemon(self, name, *words):
         """Start a program that puts itself into the background."""
         with (self.folder / f"{name}.out").open("w") as out:
-            done = subprocess.run([name, *words], env=os.environ | self.environment, stdin=subprocess.DEVNULL,
-                                  stdout=out, stderr=out, timeout=SOON, check=False)  # fmt: skip
+            done = subprocess.run(
+                [name, *words],
+                env=os.environ | self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                timeout=SOON,
+                check=False,
+            )
         if done.returncode:
             raise CannotStart(f"{name} ended with {done.returncode}\n{self.logs()}")
 
     def ask(self, *words, **environment):
         """Run one of Slurm's commands and return what it says, its complaints only when it fails."""
-        done = subprocess.run(list(map(str, words)), env=os.environ | environment | self.environment, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)  # fmt: skip
+        done = subprocess.run(
+            list(map(str, words)),
+            env=os.environ | environment | self.environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
         return done.stdout if done.returncode == 0 else done.stdout + done.stderr
 
     def logs(self):

@@ -64,8 +64,11 @@ class Job:
 
     def __init__(self, slurm, folder, *words, **environment):
         self.slurm, self.folder = slurm, folder
-        environment |= {"HPCCHAIN_HOME": str(ROOT), "HPCCHAIN_VENV": sys.prefix,
-                        "HPCCHAIN_SCRATCH": str(slurm.folder / "scratch")}  # fmt: skip
+        environment |= {
+            "HPCCHAIN_HOME": str(ROOT),
+            "HPCCHAIN_VENV": sys.prefix,
+            "HPCCHAIN_SCRATCH": str(slurm.folder / "scratch"),
+        }
         environment = clean_environment(**environment)
         said = slurm.ask(
             "env",
@@ -121,24 +124,82 @@ def jobs(slurm, tmp_path_factory):
     # URG is a signal that does nothing: this job has to heed SLURM_JOB_END_TIME
     submit("deadline", TABLES, "--ntasks=1", "--time=1", "--signal=B:URG@1", scripts / "run.sh", "in.toml", "out")
     submit("asked", TABLES, *two, scripts / "run.sh", "in.toml", "out", HPCCHAIN_LAUNCHER="mpirun")
-    submit("array", SHORT, "--array=0-1", "--ntasks=1", "--time=10", scripts / "array.sh", "in.toml", "sweep",
-           "initial.seed", "5", "6")  # fmt: skip
-    submit("strong", SHORT, *two, "--oversubscribe", scripts / "strong.sh", "in.toml", "strong", "--repeat", "1",
-           HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
+    submit(
+        "array",
+        SHORT,
+        "--array=0-1",
+        "--ntasks=1",
+        "--time=10",
+        scripts / "array.sh",
+        "in.toml",
+        "sweep",
+        "initial.seed",
+        "5",
+        "6",
+    )
+    submit(
+        "strong",
+        SHORT,
+        *two,
+        "--oversubscribe",
+        scripts / "strong.sh",
+        "in.toml",
+        "strong",
+        "--repeat",
+        "1",
+        HPCCHAIN_LAUNCHER="mpirun",
+    )
     submit("weak", WEAK, *two, "--oversubscribe", scripts / "weak.sh", "in.toml", "weak", "--repeat", "1")
     # each of the three under the other launcher, too
-    submit("array-mpirun", SHORT, "--array=1", *two, scripts / "array.sh", "in.toml", "sweep", "initial.seed",
-           "5", "6", HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
-    submit("weak-mpirun", WEAK, *two, "--oversubscribe", scripts / "weak.sh", "in.toml", "weak", "--repeat", "1",
-           HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
-    submit("alone", SHORT, *two, "--output=alone-%j.log", "--wrap",
-           f"srun --mpi=none {sys.executable} -m hpcchain run in.toml")  # fmt: skip
-    submit("late", TABLES, *two, scripts / "run.sh", "in.toml", "out", "--wall-limit", "0.01",
-           HPCCHAIN_LAUNCHER="mpirun")  # fmt: skip
+    submit(
+        "array-mpirun",
+        SHORT,
+        "--array=1",
+        *two,
+        scripts / "array.sh",
+        "in.toml",
+        "sweep",
+        "initial.seed",
+        "5",
+        "6",
+        HPCCHAIN_LAUNCHER="mpirun",
+    )
+    submit(
+        "weak-mpirun",
+        WEAK,
+        *two,
+        "--oversubscribe",
+        scripts / "weak.sh",
+        "in.toml",
+        "weak",
+        "--repeat",
+        "1",
+        HPCCHAIN_LAUNCHER="mpirun",
+    )
+    submit(
+        "alone",
+        SHORT,
+        *two,
+        "--output=alone-%j.log",
+        "--wrap",
+        f"srun --mpi=none {sys.executable} -m hpcchain run in.toml",
+    )
+    submit(
+        "late", TABLES, *two, scripts / "run.sh", "in.toml", "out", "--wall-limit", "0.01", HPCCHAIN_LAUNCHER="mpirun"
+    )
     # srun at times does not get a step started while others' are: this one waits for them
     others = "afterany:" + ":".join(job.number for job in found.values())
-    submit("strong-srun", SHORT, *two, f"--dependency={others}", scripts / "strong.sh", "in.toml", "strong", "--repeat",
-           "1")  # fmt: skip
+    submit(
+        "strong-srun",
+        SHORT,
+        *two,
+        f"--dependency={others}",
+        scripts / "strong.sh",
+        "in.toml",
+        "strong",
+        "--repeat",
+        "1",
+    )
     over = threading.Event()
     watch = threading.Thread(target=give_ends, args=([found[name] for name in ("limit", "deadline", "asked")], over))
     watch.start()

@@ -1,4 +1,4 @@
-"""The experiments of paper 002 and of paper 000's spheres: quick runs give what the papers' corrected equations say."""
+"""The experiments with lines and with spheres: quick runs give what the papers' corrected equations say."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,14 @@ from hpcchain.papers.result import check
 @pytest.fixture(scope="module")
 def results():
     """Quick results by name."""
-    names = ["002-fig2", "002-self-correction", "002-damped", "000-spheres-head-on", "000-spheres-oblique",
-             "000-spheres-grazing"]  # fmt: skip
+    names = [
+        "002-fig2",
+        "002-self-correction",
+        "002-damped",
+        "000-spheres-head-on",
+        "000-spheres-oblique",
+        "000-spheres-grazing",
+    ]
     known = registry.found()
     made = {name: known[name].run(True) for name in names}
     for name, result in made.items():

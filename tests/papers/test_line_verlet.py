@@ -1,4 +1,7 @@
-"""Paper 002's step: its two forms, its figures, its order, and that it sets the geometry right by itself."""
+"""The step of Tapia-McClung and Grønbech-Jensen 2005.
+
+Its two forms, its figures, its order, and that it sets the geometry right by itself.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Paper 000's integrator in NumPy and its experiments: the numbers found independently (docs/theory/numerics.md)."""
+"""The integrator of Leyendecker et al. 2012 in NumPy, and its experiments.
+
+The numbers were found independently (docs/theory/numerics.md).
+"""
 
 import numpy as np
 import pytest
@@ -13,8 +16,16 @@ from hpcchain.papers.null_space import null_space, reparametrise
 from hpcchain.papers.result import check
 from hpcchain.papers.single_chain import Chain, chaotic, periodic, trimer
 
-EXPERIMENTS = ["000-drift", "000-four-chaotic", "000-four-periodic", "000-trimer-condition", "000-trimer-energy",
-               "000-trimer-envelope", "000-trimer-phase", "000-trimer-table1"]  # fmt: skip
+EXPERIMENTS = [
+    "000-drift",
+    "000-four-chaotic",
+    "000-four-periodic",
+    "000-trimer-condition",
+    "000-trimer-energy",
+    "000-trimer-envelope",
+    "000-trimer-phase",
+    "000-trimer-table1",
+]
 
 
 def test_exact_times():

@@ -1,4 +1,7 @@
-"""Paper 001's experiments: the steppers on one clock against exact contacts, and the printed numbers that come out."""
+"""The experiments of Hartmann et al. 2009.
+
+The steppers on one clock against exact contacts, and the printed numbers that come out.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Paper 003: its integrators' orders, symplecticity, energies and momenta; quick runs of its experiments."""
+"""Kaufman and Pai 2012: its integrators' orders, symplecticity, energies and momenta; quick runs of its experiments."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The windowed engine with one leak at a time put back, in plain Python: does the identity check notice?
+"""The windowed engine with one leak at a time put back, in plain Python: to see that the identity check notices.
 
 A program, because kernels are taken apart: with NUMBA_DISABLE_JIT=1 they are Python functions that can be exchanged.
 It prints a JSON object, leak -> what was noticed or null. "none" is the engine as it is.

@@ -107,9 +107,15 @@ def test_sectors_follow_seconds_once_a_move_has_paid_for_itself(monkeypatch, sec
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("system", "end"), [
-    (droplet(10), 1.2), (slab(11), 1.0), (lengths(10), 2.0),
-], ids=["droplet", "slab", "lengths"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("system", "end"),
+    [
+        (droplet(10), 1.2),
+        (slab(11), 1.0),
+        (lengths(10), 2.0),
+    ],
+    ids=["droplet", "slab", "lengths"],
+)
 def test_costs_become_equal(system, end):
     """With some 700 beads per rank; the lattices of chains take time until there are contacts to learn from."""
     even, moved = followed(system, end)

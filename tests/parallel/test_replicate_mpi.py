@@ -85,8 +85,9 @@ def sums(path):
     """Return the bytes of a file's checksums, by name."""
     found = {}
     with h5py.File(path) as file:
-        file["checksum"].visititems(lambda name, node: found.update({name: node[...].tobytes()})
-                                    if isinstance(node, h5py.Dataset) else None)  # fmt: skip
+        file["checksum"].visititems(
+            lambda name, node: found.update({name: node[...].tobytes()}) if isinstance(node, h5py.Dataset) else None
+        )
     return found
 
 
@@ -122,11 +123,14 @@ def test_a_run_of_copies_is_that_of_one_rank(comm, place, name):
     comm.barrier()
 
 
-@pytest.mark.parametrize(("name", "words", "error", "said"), [
-    ("explicit", ['box.boundary=["wall","periodic","periodic"]'], UsageError, "axis 0"),
-    ("file", ["initial.file=none.h5"], DataError, "none.h5"),
-    ("too fast", [], ConfigError, "too fast.toml: propagator.step: 0.15 is too long for how fast bead"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "words", "error", "said"),
+    [
+        ("explicit", ['box.boundary=["wall","periodic","periodic"]'], UsageError, "axis 0"),
+        ("file", ["initial.file=none.h5"], DataError, "none.h5"),
+        ("too fast", [], ConfigError, "too fast.toml: propagator.step: 0.15 is too long for how fast bead"),
+    ],
+)
 def test_what_cannot_be_is_refused_on_all_ranks(comm, place, name, words, error, said):
     with pytest.raises(error, match=said):
         api.replicate(place / f"{name}.toml", place / "no.h5", NUMBERS, words, comm)

@@ -95,10 +95,13 @@ def test_an_engine_that_fails_on_one_rank(tmp_path):
     assert goes_on(folder, tmp_path)
 
 
-@pytest.mark.parametrize(("ranks", "most", "words"), [
-    ([2], 20_000, "file write failed"),
-    ([0, 1, 2], 500_000, "File too large"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ranks", "most", "words"),
+    [
+        ([2], 20_000, "file write failed"),
+        ([0, 1, 2], 500_000, "File too large"),
+    ],
+)
 def test_a_disk_that_is_full(tmp_path, ranks, most, words):
     """From some time on no file may become longer: what the last rank writes of a part, and what closing it writes."""
     limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))"
@@ -114,8 +117,13 @@ def test_a_rank_that_does_not_come(tmp_path):
     write_input(tmp_path / "in.toml", TABLES)
     script = tmp_path / "failing.py"
     script.write_text(FAILING.format(ranks=[1], body=" " * 12 + '__import__("time").sleep(4.0)'))
-    done = run_python([script, "run", "in.toml", "--output", "out", "--until", "0.6", "--silence", "1.5"], tmp_path, 3,
-                      timeout=2 * SOON, PYTHONPATH=str(ROOT))  # fmt: skip
+    done = run_python(
+        [script, "run", "in.toml", "--output", "out", "--until", "0.6", "--silence", "1.5"],
+        tmp_path,
+        3,
+        timeout=2 * SOON,
+        PYTHONPATH=str(ROOT),
+    )
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if "no step for" in line]  # more than one where loading is slow
     asleep = [line for line in told if "rank 1 wait for nobody (in advance, failing.py:" in line]
@@ -123,7 +131,7 @@ def test_a_rank_that_does_not_come(tmp_path):
     assert done.stderr.count("goes on after") == done.stderr.count("no step for")
     assert sorted(path.name for path in (tmp_path / "out" / "stuck").iterdir()) == [
         f"rank-0000{rank}.txt" for rank in range(3)
-    ]  # fmt: skip
+    ]
 
 
 def started(place):
@@ -138,8 +146,15 @@ def started(place):
         "--output",
         "out",
     ]
-    process = subprocess.Popen(list(map(str, words)), cwd=place, env=clean_environment(), stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    process = subprocess.Popen(
+        list(map(str, words)),
+        cwd=place,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert wait_for(lambda: len(log_rows(place / "out")) > 12, process)
     return process, place / "out"
 

@@ -79,9 +79,16 @@ def test_many_contacts_of_two_molecules_across_a_boundary():
     everywhere(system, 4.0, 30, (3,), (4.0,), sectors=(3, 1, 1))
 
 
-@pytest.mark.parametrize(("ranks", "window", "sectors"), [
-    (2, 0.1, None), (2, 0.1, (1, 1, 2)), (3, 0.05, (1, 3, 1)), (3, 0.05, (1, 1, 3)), (4, 0.2, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ranks", "window", "sectors"),
+    [
+        (2, 0.1, None),
+        (2, 0.1, (1, 1, 2)),
+        (3, 0.05, (1, 3, 1)),
+        (3, 0.05, (1, 1, 3)),
+        (4, 0.2, None),
+    ],
+)
 def test_beads_that_stay_together_after_they_meet(ranks, window, sectors):
     """What rests on another bead approaches it by round-off alone: nobody is to see a further contact in that."""
     one = everywhere(sticky(), 0.5, 100, (ranks,), (window,), sectors=sectors)
@@ -90,8 +97,10 @@ def test_beads_that_stay_together_after_they_meet(ranks, window, sectors):
 
 @pytest.mark.parametrize(("seed", "window"), [(4, 0.05), (11, 0.1)])
 def test_ranks_that_guess_what_becomes_of_each_others_molecules(seed, window, tmp_path):
-    """In long windows contacts across boundaries follow one another. No rank may take what the other has guessed of its
-    own molecules for true, or they repeat it to each other until the window is taken back (two and four times here).
+    """In long windows contacts across boundaries follow one another.
+
+    No rank may take what the other has guessed of its own molecules for true, or they repeat it to each other until the
+    window is taken back (two and four times here).
     """
     path = tmp_path / "chains.toml"
     path.write_text(

@@ -25,8 +25,15 @@ def row_of_three(restitution, contact_time):
     """Return two beads that approach a third between them, nearly along a line so that no two contacts are at once."""
     position = np.array([[2.0, 5.0, 5.0], [4.0, 5.0, 5.0], [6.5, 5.0, 5.0]])
     velocity = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
-    return System([Molecule("monomer", count=3)], (10.0,) * 3, ("open",) * 3, restitution=restitution,
-                  position=position, velocity=velocity, contact_time=contact_time)  # fmt: skip
+    return System(
+        [Molecule("monomer", count=3)],
+        (10.0,) * 3,
+        ("open",) * 3,
+        restitution=restitution,
+        position=position,
+        velocity=velocity,
+        contact_time=contact_time,
+    )
 
 
 def test_the_reference_has_both_sorts_of_contacts():
@@ -65,14 +72,17 @@ def test_flights_shorter_than_the_clock_can_tell_end_a_run_with_one_message(tmp_
 
 def test_chains_that_hardly_rebound(tmp_path):
     """Beads on chains press on one another after a contact; with a contact time the box cools all the same."""
-    result = run({
-        "box": {"size": [8.0, 8.0, 8.0]},
-        "molecule": [{"kind": "chain", "beads": 8, "count": 24}],
-        "initial": {"seed": 3},
-        "contact": {"restitution": 0.1, "contact_time": 0.02},
-        "run": {"end_time": 3.0},
-        "output": {"report_every": 0.1, "events": True},
-    }, tmp_path)  # fmt: skip
+    result = run(
+        {
+            "box": {"size": [8.0, 8.0, 8.0]},
+            "molecule": [{"kind": "chain", "beads": 8, "count": 24}],
+            "initial": {"seed": 3},
+            "contact": {"restitution": 0.1, "contact_time": 0.02},
+            "run": {"end_time": 3.0},
+            "output": {"report_every": 0.1, "events": True},
+        },
+        tmp_path,
+    )
     time, energy = result.observable("kinetic_energy")
     assert len(time) == 31 and np.all(np.diff(energy) <= 1e-12 * energy[0])
     assert 0.01 < energy[-1] / energy[0] < 0.5

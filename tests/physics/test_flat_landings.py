@@ -70,11 +70,15 @@ class Rods:
         """Return the input."""
         molecules = []
         for n, group in sorted(self.molecules.items()):
-            molecules.append({
-                "kind": "monomer" if n == 1 else "rod", "count": len(group), **({"beads": n} if n > 1 else {}),
-                "positions": np.concatenate([places for places, _, _ in group]).tolist(),
-                "velocities": np.concatenate([np.tile(v, (n, 1)) for _, v, _ in group]).tolist(),
-            })  # fmt: skip
+            molecules.append(
+                {
+                    "kind": "monomer" if n == 1 else "rod",
+                    "count": len(group),
+                    **({"beads": n} if n > 1 else {}),
+                    "positions": np.concatenate([places for places, _, _ in group]).tolist(),
+                    "velocities": np.concatenate([np.tile(v, (n, 1)) for _, v, _ in group]).tolist(),
+                }
+            )
         return tables_of(molecules, self.restitution, propagator)
 
     def after(self):
@@ -100,9 +104,13 @@ def each(names, quick, *more):
     return [pytest.param(name, *more, marks=() if name in quick else pytest.mark.long) for name in names]
 
 
-@pytest.mark.parametrize(("propagator", "restitution"), [
-    *each(PROPAGATORS, ("variational", "collocation"), 0.5), ("taylor", 1.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("propagator", "restitution"),
+    [
+        *each(PROPAGATORS, ("variational", "collocation"), 0.5),
+        ("taylor", 1.0),
+    ],
+)
 def test_rods_bounce_flat(tmp_path, propagator, restitution):
     """Nothing turns them, whatever their beads, wall and order, and each contact parts with e_n of its rate."""
     rods = Rods(restitution)
@@ -155,9 +163,13 @@ def rigid(corners, turn):
     return np.vstack([base, [0, 0, 1.4]]), sorted(tuple(sorted(bond)) for bond in bonds)
 
 
-@pytest.mark.parametrize(("propagator", "restitution"), [
-    ("taylor", 1.0), *each(("rattle", "collocation", "variational"), ("rattle",), 0.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("propagator", "restitution"),
+    [
+        ("taylor", 1.0),
+        *each(("rattle", "collocation", "variational"), ("rattle",), 0.5),
+    ],
+)
 def test_rigid_bodies_land_flat(tmp_path, propagator, restitution):
     """They turn about the wall's normal, land on 4 to 6 points at once, and go on turning as they rise."""
     molecules, after, bounces = [], [], 0
@@ -173,8 +185,17 @@ def test_rigid_bodies_land_flat(tmp_path, propagator, restitution):
             velocities += (np.cross([0, 0, spin], places) + [0.1, 0.2, -up]).tolist()
             after += [up * restitution] * len(beads)
             bounces += corners
-        molecules.append({"kind": "graph", "beads": len(beads), "count": 4, "bonds": [list(b) for b in bonds],
-                          "bond_length": length, "positions": positions, "velocities": velocities})  # fmt: skip
+        molecules.append(
+            {
+                "kind": "graph",
+                "beads": len(beads),
+                "count": 4,
+                "bonds": [list(b) for b in bonds],
+                "bond_length": length,
+                "positions": positions,
+                "velocities": velocities,
+            }
+        )
     result = run(tables_of(molecules, restitution, PROPAGATORS[propagator]), tmp_path, timeout=300)
     frames, log = result.frames((SIDE,) * 3), result.events()
     np.testing.assert_allclose(frames.velocity[-1][:, 2], after, atol=1e-12)

@@ -13,16 +13,20 @@ def three_spheres(restitution):
     """Return the tables of one at rest, one that hits it at .5, and one that by then nears it slowly and touches it."""
     return {
         "box": {"size": [20.0, 20.0, 20.0]},
-        "molecule": [{
-            "kind": "monomer", "count": 3, "diameter": 1.25,
-            "positions": [[10, 10, 10], [11.75, 10, 10], [10.35875, 11.23, 10]],
-            "velocities": [[0, 0, 0], [-1, 0, 0], [-0.0175, -0.06, 0]],
-        }],
+        "molecule": [
+            {
+                "kind": "monomer",
+                "count": 3,
+                "diameter": 1.25,
+                "positions": [[10, 10, 10], [11.75, 10, 10], [10.35875, 11.23, 10]],
+                "velocities": [[0, 0, 0], [-1, 0, 0], [-0.0175, -0.06, 0]],
+            }
+        ],
         "initial": {"method": "explicit"},
         "contact": {"restitution": restitution},
         "run": {"end_time": 1.0},
         "output": {"events": True, "frame_every": 0.25},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("restitution", [1.0, 0.5, 0.0])

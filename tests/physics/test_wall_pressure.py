@@ -11,8 +11,13 @@ SIDE = 8.0
 
 def test_one_bead_to_and_fro(tmp_path):
     """It gives 2 m v to a wall each (L - d) / v; in 4 time units it comes there ten times."""
-    system = System([Molecule("monomer", mass=1.5, diameter=0.5)], (4.5, 6.0, 5.0), ("wall", "periodic", "open"),
-                    position=np.array([[2.25, 1.0, 1.0]]), velocity=np.array([[10.0, 0.3, 0.0]]))  # fmt: skip
+    system = System(
+        [Molecule("monomer", mass=1.5, diameter=0.5)],
+        (4.5, 6.0, 5.0),
+        ("wall", "periodic", "open"),
+        position=np.array([[2.25, 1.0, 1.0]]),
+        velocity=np.array([[10.0, 0.3, 0.0]]),
+    )
     time, value = run(system.input(4.0, report_every=4.0), tmp_path).observable("wall_pressure")
     assert time.tolist() == [0.0, 4.0] and np.isnan(value[0]).all() and np.isnan(value[1, 1:]).all()
     assert value[1, 0] == pytest.approx(10 * 2 * 1.5 * 10.0 / (2 * 6.0 * 5.0 * 4.0), rel=1e-10)
@@ -20,13 +25,16 @@ def test_one_bead_to_and_fro(tmp_path):
 
 def between_walls(molecules, end, folder):
     """Return the run of molecules between walls along x and z, with eight reports."""
-    return run({
-        "box": {"size": [SIDE, 6.0, SIDE], "boundary": ["wall", "periodic", "wall"]},
-        "molecule": molecules,
-        "initial": {"seed": 5},
-        "run": {"end_time": end},
-        "output": {"report_every": end / 8, "events": True},
-    }, folder)  # fmt: skip
+    return run(
+        {
+            "box": {"size": [SIDE, 6.0, SIDE], "boundary": ["wall", "periodic", "wall"]},
+            "molecule": molecules,
+            "initial": {"seed": 5},
+            "run": {"end_time": end},
+            "output": {"report_every": end / 8, "events": True},
+        },
+        folder,
+    )
 
 
 def test_it_is_the_impulses_of_the_log(tmp_path):

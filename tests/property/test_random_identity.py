@@ -123,12 +123,22 @@ def test_through_the_command(tmp_path, seed):
 
 def test_bonds_longer_than_a_quarter_of_the_box(tmp_path):
     path = tmp_path / "in.toml"
-    path.write_text(to_toml({
-        "box": {"size": [3.5, 3.5, 3.5]},
-        "molecule": [{"kind": "chain", "beads": 3, "positions": [[1, 1, 1], [2, 1, 1], [2, 2, 1]],
-                      "velocities": [[0, 0.3, 0], [0, 0, 0.5], [-0.3, 0, 0]]}],
-        "initial": {"method": "explicit"},
-        "run": {"end_time": 5.0},
-    }))  # fmt: skip
+    path.write_text(
+        to_toml(
+            {
+                "box": {"size": [3.5, 3.5, 3.5]},
+                "molecule": [
+                    {
+                        "kind": "chain",
+                        "beads": 3,
+                        "positions": [[1, 1, 1], [2, 1, 1], [2, 2, 1]],
+                        "velocities": [[0, 0.3, 0], [0, 0, 0.5], [-0.3, 0, 0]],
+                    }
+                ],
+                "initial": {"method": "explicit"},
+                "run": {"end_time": 5.0},
+            }
+        )
+    )
     system = build_system(load_config(path))
     require_same(straight(system, 5.0), in_pieces(system, 5.0, np.random.default_rng(1), tmp_path), "trimer")

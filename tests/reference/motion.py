@@ -119,7 +119,7 @@ class Mechanics:
 
 
 class Rod:
-    """Beads held on a line: x_j = (l_jN x_1 + l_j1 x_N) / L and |x_N - x_1| = L (paper 002, equations (2) and (3)).
+    """Beads held on a line: x_j = (l_jN x_1 + l_j1 x_N) / L and |x_N - x_1| = L (Tapia-McClung 2005, (2) and (3)).
 
     Parameters
     ----------

@@ -109,8 +109,9 @@ def test_on_ranks_and_on_with_others(place, ranks):
 @pytest.fixture(scope="module")
 def plain(place):
     """The folder of the same run without directors."""
-    molecules = [{k: v for k, v in kind.items() if k not in ("directors", "moment", "propagator")}
-                 for kind in TABLES["molecule"]]  # fmt: skip
+    molecules = [
+        {k: v for k, v in kind.items() if k not in ("directors", "moment", "propagator")} for kind in TABLES["molecule"]
+    ]
     return run_here(write_input(place / "plain.toml", TABLES | {"molecule": molecules}), place / "plain")
 
 
@@ -123,7 +124,9 @@ def test_directors_change_nothing_else(place, plain):
         for name in ("position", "velocity", "image"):
             assert here[f"{name}/value"][...].tobytes() == there[f"{name}/value"][...].tobytes()
     assert set(read(place / "whole" / "observables.h5")) - set(read(folder / "observables.h5")) == {
-        "rotational_energy", "spin"}  # fmt: skip
+        "rotational_energy",
+        "spin",
+    }
     assert "directors" not in (folder / "input.toml").read_text()
 
 
@@ -137,8 +140,13 @@ def middle(place):
 
 def started_from(place, name, start, molecules=None, **sections):
     """Return a run of one time unit that starts from a file; `molecules` None: the input leaves them out."""
-    tables = {"box": TABLES["box"], "initial": {"method": "file", "file": str(start), "seed": 11, "temperature": 0.5},
-              "run": {"end_time": 1.0}, "output": {"frame_every": 0.5}, **sections}  # fmt: skip
+    tables = {
+        "box": TABLES["box"],
+        "initial": {"method": "file", "file": str(start), "seed": 11, "temperature": 0.5},
+        "run": {"end_time": 1.0},
+        "output": {"frame_every": 0.5},
+        **sections,
+    }
     if molecules is not None:
         tables["molecule"] = molecules
     return run_here(write_input(place / f"{name}.toml", tables), place / name)
@@ -214,9 +222,15 @@ def test_spheres_too_fast_for_their_steps_are_refused(place):
 
 def test_an_explicit_start_is_kept_by_checkpoints_and_on_ranks(place):
     """Angular speeds whose turns are many: 1e6 time units, in four pieces, on 1 and 2 ranks."""
-    kind = {"kind": "monomer", "count": 2, "directors": True, "positions": [[1, 1, 1], [1, 1, 5]],
-            "velocities": [[2e-6, 0, 0], [0, 0, 0]], "orientations": [[0.5, 0.5, 0.5, 0.5], [0.6, 0, 0, -0.8]],
-            "angular_velocities": [[1, 2, -1], [2, 3, -3]]}  # fmt: skip
+    kind = {
+        "kind": "monomer",
+        "count": 2,
+        "directors": True,
+        "positions": [[1, 1, 1], [1, 1, 5]],
+        "velocities": [[2e-6, 0, 0], [0, 0, 0]],
+        "orientations": [[0.5, 0.5, 0.5, 0.5], [0.6, 0, 0, -0.8]],
+        "angular_velocities": [[1, 2, -1], [2, 3, -3]],
+    }
     tables = {
         "box": {"size": [9, 9, 9]},
         "molecule": [kind],
@@ -243,7 +257,7 @@ def test_an_explicit_start_is_kept_by_checkpoints_and_on_ranks(place):
 
 @pytest.mark.parametrize(("name", "h"), [("head-on", 0.1), ("head-on", 0.07), ("oblique", 0.1), ("grazing", 0.1)])
 def test_the_papers_three_set_ups(tmp_path, name, h):
-    """Nodes of paper 000's own method: the same, but that its steps are cut at a contact, which turns a little less."""
+    """Nodes of the paper's own method: the same, but its steps are cut at a contact, which turns a little less."""
     steps = round(1.2 / h)
     bodies = paper.Bodies(tolerance=1e-12)
     centre, velocity, spin = paper.setup(name)
@@ -258,9 +272,14 @@ def test_the_papers_three_set_ups(tmp_path, name, h):
         "velocities": velocity.tolist(),
         "angular_velocities": spin.tolist(),
     }
-    tables = {"box": {"size": [12.0] * 3, "boundary": ["open"] * 3}, "molecule": [kind],
-              "initial": {"method": "explicit"}, "propagator": {"name": "variational", "step": h},
-              "run": {"end_time": steps * h}, "output": {"frame_every": h}}  # fmt: skip
+    tables = {
+        "box": {"size": [12.0] * 3, "boundary": ["open"] * 3},
+        "molecule": [kind],
+        "initial": {"method": "explicit"},
+        "propagator": {"name": "variational", "step": h},
+        "run": {"end_time": steps * h},
+        "output": {"frame_every": h},
+    }
     folder = run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "out")
     time, q, _, _ = orientations(folder)
     with open_trajectory(folder / "trajectory.h5") as found:
@@ -284,8 +303,10 @@ def test_the_papers_three_set_ups(tmp_path, name, h):
 def matrix(q):
     """Return the rotation matrix of a unit quaternion."""
     w, x, y, z = q
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )

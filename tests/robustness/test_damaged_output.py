@@ -231,8 +231,11 @@ def test_one_message_and_exit_code_65(tmp_path, finished, cut):
         assert bad in said and "none of its" in said
 
 
-@pytest.mark.parametrize(("here", "there"), [(1, 0), (0, 20), (slice(24, 28), slice(20, 24))],
-                         ids=["two single beads", "a single one and a chain's", "two chains"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [(1, 0), (0, 20), (slice(24, 28), slice(20, 24))],
+    ids=["two single beads", "a single one and a chain's", "two chains"],
+)
 def test_two_beads_in_one_place(tmp_path, finished, here, there):
     """A whole checkpoint of an impossible state: beads would part unseen, chains would go on colliding for ever."""
     found = read_checkpoint(checkpoint(finished, 0))

@@ -90,8 +90,15 @@ def test_a_folder_that_becomes_read_only(tmp_path):
     """A checkpoint that cannot be written ends the run with one message; the earlier one stays, and is gone on from."""
     write_input(tmp_path / "in.toml", TABLES)
     words = [*WITHOUT_POWERS, sys.executable, "-m", "hpcchain", "run", "in.toml", "--output", "out"]
-    process = subprocess.Popen(words, cwd=tmp_path, env=clean_environment(), stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    process = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     out = tmp_path / "out"
     assert wait_for(lambda: len(log_rows(out)) > 3, process)
     (out / "checkpoints").chmod(0o555)
@@ -109,9 +116,15 @@ def test_a_folder_that_becomes_read_only(tmp_path):
 def test_a_folder_that_is_read_only_from_the_start(tmp_path):
     write_input(tmp_path / "in.toml", TABLES)
     (tmp_path / "out").mkdir(mode=0o555)
-    done = subprocess.run([*WITHOUT_POWERS, sys.executable, "-m", "hpcchain", "run", "in.toml", "--output", "out"],
-                          cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=False,
-                          timeout=PATIENCE)  # fmt: skip
+    done = subprocess.run(
+        [*WITHOUT_POWERS, sys.executable, "-m", "hpcchain", "run", "in.toml", "--output", "out"],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
     messages = [line for line in done.stderr.splitlines() if line.startswith("hpcchain: ")]
     assert done.returncode == 65 and len(messages) == 1 and "Permission denied" in messages[0], done.stderr
     assert "Traceback" not in done.stderr and list((tmp_path / "out").iterdir()) == []

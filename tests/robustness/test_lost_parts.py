@@ -92,8 +92,11 @@ LOSSES = {
     "the first": (lambda f: part(f, 0).unlink(), ["parts/part-000000.h5"], "anew"),
     "one": (lambda f: part(f, 1).unlink(), ["parts/part-000001.h5"], 0.0),
     "the last": (lambda f: part(f, 2).unlink(), ["parts/part-000002.h5"], 1.0),
-    "all": (lambda f: [path.unlink() for path in all_of(f)], ["part-000000.h5", "part-000001.h5", "part-000002.h5"],
-            "without"),
+    "all": (
+        lambda f: [path.unlink() for path in all_of(f)],
+        ["part-000000.h5", "part-000001.h5", "part-000002.h5"],
+        "without",
+    ),
     "the folder": (lambda f: shutil.rmtree(f / "parts"), ["part-000000.h5", "part-000003.h5.partial"], "without"),
     "what is in it": (lambda f: [path.unlink() for path in (f / "parts").iterdir()], ["part-000002.h5"], "without"),
     "a file instead": (replace_by_file, ["part-000002.h5"], "in the way"),
@@ -102,9 +105,12 @@ LOSSES = {
     "emptied": (lambda f: os.truncate(part(f, 2), 0), ["parts/part-000002.h5"], 1.0),
     "an older one": (lambda f: shutil.copy(part(f, 1), part(f, 2)), ["parts/part-000002.h5"], 1.0),
     "a folder": (lambda f: (part(f, 2).unlink(), part(f, 2).mkdir()), ["parts/part-000002.h5"], "in the way"),
-    "what is being written": (lambda f: (f / "parts" / "part-000003.h5.partial").unlink(), ["part-000003.h5.partial"],
-                              2.0),
-}  # fmt: skip
+    "what is being written": (
+        lambda f: (f / "parts" / "part-000003.h5.partial").unlink(),
+        ["part-000003.h5.partial"],
+        2.0,
+    ),
+}
 """What is done, which files the message names, and the time of the checkpoint that leads on.
 
 Without any earlier rows the newest one does, or that of the very start where there are rows of later ones alone.

@@ -49,8 +49,14 @@ def whole(tmp_path_factory):
 
 def test_the_output_directory_holds_what_it_should(whole):
     assert sorted(path.name for path in whole.iterdir()) == [
-        "checkpoints", "events.h5", "input.toml", "observables.h5", "parts", "run.jsonl", "trajectory.h5",
-    ]  # fmt: skip
+        "checkpoints",
+        "events.h5",
+        "input.toml",
+        "observables.h5",
+        "parts",
+        "run.jsonl",
+        "trajectory.h5",
+    ]
     assert frame_times(whole) == [row["time"] for row in log_rows(whole)] == [0.5 * k for k in range(9)]
     assert checkpoint_times(whole) == [4.0, 3.0]
     assert {"time", "wall", "events", "events_per_second", "energy", "energy_error"} <= log_rows(whole)[0].keys()

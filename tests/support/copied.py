@@ -24,8 +24,15 @@ def table(name, kind, molecules, **keys):
     count, beads = places.shape[:2]
     size = {} if kind == "monomer" else {"beads": beads}
     rows = places.reshape(-1, 3).tolist()
-    return {"name": name, "kind": kind, **size, "count": count, "positions": rows,
-            "velocities": [[0.0] * 3] * len(rows), **keys}  # fmt: skip
+    return {
+        "name": name,
+        "kind": kind,
+        **size,
+        "count": count,
+        "positions": rows,
+        "velocities": [[0.0] * 3] * len(rows),
+        **keys,
+    }
 
 
 def mixed(boundary=("periodic",) * 3, pitch=1.0, **sections):
@@ -61,7 +68,9 @@ def turning(step=0.01):
     """Return `mixed`, not touching, whose single beads are spheres with directors, all with the same start."""
     tables = mixed(pitch=1.02)
     tables["molecule"][2] |= {
-        "directors": True, "orientations": [[0.6, 0.8, 0.0, 0.0]] * 9, "angular_velocities": [[1.0, 2.0, -3.0]] * 9,
+        "directors": True,
+        "orientations": [[0.6, 0.8, 0.0, 0.0]] * 9,
+        "angular_velocities": [[1.0, 2.0, -3.0]] * 9,
         "propagator": {"name": "variational", "step": step},
-    }  # fmt: skip
+    }
     return tables

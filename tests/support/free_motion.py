@@ -19,6 +19,7 @@ def thermal(bonds, n, seed=3, equal=False):
 
 
 def build(name):
+    """Return the Molecule of a graph of `GRAPHS`, in thermal motion."""
     n, bonds = GRAPHS[name]
     return thermal(bonds, n)
 

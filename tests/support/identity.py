@@ -121,9 +121,12 @@ def in_stages(system, stages):
         system = replace(system, state=parts[-1].state)
     events = np.concatenate([part.events for part in parts])
     return Outcome(
-        events[order(events)], parts[-1].frame, parts[-1].state,
-        added(part.sums for part in parts), [report for part in parts for report in part.reports],
-    )  # fmt: skip
+        events[order(events)],
+        parts[-1].frame,
+        parts[-1].state,
+        added(part.sums for part in parts),
+        [report for part in parts for report in part.reports],
+    )
 
 
 def bits(arrays):

@@ -218,9 +218,16 @@ class Bench:
         sizes = np.zeros(MOST_TIES)
         ties = impulse_kernels.Ties(group, offset, len(rolled_back), table, n, g, len(contacts))
         status = impulse_kernels.tied_impulses(
-            self.work, self.s.mol, self.s.graph, ties, restitution, self.s.impulse_response,
-            np.zeros((PUSH_ROWS, MOST_TIES)), sizes, projection_loss,
-        )  # fmt: skip
+            self.work,
+            self.s.mol,
+            self.s.graph,
+            ties,
+            restitution,
+            self.s.impulse_response,
+            np.zeros((PUSH_ROWS, MOST_TIES)),
+            sizes,
+            projection_loss,
+        )
         return status, sizes[: len(contacts)]
 
 

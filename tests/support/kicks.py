@@ -6,11 +6,12 @@ from tests.support import twins
 
 
 def inverse(mass):
+    """Return the diagonal of M^-1, (3n,)."""
     return 1 / np.repeat(mass, 3)
 
 
 def dense_kick(bonds, x, mass, bead, n):
-    """y = M^-1 (n^T - G^T T^-1 G M^-1 n^T)."""
+    """Return y = M^-1 (n^T - G^T T^-1 G M^-1 n^T)."""
     g, force = twins.gradient(bonds, x), np.zeros_like(x)
     force[bead] = n
     mu = np.linalg.solve(twins.tension_matrix(bonds, x, mass), g @ (inverse(mass) * force.ravel()))

@@ -29,11 +29,17 @@ WITH_DIRECTORS = {
         {"kind": "chain", "beads": 4, "count": 6},
         {"kind": "monomer", "count": 20, "directors": True, "mass": 2.0},
         {"kind": "monomer", "count": 10},
-        {"kind": "monomer", "count": 8, "directors": True, "moment": 0.3, "diameter": 0.7,
-         "propagator": {"name": "variational", "step": 0.02}},
+        {
+            "kind": "monomer",
+            "count": 8,
+            "directors": True,
+            "moment": 0.3,
+            "diameter": 0.7,
+            "propagator": {"name": "variational", "step": 0.02},
+        },
     ],
     "initial": {"seed": 3, "temperature": 1.5},
-}  # fmt: skip
+}
 """Chains, monomers, and spheres with directors that turn exactly and in steps."""
 
 
@@ -96,7 +102,7 @@ def random_input(seed):
         "initial": {"seed": int(seed), "temperature": float(rng.uniform(0.2, 5.0))},
         "propagator": propagator,
         "contact": contact_law(seed, float(rng.choice([1.0, 1.0, 0.95]))),
-    }  # fmt: skip
+    }
 
 
 def contact_law(seed, restitution):

@@ -90,7 +90,7 @@ class ReplicatedEngine:
 
     @property
     def virial(self):
-        """This rank's share: the others take some, the first the rest."""
+        """Share of this rank: the others take some, the first the rest."""
         return self._share(self._serial.virial)
 
     @property

@@ -54,7 +54,7 @@ def two_rods(gap=0.4):
 
 
 def line_of(rod):
-    """Return the Line of paper 002 that is a rod."""
+    """Return the `Line` of `papers.line_verlet` that is a rod."""
     _, x, _, mass = rod
     return rod_matrices.Line(mass, (x - x[0]) @ unit(x[-1] - x[0]), np.zeros(len(mass)))
 

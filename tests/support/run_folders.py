@@ -114,8 +114,10 @@ def tables(**sections):
         "run": {"end_time": 4.0},
         "output": {"frame_every": 0.5, "report_every": 0.5, "checkpoint_every": 1.0, "events": True},
     }
-    return {name: section | sections.get(name, {}) if isinstance(section, dict) else section
-            for name, section in found.items()}  # fmt: skip
+    return {
+        name: section | sections.get(name, {}) if isinstance(section, dict) else section
+        for name, section in found.items()
+    }
 
 
 def run(folder, resume=None, until=None, **sections):
@@ -132,6 +134,8 @@ def checkpoint(folder, number):
 
 def same(folder, whole, names=EVERY):
     """Whether a run directory holds what the uninterrupted one does, log included."""
-    logs = [[{k: v for k, v in row.items() if k in ("time", "events", "energy_error")} for row in log_rows(place)]
-            for place in (folder, whole)]  # fmt: skip
+    logs = [
+        [{k: v for k, v in row.items() if k in ("time", "events", "energy_error")} for row in log_rows(place)]
+        for place in (folder, whole)
+    ]
     return difference(folder, whole, names) is None and logs[0] == logs[1] and leftovers(folder) == []

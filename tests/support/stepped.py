@@ -97,8 +97,9 @@ def liquid(seed=1, beads=200, chains=6, **sections):
         "run": {"engine": "steps", "end_time": 1.0},
         "steps": {"step": 0.005},
     }
-    return tables | {name: tables.get(name, {}) | keys if isinstance(keys, dict) else keys
-                     for name, keys in sections.items()}  # fmt: skip
+    return tables | {
+        name: tables.get(name, {}) | keys if isinstance(keys, dict) else keys for name, keys in sections.items()
+    }
 
 
 def system_of(tables):
@@ -185,8 +186,9 @@ def rigid(seed=1, count=3, pitch=4.0, **sections):
         "run": {"engine": "steps", "end_time": 1.0},
         "steps": {"step": 0.005},
     }
-    return tables | {name: tables.get(name, {}) | keys if isinstance(keys, dict) else keys
-                     for name, keys in sections.items()}  # fmt: skip
+    return tables | {
+        name: tables.get(name, {}) | keys if isinstance(keys, dict) else keys for name, keys in sections.items()
+    }
 
 
 def turned(rng):

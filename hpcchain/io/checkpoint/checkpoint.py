@@ -272,8 +272,10 @@ def read_outline(path: Path | str) -> Checkpoint:
 
 def _molecules_in(file: h5py.File, composition: Composition) -> Iterator[tuple[np.ndarray, State]]:
     """Yield molecules, in order, and the State of their beads, so many blocks of these at a time."""
-    tables = [(name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))  # type: ignore[call-arg]
-              for name, rule in _tables_in(file, "state", STATE)]  # fmt: skip
+    tables = [
+        (name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))  # type: ignore[call-arg]
+        for name, rule in _tables_in(file, "state", STATE)
+    ]
     first, over = 0, None
     for parts in zip(*(stretches for _, stretches in tables), strict=True):
         rows_now = {name: part for (name, _), (_, part) in zip(tables, parts, strict=True)}

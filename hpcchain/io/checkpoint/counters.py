@@ -8,14 +8,38 @@ from hpcchain.config.values import LARGEST
 
 WHOLE, QUANTA, QUANTUM, TIME, ENERGY, PUSHES, SEAL = range(7)
 COUNTERS = {
-    **dict.fromkeys(("part", "frames", "events", "reports", "contacts", "wall_contacts", "no_roots",
-                     "interval_contacts",
-                     "halved", "steps", "iterations", "nodes", "node_iterations", "most_iterations",
-                     "most_node_iterations", "freedom"), WHOLE),
-    "interval_quanta": QUANTA, "virial_quantum": QUANTUM, "interval_pushes": PUSHES, "impulse_quantum": QUANTUM,
-    "frame_time": TIME, "report_time": TIME, "checkpoint_time": TIME, "energy": ENERGY, "interval_virial": ENERGY,
+    **dict.fromkeys(
+        (
+            "part",
+            "frames",
+            "events",
+            "reports",
+            "contacts",
+            "wall_contacts",
+            "no_roots",
+            "interval_contacts",
+            "halved",
+            "steps",
+            "iterations",
+            "nodes",
+            "node_iterations",
+            "most_iterations",
+            "most_node_iterations",
+            "freedom",
+        ),
+        WHOLE,
+    ),
+    "interval_quanta": QUANTA,
+    "virial_quantum": QUANTUM,
+    "interval_pushes": PUSHES,
+    "impulse_quantum": QUANTUM,
+    "frame_time": TIME,
+    "report_time": TIME,
+    "checkpoint_time": TIME,
+    "energy": ENERGY,
+    "interval_virial": ENERGY,
     "part_seal": SEAL,
-}  # fmt: skip
+}
 """Name -> what it may be. Those of earlier versions are among them; others are nobody's, and are let be."""
 
 NEEDED = {"interval_quanta": "virial_quantum"}

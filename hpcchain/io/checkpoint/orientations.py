@@ -32,8 +32,13 @@ def put(file: h5py.File, directors: Any, beads: int, comm: Communicator | None, 
 
     Their table must have this rank's slab of the beads.
     """
-    constants = {"moment": directors.moment, "step": directors.step, "seed": directors.seed,
-                 "temperature": directors.temperature, "random": directors.table is None}  # fmt: skip
+    constants = {
+        "moment": directors.moment,
+        "step": directors.step,
+        "seed": directors.seed,
+        "temperature": directors.temperature,
+        "random": directors.table is None,
+    }
     files.put_json(file, f"{GROUP}/constants", constants, comm)
     if directors.table is None:
         return
@@ -82,8 +87,10 @@ def get(
 
 def _tables(file: h5py.File, beads: int, comm: Communicator | None, blocks: int | None) -> Iterator[Table]:
     """Yield the Table of each of the stretches of this rank's slab; see `get_stretches`."""
-    parts = [get_stretches(file, f"{GROUP}/{name}", np.float64, columns, beads, comm, blocks)
-             for name, columns in TABLE.items()]  # fmt: skip
+    parts = [
+        get_stretches(file, f"{GROUP}/{name}", np.float64, columns, beads, comm, blocks)
+        for name, columns in TABLE.items()
+    ]
     for (low, orientation), (_, velocity) in zip(*parts, strict=True):
         yield Table(low, orientation, velocity)
 

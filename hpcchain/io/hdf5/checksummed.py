@@ -44,10 +44,14 @@ def put_tables(
         How many blocks of rows are asked for at once; default: all of this rank's.
     """
     types = {name: stored_type(kind) for name, (kind, _) in tables.items()}
-    made = {name: slabs.create(file, f"{group}/{name}", (count, columns) if columns else (count,), types[name])
-            for name, (_, columns) in tables.items()}  # fmt: skip
-    sums = {name: slabs.create(file, f"checksum/{group}/{name}", (-(-count // parallel_slabs.BLOCK),), np.uint32)
-            for name in tables}  # fmt: skip
+    made = {
+        name: slabs.create(file, f"{group}/{name}", (count, columns) if columns else (count,), types[name])
+        for name, (_, columns) in tables.items()
+    }
+    sums = {
+        name: slabs.create(file, f"checksum/{group}/{name}", (-(-count // parallel_slabs.BLOCK),), np.uint32)
+        for name in tables
+    }
     for low, high in parallel_slabs.stretches(count, comm, blocks):
         for name, part in rows_of(low, high).items():
             stored = np.asarray(part, types[name])

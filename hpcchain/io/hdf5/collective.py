@@ -23,8 +23,11 @@ FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, Arithmeti
 """What the operating system, h5py and numpy raise over a bad file or disk."""
 
 KEPT = "what was complete is kept, and `hpcchain resume` goes on from the last checkpoint, if there is one yet"
-FULL = {errno.ENOSPC: f"make room there: {KEPT}", errno.EDQUOT: f"make room in your quota: {KEPT}",
-        errno.EFBIG: f"files may be no larger there (ulimit -f, or the file system): {KEPT}"}  # fmt: skip
+FULL = {
+    errno.ENOSPC: f"make room there: {KEPT}",
+    errno.EDQUOT: f"make room in your quota: {KEPT}",
+    errno.EFBIG: f"files may be no larger there (ulimit -f, or the file system): {KEPT}",
+}
 """The system's errors of which users can get rid, and how."""
 
 

@@ -100,8 +100,10 @@ def _plans(run_dir: Path, heads: list, counters: dict, comm: Communicator | None
         raise DataError(f"{heads[-1].path}: is whole, but not the part that the run has written")
     link = heads[0].after if heads else counters.get("part_seal")
     first = heads[0].path.name if heads else "the next part"
-    return [_plan(run_dir / f"{kind}.h5", kind, base[slabs_module], link, heads, first, comm)
-            for kind, slabs_module in FILES.items()]  # fmt: skip
+    return [
+        _plan(run_dir / f"{kind}.h5", kind, base[slabs_module], link, heads, first, comm)
+        for kind, slabs_module in FILES.items()
+    ]
 
 
 def _counts(counters: dict) -> str:

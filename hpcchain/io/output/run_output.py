@@ -180,8 +180,9 @@ class Frames:
         """
         wanted = np.arange(rows.start, rows.stop, rows.step or 1)
         beads = len(self.fixed.species) if high is None else high
-        found = np.empty((len(wanted), beads - low, 4 if name == ORIENTATION else 3),
-                         np.int64 if name == "image" else np.float64)  # fmt: skip
+        found = np.empty(
+            (len(wanted), beads - low, 4 if name == ORIENTATION else 3), np.int64 if name == "image" else np.float64
+        )
         for piece, first, last in zip(self._pieces, self._first, self._first[1:], strict=False):
             mine = np.flatnonzero((wanted >= first) & (wanted < last))
             if len(mine):
@@ -278,8 +279,9 @@ def beads_of(output: RunOutput) -> Trajectory:
     path, refused = newest_valid(folder / CHECKPOINTS)
     if path is None:
         why = f"; the newest is not: {refused[0][1]}" if refused else ""
-        raise DataError(f"{folder}: nothing says what the beads of its parts are: no trajectory.h5, no whole "
-                        f"checkpoint{why}")  # fmt: skip
+        raise DataError(
+            f"{folder}: nothing says what the beads of its parts are: no trajectory.h5, no whole checkpoint{why}"
+        )
     found = read_outline(path).system
     composition, box = found.topology, found.box
     species, names = bead_types(composition.examples)

@@ -116,9 +116,12 @@ def _write_beads(
     ids = np.arange(*parallel_slabs.slab(topology.beads, comm), dtype=np.int64)
     like = topology.example_of(ids)
     own = {
-        "id": ids, "species": species[like], "mass": topology.examples.mass[like],
-        "diameter": topology.examples.diameter[like], "molecule": topology.molecule_of(ids).astype(np.int64),
-    }  # fmt: skip
+        "id": ids,
+        "species": species[like],
+        "mass": topology.examples.mass[like],
+        "diameter": topology.examples.diameter[like],
+        "molecule": topology.molecule_of(ids).astype(np.int64),
+    }
     for name, part in own.items():
         slabs_module.put_slab(group, name, topology.beads, part, comm)
     files.put_json(file, "parameters/species_names", names, comm)

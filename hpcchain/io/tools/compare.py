@@ -57,8 +57,10 @@ def _compare_runs(a: Path, b: Path, common: bool) -> str | None:
     outputs = [run_output(folder) for folder in (a, b)]
     for output in outputs:
         if output.parts:
-            raise DataError(f"{output.source}: its output is not joined yet: finish it with 'hpcchain resume', or "
-                            "compare single files")  # fmt: skip
+            raise DataError(
+                f"{output.source}: its output is not joined yet: finish it with 'hpcchain resume', or "
+                "compare single files"
+            )
     kinds = [set(output.joined) for output in outputs]
     for kind in FILES:
         if kind in kinds[0] ^ kinds[1]:

@@ -148,8 +148,11 @@ def _propagators(topology: Any, physics: Physics) -> str:
 def _directors(composition: Any, directors: Any) -> str:
     """Return which kinds carry an orientation, with their moment of inertia and how they turn."""
     each = zip(composition.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
-    told = [f"{name} (moment {moment!r}, {f'null-space steps of {step!r}' if step else 'exact'})"
-            for name, moment, step in each if moment > 0.0]  # fmt: skip
+    told = [
+        f"{name} (moment {moment!r}, {f'null-space steps of {step!r}' if step else 'exact'})"
+        for name, moment, step in each
+        if moment > 0.0
+    ]
     return ", ".join(told)
 
 

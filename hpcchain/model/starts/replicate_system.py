@@ -60,8 +60,9 @@ class Copies:
     def __init__(self, box: Box, topology: Topology, position: np.ndarray, numbers: list | tuple) -> None:
         one = composition_of(topology)
         self._one, self._position, self._small, self._numbers = one, position, box, tuple(numbers)
-        self._members = [np.flatnonzero(one.class_of(np.arange(one.molecules)) == kind)
-                         for kind in range(one.examples.molecules)]  # fmt: skip
+        self._members = [
+            np.flatnonzero(one.class_of(np.arange(one.molecules)) == kind) for kind in range(one.examples.molecules)
+        ]
         self._groups = groups_of(one.examples)
         self.count = math.prod(numbers)
         self.box = replace(box, size=box.size * np.array(numbers))

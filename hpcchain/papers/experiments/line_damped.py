@@ -53,8 +53,9 @@ def run(quick: Any) -> Any:
     line, x, v = setting()
     exact = line_verlet.damped_exactly(line, x, v, RATE, END)
     steps = 40 * 2 ** np.arange(4 if quick else 7)
-    right = np.array([[np.abs(ours - wanted).max() for ours, wanted in zip(ended(line, x, v, n), exact, strict=True)]
-                      for n in steps])  # fmt: skip
+    right = np.array(
+        [[np.abs(ours - wanted).max() for ours, wanted in zip(ended(line, x, v, n), exact, strict=True)] for n in steps]
+    )
     printed = np.array([np.abs(as_printed(line, x, v, n)[0] - exact[0]).max() for n in steps])
     slope = [np.polyfit(np.log(END / steps), np.log(right[:, k]), 1)[0] for k in range(2)]
     table = Table(f"Six particles, damping {RATE} m_j, to t = {END:g}")
@@ -69,8 +70,12 @@ def run(quick: Any) -> Any:
     )
     state = ended(line, x, v, int(steps[-1]))
     energy = [0.5 * float(np.sum(line.mass[:, None] * w**2)) for w in (v, state[1])]
-    table.add("energy at the end / at the start", f"exp(-2 rate t) = {np.exp(-2 * RATE * END):.6f}",
-              f"{energy[1] / energy[0]:.6f}", "the exact value, not the paper's")  # fmt: skip
+    table.add(
+        "energy at the end / at the start",
+        f"exp(-2 rate t) = {np.exp(-2 * RATE * END):.6f}",
+        f"{energy[1] / energy[0]:.6f}",
+        "the exact value, not the paper's",
+    )
     columns = {"dt": END / steps, "position": right[:, 0], "velocity": right[:, 1], "position, as printed": printed}
     return Result({"": columns}, [table], ["Four steps in place of seven."] if quick else [])
 

@@ -21,8 +21,12 @@ def run(quick: Any) -> Any:
     table.add("k along, N > 3", "N/2", f"N/2 to {off:.1e}", within(off, 0.0, 1e-9))
     for size in (4, 5, 10, 20, 50):
         value = float(across[n == size][0])
-        table.add(f"k across, N = {size}", f"{(size - 2) ** 1.4:.4g}", f"{value:.3f}",
-                  "printed as about (N - 2)^1.4, a fit by eye")  # fmt: skip
+        table.add(
+            f"k across, N = {size}",
+            f"{(size - 2) ** 1.4:.4g}",
+            f"{value:.3f}",
+            "printed as about (N - 2)^1.4, a fit by eye",
+        )
     slope = np.polyfit(np.log(n[n >= 6] - 2.0), np.log(across[n >= 6]), 1)[0]
     table.add("k across, exponent of N - 2, N = 6 ... 52", "1.4", slope, "the slope still grows with N")
     notes = ["The matrix across has l_1N^2 / l_jN on its diagonal; as printed in (8) and (11) it is another."]

@@ -52,8 +52,12 @@ def run(quick: Any) -> Any:
                 float(errors[:, 0].max()),
                 within(errors[:, 0].max(), 0.0, 1e-12, "agree: round-off, in the very step after a disturbance"),
             )
-            table.add(f"N = {n}, {name}: velocities", "exact within numerical accuracy", float(errors[:, 1].max()),
-                      within(errors[:, 1].max(), 0.0, 1e-12, "agree: round-off"))  # fmt: skip
+            table.add(
+                f"N = {n}, {name}: velocities",
+                "exact within numerical accuracy",
+                float(errors[:, 1].max()),
+                within(errors[:, 1].max(), 0.0, 1e-12, "agree: round-off"),
+            )
             data[f"N = {n}, {name}"] = errors[:, 0]
     notes = [
         "Unequal masses, distances and damping, forces towards a point. Equations (8), (11) and (23) as printed have a "

@@ -9,8 +9,13 @@ from hpcchain.papers.result import Result, Table
 NAME = "000-drift"
 TITLE = "energy of colliding chains of 10 after 1000 collisions, and contacts whose law has no root"
 CASES = (("variational", {}), ("variational", {"collision": "exact"}), ("taylor", {}))
-PRINTED = {("variational", 0.05): "1.0e-1", ("variational", 0.0125): "6.4e-3", ("exact", 0.05): "1.8e-2",
-           ("exact", 0.0125): "8.4e-4", ("taylor", 0.0): "1e-12"}  # fmt: skip
+PRINTED = {
+    ("variational", 0.05): "1.0e-1",
+    ("variational", 0.0125): "6.4e-3",
+    ("exact", 0.05): "1.8e-2",
+    ("exact", 0.0125): "8.4e-4",
+    ("taylor", 0.0): "1e-12",
+}
 EXACT_FALLBACK = {0.1: "3.6 %", 0.0125: "0.04 %"}
 
 

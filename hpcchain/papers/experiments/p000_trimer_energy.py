@@ -43,10 +43,16 @@ def run(quick: Any) -> Any:
         "from the reflected velocity none is longer than h",
     )
     table.add("least gap at a node", "0", min(gaps), within(min(gaps), -1e-9, 1e-9))
-    data = {"": {"time": np.array(record.energy_time), "energy": np.array(record.energy)},
-            "nodes": {"time": np.array(record.node_time), "gap": np.array(gaps)},
-            "solves": {"solve": np.arange(len(kind)), "kind": record.kind, "iterations": iterations,
-                       "damped": np.array(record.damped)}}  # fmt: skip
+    data = {
+        "": {"time": np.array(record.energy_time), "energy": np.array(record.energy)},
+        "nodes": {"time": np.array(record.node_time), "gap": np.array(gaps)},
+        "solves": {
+            "solve": np.arange(len(kind)),
+            "kind": record.kind,
+            "iterations": iterations,
+            "damped": np.array(record.damped),
+        },
+    }
     return Result(data, [table], ["The energy is that of the discrete velocity, (q1 - q0) / tau, of every step."])
 
 

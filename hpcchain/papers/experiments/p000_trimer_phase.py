@@ -40,10 +40,20 @@ def run(quick: Any) -> Any:
         "the shift of Fig 8 is the midpoint rule's error in the period, not the way contacts are found",
     )
     table.add("first contact, h = .5", None, f"{record.contact_time[0]:.4f}", f"exact {EXACT_FIRST:.4f}")
-    data = {"": {"time": np.array(record.node_time), "gap": [chain.gap(q, ("p", 0, 2)) for q in nodes],
-                 "x": nodes[:, 0, 0], "y": nodes[:, 0, 1]},
-            "accurate": {"time": time, "gap": [chain.gap(q, ("p", 0, 2)) for q in exact], "x": exact[:, 0, 0],
-                         "y": exact[:, 0, 1]}}  # fmt: skip
+    data = {
+        "": {
+            "time": np.array(record.node_time),
+            "gap": [chain.gap(q, ("p", 0, 2)) for q in nodes],
+            "x": nodes[:, 0, 0],
+            "y": nodes[:, 0, 1],
+        },
+        "accurate": {
+            "time": time,
+            "gap": [chain.gap(q, ("p", 0, 2)) for q in exact],
+            "x": exact[:, 0, 0],
+            "y": exact[:, 0, 1],
+        },
+    }
     return Result(data, [table], ["Accurate: Taylor segments to round-off, contacts to the last digits."])
 
 

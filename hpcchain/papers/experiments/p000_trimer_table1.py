@@ -69,12 +69,15 @@ def engines(contacts: int) -> Any:
     chain = trimer()
     table = Table(f"The engine's propagators, {contacts} contacts")
     for title, printed, physics in (
-        ("collocation, s = 10, h = .5: last contact's error", "1e-4", {"propagator": "collocation", "stages": 10,
-                                                                     "step": 0.5}),
+        (
+            "collocation, s = 10, h = .5: last contact's error",
+            "1e-4",
+            {"propagator": "collocation", "stages": 10, "step": 0.5},
+        ),
         ("RATTLE, h = .1: last contact's error", "1e-4", {"propagator": "rattle", "step": 0.1}),
         ("RATTLE, h = .5: last contact's error", "not possible", {"propagator": "rattle", "step": 0.5}),
         ("variational, h = .5: last contact's error", None, {"propagator": "variational", "step": 0.5}),
-    ):  # fmt: skip
+    ):
         system = chain_system(chain.position, chain.velocity, chain.mass, **physics)  # type: ignore[arg-type]
         times, energies = contact_times(system, contacts, 4.0 * contacts)
         exact = EXACT_FIRST + EXACT_PERIOD * (len(times) - 1)

@@ -59,8 +59,19 @@ def run(quick: Any) -> Any:
         return float(np.max(np.linalg.norm(off.reshape(len(off), -1), axis=1)))
 
     floor = distance(reference, true)
-    names = ("tau", "stages", "printed_dx", "dx", "dx_exact", "printed_dE", "dE", "printed_cpu", "cpu",
-             "index2_dx_exact", "index2_dE")  # fmt: skip
+    names = (
+        "tau",
+        "stages",
+        "printed_dx",
+        "dx",
+        "dx_exact",
+        "printed_dE",
+        "dE",
+        "printed_cpu",
+        "cpu",
+        "index2_dx_exact",
+        "index2_dE",
+    )
     rows = []
     for tau in steps:
         for s, (dx, de, cpu) in zip(STAGES, PRINTED[tau], strict=True):
@@ -69,8 +80,20 @@ def run(quick: Any) -> Any:
             seconds = time.process_time() - begin
             sound = crossing().collocate(tau, s, duration, "index2", "newton")
             errors = (distance(track, reference), distance(track, true), energy_error(track))
-            rows.append((tau, s, nan(dx), *errors[:2], nan(de), errors[2], nan(cpu), seconds, distance(sound, true),
-                         energy_error(sound)))  # fmt: skip
+            rows.append(
+                (
+                    tau,
+                    s,
+                    nan(dx),
+                    *errors[:2],
+                    nan(de),
+                    errors[2],
+                    nan(cpu),
+                    seconds,
+                    distance(sound, true),
+                    energy_error(sound),
+                )
+            )
     data = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
     return Result({"": data}, [table(data, floor, quick)], notes(reference, true, floor, data, duration, distance))
 

@@ -21,9 +21,14 @@ def run(quick: Any) -> Any:
         track = inclusion_runs.follow(system, Method(h), (q, p), round((5.0 if quick else 20.0) / h), planar=False)
         least, most = track.rise
         found.append(-least)
-        table.add(f"h = {h:g}: E falls, rises by", "unstable" if h == 0.03 else "stable",
-                  f"{-least:.2e}, {most:.1e}", within(-least, 0.97 * dip, 1.03 * dip, "a band that goes with h^2; "
-                  "no instability at any of the four steps"))  # fmt: skip
+        table.add(
+            f"h = {h:g}: E falls, rises by",
+            "unstable" if h == 0.03 else "stable",
+            f"{-least:.2e}, {most:.1e}",
+            within(
+                -least, 0.97 * dip, 1.03 * dip, "a band that goes with h^2; no instability at any of the four steps"
+            ),
+        )
         data[f"h{h:g}"] = inclusion_runs.columns(track)
     slope = float(np.polyfit(np.log(list(DIPS)), np.log(found), 1)[0])
     table.add("exponent of h", None, slope, within(slope, 1.95, 2.05, "order two"))

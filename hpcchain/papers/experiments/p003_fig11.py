@@ -18,8 +18,12 @@ def run(quick: Any) -> Any:
     for energy in ("H", "H2"):
         track = inclusion_runs.follow(system, Method(0.01, "verlet", energy), (q, p), steps, planar=False)
         least, most = track.rise
-        table.add(f"reflections keep {energy}: E changes by", "bounded to t = 2000", f"{least:+.3f} to {most:+.3f}",
-                  f"{verdict(track)}; the start is not printed, ours is a zigzag with random velocities")  # fmt: skip
+        table.add(
+            f"reflections keep {energy}: E changes by",
+            "bounded to t = 2000",
+            f"{least:+.3f} to {most:+.3f}",
+            f"{verdict(track)}; the start is not printed, ours is a zigzag with random velocities",
+        )
         data[energy] = inclusion_runs.columns(track)
     bounded = Table("Which combination is bounded")
     systems = {"pogo stick, h = 0.1": inclusion_systems.pogo(), "discs, h = 0.1": inclusion_systems.oscillator()}
@@ -30,8 +34,11 @@ def run(quick: Any) -> Any:
                     one, Method(0.1, base, energy), (place, momentum), steps if quick else 20_000, planar=False
                 )
                 bounded.add(f"{name}: {base}, {energy}", "bounded", f"E {inclusion_runs.span(track)}", verdict(track))
-    notes = ["Bounded: the mean of the last tenth is off that of the first by less than the first tenth's band. "
-             "This says nothing of longer runs or other starts.", "The paper's t is 2000; here 500."]  # fmt: skip
+    notes = [
+        "Bounded: the mean of the last tenth is off that of the first by less than the first tenth's band. "
+        "This says nothing of longer runs or other starts.",
+        "The paper's t is 2000; here 500.",
+    ]
     return Result(data, [table, bounded], [*notes, "Quick: 1000 steps."] if quick else notes)
 
 

@@ -23,20 +23,31 @@ def run(quick: Any) -> Any:
         gains.append((0.5 * v[-1] ** 2 + 9.8 * q[-1]) / (9.8 * height))
         data[f"endpoint from {height:g}"] = {"t": time, "q": baselines.ball("endpoint", height, steps, h)[0]}
     table = Table("A unit mass from height 1, g = 9.8, h = 0.01")
-    table.add("midpoint-constrained, energy after 10 s", "grows and falls",
-              f"{min(gains):.3g} to {max(gains):.3g} times",
-              "three starts, 0.99, 1 and 1.01; the paper states no step, and the factor hangs on it")  # fmt: skip
+    table.add(
+        "midpoint-constrained, energy after 10 s",
+        "grows and falls",
+        f"{min(gains):.3g} to {max(gains):.3g} times",
+        "three starts, 0.99, 1 and 1.01; the paper states no step, and the factor hangs on it",
+    )
     xi = np.linspace(0.0, 1.0, 11)
     found = np.array([abs(baselines.restitution(float(one))) for one in xi])
     off = float(np.abs(found - np.abs(1.0 - 2.0 * xi)).max())
-    table.add("endpoint-constrained, restitution |1 - 2 xi|", "varies", f"to {off:.1e}",
-              within(off, 0.0, 1e-12, "exactly so, with xi the height before the contact over h |v|"))  # fmt: skip
+    table.add(
+        "endpoint-constrained, restitution |1 - 2 xi|",
+        "varies",
+        f"to {off:.1e}",
+        within(off, 0.0, 1e-12, "exactly so, with xi the height before the contact over h |v|"),
+    )
     q, v = baselines.ball("endpoint", 1.0, steps, h)
     rise = float(np.diff(0.5 * v**2 + 9.8 * q).max())
     table.add("endpoint-constrained, greatest gain in a step", "only dissipates", rise, within(rise, -1.0, 1e-12))
     same = float(np.abs(data["newmark"]["q"] - data["endpoint"]["q"]).max())
-    table.add("IMEX Newmark less endpoint-constrained", None, same,
-              within(same, 0.0, 1e-6, "the same but for rounding, which contacts enlarge"))  # fmt: skip
+    table.add(
+        "IMEX Newmark less endpoint-constrained",
+        None,
+        same,
+        within(same, 0.0, 1e-6, "the same but for rounding, which contacts enlarge"),
+    )
     data["restitution"] = {"t": xi, "q": found}
     return Result(data, [table], ["Quick changes nothing."] if quick else [])
 

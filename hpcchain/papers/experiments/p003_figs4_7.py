@@ -21,8 +21,12 @@ def run(quick: Any) -> Any:
         method = Method(0.1, "verlet", energy)
         track = inclusion_runs.follow(system, method, (q, p), steps, planar=False)
         least, most = (part / track.energy[0] for part in track.rise)
-        table.add(f"generalised, keeps {energy}: band of E", "bounded for 1e5", f"{least:+.2%} to {most:+.2%}",
-                  within(min(least - low, high - most), -0.002, 1.0, "bounded; no start is printed"))  # fmt: skip
+        table.add(
+            f"generalised, keeps {energy}: band of E",
+            "bounded for 1e5",
+            f"{least:+.2%} to {most:+.2%}",
+            within(min(least - low, high - most), -0.002, 1.0, "bounded; no start is printed"),
+        )
         data[f"generalised-{energy}"] = inclusion_runs.columns(track)
         for name, rule in (
             ("exact", inclusion_baselines.collision),
@@ -30,12 +34,18 @@ def run(quick: Any) -> Any:
         ):
             other = inclusion_runs.follow(system, method, (q, p), steps // 5, rule, planar=False)
             printed = {"H": "blows up after t = 546", "H2": "blows up after t = 713"}[energy]
-            table.add(f"collision, {name} contact, keeps {energy}", printed, said(other),
-                      "when it blows up hangs on the start, not printed, and on how contact is found")  # fmt: skip
+            table.add(
+                f"collision, {name} contact, keeps {energy}",
+                printed,
+                said(other),
+                "when it blows up hangs on the start, not printed, and on how contact is found",
+            )
             data[f"collision-{name}-{energy}"] = inclusion_runs.columns(other)
-    notes = ["Verlet's numerical Hamiltonian H2 has the reflection metric M^-1 + h^2/6 M^-1 V'' M^-1.",
-             "Reflections that keep H2 of a whole step, used in a cut one, can leave a contact approaching: such a run "
-             "ends there."]  # fmt: skip
+    notes = [
+        "Verlet's numerical Hamiltonian H2 has the reflection metric M^-1 + h^2/6 M^-1 V'' M^-1.",
+        "Reflections that keep H2 of a whole step, used in a cut one, can leave a contact approaching: such a run "
+        "ends there.",
+    ]
     return Result(data, [table], [*notes, "A tenth of the steps."] if quick else notes)
 
 

@@ -24,16 +24,28 @@ def run(quick: Any) -> Any:
         direct = inclusion_runs.follow(system, Method(0.5), start, 200, inclusions.direct)
         ends = {"6": (2.10, 0.863), "9": (2.018, 1.02)}[figure]
         off = max(abs(direct.energy[-1] - ends[0]), abs(direct.momentum[-1] - ends[1]))
-        table.add(f"{figure} b, direct: E, L at t = 100", "both decay",
-                  f"E {direct.energy[0]:.4g} to {direct.energy[-1]:.4g}, L {direct.momentum[0]:.4g} to "
-                  f"{direct.momentum[-1]:.3g}", within(off, 0.0, 0.01, f"decay as drawn; {SLIP}"))  # fmt: skip
+        table.add(
+            f"{figure} b, direct: E, L at t = 100",
+            "both decay",
+            f"E {direct.energy[0]:.4g} to {direct.energy[-1]:.4g}, L {direct.momentum[0]:.4g} to "
+            f"{direct.momentum[-1]:.3g}",
+            within(off, 0.0, 0.01, f"decay as drawn; {SLIP}"),
+        )
         method = Method(0.5, smooth_only=figure == "6")
         track = inclusion_runs.follow(system, method, start, steps)
         least, most = track.rise
-        table.add(f"{figure} c, ours: band of E", "bounded to t = 1000", inclusion_runs.span(track),
-                  within(max(-least, most), 0.0, 0.15, "bounded"))  # fmt: skip
-        table.add(f"{figure} c, ours: change of L", "exact", float(np.ptp(track.momentum)),
-                  within(float(np.ptp(track.momentum)), 0.0, 1e-10, "kept to round-off and solver"))  # fmt: skip
+        table.add(
+            f"{figure} c, ours: band of E",
+            "bounded to t = 1000",
+            inclusion_runs.span(track),
+            within(max(-least, most), 0.0, 0.15, "bounded"),
+        )
+        table.add(
+            f"{figure} c, ours: change of L",
+            "exact",
+            float(np.ptp(track.momentum)),
+            within(float(np.ptp(track.momentum)), 0.0, 1e-10, "kept to round-off and solver"),
+        )
         data |= {f"fig{figure}-direct": inclusion_runs.columns(direct), f"fig{figure}": inclusion_runs.columns(track)}
     data["fig6-50"] = stays(table, steps)
     return Result(data, [table], ["To t = 200 only."] if quick else [])
@@ -44,10 +56,18 @@ def stays(table: Table, steps: int) -> dict:
     system, q = inclusion_systems.spring_in_sphere(50.0), STARTS["6"]
     track = inclusion_runs.follow(system, Method(0.5, smooth_only=True), (q, inclusion_systems.tangent(q)), steps)
     least, most = track.rise
-    table.add("6 c, coefficient 50 in place of 25: band of E", "on the circle throughout",
-              f"{least:+.3f} to {most:+.3f}",
-              within(max(-least, most), 0.0, 0.02, "on the circle throughout; with 25 the exact motion leaves it at "
-              "t = 1.794, it takes more than 29.13 to stay"))  # fmt: skip
+    table.add(
+        "6 c, coefficient 50 in place of 25: band of E",
+        "on the circle throughout",
+        f"{least:+.3f} to {most:+.3f}",
+        within(
+            max(-least, most),
+            0.0,
+            0.02,
+            "on the circle throughout; with 25 the exact motion leaves it at "
+            "t = 1.794, it takes more than 29.13 to stay",
+        ),
+    )
     return inclusion_runs.columns(track)
 
 

@@ -21,9 +21,13 @@ def run(quick: Any) -> Any:
         sideways = abs(float((other.centre[-1] - other.centre[-2])[0, 2])) / 0.01
         for key, value in (("tolerance", tolerance), ("iterations", count), ("sideways", sideways)):
             data[key].append(value)
-        table.add(f"tolerance {tolerance:g}", "64" if tolerance == 1e-10 else None, count,
-                  f"a double root: Newton comes nearer by halves; it leaves a velocity of {sideways:.1e} sideways, "
-                  "the exact one is 0")  # fmt: skip
+        table.add(
+            f"tolerance {tolerance:g}",
+            "64" if tolerance == 1e-10 else None,
+            count,
+            f"a double root: Newton comes nearer by halves; it leaves a velocity of {sideways:.1e} sideways, "
+            "the exact one is 0",
+        )
     table.add("jump of energy", "1e-11", abs(spheres.jump(found)), "what the tolerance leaves at a double root")
     result.tables.append(table)
     result.data["tolerances"] = data

@@ -23,9 +23,13 @@ def run(quick: Any) -> Any:
         before, after = (directors.rotation_energy(bodies, directors.SPIN, hit[part]) for part in ("alpha", "tau"))
         for key, value in zip(data, (h, hit["alpha"], hit["tau"], jump, before - after), strict=True):
             data[key].append(value)
-        table.add(f"|jump|, h = {h:g}", PRINTED[h], abs(jump),
-                  f"exactly E_rot(alpha) - E_rot(tau) = {before - after:.4g}, which no solver can change; the "
-                  "printed figures are of its size")  # fmt: skip
+        table.add(
+            f"|jump|, h = {h:g}",
+            PRINTED[h],
+            abs(jump),
+            f"exactly E_rot(alpha) - E_rot(tau) = {before - after:.4g}, which no solver can change; the "
+            "printed figures are of its size",
+        )
     result.tables.append(table)
     result.data["jumps"] = data
     if quick:

@@ -47,8 +47,17 @@ def settings() -> Any:
 
 def run(quick: Any) -> Any:
     """Return cost, error and energy error of every setting, and the cheapest ones to a given error."""
-    names = ("case", "beads", "propagator", "stages", "step", "tolerance", "cpu_us_per_bead_time", "error",
-             "energy_error")  # fmt: skip
+    names = (
+        "case",
+        "beads",
+        "propagator",
+        "stages",
+        "step",
+        "tolerance",
+        "cpu_us_per_bead_time",
+        "error",
+        "energy_error",
+    )
     rows, lost = [], []
     for case, (collide, end) in CASES.items():
         for n in SIZES[: 2 if quick else None]:
@@ -59,8 +68,19 @@ def run(quick: Any) -> Any:
                     found, energy, cost = measured(position, velocity, collide, end, table, quick)
                     error = np.sqrt(np.mean(np.sum((found - reference) ** 2, axis=1)))
                     lost += [] if np.isfinite(energy) else [f"{label} at {table['step']}"]
-                    rows.append((case, n, label, table.get("stages", 0), table.get("step", 0.0),
-                                 table.get("tolerance", 1e-12), cost, error, energy))  # fmt: skip
+                    rows.append(
+                        (
+                            case,
+                            n,
+                            label,
+                            table.get("stages", 0),
+                            table.get("step", 0.0),
+                            table.get("tolerance", 1e-12),
+                            cost,
+                            error,
+                            energy,
+                        )
+                    )
     data = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
     return Result(
         {"": data},
@@ -118,12 +138,17 @@ def start(position: np.ndarray, velocity: np.ndarray, collide: Any, propagator: 
     n = len(position)
     tables = {
         "[box]": {"size": [4.0 * n] * 3, "origin": [-2.0 * n] * 3, "boundary": ["open"] * 3},
-        "[[molecule]]": {"kind": "chain", "beads": n, "self_contact": collide, "positions": position.tolist(),
-                         "velocities": velocity.tolist()},
+        "[[molecule]]": {
+            "kind": "chain",
+            "beads": n,
+            "self_contact": collide,
+            "positions": position.tolist(),
+            "velocities": velocity.tolist(),
+        },
         "[initial]": {"method": "explicit"},
         "[propagator]": propagator,
         "[run]": {"end_time": 1.0},
-    }  # fmt: skip
+    }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "chain.toml"
         path.write_text("\n".join(section(name, keys) for name, keys in tables.items()), encoding="utf-8")

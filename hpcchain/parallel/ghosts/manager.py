@@ -189,8 +189,12 @@ class GhostManager:
     def _points(self, own: MoleculeSet) -> np.ndarray:
         """Return the reference points of owned molecules."""
         beads = self.composition.beads_of(own.molecule_ids)
-        return reference_points(self.system.box, Loose(self.composition, own.molecule_ids, beads), own.position_now,
-                                np.arange(len(own.molecule_ids)))  # fmt: skip
+        return reference_points(
+            self.system.box,
+            Loose(self.composition, own.molecule_ids, beads),
+            own.position_now,
+            np.arange(len(own.molecule_ids)),
+        )
 
     def refresh_skins(self, now: tuple, until: tuple, window: float) -> bool:
         """Give new reference positions to molecules that would else be out of their skins by a time; collective.
@@ -265,7 +269,7 @@ class GhostManager:
         """Return the bits of cells, given by their places in an extent, and which molecules may come to them."""
         cells, _, _, periodic = self.cells.place
         fresh, wide = extent.nothing(), extent.nothing()
-        set_cells(fresh, wide, extent.low, extent.length, cells, periodic, places, SPAN)
+        set_cells(fresh, wide, extent.length, cells, periodic, places, SPAN)
         near = np.zeros(len(balls[2]), dtype=np.uint8)
         may_reach(wide, extent.low, extent.length, self.cells.place, balls, SPAN, near)
         near = np.flatnonzero(near)
@@ -398,8 +402,10 @@ class GhostManager:
         self._mark(balls)
         self._tell_cells()
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.neighbours}
-        received = self.comm.exchange_known({rank: own.packed(self.composition, which).ravel()
-                                    for rank, which in wanted_by.items()}, sorted(self.neighbours))  # fmt: skip
+        received = self.comm.exchange_known(
+            {rank: own.packed(self.composition, which).ravel() for rank, which in wanted_by.items()},
+            sorted(self.neighbours),
+        )
         ghosts = {rank: self._store(received[rank]) for rank in sorted(received) if len(received[rank])}
         self._settle_in(
             own, skin, {r: own.molecule_ids[which] for r, which in wanted_by.items() if which.any()}, ghosts
@@ -418,19 +424,27 @@ class GhostManager:
                 break
             width *= 2.0
         mine = self.comm.rank
-        common = {rank: self.cells.common(every[min(mine, rank)], every[max(mine, rank)])
-                  for rank in range(self.comm.size) if rank != mine}  # fmt: skip
+        common = {
+            rank: self.cells.common(every[min(mine, rank)], every[max(mine, rank)])
+            for rank in range(self.comm.size)
+            if rank != mine
+        }
         asking = {rank for _, rank in self.demanded}
-        self.neighbours = {rank: extent for rank, extent in common.items()
-                           if extent.size or self.everything or mine in asking or rank in asking}  # fmt: skip
+        self.neighbours = {
+            rank: extent
+            for rank, extent in common.items()
+            if extent.size or self.everything or mine in asking or rank in asking
+        }
         self.bits = self.extent.nothing()
         self._mark(balls)
         self._tell_cells()
 
     def _tell_cells(self) -> None:
         """Tell the neighbours where molecules here may come to, and learn it of theirs; collective."""
-        bits = {rank: as_message(self.cells.shared(self.extent, extent, self.bits))
-                for rank, extent in self.neighbours.items()}  # fmt: skip
+        bits = {
+            rank: as_message(self.cells.shared(self.extent, extent, self.bits))
+            for rank, extent in self.neighbours.items()
+        }
         received = self.comm.exchange_known(bits, sorted(self.neighbours))
         self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
         taken = np.zeros(self.extent.size, dtype=bool)

@@ -313,7 +313,7 @@ def reaches(bits, low, length, place, balls, hit):
 
 
 @kernel
-def set_cells(bits, wide, low, length, cells, periodic, places, span):
+def set_cells(bits, wide, length, cells, periodic, places, span):
     """Set cells of an extent in `bits`, and in `wide` also those up to `span` cells from them; see `mark_cells`.
 
     Parameters

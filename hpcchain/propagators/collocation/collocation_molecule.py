@@ -144,10 +144,16 @@ def stage_tables(work, at):
     correction = monomial + (s + 1) * (s + 1)
     end = correction + s * s
     return GaussTables(
-        work[node:a], work[a:inverse].reshape(s, s), work[inverse:weight].reshape(s, s), work[weight:legendre],
-        work[legendre:monomial].reshape(s, s), work[monomial:correction].reshape(s + 1, s + 1),
-        work[correction:end].reshape(s, s), int(work[at + VARIANT]), int(work[at + SOLVER]),
-    ), end  # fmt: skip
+        work[node:a],
+        work[a:inverse].reshape(s, s),
+        work[inverse:weight].reshape(s, s),
+        work[weight:legendre],
+        work[legendre:monomial].reshape(s, s),
+        work[monomial:correction].reshape(s + 1, s + 1),
+        work[correction:end].reshape(s, s),
+        int(work[at + VARIANT]),
+        int(work[at + SOLVER]),
+    ), end
 
 
 @kernel

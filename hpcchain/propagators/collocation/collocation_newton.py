@@ -30,8 +30,7 @@ def newton_size(gs, go, npad, s):
 
 
 @outlined
-def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds,
-                room):  # fmt: skip
+def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, room):
     """Change stage accelerations and multipliers by one Newton step; return whether there was one.
 
     Many parameters, since kernels take the workspace's arrays and offsets one by one.
@@ -45,8 +44,24 @@ def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations
     band = rhs + unknowns
     ws[band : band + unknowns * (3 * width + 1)] = 0.0
     _beads(gs, go, npad, s, ws, room, rhs, band, width)
-    _bonds(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, rhs, band,
-           width)  # fmt: skip
+    _bonds(
+        gs,
+        go,
+        npad,
+        im,
+        io,
+        tau,
+        tables,
+        ws,
+        velocities,
+        accelerations,
+        multipliers,
+        residuals,
+        bonds,
+        rhs,
+        band,
+        width,
+    )
     if not _solve(ws, rhs, band, unknowns, width):
         return False
     place = go + gs[go + PLACE]
@@ -73,8 +88,9 @@ def _beads(gs, go, npad, s, ws, defect, rhs, band, width):
 
 
 @kernel
-def _bonds(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, rhs, band,
-           width):  # fmt: skip
+def _bonds(
+    gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, rhs, band, width
+):
     """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives.
 
     Many parameters, since kernels take the workspace's arrays and offsets one by one.

@@ -65,9 +65,16 @@ def gauss_tables(s: int, variant: str = "index2", solver: str = "auto") -> Gauss
     inverse = np.linalg.inv(a)
     correction = {"index2": inverse, "index1": np.eye(s), "paper": inverse @ inverse}[variant]
     return GaussTables(
-        (point + 1) / 2, a, inverse, weight / 2, legendre, _shifted_legendre(s), correction, VARIANTS[variant],
+        (point + 1) / 2,
+        a,
+        inverse,
+        weight / 2,
+        legendre,
+        _shifted_legendre(s),
+        correction,
+        VARIANTS[variant],
         STAGE_SOLVERS[solver_for(variant, solver)],
-    )  # fmt: skip
+    )
 
 
 def _integrals(point: np.ndarray, value: np.ndarray) -> np.ndarray:

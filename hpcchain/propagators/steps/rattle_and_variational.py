@@ -130,7 +130,7 @@ def _correct(gs, go, solver, npad, im, io, ws, wo, fac, fo):
 
 
 @kernel
-def _correct_together(gs, go, tau, npad, im, io, ws, wo, p, po):
+def _correct_together(gs, go, npad, im, io, ws, wo, p, po):
     """Newton for V and mu together: [M, -G^T(q0); G(q1), 0] (dV, dmu) = -(M (V - p) - G^T mu, r), a dense solve."""
     chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
     n, nb, stride = gs[go + BEADS], gs[go + BONDS], gs[go + STRIDE]
@@ -252,7 +252,7 @@ def _iterate(gs, go, solver, x, velocity, npad, im, io, tau, limit, ws, wo, fac,
         if solver == SWEEPING:
             _sweep(gs, go, tau, npad, im, io, ws, wo)
         elif solver == MULTIPLIERS:
-            if _correct_together(gs, go, tau, npad, im, io, ws, wo, x, velocity) != SOLVED:
+            if _correct_together(gs, go, npad, im, io, ws, wo, x, velocity) != SOLVED:
                 return NOT_SOLVED
         else:
             _correct(gs, go, solver, npad, im, io, ws, wo, fac, fo)

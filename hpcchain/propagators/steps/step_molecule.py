@@ -95,9 +95,23 @@ def _solve(work, offset, tiles, gs, go, tau):
     solver = int(work[constants + SOLVER])
     ws = constants + _header(solver, gs[go + BEADS])
     status = step_solve(
-        gs, go, solver, work, block, W.LANES * tiles, work, im, tau, work[constants + ACCURACY], work,
-        constants + HEADER, work, ws, work, factors,
-    )  # fmt: skip
+        gs,
+        go,
+        solver,
+        work,
+        block,
+        W.LANES * tiles,
+        work,
+        im,
+        tau,
+        work[constants + ACCURACY],
+        work,
+        constants + HEADER,
+        work,
+        ws,
+        work,
+        factors,
+    )
     return status, ws
 
 
@@ -109,7 +123,7 @@ def _start(work, offset, tiles, gs, go):
 
 
 @kernel
-def steps_excess(work, offset, tiles, gs, go):
+def steps_excess(offset, tiles, gs, go):
     """Return where the difference between the energies of V and of the state in the tiles is kept."""
     return web_places(gs, go, tiles, offset)[7] + EXCESS
 

@@ -146,7 +146,7 @@ def web_series(work, offset, tiles, gs, go, h, tolerance):
     npad = W.LANES * tiles
     web_gather(work, offset, tiles, W.COEF, block)
     web_gather(work, offset, tiles, W.COEF + W.ROW, block + 3 * npad)
-    small = tolerance * bond_rate(work, gs, go, bonds, rhs, block + 3 * npad, npad) * h / W.KMAX
+    small = tolerance * bond_rate(work, gs, go, block + 3 * npad, npad) * h / W.KMAX
     order = LEAST_ORDER
     if small > 0.0:
         order = graph_series(
@@ -165,7 +165,7 @@ def web_series(work, offset, tiles, gs, go, h, tolerance):
 
 
 @kernel
-def bond_rate(work, gs, go, bonds, rhs, velocity, npad):
+def bond_rate(work, gs, go, velocity, npad):
     """Return the largest speed of one bead of a bond against the other [length / time]."""
     low = go + gs[go + LOW]
     high = go + gs[go + HIGH]

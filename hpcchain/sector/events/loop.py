@@ -203,7 +203,7 @@ def _ask_for_neighbours(s, i):
 
 @inlined
 def _refresh(s, m, base):
-    """Lists, searches and queue for a molecule that has a new segment; 0 or an error."""
+    """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
     status = renew_lists(s, m) if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC else 0
     if status == 0:
         search_molecule(s, m)
@@ -213,7 +213,7 @@ def _refresh(s, m, base):
 
 @outlined
 def refresh_touched(s, base):
-    """Lists, searches and queue for all that a rollback has set back; 0 or an error.
+    """Renew lists, search and queue all molecules that a rollback has set back; return 0 or an error.
 
     What happened before a molecule's later segment was rolled back has been looked at when it was its present one.
     """

@@ -31,7 +31,7 @@ def bring(s, offset, m, ticks, remainder):
     if dt != 0.0:
         note_iterations(s.count, L.N_NODES, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
     if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
-        excess = steps_excess(s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
+        excess = steps_excess(offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
         s.work[excess] = s.timing[m, L.STEP_ENERGY] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
     return project(s.work, offset, s.mol, m, s.graph, s.stepper)
 

@@ -203,18 +203,38 @@ def _bisected(s, pair, series_error, t):
 def _at_distance(pair, distance):
     """Return a Pair like this one but for the contact distance at its start."""
     return Pair(
-        pair.i, pair.j, pair.ti, pair.tj, pair.sx, pair.sy, pair.sz,
-        distance, pair.growth, pair.acceleration, pair.until, pair.just_hit,
-    )  # fmt: skip
+        pair.i,
+        pair.j,
+        pair.ti,
+        pair.tj,
+        pair.sx,
+        pair.sy,
+        pair.sz,
+        distance,
+        pair.growth,
+        pair.acceleration,
+        pair.until,
+        pair.just_hit,
+    )
 
 
 @inlined
 def _from(pair, t, distance, just_hit):
     """Return what is left of a Pair from a time on, where its contact distance is another."""
     return Pair(
-        pair.i, pair.j, pair.ti + t, pair.tj + t, pair.sx, pair.sy, pair.sz,
-        distance, pair.growth, pair.acceleration, pair.until - t, just_hit,
-    )  # fmt: skip
+        pair.i,
+        pair.j,
+        pair.ti + t,
+        pair.tj + t,
+        pair.sx,
+        pair.sy,
+        pair.sz,
+        distance,
+        pair.growth,
+        pair.acceleration,
+        pair.until - t,
+        just_hit,
+    )
 
 
 @kernel

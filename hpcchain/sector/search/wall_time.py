@@ -32,9 +32,7 @@ def wall_time(s, i, axis, side, limit, stepper):
     if gap > (s.bounds[i, L.SPEED] + growth) * limit * SLACK:
         return np.inf
     code, just_hit = -1 - axis - 3 * side, struck(s.segment, i) == 1
-    pair = Pair(
-        i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, s.bounds[i, L.ACCELERATION], limit, just_hit
-    )  # fmt: skip
+    pair = Pair(i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, s.bounds[i, L.ACCELERATION], limit, just_hit)
     if stepper is not None:
         return exact_contact(s, pair)
     return wall_contact(s.starts, s.segment, s.series, pair, axis, limit * SLACK)

@@ -19,7 +19,7 @@ from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.setup.molecule_classes import has_law
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, System, Topology
+    from hpcchain.model.system import Box, State, System, Topology
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
@@ -132,32 +132,66 @@ def build_sector(
     mol, size = molecule_rows(blueprint, order)
     starting = at[mol[:, L.MOL_FIRST]]
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
+    if part:  # molecules of others may come from anywhere, but not before all is built anew
+        cells = folded(cells, system.box, state.position[at])
+    timing = np.zeros((m, L.PACE_COLUMNS))
+    timing[:, L.RUNNING_LENGTH] = state.step[starting]
+    sector = L.Sector(
+        par=par,
+        mol=mol,
+        timing=timing,
+        **bead_arrays(state, at, ids, 0.5 * composition.examples.diameter[like], mol),
+        **list_arrays(capacity[at]),
+        **cell_arrays(cells, n, 1),
+        series=aligned_zeros(size),
+        table=blueprint.table,
+        graph=blueprint.graph,
+        stepper=True if (blueprint.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
+        **bond_arrays(blueprint, like),
+        **queue_arrays(m),
+        **event_arrays(mol, beads, log_rows),
+        **window_arrays(n, m, len(blueprint.sizes)),
+    )
+    return sector, ids
+
+
+def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: np.ndarray) -> dict:
+    """Return the arrays that have a row for each bead, with no events and in no cell.
+
+    Parameters
+    ----------
+    state : State
+    at, ids : (n,) int64 arrays
+        The state's row and the global id of each bead.
+    radius : (n,) float64 array
+        [length]
+    mol : (m, MOL_COLUMNS) int64 array
+        Of the beads' molecules, as `molecule_rows` returns it.
+    """
+    n = len(ids)
     starts, bounds, segment = records(n)
-    of = np.repeat(np.arange(m), beads)
+    starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
+    bounds[:, L.RADIUS] = radius
+    of = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
     segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
     segment[:, L.MOLECULE] = of
     segment[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
     next_event = np.full((n, L.WHAT_COLUMNS), L.NO_EVENT, dtype=np.int64)
     next_event[:, L.BEAD_ID] = ids
-    if part:  # molecules of others may come from anywhere, but not before all is built anew
-        cells = folded(cells, system.box, state.position[at])
-    starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
-    bounds[:, L.RADIUS] = 0.5 * composition.examples.diameter[like]
-    timing = np.zeros((m, L.PACE_COLUMNS))
-    timing[:, L.RUNNING_LENGTH] = state.step[starting]
-    sector = L.Sector(
-        par=par, starts=starts, bounds=bounds, segment=segment,
-        event_time=np.full((n, 2), np.inf), next_event=next_event, centre=np.zeros((n, 4)),
-        swept=np.full((n, 4), L.UNBOUNDED, dtype=np.int32), flight=np.full((n, 8), np.nan, dtype=np.float32),
-        mol=mol, timing=timing, **list_arrays(capacity[at]),
-        mark=np.zeros(n, dtype=np.int8), near_owned=np.zeros(n, dtype=np.int8), where=np.zeros(n, dtype=np.int32),
-        place=np.full((n, 4), -1, dtype=np.int32), **cell_arrays(cells, n, 1),
-        series=aligned_zeros(size), table=blueprint.table, graph=blueprint.graph,
-        stepper=True if (blueprint.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
-        **bond_arrays(blueprint, like), **queue_arrays(m), **event_arrays(mol, beads, log_rows),
-        **window_arrays(n, m, len(blueprint.sizes)),
-    )  # fmt: skip
-    return sector, ids
+    return {
+        "starts": starts,
+        "bounds": bounds,
+        "segment": segment,
+        "event_time": np.full((n, 2), np.inf),
+        "next_event": next_event,
+        "centre": np.zeros((n, 4)),
+        "swept": np.full((n, 4), L.UNBOUNDED, dtype=np.int32),
+        "flight": np.full((n, 8), np.nan, dtype=np.float32),
+        "mark": np.zeros(n, dtype=np.int8),
+        "near_owned": np.zeros(n, dtype=np.int8),
+        "where": np.zeros(n, dtype=np.int32),
+        "place": np.full((n, 4), -1, dtype=np.int32),
+    }
 
 
 def list_arrays(capacity: np.ndarray) -> dict:

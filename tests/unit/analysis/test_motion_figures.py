@@ -34,8 +34,15 @@ def test_free_flight_and_wrapping(tmp_path):
     position = way - image * edge + np.array([[0.0, 0, 0], [0.7, 0.0, 0.0]])
     image = np.repeat(image, 2, axis=2)
     velocity = np.broadcast_to(speed, (frames, molecules, 2, 3))
-    folder = write_run(tmp_path, [2] * molecules, position.reshape(frames, -1, 3), velocity.reshape(frames, -1, 3),
-                       edge, times=time, image=image.reshape(frames, -1, 3))  # fmt: skip
+    folder = write_run(
+        tmp_path,
+        [2] * molecules,
+        position.reshape(frames, -1, 3),
+        velocity.reshape(frames, -1, 3),
+        edge,
+        times=time,
+        image=image.reshape(frames, -1, 3),
+    )
     report = study(folder, Wanted(0.0, ("displacement", "velocity_correlation", "end_correlation")))
     g1, g2, g3 = (report.curve(name, "A") for name in ("g1", "g2", "g3"))
     square = np.mean(np.sum(speed**2, axis=2))

@@ -31,13 +31,29 @@ def test_straight_rods(tmp_path):
     n, rods = 7, 5
     straight = np.zeros((1, rods, n, 3))
     straight[..., 0] = np.arange(n)
-    report = found_in(write_run(tmp_path, [n] * rods, straight.reshape(1, -1, 3)), "sizes", "bond_correlation",
-                      "bond_angles", "internal_distances", "nematic_order")  # fmt: skip
+    report = found_in(
+        write_run(tmp_path, [n] * rods, straight.reshape(1, -1, 3)),
+        "sizes",
+        "bond_correlation",
+        "bond_angles",
+        "internal_distances",
+        "nematic_order",
+    )
     square = (n**2 - 1) / 12.0
-    for figure, exact in (("radius_of_gyration", square**0.5), ("end_to_end", n - 1.0), ("shape_anisotropy", 1.0),
-                          ("gyration_eigenvalue_1", square), ("gyration_eigenvalue_2", 0.0), ("asphericity", square),
-                          ("gyration_tensor_xx", square), ("gyration_tensor_yy", 0.0), ("gyration_tensor_xy", 0.0),
-                          ("bond_angle_cosine", 1.0), ("kuhn_length", n - 1.0), ("nematic_order", 1.0)):  # fmt: skip
+    for figure, exact in (
+        ("radius_of_gyration", square**0.5),
+        ("end_to_end", n - 1.0),
+        ("shape_anisotropy", 1.0),
+        ("gyration_eigenvalue_1", square),
+        ("gyration_eigenvalue_2", 0.0),
+        ("asphericity", square),
+        ("gyration_tensor_xx", square),
+        ("gyration_tensor_yy", 0.0),
+        ("gyration_tensor_xy", 0.0),
+        ("bond_angle_cosine", 1.0),
+        ("kuhn_length", n - 1.0),
+        ("nematic_order", 1.0),
+    ):
         assert report.value(figure, "A").value == pytest.approx(exact, abs=1e-12), figure
     assert report.value("persistence_length", "A").value == np.inf
     assert report.curve("internal_distances", "A").value == pytest.approx(np.arange(1.0, n) ** 2)

@@ -37,9 +37,15 @@ def test_inefficiency_equals_the_sum_written_out():
 
 @pytest.mark.parametrize(
     ("seed", "time", "transient", "first", "g"),
-    [(0, 2.0, 30.0, 93, 3.3623), (1, 8.0, 10.0, 35, 18.2753), (2, 0.5, 0.0, 2, 1.1266), (3, 3.0, 0.0, 6, 6.1874),
-     (4, 8.0, 10.0, 17, 17.1232), (5, 2.0, 30.0, 70, 3.8130)],
-)  # fmt: skip
+    [
+        (0, 2.0, 30.0, 93, 3.3623),
+        (1, 8.0, 10.0, 35, 18.2753),
+        (2, 0.5, 0.0, 2, 1.1266),
+        (3, 3.0, 0.0, 6, 6.1874),
+        (4, 8.0, 10.0, 17, 17.1232),
+        (5, 2.0, 30.0, 70, 3.8130),
+    ],
+)
 def test_equilibration_is_that_of_pymbar(seed, time, transient, first, g):
     """Of pymbar 4.0.3: timeseries.detect_equilibration(series, fast=False, nskip=1)."""
     series = autoregressive(400, time, seed) + transient * np.exp(-np.arange(400) / 20.0)

@@ -30,8 +30,9 @@ def folder(tmp_path_factory):
     reports = [{"temperature": 1.0, "pressure": 1.0 + 0.1 * noise[k] + 5.0 * (k < 10)} for k in range(FRAMES)]
     time = np.arange(0.5, FRAMES - 1.0, 0.25)
     events = time, np.zeros(len(time)), np.tile([0, 9], (len(time), 1)), np.ones(len(time))
-    return write_run(tmp_path_factory.mktemp("whole") / "out", [BEADS] * CHAINS, position, events=events,
-                     reports=reports, edge=20.0)  # fmt: skip
+    return write_run(
+        tmp_path_factory.mktemp("whole") / "out", [BEADS] * CHAINS, position, events=events, reports=reports, edge=20.0
+    )
 
 
 def test_the_end_of_equilibration_is_found_unless_a_time_is_given(folder):
@@ -68,8 +69,17 @@ def test_json_has_all_figures_and_stable_names(folder, capsys):
     for curve in run["curves"]:
         assert set(curve) == {"figure", "molecules", "unit", "x_name", "x_unit", "x", "value", "error"}
         assert len(curve["x"]) == len(curve["value"]) == len(curve["error"])
-    assert {"g1", "g2", "g3", "structure_factor", "pair_distribution_intra", "rouse_squares", "end_correlation",
-            "contacts_by_bead", "internal_distances"} <= {curve["figure"] for curve in run["curves"]}  # fmt: skip
+    assert {
+        "g1",
+        "g2",
+        "g3",
+        "structure_factor",
+        "pair_distribution_intra",
+        "rouse_squares",
+        "end_correlation",
+        "contacts_by_bead",
+        "internal_distances",
+    } <= {curve["figure"] for curve in run["curves"]}
     assert run["left_out"] == {}
 
 
@@ -134,9 +144,13 @@ def wrong(capsys, words):
 def test_wrong_input_is_one_message(folder, tmp_path, capsys):
     assert wrong(capsys, [folder, "--from", 100])[0] == 2
     still = write_run(tmp_path / "still", [1] * 4, np.zeros((1, 4, 3)))
-    for figure, why in (("contacts", "output.events = true"), ("displacement", "there are not two frames"),
-                        ("rouse_modes", "there are not two frames"), ("internal_distances", "only chains"),
-                        ("bond_angles", "no molecule has two bonds")):  # fmt: skip
+    for figure, why in (
+        ("contacts", "output.events = true"),
+        ("displacement", "there are not two frames"),
+        ("rouse_modes", "there are not two frames"),
+        ("internal_distances", "only chains"),
+        ("bond_angles", "no molecule has two bonds"),
+    ):
         code, message = wrong(capsys, [still, "--figures", figure])
         assert code == 65 and f"{figure}: " in message and why in message
     code, message = wrong(capsys, [still / "observables.h5", "--figures", "sizes"])
@@ -145,7 +159,9 @@ def test_wrong_input_is_one_message(folder, tmp_path, capsys):
     path.write_bytes(path.read_bytes()[:-10])
     assert wrong(capsys, [still])[0] == 65
     assert wrong(capsys, [folder, "--output", tmp_path / "pictures"]) == (
-        2, "hpcchain: --output and --plot-as say where and how to draw: give --plot, too\n")  # fmt: skip
+        2,
+        "hpcchain: --output and --plot-as say where and how to draw: give --plot, too\n",
+    )
     assert main(["analyze", str(folder), "--figures", "gyrations"]) == 2
     assert ", ".join(FIGURES) in capsys.readouterr().err
 
@@ -162,8 +178,13 @@ def test_memory_does_not_follow_the_frames(tmp_path, monkeypatch):
     frames, beads = 300, 2000
     position = np.broadcast_to(np.random.default_rng(2).normal(size=(beads, 3)), (frames, beads, 3))
     still = np.broadcast_to(np.zeros(3), position.shape)
-    folder = write_run(tmp_path / "out", [5] * (beads // 5), position, still,
-                       image=np.broadcast_to(np.zeros(3, np.int64), position.shape))  # fmt: skip
+    folder = write_run(
+        tmp_path / "out",
+        [5] * (beads // 5),
+        position,
+        still,
+        image=np.broadcast_to(np.zeros(3, np.int64), position.shape),
+    )
     size = (folder / "trajectory.h5").stat().st_size
     monkeypatch.setattr("hpcchain.analysis.study.PIECE", 1 << 13)
     tracemalloc.start()

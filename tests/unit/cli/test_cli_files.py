@@ -114,8 +114,14 @@ def test_compare_info_and_export(capsys, folder):
 
 def test_vectors_and_tensors_are_split_by_component():
     time = np.arange(4.0)
-    series = split_vectors({"wall_pressure": (None, time, np.ones((4, 3)) * [1.0, 2.0, 3.0]), "momentum": 3 * (time,),
-                            "stress": (None, time, np.zeros((4, 3, 3))), "heat": (None, time, time)})  # fmt: skip
+    series = split_vectors(
+        {
+            "wall_pressure": (None, time, np.ones((4, 3)) * [1.0, 2.0, 3.0]),
+            "momentum": 3 * (time,),
+            "stress": (None, time, np.zeros((4, 3, 3))),
+            "heat": (None, time, time),
+        }
+    )
     assert list(series)[:4] == ["wall_pressure[0]", "wall_pressure[1]", "wall_pressure[2]", "stress[0,0]"]
     assert len(series) == 3 + 9 + 1 and series["wall_pressure[2]"][1].tolist() == [3.0] * 4
 

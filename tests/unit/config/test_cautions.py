@@ -35,10 +35,14 @@ def test_usual_inputs_are_not_told_of(tmp_path):
     assert told(tmp_path, end=999_999.0, propagator="step = 1.1") == []
 
 
-@pytest.mark.parametrize(("key", "says"), [
-    ("frame_every", "makes 1e+06 frames, 2.88 GB on disk"), ("report_every", "makes 1e+06 reports up to time 10"),
-    ("checkpoint_every", "makes 1e+06 checkpoints up to time 10"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("frame_every", "makes 1e+06 frames, 2.88 GB on disk"),
+        ("report_every", "makes 1e+06 reports up to time 10"),
+        ("checkpoint_every", "makes 1e+06 checkpoints up to time 10"),
+    ],
+)
 def test_a_million_of_one_output_is_told_with_its_key(tmp_path, key, says):
     (line,) = told(tmp_path, output=f"{key} = 1e-5")
     assert line.startswith(f"output.{key} = 1e-05 ") and says in line

@@ -65,8 +65,10 @@ MISTAKES = [
     ("potential.1.length = 0.9", "potential[1].length: 0.9 leaves bonds no room"),
     ('potential.1.types = ["B", "B"]', "molecule[0].rigid: no [[potential]] holds the bonds"),
     ("potential = 3", "potential: 3 is not a list of tables"),
-    ("potential = [" + LJ + ", cutoff = 2.0}, " + LJ + ', cutoff = 2.0, types = ["B", "A"]}]',
-     "potential[1]: pairs of A and B have potential[0] already"),
+    (
+        "potential = [" + LJ + ", cutoff = 2.0}, " + LJ + ', cutoff = 2.0, types = ["B", "A"]}]',
+        "potential[1]: pairs of A and B have potential[0] already",
+    ),
     ("external.gravity = [1.0]", "external.gravity: has 1 entries; needs 3"),
     ("molecule.1.hard = [false, false]", "molecule[1].hard: has 2 entries; needs 1"),
     ("molecule.0.rigid = 1", "molecule[0].rigid: 1 is not true or false"),
@@ -74,11 +76,13 @@ MISTAKES = [
     ('molecule.0.propagator = {name = "rattle", step = 0.1}', "molecule[0].propagator: means nothing"),
     ("thermostat.rate = 1.0", "thermostat.name: is missing"),
     ('thermostat = {name = "langevin", temperature = 1.0}', 'thermostat.damping: is missing; "langevin" needs it'),
-    ('thermostat = {name = "andersen", temperature = 1.0, rate = 1.0, damping = 1.0}',
-     'thermostat.damping: means nothing for "andersen"'),
+    (
+        'thermostat = {name = "andersen", temperature = 1.0, rate = 1.0, damping = 1.0}',
+        'thermostat.damping: means nothing for "andersen"',
+    ),
     ("molecule.0.damping = -1.0", "molecule[0].damping: -1 is out of range"),
     ('molecule.0.kind = "rod"', "molecule[0].rigid: a rod is rigid"),
-]  # fmt: skip
+]
 
 
 @pytest.fixture

@@ -29,10 +29,16 @@ end_time = 0.1
 """
 
 
-@pytest.mark.parametrize("data", [
-    INPUT.encode("utf-8-sig"), INPUT.replace("\n", "\r\n").encode(), INPUT.replace("\n", "\r\n").encode("utf-8-sig"),
-    INPUT.rstrip("\n").encode(),
-], ids=["mark", "crlf", "mark and crlf", "no last newline"])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        INPUT.encode("utf-8-sig"),
+        INPUT.replace("\n", "\r\n").encode(),
+        INPUT.replace("\n", "\r\n").encode("utf-8-sig"),
+        INPUT.rstrip("\n").encode(),
+    ],
+    ids=["mark", "crlf", "mark and crlf", "no last newline"],
+)
 def test_what_editors_write_is_read(tmp_path, data):
     plain, path = tmp_path / "plain.toml", tmp_path / "in.toml"
     plain.write_bytes(INPUT.encode())
@@ -40,14 +46,25 @@ def test_what_editors_write_is_read(tmp_path, data):
     assert load_config(path).to_toml() == load_config(plain).to_toml()
 
 
-@pytest.mark.parametrize(("data", "words"), [
-    (INPUT.encode("utf-16"), "is UTF-16 text"), (INPUT.encode("utf-16-le"), "is UTF-16 text"),
-    (INPUT.encode("utf-16-be"), "is UTF-16 text"), (INPUT.encode("utf-32"), "is UTF-32 text"),
-    (INPUT.encode("latin-1"), "is not UTF-8 text (byte 11)"), (b"title = 'a\0b'\n", "byte 10 is null"),
-    ("\ufeff\ufeff".encode() + INPUT.encode(), "is not valid TOML"), (b"\xef\xbb", "is not UTF-8"),
-    (b"", "box"), (b"\xef\xbb\xbf", "box"), (b"\r\n\r\n", "box"), (INPUT.replace("\n", "\r").encode(), "TOML"),
-    (bytes(1000), "null"), (b"\x7fELF" + bytes(range(256)), "is not UTF-8 text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (INPUT.encode("utf-16"), "is UTF-16 text"),
+        (INPUT.encode("utf-16-le"), "is UTF-16 text"),
+        (INPUT.encode("utf-16-be"), "is UTF-16 text"),
+        (INPUT.encode("utf-32"), "is UTF-32 text"),
+        (INPUT.encode("latin-1"), "is not UTF-8 text (byte 11)"),
+        (b"title = 'a\0b'\n", "byte 10 is null"),
+        ("\ufeff\ufeff".encode() + INPUT.encode(), "is not valid TOML"),
+        (b"\xef\xbb", "is not UTF-8"),
+        (b"", "box"),
+        (b"\xef\xbb\xbf", "box"),
+        (b"\r\n\r\n", "box"),
+        (INPUT.replace("\n", "\r").encode(), "TOML"),
+        (bytes(1000), "null"),
+        (b"\x7fELF" + bytes(range(256)), "is not UTF-8 text"),
+    ],
+)
 def test_what_is_no_input_gives_one_message(tmp_path, data, words):
     path = tmp_path / "in.toml"
     path.write_bytes(data)

@@ -220,10 +220,13 @@ def test_several_contacts_at_once(case, restitution, kind):
         np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-11)
 
 
-@pytest.mark.parametrize("contacts", [
-    [((0, 3), (1, 2)), ((1, 6), (2, 0)), ((2, 0), (3, 1))],
-    [((3, 0), (0, 8)), ((2, 0), (0, 0)), ((1, 4), None), ((1, 3), (0, 2))],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "contacts",
+    [
+        [((0, 3), (1, 2)), ((1, 6), (2, 0)), ((2, 0), (3, 1))],
+        [((3, 0), (0, 8)), ((2, 0), (0, 0)), ((1, 4), None), ((1, 3), (0, 2))],
+    ],
+)
 def test_contacts_of_several_molecules_at_once(contacts):
     """A row of molecules in touch, and one that is hit by three others."""
     molecules_here = random_chain(9, 8), web("ring8", 9), monomer(10), random_chain(2, 11)
@@ -290,7 +293,7 @@ def test_one_contact_among_ties_is_the_single_one(projection_loss):
 
 
 def test_unconnected_parts_exchange_no_momentum():
-    """Two contacts that share no molecule part: each has the impulse it would have alone (paper 000 gives one)."""
+    """Two contacts that share no molecule part: each has the impulse it would have alone (the paper has one)."""
     bonds = np.empty((0, 2), dtype=np.int64)
     still, n = np.zeros((1, 3)), np.array([1.0, 0, 0])
     moving = (bonds, still, np.array([[-2.0, 0, 0]]), np.array([1.0]))

@@ -21,10 +21,20 @@ def sector(left, contact_time=TIME, restitution=0.3):
     return par, segment, starts
 
 
-@pytest.mark.parametrize(("dt", "left"), [
-    (0.0, CONTACT), (-1e-18, CONTACT), (0.25 * TIME, 3 * CONTACT // 4), (1e-300, CONTACT - 1),
-    (TIME * (1 - 1e-9), 0), (TIME * (1 - 1e-7), 1), (TIME, 0), (1.0, 0), (1e60, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dt", "left"),
+    [
+        (0.0, CONTACT),
+        (-1e-18, CONTACT),
+        (0.25 * TIME, 3 * CONTACT // 4),
+        (1e-300, CONTACT - 1),
+        (TIME * (1 - 1e-9), 0),
+        (TIME * (1 - 1e-7), 1),
+        (TIME, 0),
+        (1.0, 0),
+        (1e60, 0),
+    ],
+)
 def test_a_contact_is_over_after_the_contact_time(dt, left):
     par, segment, _ = sector([CONTACT])
     assert tc_model.left_after(par, segment, 0, dt) == left
@@ -44,10 +54,17 @@ def test_halves_make_a_whole():
     assert abs(in_contact(segment, 0) / CONTACT - 0.5) < 1000 * 2.0**-24
 
 
-@pytest.mark.parametrize(("left", "pair", "e"), [
-    ([0, 0], (0, 1), 0.3), ([1, 0], (0, 1), 1.0), ([0, 1], (0, 1), 1.0), ([0, 0], (0, -1), 0.3), ([7, 0], (0, -3), 1.0),
-    ([0, 7], (0, -1), 0.3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("left", "pair", "e"),
+    [
+        ([0, 0], (0, 1), 0.3),
+        ([1, 0], (0, 1), 1.0),
+        ([0, 1], (0, 1), 1.0),
+        ([0, 0], (0, -1), 0.3),
+        ([7, 0], (0, -3), 1.0),
+        ([0, 7], (0, -1), 0.3),
+    ],
+)
 def test_energy_is_kept_where_either_bead_has_a_contact(left, pair, e):
     par, segment, starts = sector(left)
     assert tc_model.restitution_now(par, segment, *pair) == e

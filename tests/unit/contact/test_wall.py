@@ -36,7 +36,7 @@ def test_a_resting_bead_meets_the_wall_by_growing():
 
 @pytest.mark.parametrize("side", [1, -1])
 def test_parabola(side):
-    """gap 0.3 + 0.5 s - s^2 / 2 ends at 0.5 + sqrt(0.25 + 0.6)."""
+    """The gap 0.3 + 0.5 s - s^2 / 2 ends at 0.5 + sqrt(0.25 + 0.6)."""
     path = height([side * 0.8, side * 0.5, -side * 0.5])
     assert path.wall(0, 2, side, 0.0, 0.5, LIMIT) == pytest.approx(0.5 + np.sqrt(0.85), rel=1e-14)
     assert path.wall(0, 2, side, 0.0, 0.5, LIMIT, t=0.25) == pytest.approx(0.25 + np.sqrt(0.85), rel=1e-14)
@@ -73,7 +73,7 @@ def test_curves_against_sampling(side):
 
 @pytest.mark.parametrize("eps", [1e-6, 1e-9, 1e-11, 1e-12, 1e-13, -1e-6, -1e-9, -1e-11, -1e-12, -1e-13])
 def test_grazes(eps):
-    """gap = eps + (s - a)^2 (1 + b (s - a)): a miss for eps > 0, else a contact at a - sqrt(-eps) (1 + small)."""
+    """The gap is eps + (s - a)^2 (1 + b (s - a)): a miss for eps > 0, else a contact at a - sqrt(-eps) (1 + small)."""
     for a, b in ((0.3, 0.0), (0.7, 0.2), (1.3, -0.3)):
         s = np.polynomial.Polynomial([-a, 1.0])
         path = height((0.5 + eps + s**2 * (1 + b * s)).coef)

@@ -77,8 +77,13 @@ def test_a_user_without_a_cache_folder_gets_one(tmp_path, monkeypatch):
 def test_what_another_user_made_is_refused(place, what):
     """Any folder on the way, and any file inside, whatever its mode."""
     folder = fill(place)
-    path = {"above": place.parent, "base": place, "own": folder, "inner": folder / "sector_0123",
-            "file": folder / "sector_0123" / "loop.nbi"}[what]  # fmt: skip
+    path = {
+        "above": place.parent,
+        "base": place,
+        "own": folder,
+        "inner": folder / "sector_0123",
+        "file": folder / "sector_0123" / "loop.nbi",
+    }[what]
     os.chown(path, OTHER, OTHER)
     refused(f"{path}: belongs to the user of number {OTHER}")
 
@@ -118,8 +123,9 @@ def test_a_shared_folder_with_the_sticky_bit_may_hold_ones_own(place):
 def test_links_are_not_followed(place, tmp_path, what):
     """Nothing is made, read or changed where they lead, be it there or not."""
     folder = fill(place)
-    path = {"base": place, "own": folder, "inner": folder / "sector_0123",
-            "file": folder / "sector_0123" / "loop.nbi"}[what]  # fmt: skip
+    path = {"base": place, "own": folder, "inner": folder / "sector_0123", "file": folder / "sector_0123" / "loop.nbi"}[
+        what
+    ]
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     refused(f"{path}: is ")
@@ -178,10 +184,16 @@ def test_roots_folders_in_a_container_without_root(tmp_path, monkeypatch):
     assert own_folder.trusted() == {0, os.geteuid()}
 
 
-@pytest.mark.parametrize(("user", "group", "members", "private"), [
-    (1000, "me", [], True), (1000, "me", ["me"], True), (1000, "me", ["me", "you"], False), (1000, "all", [], False),
-    (0, "me", [], False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("user", "group", "members", "private"),
+    [
+        (1000, "me", [], True),
+        (1000, "me", ["me"], True),
+        (1000, "me", ["me", "you"], False),
+        (1000, "all", [], False),
+        (0, "me", [], False),
+    ],
+)
 def test_a_group_of_ones_own_may_write(tmp_path, monkeypatch, user, group, members, private):
     """Where each user has a group of their own name, folders are often open to it; root's counts as others."""
     monkeypatch.setattr(own_folder.os, "geteuid", lambda: user)
@@ -263,8 +275,15 @@ def warm(tmp_path):
     python.write_text(f'#!/bin/bash\ncase "$*" in *\' warmup\') echo warmed;; *) exec {sys.executable} "$@";; esac\n')
     python.chmod(0o755)
     words = ["bash", ROOT / "jobs" / "warm_node.sh", tmp_path / "home", tmp_path / "node", python, "-m", "hpcchain"]
-    return subprocess.run(list(map(str, words)), env=clean_environment(), cwd=tmp_path, capture_output=True, text=True,
-                          timeout=60, check=False)  # fmt: skip
+    return subprocess.run(
+        list(map(str, words)),
+        env=clean_environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_a_node_is_warmed_in_a_folder_of_its_own(tmp_path):
@@ -401,12 +420,18 @@ def test_every_file_with_kernels_and_what_it_imports_is_in_the_digest():
 
 
 TREE = {
-    "plain.py": "import os\n", "far/off.py": "if True:\n    import numpy; from hpcchain.jit.decorators import kernel\n"
+    "plain.py": "import os\n",
+    "far/off.py": "if True:\n    import numpy; from hpcchain.jit.decorators import kernel\n"
     "from hpcchain.far.values import (  # sizes\n    ONE,\n    TWO,  # more\n)\n"
     "from hpcchain.far import \\\n    deep as d\n",
-    "far/__init__.py": "", "far/values.py": "import hpcchain.far.more as m, json\n", "far/more.py": "A = 1\n",
-    "far/deep.py": "", "far/idle.py": "", "jit/decorators.py": "", "compiled.py": "import numba as nb\n",
-}  # fmt: skip
+    "far/__init__.py": "",
+    "far/values.py": "import hpcchain.far.more as m, json\n",
+    "far/more.py": "A = 1\n",
+    "far/deep.py": "",
+    "far/idle.py": "",
+    "jit/decorators.py": "",
+    "compiled.py": "import numba as nb\n",
+}
 
 
 def test_files_are_found_by_what_they_import(tmp_path):

@@ -1,5 +1,7 @@
-"""Kernels as others call them: those apart are named only, and found in every process, however it starts; the others'
-code goes into their callers. For Python a kernel is compiled when it is called from there.
+"""Kernels as others call them.
+
+Outlined ones are named only, and found in every process, however it starts; the code of the others goes into their
+callers. For Python a kernel is compiled when it is called from there.
 
 Each step is a process of its own with one compile cache, as runs, ranks and later runs are.
 """
@@ -124,11 +126,13 @@ def lose(folder, name):
 
 def test_a_caller_contains_what_is_not_apart_only(folder):
     """The machine code of an inner kernel is made once: callers name it, where they would contain an ordinary one."""
-    code = ("import re, numpy as np, kernels_apart as k; k.outer(np.zeros(3)); k.outer.recompile()\n"
-            "text = next(iter(k.outer.inspect_llvm().values()))\n"
-            "for word in ('inner', 'middle'):\n"
-            "    print(sum(bool(re.search('define.*' + word, line)) for line in text.splitlines()),\n"
-            "          sum(bool(re.search('declare.*' + word, line)) for line in text.splitlines()))")  # fmt: skip
+    code = (
+        "import re, numpy as np, kernels_apart as k; k.outer(np.zeros(3)); k.outer.recompile()\n"
+        "text = next(iter(k.outer.inspect_llvm().values()))\n"
+        "for word in ('inner', 'middle'):\n"
+        "    print(sum(bool(re.search('define.*' + word, line)) for line in text.splitlines()),\n"
+        "          sum(bool(re.search('declare.*' + word, line)) for line in text.splitlines()))"
+    )
     assert run(folder, code) == ["0", "1", "0", "1"]
 
 
@@ -157,12 +161,14 @@ def test_a_name_is_the_same_whoever_compiles(folder, name):
 
 def test_a_kernel_for_kernels_has_no_wrapper_and_no_code_of_its_own(folder):
     """Compiling a caller makes no machine code of what goes into it, and nothing by which Python could call either."""
-    code = ("import numpy as np, kernels_apart as k; k.outer(np.zeros(3))\n"
-            "for each in (k.term, k.middle):\n"
-            "    (result,) = each.inner.overloads.values()\n"
-            "    names = [f.name for f in result.library._final_module.functions if not f.is_declaration]\n"
-            "    print(len(names), int(any('wrapper' in name or name.startswith('cfunc') for name in names)),\n"
-            "          int(result.library._compiled), len(each.signatures))")  # fmt: skip
+    code = (
+        "import numpy as np, kernels_apart as k; k.outer(np.zeros(3))\n"
+        "for each in (k.term, k.middle):\n"
+        "    (result,) = each.inner.overloads.values()\n"
+        "    names = [f.name for f in result.library._final_module.functions if not f.is_declaration]\n"
+        "    print(len(names), int(any('wrapper' in name or name.startswith('cfunc') for name in names)),\n"
+        "          int(result.library._compiled), len(each.signatures))"
+    )
     assert run(folder, code, "another") == ["1", "0", "0", "0", "1", "0", "1", "0"]
 
 
@@ -171,16 +177,21 @@ def test_an_error_inside_comes_out(tmp_path):
     (tmp_path / "kernels_past.py").write_text(PAST, encoding="utf-8")
     for _ in range(2):
         done = launching.run_python(
-            ["-c", CALL_PAST], tmp_path, PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "cache"),
+            ["-c", CALL_PAST],
+            tmp_path,
+            PYTHONPATH=str(tmp_path),
+            NUMBA_CACHE_DIR=str(tmp_path / "cache"),
             NUMBA_BOUNDSCHECK="1",
-        )  # fmt: skip
+        )
         assert done.returncode == 0, done.stderr
         assert done.stdout.split() == ["3.0", "caught", "3.0"]
 
 
 def test_with_another_numba_kernels_are_compiled_as_it_does(folder):
     """Then nothing of numba's inner parts is even imported, and the numbers are the same."""
-    code = ("import sys, numba; numba.__version__ = '9.9.0'; sys.modules['hpcchain.jit.outlined'] = None\n"
-            "import numpy as np, kernels_apart as k\n"
-            "print(type(k.outer).__name__, float(k.outer(np.sqrt(np.arange(7.0)))).hex())")  # fmt: skip
+    code = (
+        "import sys, numba; numba.__version__ = '9.9.0'; sys.modules['hpcchain.jit.outlined'] = None\n"
+        "import numpy as np, kernels_apart as k\n"
+        "print(type(k.outer).__name__, float(k.outer(np.sqrt(np.arange(7.0)))).hex())"
+    )
     assert run(folder, code, "of another numba") == ["CPUDispatcher", float(OUTER).hex()]

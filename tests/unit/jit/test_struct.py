@@ -15,8 +15,14 @@ Pair = kernel_struct("Pair", {"x": "f8", "wide": "f8 4/16", "plain": "i8 3", "fr
 def pair(extra=None, rows=5):
     """Return a Pair of numbered arrays."""
     table = np.arange(16.0 * rows).reshape(rows, 16)
-    return Pair(np.arange(rows) + 0.5, table[:, 8:12], np.arange(3 * rows).reshape(rows, 3),
-                np.arange(7 * rows).reshape(rows, 7), np.arange(rows, dtype=np.int32), extra)  # fmt: skip
+    return Pair(
+        np.arange(rows) + 0.5,
+        table[:, 8:12],
+        np.arange(3 * rows).reshape(rows, 3),
+        np.arange(7 * rows).reshape(rows, 7),
+        np.arange(rows, dtype=np.int32),
+        extra,
+    )
 
 
 @kernel
@@ -60,11 +66,18 @@ def test_an_option_that_is_not_taken_leaves_its_branch_out():
 
 
 @pytest.mark.skipif(config.DISABLE_JIT, reason="plain Python takes any array")
-@pytest.mark.parametrize("field, array", [
-    ("x", np.zeros(5, dtype=np.float32)), ("x", np.zeros((5, 1))), ("x", np.zeros(10)[::2]), ("wide", np.zeros((5, 4))),
-    ("wide", np.zeros((5, 16))[:, :5]), ("plain", np.zeros((5, 4), dtype=np.int64)),
-    ("small", np.zeros(5, dtype=np.int64)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "field, array",
+    [
+        ("x", np.zeros(5, dtype=np.float32)),
+        ("x", np.zeros((5, 1))),
+        ("x", np.zeros(10)[::2]),
+        ("wide", np.zeros((5, 4))),
+        ("wide", np.zeros((5, 16))[:, :5]),
+        ("plain", np.zeros((5, 4), dtype=np.int64)),
+        ("small", np.zeros(5, dtype=np.int64)),
+    ],
+)
 def test_an_array_of_another_kind_is_refused(field, array):
     with pytest.raises(TypeError, match=f"Pair.{field}"):
         taken(pair()._replace(**{field: array}))

@@ -192,15 +192,26 @@ def test_names_of_columns_are_no_numbers(module):
 @pytest.mark.parametrize(
     "text",
     [
-        "s.segment[i, 2]", "s.starts[i, 3 + c]", "s.starts[:, 0:6]", "s.count[13]", "s.count[0 if wall else 1]",
+        "s.segment[i, 2]",
+        "s.starts[i, 3 + c]",
+        "s.starts[:, 0:6]",
+        "s.count[13]",
+        "s.count[0 if wall else 1]",
         "starts[j, 6]",
-        "s.par[L.SIZE + 1]", "s.par[1 + c]", "self.patch.sector.bounds[rows, 2]", "contacts[k, 2 * side]",
+        "s.par[L.SIZE + 1]",
+        "s.par[1 + c]",
+        "self.patch.sector.bounds[rows, 2]",
+        "contacts[k, 2 * side]",
         "beads[k, 0]",
-        "s.winner[1]", "s.owner_history[place + 3]", "s.mol[m, 10:13]", "note_iterations(s.count, 17, 1)",
-        "next_event[beads[a, b], 3]", "def f(s):\n    row = s.log[k]\n    row[5] = 0.0",
+        "s.winner[1]",
+        "s.owner_history[place + 3]",
+        "s.mol[m, 10:13]",
+        "note_iterations(s.count, 17, 1)",
+        "next_event[beads[a, b], 3]",
+        "def f(s):\n    row = s.log[k]\n    row[5] = 0.0",
         "def f(s):\n    log = s.log[:n]\n    log[:, 4]",
     ],
-)  # fmt: skip
+)
 def test_literal_columns_are_found(text):
     """The test sees a column that is a number, in each of the forms that there were."""
     assert len(literal_columns(text)) == 1
@@ -208,11 +219,21 @@ def test_literal_columns_are_found(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["s.segment[i, L.MOLECULE]", "s.starts[i, L.VX + c]", "s.starts[i, c]", "s.par[L.SIZE + L.Y]",
-     "s.row[rows, L.CELL]", "s.scalars[L.SCALAR_WALL_IMPULSE + (-1 - code) % 3]",
-     "contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]", "normals[k, 2]",
-     "s.owner_history_at[m, number + 1]", "s.window_event[1:n]", "position[i, 2]", "s.bond_row[i + 1]"],
-)  # fmt: skip
+    [
+        "s.segment[i, L.MOLECULE]",
+        "s.starts[i, L.VX + c]",
+        "s.starts[i, c]",
+        "s.par[L.SIZE + L.Y]",
+        "s.row[rows, L.CELL]",
+        "s.scalars[L.SCALAR_WALL_IMPULSE + (-1 - code) % 3]",
+        "contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]",
+        "normals[k, 2]",
+        "s.owner_history_at[m, number + 1]",
+        "s.window_event[1:n]",
+        "position[i, 2]",
+        "s.bond_row[i + 1]",
+    ],
+)
 def test_what_is_no_column_passes(text):
     """Rows, components of vectors and named columns are as they may be."""
     assert literal_columns(text) == []
@@ -232,11 +253,12 @@ def test_columns_of_an_array_are_told_apart():
         ("ACCELERATION SPEED RADIUS LENGTH", arrays.SPAN_COLUMNS),
         ("SERIAL START_MARKS MOLECULE SERIES", arrays.SEG_COLUMNS),
         ("PARTNER PARTNER_SERIAL DEPTH BEAD_ID TIED", arrays.WHAT_COLUMNS),
-        ("RUNNING_LENGTH END_TICKS END_REM SEGMENT_LENGTH SERIES_ERROR TOP_SPEED TRAVELLED STEP_ENERGY",
-         arrays.PACE_COLUMNS),
-        ("LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS LOG_MOLECULE",
-             arrays.LOG_COLUMNS),
-    ):  # fmt: skip
+        (
+            "RUNNING_LENGTH END_TICKS END_REM SEGMENT_LENGTH SERIES_ERROR TOP_SPEED TRAVELLED STEP_ENERGY",
+            arrays.PACE_COLUMNS,
+        ),
+        ("LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS LOG_MOLECULE", arrays.LOG_COLUMNS),
+    ):
         assert [getattr(arrays, name) for name in names.split()] == list(range(columns))
 
 

@@ -27,9 +27,16 @@ def test_gathered_arrays_keep_their_contents(beads):
     starts, bounds, segment = records(beads)
     starts[:], bounds[:] = rng.normal(size=starts.shape), rng.normal(size=bounds.shape)
     segment[:] = rng.integers(-(2**60), 2**60, segment.shape)
-    arrays = {"starts": starts, "bounds": bounds, "segment": segment, "next_event": rng.integers(0, 99, (beads, 5)),
-              "mark": np.ones(beads, dtype=np.int8), "none": np.zeros((0, 4)), "series": aligned_zeros(beads),
-              "stepper": None}  # fmt: skip
+    arrays = {
+        "starts": starts,
+        "bounds": bounds,
+        "segment": segment,
+        "next_event": rng.integers(0, 99, (beads, 5)),
+        "mark": np.ones(beads, dtype=np.int8),
+        "none": np.zeros((0, 4)),
+        "series": aligned_zeros(beads),
+        "stepper": None,
+    }
     expected = {name: None if array is None else array.copy() for name, array in arrays.items()}
     del starts, bounds, segment
     moved = gathered(arrays)

@@ -46,10 +46,16 @@ def test_place_and_order(place):
     assert np.all(segment[[0, 2]] == 7) and np.all(segment[1, :3] == 7)
 
 
-@pytest.mark.parametrize(("first", "second", "same"), [
-    ((3, 1, CONTACT), (3, 1, CONTACT), True), ((3, 1, CONTACT), (3, 1, 0), True), ((3, 1, 5), (3, 0, 5), False),
-    ((3, 1, 5), (4, 1, 5), False), ((-1, 0, 0), (-1, 0, 9), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ((3, 1, CONTACT), (3, 1, CONTACT), True),
+        ((3, 1, CONTACT), (3, 1, 0), True),
+        ((3, 1, 5), (3, 0, 5), False),
+        ((3, 1, 5), (4, 1, 5), False),
+        ((-1, 0, 0), (-1, 0, 9), True),
+    ],
+)
 def test_one_event_began_both_whatever_is_left_of_earlier_contacts(first, second, same):
     segment = np.zeros((2, 4), dtype=np.int64)
     segment[:, 1] = segment_bits.packed_starts(*np.array([first, second]).T)

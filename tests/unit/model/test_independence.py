@@ -34,15 +34,28 @@ def graph(bonds, places, name="A", turned=True, **keys):
     if turned:
         places = places @ np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0] + 10.0
     lengths = [float(np.linalg.norm(places[j] - places[i])) for i, j in bonds]
-    return {"name": name, "kind": "graph", "beads": len(places), "bonds": bonds, "bond_length": lengths,
-            "diameter": 0.2, "self_contact": False, "positions": places.tolist(), **keys}  # fmt: skip
+    return {
+        "name": name,
+        "kind": "graph",
+        "beads": len(places),
+        "bonds": bonds,
+        "bond_length": lengths,
+        "diameter": 0.2,
+        "self_contact": False,
+        "positions": places.tolist(),
+        **keys,
+    }
 
 
 def tables(*molecules, method="explicit"):
     if method == "grow":
         molecules = [{key: value for key, value in kind.items() if key != "positions"} for kind in molecules]
-    return {"box": {"size": [20.0, 20.0, 20.0]}, "molecule": list(molecules), "initial": {"method": method},
-            "run": {"end_time": 1.0}}  # fmt: skip
+    return {
+        "box": {"size": [20.0, 20.0, 20.0]},
+        "molecule": list(molecules),
+        "initial": {"method": method},
+        "run": {"end_time": 1.0},
+    }
 
 
 def load(tmp_path, tables):
@@ -59,10 +72,13 @@ REFUSED = {
     "nearly flat": (COMPLETE, [[0, 0, 0], [1, 0, 1e-4], [1, 1, 0], [0, 1, 1e-4]], "plane"),
     "two triangles on a line": (TRIANGLE + [[2, 3], [3, 4], [2, 4]], [[k, 0, 0] for k in range(5)], "rod"),
     "four on a line": (RING, [[k, 0, 0] for k in range(4)], "rod"),
-    "flat wheel": ([[0, k] for k in range(1, 7)] + [[k, k % 6 + 1] for k in range(1, 7)],
-                   [[0, 0, 0], *[[np.cos(a), np.sin(a), 0] for a in np.pi / 3.0 * np.arange(6)]], "plane"),
+    "flat wheel": (
+        [[0, k] for k in range(1, 7)] + [[k, k % 6 + 1] for k in range(1, 7)],
+        [[0, 0, 0], *[[np.cos(a), np.sin(a), 0] for a in np.pi / 3.0 * np.arange(6)]],
+        "plane",
+    ),
     "flat square with a tail": ([*COMPLETE, [3, 4]], [*SQUARE, [0, 2, 0.3]], "plane"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -78,9 +94,9 @@ ALWAYS = {
     "five beads, all joined": [list(pair) for pair in itertools.combinations(range(5), 2)],
     "prism with all diagonals": PRISM_BONDS + ONE_WAY + OTHER_WAY,
     "cube with both diagonals of each face": EDGES + FACES,
-    "rigid part with a bond too many, and a tail":
-        [list(pair) for pair in itertools.combinations(range(5), 2)] + [[k, k + 1] for k in range(4, 20)],
-}  # fmt: skip
+    "rigid part with a bond too many, and a tail": [list(pair) for pair in itertools.combinations(range(5), 2)]
+    + [[k, k + 1] for k in range(4, 20)],
+}
 
 
 @pytest.mark.parametrize("name", ALWAYS)
@@ -106,16 +122,22 @@ SOUND = {
     "flat square, one diagonal": ([*RING, [0, 2]], SQUARE),
     "tetrahedron": (COMPLETE, [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]),
     "flat tetrahedron": (COMPLETE, [[0, 0, 0], [1, 0, 0.02], [1, 1, 0], [0, 1, 0.02]]),
-    "flat hexagon": ([[k, (k + 1) % 6] for k in range(6)],
-                     [[np.cos(a), np.sin(a), 0] for a in np.pi / 3.0 * np.arange(6)]),
-    "flat ring of 3000": ([[k, (k + 1) % 3000] for k in range(3000)],
-                          [[8.0 * np.cos(a), 8.0 * np.sin(a), 0] for a in np.pi / 1500.0 * np.arange(3000)]),
+    "flat hexagon": (
+        [[k, (k + 1) % 6] for k in range(6)],
+        [[np.cos(a), np.sin(a), 0] for a in np.pi / 3.0 * np.arange(6)],
+    ),
+    "flat ring of 3000": (
+        [[k, (k + 1) % 3000] for k in range(3000)],
+        [[8.0 * np.cos(a), 8.0 * np.sin(a), 0] for a in np.pi / 1500.0 * np.arange(3000)],
+    ),
     "straight chain": ([[k, k + 1] for k in range(30)], [[0.3 * k, 0, 0] for k in range(31)]),
     "prism": (PRISM_BONDS, PRISM),
     "cube": (EDGES, CUBE),
-    "two triangles": (TRIANGLE + [[2, 3], [3, 4], [2, 4]],
-                      [[0, 0, 0], [1, 0, 0], [0.5, 0.8, 0], [1.5, 0.8, 0], [1.0, 1.6, 0]]),
-}  # fmt: skip
+    "two triangles": (
+        TRIANGLE + [[2, 3], [3, 4], [2, 4]],
+        [[0, 0, 0], [1, 0, 0], [0.5, 0.8, 0], [1.5, 0.8, 0], [1.0, 1.6, 0]],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", SOUND)
@@ -129,8 +151,15 @@ def test_many_molecules_are_looked_at_each(tmp_path):
     """One of 500 rings has folded onto a line."""
     rings = 0.5 * np.array(SQUARE) + np.array(list(itertools.product(range(8), repeat=3)))[:500, None]
     rings[321] = rings[321, 0] + np.array([[0, 0, 0], [0.5, 0, 0], [0, 0, 0], [0.5, 0, 0]])
-    kind = {"kind": "ring", "beads": 4, "count": 500, "bond_length": 0.5, "diameter": 0.1, "self_contact": False,
-            "positions": rings.reshape(-1, 3).tolist()}  # fmt: skip
+    kind = {
+        "kind": "ring",
+        "beads": 4,
+        "count": 500,
+        "bond_length": 0.5,
+        "diameter": 0.1,
+        "self_contact": False,
+        "positions": rings.reshape(-1, 3).tolist(),
+    }
     with pytest.raises(ConfigError, match="of beads 1284 to 1287 .* on a line"):
         build_system(load(tmp_path, tables(kind)))
 

@@ -173,8 +173,9 @@ def test_impossible_rods_are_refused(tmp_path, change, message):
 
 def test_beads_that_are_not_neighbours_may_overlap(tmp_path):
     """Large beads to either side of a small one: they are fixed to each other, so nothing comes of it."""
-    system = explicit(tmp_path, [[1, 1, 1], [2.1, 1, 1], [3.2, 1, 1]],
-                      extra="diameter = [2.0, 0.2, 2.0]\nbond_length = 1.1\n")  # fmt: skip
+    system = explicit(
+        tmp_path, [[1, 1, 1], [2.1, 1, 1], [3.2, 1, 1]], extra="diameter = [2.0, 0.2, 2.0]\nbond_length = 1.1\n"
+    )
     assert np.all(system.topology.rod)
 
 

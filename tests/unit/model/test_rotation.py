@@ -1,4 +1,7 @@
-"""Free rotation: against exact arithmetic, against SciPy, over long times, and paper 000's null-space step."""
+"""Free rotation.
+
+Against exact arithmetic, against SciPy, over long times, and the null-space step of Leyendecker et al. 2012.
+"""
 
 import math
 from decimal import Decimal, localcontext
@@ -86,8 +89,10 @@ def test_twofold_numbers():
         context.prec = 400
         for k in range(100):
             x, y, v = Decimal(a[k]), Decimal(b[k]), [Decimal(w) for w in vectors[k]]
-            found = [tuple(map(Decimal, map(float, pair)))
-                     for pair in (double_double.product(a[k], b[k]), double_double.total(a[k], b[k]))]  # fmt: skip
+            found = [
+                tuple(map(Decimal, map(float, pair)))
+                for pair in (double_double.product(a[k], b[k]), double_double.total(a[k], b[k]))
+            ]
             assert sum(found[0]) == x * y and sum(found[1]) == x + y
             ratio = sum(Decimal(float(part)) for part in double_double.quotient(a[k], b[k]))
             length = sum(Decimal(float(part[0])) for part in double_double.length(vectors[k : k + 1]))
@@ -97,7 +102,7 @@ def test_twofold_numbers():
 
 @pytest.mark.parametrize("h", [0.01, 0.1, 0.2])
 def test_the_angle_per_step_is_that_of_the_papers_newton_step(h):
-    """Paper 000's step of two spheres far apart, against the closed form: the same directors, node after node."""
+    """The step of Leyendecker et al. 2012 and the closed form have the same directors, node after node."""
     bodies = paper.Bodies(mass=1.0, radius=0.5, tolerance=1e-15)
     centre = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
     track = paper.run(bodies, centre, np.zeros((2, 3)), paper.SPIN, h, 20)

@@ -86,14 +86,20 @@ def test_of_many_molecules_some_are_looked_at(tmp_path, capsys):
     tables = {
         "box": {"size": [400.0] * 3, "origin": [-20.0] * 3, "boundary": ["open"] * 3},
         "molecule": [
-            {"name": "trimer", "kind": "chain", "beads": 3, "count": 150, "positions": rows.tolist(),
-             "velocities": (0.0 * rows).tolist()},
+            {
+                "name": "trimer",
+                "kind": "chain",
+                "beads": 3,
+                "count": 150,
+                "positions": rows.tolist(),
+                "velocities": (0.0 * rows).tolist(),
+            },
             {"kind": "monomer", "positions": [[0.0, -5.0, 0.0]], "velocities": [[0.0, 1.0, 0.0]]},
         ],
         "initial": {"method": "explicit"},
         "propagator": {"name": "variational", "step": 0.1},
         "run": {"end_time": 1.0},
-    }  # fmt: skip
+    }
     path = tmp_path / "in.toml"
     path.write_text(to_toml(tables))
     write_checkpoint(tmp_path / "start.h5", None, build_system(load_config(path)), 0.0, {}, "")

@@ -147,8 +147,14 @@ def test_beads_most_bonds_apart(beads, bonds, ends):
 
 
 def test_kinds_whose_molecules_do_not_stand_together():
-    found = SimpleNamespace(species=np.array([0, 0, 1, 0, 0]), molecule=np.array([0, 0, 1, 2, 2]), mass=np.ones(5),
-                            diameter=np.ones(5), bonds=np.array([[0, 1], [3, 4]]), names=["A", "B"])  # fmt: skip
+    found = SimpleNamespace(
+        species=np.array([0, 0, 1, 0, 0]),
+        molecule=np.array([0, 0, 1, 2, 2]),
+        mass=np.ones(5),
+        diameter=np.ones(5),
+        bonds=np.array([[0, 1], [3, 4]]),
+        names=["A", "B"],
+    )
     one, other = kinds_in(found)
     assert one.beads.tolist() == [[0, 1], [3, 4]] and other.beads.tolist() == [[2]] and one.linear
     position = np.array([[0.0, 0, 0], [1, 0, 0], [9, 9, 9], [0, 0, 0], [0, 3, 0]])

@@ -94,10 +94,13 @@ def meeting(folder, one, other, step=None):
     if step is not None:
         one, other = (way if way["name"] == "taylor" else way | {"step": step} for way in (one, other))
     still = {"self_contact": False}
-    return build(folder, [
-        table(molecule(11, 4) | still, [0.0, 0.1, 0.0], [1.0, 0.0, 0.0], one),
-        table(molecule(12, 3) | still, [4.5, 0.2, 0.0], [-1.0, 0.0, 0.0], other),
-    ])  # fmt: skip
+    return build(
+        folder,
+        [
+            table(molecule(11, 4) | still, [0.0, 0.1, 0.0], [1.0, 0.0, 0.0], one),
+            table(molecule(12, 3) | still, [4.5, 0.2, 0.0], [-1.0, 0.0, 0.0], other),
+        ],
+    )
 
 
 def kinetic(system, velocity, beads):
@@ -198,12 +201,16 @@ def test_checkpoint_brings_them_back(tmp_path):
 def test_keys_left_out_are_those_of_the_same_propagator(tmp_path):
     shape = molecule(1, 4)
     general = {"name": "rattle", "step": 0.25, "solver": "sweeping", "tolerance": 1e-10}
-    system = build(tmp_path, [
-        table(shape, [0.0, 0.0, 0.0]),
-        table(shape, [20.0, 0.0, 0.0], propagator={"step": 0.125}),
-        table(shape, [40.0, 0.0, 0.0], propagator={"name": "variational", "step": 0.5}),
-        table(shape, [60.0, 0.0, 0.0], propagator={"name": "taylor"}),
-    ], **general)  # fmt: skip
+    system = build(
+        tmp_path,
+        [
+            table(shape, [0.0, 0.0, 0.0]),
+            table(shape, [20.0, 0.0, 0.0], propagator={"step": 0.125}),
+            table(shape, [40.0, 0.0, 0.0], propagator={"name": "variational", "step": 0.5}),
+            table(shape, [60.0, 0.0, 0.0], propagator={"name": "taylor"}),
+        ],
+        **general,
+    )
     found = [(each.propagator, each.step, each.options.solver, each.tolerance) for each in system.physics.every()]
     assert found == [
         ("rattle", 0.25, "sweeping", 1e-10),

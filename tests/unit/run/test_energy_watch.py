@@ -26,11 +26,23 @@ BONDS = [[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]]
 def failing(restitution=1.0, **output):
     """Return the input of a molecule whose bonds hold it only to second order, with one bead far from it."""
     lengths = [math.dist(SQUARE[i], SQUARE[j]) for i, j in BONDS]
-    molecule = {"kind": "graph", "beads": 4, "bonds": BONDS, "bond_length": lengths, "positions": SQUARE,
-                "self_contact": False, "diameter": 0.2}  # fmt: skip
-    return {"box": {"size": [20.0] * 3}, "molecule": [molecule, {"kind": "monomer", "positions": [[15.0] * 3]}],
-            "initial": {"method": "explicit"}, "run": {"end_time": 3.0}, "contact": {"restitution": restitution},
-            "output": {"frame_every": 3.0, "report_every": 0.5, "checkpoint_every": 0.5} | output}  # fmt: skip
+    molecule = {
+        "kind": "graph",
+        "beads": 4,
+        "bonds": BONDS,
+        "bond_length": lengths,
+        "positions": SQUARE,
+        "self_contact": False,
+        "diameter": 0.2,
+    }
+    return {
+        "box": {"size": [20.0] * 3},
+        "molecule": [molecule, {"kind": "monomer", "positions": [[15.0] * 3]}],
+        "initial": {"method": "explicit"},
+        "run": {"end_time": 3.0},
+        "contact": {"restitution": restitution},
+        "output": {"frame_every": 3.0, "report_every": 0.5, "checkpoint_every": 0.5} | output,
+    }
 
 
 @pytest.fixture
@@ -72,8 +84,7 @@ def squares(system):
 
 def test_the_last_moment_is_looked_at_too(tmp_path, start):
     with pytest.raises(EngineError, match="at t 3 "):
-        api.run(start(failing(report_every=2.9e9, checkpoint_every=1e9)), output=tmp_path / "out",
-                       comm=Single())  # fmt: skip
+        api.run(start(failing(report_every=2.9e9, checkpoint_every=1e9)), output=tmp_path / "out", comm=Single())
     assert [path.name for path in (tmp_path / "out/checkpoints").glob("*.h5")] == ["ckpt-000000000.000000000000.h5"]
 
 
@@ -99,10 +110,11 @@ def watch(tmp_path, text):
 CHAINS = "[[molecule]]\nkind = 'chain'\nbeads = 10\ncount = 12\n"
 RODS = "[[molecule]]\nkind = 'rod'\nbeads = 4\ncount = 12\n"
 EXACT = {
-    "taylor": CHAINS, "monomers": "[[molecule]]\nkind = 'monomer'\ncount = 9\n[propagator]\nname='rattle'\nstep=0.1\n",
+    "taylor": CHAINS,
+    "monomers": "[[molecule]]\nkind = 'monomer'\ncount = 9\n[propagator]\nname='rattle'\nstep=0.1\n",
     "rods": RODS + "[propagator]\nname='variational'\nstep=0.1\n",
     "dimers": "[[molecule]]\nkind='chain'\nbeads=2\ncount=5\n[propagator]\nname='collocation'\nstep=0.1\n",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -153,7 +165,7 @@ def test_steps_are_told_at_ten_times_their_band(tmp_path, propagator):
 
 
 def test_bands_go_with_bonds_masses_and_temperature(tmp_path):
-    """tau = .5 (4 / 4)^1/2."""
+    """Here tau = .5 (4 / 4)^1/2."""
     text = CHAINS + "bond_length = 0.5\ndiameter = 0.5\nmass = 4.0\n[propagator]\nname = 'rattle'\nstep = 0.025\n"
     one, energy = watch(tmp_path, text)
     assert one.heed(1.0, 4.0 * energy * 1.24, 4.0 * energy, 0) is None

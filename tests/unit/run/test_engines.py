@@ -38,8 +38,14 @@ def test_one_rank_has_the_serial_engine():
 def test_several_ranks_have_the_engine_with_windows():
     kind, given, options = engine_for(SYSTEM, config(False, window=0.5, sectors=[2, 2, 1], cell_size=3.0), FOUR)
     assert (kind, given) == ("windows", (SYSTEM, FOUR))
-    assert options == {"log_events": False, "shell": None, "cell": 3.0, "growth": (1.0, 0.0), "window": 0.5,
-                       "sectors": [2, 2, 1]}  # fmt: skip
+    assert options == {
+        "log_events": False,
+        "shell": None,
+        "cell": 3.0,
+        "growth": (1.0, 0.0),
+        "window": 0.5,
+        "sectors": [2, 2, 1],
+    }
 
 
 def test_while_a_start_grows_contacts_are_not_logged():
@@ -57,7 +63,8 @@ def test_sectors_for_another_number_of_ranks_are_not_taken(caplog):
     for fine in ("auto", [2, 1, 2]):
         engines.warn_of_sectors(fine, SimpleNamespace(rank=0, size=4))
     assert [(r.levelno, r.message.split(";")[0]) for r in caplog.records] == [
-        (logging.WARNING, "run.sectors = [3, 1, 1] does not fit 4 ranks")]  # fmt: skip
+        (logging.WARNING, "run.sectors = [3, 1, 1] does not fit 4 ranks")
+    ]
 
 
 def test_steps_have_their_own_engine(monkeypatch):

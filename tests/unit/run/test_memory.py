@@ -52,23 +52,35 @@ def test_what_the_machine_has_available(tmp_path):
 
 @pytest.mark.parametrize("mount", ["sys/fs/cgroup", "sys/fs/cgroup/unified"])
 def test_groups_of_version_2_up_the_tree_without_cached_files(tmp_path, mount):
-    write(tmp_path, {
-        "proc/meminfo": f"MemAvailable: {KIB_OF_4_GB} kB\n", "proc/self/cgroup": "0::/job/step/task\n",
-        f"{mount}/job/step/task/memory.max": "max\n", f"{mount}/job/step/task/memory.current": 5,
-        f"{mount}/job/step/memory.max": 3 * GB, f"{mount}/job/step/memory.current": GB // 2,
-        f"{mount}/job/memory.max": 2 * GB, f"{mount}/job/memory.current": GB,
-        f"{mount}/job/memory.stat": f"anon 7\nactive_file {GB // 4}\ninactive_file {GB // 4}\n",
-    })  # fmt: skip
+    write(
+        tmp_path,
+        {
+            "proc/meminfo": f"MemAvailable: {KIB_OF_4_GB} kB\n",
+            "proc/self/cgroup": "0::/job/step/task\n",
+            f"{mount}/job/step/task/memory.max": "max\n",
+            f"{mount}/job/step/task/memory.current": 5,
+            f"{mount}/job/step/memory.max": 3 * GB,
+            f"{mount}/job/step/memory.current": GB // 2,
+            f"{mount}/job/memory.max": 2 * GB,
+            f"{mount}/job/memory.current": GB,
+            f"{mount}/job/memory.stat": f"anon 7\nactive_file {GB // 4}\ninactive_file {GB // 4}\n",
+        },
+    )
     found = room(tmp_path).node
     assert found.bytes == 1.5 * GB and str(tmp_path / mount / "job") in found.reason
 
 
 def test_groups_of_version_1_and_a_container_that_sees_its_own_at_the_top(tmp_path):
     place = "sys/fs/cgroup/memory"
-    write(tmp_path, {
-        "proc/self/cgroup": "9:cpu,cpuacct:/x\n4:memory:/docker/abc\n0::/\n", f"{place}/memory.limit_in_bytes": 2 * GB,
-        f"{place}/memory.usage_in_bytes": GB, f"{place}/memory.stat": f"total_inactive_file {GB // 2}\ntotal_x y\n",
-    })  # fmt: skip
+    write(
+        tmp_path,
+        {
+            "proc/self/cgroup": "9:cpu,cpuacct:/x\n4:memory:/docker/abc\n0::/\n",
+            f"{place}/memory.limit_in_bytes": 2 * GB,
+            f"{place}/memory.usage_in_bytes": GB,
+            f"{place}/memory.stat": f"total_inactive_file {GB // 2}\ntotal_x y\n",
+        },
+    )
     assert room(tmp_path).node.bytes == 1.5 * GB
     write(tmp_path, {f"{place}/docker/abc/memory.limit_in_bytes": GB, f"{place}/docker/abc/memory.usage_in_bytes": GB})
     assert room(tmp_path).node.bytes == 0

@@ -118,8 +118,9 @@ def test_spheres_of_copies_have_random_orientations(capsys, tmp_path):
     write_input(tmp_path / "file.toml", turning() | {"initial": initial, "molecule": [], "propagator": propagator})
     build(capsys, tmp_path, "--replicate", "2", "1", "3", source="file.toml")
     again = read_checkpoint(tmp_path / "start.h5").system
-    assert all(a.tobytes() == b.tobytes()
-               for a, b in zip(again.directors.start(again.topology, 0, 180), found, strict=True))  # fmt: skip
+    assert all(
+        a.tobytes() == b.tobytes() for a, b in zip(again.directors.start(again.topology, 0, 180), found, strict=True)
+    )
 
 
 def test_one_copy_is_the_start_with_velocities_of_its_own(capsys, folder):
@@ -156,8 +157,10 @@ def test_a_molecule_longer_than_the_box_becomes_several(capsys, tmp_path, kind):
 def test_an_axis_that_is_not_periodic_cannot_be_copied(capsys, tmp_path, boundary, axis):
     boundaries = ["periodic"] * 3
     boundaries[axis] = boundary
-    write_input(tmp_path / "in.toml", mixed(molecule=[mixed()["molecule"][1]]) | {
-        "box": {"size": list(SIZE), "boundary": boundaries}})  # fmt: skip
+    write_input(
+        tmp_path / "in.toml",
+        mixed(molecule=[mixed()["molecule"][1]]) | {"box": {"size": list(SIZE), "boundary": boundaries}},
+    )
     numbers = ["3", "3", "3"]
     _, said = build(capsys, tmp_path, "--replicate", *numbers, code=2)
     assert f'3 copies along axis {axis}, but box.boundary is "{boundary}" there' in said and said.count("\n") == 1
@@ -175,10 +178,16 @@ def test_spheres_of_copies_too_fast_for_their_steps_are_refused(capsys, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["in.toml"]
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["2", "2"], "expected 3 arguments"), (["2", "2", "0"], "'0' is not a number of copies"),
-    (["2", "-1", "2"], "NX NY NZ"), (["2", "1.5", "2"], "'1.5' is not"), (["99999999999", "1", "1"], "is not a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["2", "2"], "expected 3 arguments"),
+        (["2", "2", "0"], "'0' is not a number of copies"),
+        (["2", "-1", "2"], "NX NY NZ"),
+        (["2", "1.5", "2"], "'1.5' is not"),
+        (["99999999999", "1", "1"], "is not a number"),
+    ],
+)
 def test_numbers_that_are_none(capsys, folder, words, said):
     assert said in build(capsys, folder, "--replicate", *words, code=2)[1]
 
@@ -202,10 +211,15 @@ def damaged(path):
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize(("harm", "code"), [
-    (damaged, 65), (lambda path: path.write_text("no start"), 65), (lambda path: path.unlink(), 65),
-    (lambda path: None, 78),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("harm", "code"),
+    [
+        (damaged, 65),
+        (lambda path: path.write_text("no start"), 65),
+        (lambda path: path.unlink(), 65),
+        (lambda path: None, 78),
+    ],
+)
 def test_a_source_that_is_damaged_foreign_missing_or_of_another_box(capsys, folder, harm, code):
     build(capsys, folder)
     (folder / "start.h5").rename(folder / "one.h5")

@@ -27,8 +27,11 @@ def copied(folder, tables, numbers):
     return system_from_file(large)
 
 
-@pytest.mark.parametrize(("tables", "end"), [(mixed(), END), (longer("rod"), 30.0), (longer(), 15.0)],
-                         ids=["mixed", "long rod", "long chain"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tables", "end"),
+    [(mixed(), END), (longer("rod"), 30.0), (longer(), 15.0)],
+    ids=["mixed", "long rod", "long chain"],
+)
 @pytest.mark.parametrize("origin", [0.0, 1e4])
 def test_energy_and_room_are_kept(tmp_path, tables, end, origin):
     """Also where rounding lets beads overlap that touch in one copy, by 1e-12 far from the origin."""

@@ -17,8 +17,12 @@ from tests.support.mixtures import to_toml
 def scaled(length=1.0, time=1.0, mass=1.0, **sections):
     """Return a small mixed input in units of these sizes."""
     size = {"bond_length": length, "diameter": length, "mass": mass}
-    molecules = [{"kind": "chain", "beads": 5, "count": 6}, {"kind": "ring", "beads": 5, "count": 3},
-                 {"kind": "monomer", "count": 15}, {"kind": "rod", "beads": 3, "count": 3}]  # fmt: skip
+    molecules = [
+        {"kind": "chain", "beads": 5, "count": 6},
+        {"kind": "ring", "beads": 5, "count": 3},
+        {"kind": "monomer", "count": 15},
+        {"kind": "rod", "beads": 3, "count": 3},
+    ]
     return {
         "box": {"size": [7.0 * length] * 3, "boundary": ["periodic", "periodic", "wall"]},
         "molecule": [kind | size for kind in molecules],

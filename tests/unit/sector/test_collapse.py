@@ -37,17 +37,21 @@ def looked(restitution, *looks, beads=100, contact_time=0.0):
 
 
 def test_contacts_in_no_time_are_told_once():
-    said = looked(0.5, (0.0, engine(1.0, 500)), (1.5, engine(1.0 + 1e-9, 100_500, 1000)),
-                  (3.0, engine(1.0 + 2e-9, 300_000)))  # fmt: skip
+    said = looked(
+        0.5, (0.0, engine(1.0, 500)), (1.5, engine(1.0 + 1e-9, 100_500, 1000)), (3.0, engine(1.0 + 2e-9, 300_000))
+    )
     assert said[0] is None and said[2] is None
     assert said[1].startswith("101000 contacts in 1e-09 of time") and "contact.contact_time" in said[1]
 
 
-@pytest.mark.parametrize(("restitution", "passed", "contacts", "wall"), [
-    (0.5, 1e-9, 1900, 1.5),  # few
-    (0.5, 1e-9, 100_000, 0.5),  # too soon to tell
-    (0.5, 100_000 / (100 * 10) * TICK, 100_000, 1.5),  # ten a bead and tick, as the densest liquids
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("restitution", "passed", "contacts", "wall"),
+    [
+        (0.5, 1e-9, 1900, 1.5),  # few
+        (0.5, 1e-9, 100_000, 0.5),  # too soon to tell
+        (0.5, 100_000 / (100 * 10) * TICK, 100_000, 1.5),  # ten a bead and tick, as the densest liquids
+    ],
+)
 def test_other_runs_are_not_warned(restitution, passed, contacts, wall):
     assert looked(restitution, (0.0, engine(2.0, 7)), (wall, engine(2.0 + passed, 7 + contacts))) == [None, None]
 
@@ -57,11 +61,15 @@ def test_slow_runs_are_told_when_they_have_had_enough_contacts():
     assert said[:4] == [None] * 4 and said[4].startswith("2400 contacts in 4e-09 of time") and said[5] is None
 
 
-@pytest.mark.parametrize(("restitution", "contact_time", "way"), [
-    (0.5, 0.0, "a contact.contact_time ends that"), (0.5, 1e-9, "a longer contact.contact_time ends that"),
-    (0.0, 0.0, "take a contact.restitution above 0 and a contact.contact_time"),
-    (0.0, 0.1, "take a contact.restitution above 0 and a contact.contact_time"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("restitution", "contact_time", "way"),
+    [
+        (0.5, 0.0, "a contact.contact_time ends that"),
+        (0.5, 1e-9, "a longer contact.contact_time ends that"),
+        (0.0, 0.0, "take a contact.restitution above 0 and a contact.contact_time"),
+        (0.0, 0.1, "take a contact.restitution above 0 and a contact.contact_time"),
+    ],
+)
 def test_what_would_help_is_what_has_not_been_tried(restitution, contact_time, way):
     told = looked(restitution, (0.0, engine(1.0, 0)), (2.0, engine(1.0, 10**6)), contact_time=contact_time)[1]
     assert told.endswith(f"; {way}")
@@ -90,10 +98,17 @@ def test_beads_that_rattle_in_narrow_gaps_are_told_of_with_what_the_run_takes():
     assert told(1.01) == [None] * 3  # over in no time
 
 
-@pytest.mark.parametrize(("seconds", "text"), [
-    (70.0, "70 seconds"), (600.0, "10 minutes"), (1e5, "27.8 hours"), (1e6, "11.6 days"), (1e9, "31.7 years"),
-    (float("inf"), "longer than anyone can wait"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (70.0, "70 seconds"),
+        (600.0, "10 minutes"),
+        (1e5, "27.8 hours"),
+        (1e6, "11.6 days"),
+        (1e9, "31.7 years"),
+        (float("inf"), "longer than anyone can wait"),
+    ],
+)
 def test_wall_times_are_spelled(seconds, text):
     assert spelled(seconds) == text
 

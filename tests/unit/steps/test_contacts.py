@@ -146,10 +146,17 @@ def test_a_bead_that_a_contact_throws_far_is_listed_again(ranks):
     places = [[1.0, 4.0, 4.0], [1.95, 4.0, 4.0], [4.26, 4.0, 4.0]]
     velocities = [[14.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-14.0, 0.0, 0.0]]
     kinds = [
-        {"name": name, "kind": "monomer", "count": 1, "diameter": 0.9, "mass": mass, "positions": [place],
-         "velocities": [velocity]}
+        {
+            "name": name,
+            "kind": "monomer",
+            "count": 1,
+            "diameter": 0.9,
+            "mass": mass,
+            "positions": [place],
+            "velocities": [velocity],
+        }
         for name, mass, place, velocity in zip("ABC", (1000.0, 1.0, 1.0), places, velocities, strict=True)
-    ]  # fmt: skip
+    ]
     tables = {
         "box": {"size": [8.0] * 3},
         "molecule": kinds,

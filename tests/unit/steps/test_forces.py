@@ -72,8 +72,10 @@ def twin(tables, system):
 
 @pytest.mark.parametrize("potentials", [[LJ, FENE], TYPES, [LJ, FENE | {"name": "harmonic"}]])
 def test_forces_are_those_of_a_plain_sum(potentials):
-    bare = [{k: v for k, v in one.items() if one["name"] != "harmonic" or k not in ("epsilon", "sigma")}
-            for one in potentials]  # fmt: skip
+    bare = [
+        {k: v for k, v in one.items() if one["name"] != "harmonic" or k not in ("epsilon", "sigma")}
+        for one in potentials
+    ]
     tables = liquid(1, beads=120, potential=bare)
     system = system_of(tables)
     energy, force = twin(tables, system)
@@ -101,8 +103,10 @@ def test_forces_are_the_energys_slope():
 
 
 def test_steps_are_of_order_two_and_keep_the_energy():
-    wells = [{"name": "harmonic", "stiffness": 40.0, "length": 1.0}, {"name": "center", "stiffness": 1.0,
-             "center": [6.0, 6.0, 6.0]}]  # fmt: skip
+    wells = [
+        {"name": "harmonic", "stiffness": 40.0, "length": 1.0},
+        {"name": "center", "stiffness": 1.0, "center": [6.0, 6.0, 6.0]},
+    ]
     system = system_of(liquid(3, beads=2, chains=3, potential=wells))
     exact = run_on(stepping(system, 1.0 / 4096), 1.0, 1)[0]
     error = [np.abs(run_on(stepping(system, 2.0**-k), 1.0, 1)[0] - exact).max() for k in (5, 6, 7, 8)]

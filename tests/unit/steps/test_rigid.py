@@ -83,9 +83,10 @@ def test_damped_rods_move_as_the_exact_solution():
     assert errors[2] < 1e-4 and 3.5 < errors[0] / errors[1] < 4.5 and 3.5 < errors[1] / errors[2] < 4.5
 
 
-@pytest.mark.parametrize("heat", [
-    {"name": "langevin", "temperature": 1.3, "damping": 2.0}, {"name": "andersen", "temperature": 1.3, "rate": 5.0}
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "heat",
+    [{"name": "langevin", "temperature": 1.3, "damping": 2.0}, {"name": "andersen", "temperature": 1.3, "rate": 5.0}],
+)
 def test_thermostats_hold_their_temperature(heat):
     """The mean square velocity of every sort of molecule, each with its own degrees of freedom."""
     system = system_of(rigid(8, count=4, thermostat=heat, steps={"step": 0.01}))

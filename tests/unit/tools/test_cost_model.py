@@ -9,17 +9,45 @@ import pytest
 from tests.support.launching import ROOT
 
 TOOL = runpy.run_path(str(ROOT / "tools" / "cost_model"))
-COUNTS = [{"ranks": 4.0, "beads": 8000.0, "events": 18.0, "passes_per_window": 3.0, "redone": 0.01,
-           "ghosts_per_owned": 1.5, "messages_per_window": 9.0, "bytes_per_window": 7e4, "to_all_bytes": 500.0,
-           "own_kB": 1.4e4, "other_kB": 1e3, "whole_kB": 1.3e3, "given_kB": 300.0,
-           "settling_kB": 900.0},
-          {"ranks": 32.0, "beads": 64000.0, "events": 16.0, "passes_per_window": 4.0, "redone": 0.01,
-           "ghosts_per_owned": 2.0, "messages_per_window": 64.0, "bytes_per_window": 8e4, "to_all_bytes": 500.0,
-           "own_kB": 2.3e4, "other_kB": 1e3, "whole_kB": 1.0e4, "given_kB": 300.0,
-           "settling_kB": 1000.0}]  # fmt: skip
-RUNS = [{"ranks": 1.0, "beads": 1e4, "contacts": 1e5, "seconds": 2.0},
-        {"ranks": 1.0, "beads": 1e4, "contacts": 1e5, "seconds": 2.5},
-        {"ranks": 2.0, "beads": 1e4, "contacts": 1e5, "seconds": 1.8}]  # fmt: skip
+COUNTS = [
+    {
+        "ranks": 4.0,
+        "beads": 8000.0,
+        "events": 18.0,
+        "passes_per_window": 3.0,
+        "redone": 0.01,
+        "ghosts_per_owned": 1.5,
+        "messages_per_window": 9.0,
+        "bytes_per_window": 7e4,
+        "to_all_bytes": 500.0,
+        "own_kB": 1.4e4,
+        "other_kB": 1e3,
+        "whole_kB": 1.3e3,
+        "given_kB": 300.0,
+        "settling_kB": 900.0,
+    },
+    {
+        "ranks": 32.0,
+        "beads": 64000.0,
+        "events": 16.0,
+        "passes_per_window": 4.0,
+        "redone": 0.01,
+        "ghosts_per_owned": 2.0,
+        "messages_per_window": 64.0,
+        "bytes_per_window": 8e4,
+        "to_all_bytes": 500.0,
+        "own_kB": 2.3e4,
+        "other_kB": 1e3,
+        "whole_kB": 1.0e4,
+        "given_kB": 300.0,
+        "settling_kB": 1000.0,
+    },
+]
+RUNS = [
+    {"ranks": 1.0, "beads": 1e4, "contacts": 1e5, "seconds": 2.0},
+    {"ranks": 1.0, "beads": 1e4, "contacts": 1e5, "seconds": 2.5},
+    {"ranks": 2.0, "beads": 1e4, "contacts": 1e5, "seconds": 1.8},
+]
 FREE = (0.0, math.inf)
 
 
@@ -38,8 +66,10 @@ def test_it_predicts_the_runs_that_it_was_fitted_to():
 def test_counts_that_obey_the_model_are_given_back_and_extended():
     """Rows made from known laws for 2, 4 and 8 ranks: those of 16 and 32 follow."""
     law = model()
-    rows = [COUNTS[0] | {"ranks": float(n), "beads": 2000.0 * n, "redone": 0.01} | law.predicted_counts(2000.0, n)
-            for n in (2, 4, 8)]  # fmt: skip
+    rows = [
+        COUNTS[0] | {"ranks": float(n), "beads": 2000.0 * n, "redone": 0.01} | law.predicted_counts(2000.0, n)
+        for n in (2, 4, 8)
+    ]
     found = TOOL["Model"](rows, RUNS, FREE)
     for n in (2, 8, 16, 32, 1000):
         one, other = found.predicted_counts(2000.0, n), law.predicted_counts(2000.0, n)
@@ -69,8 +99,12 @@ def test_passes_grow_like_a_logarithm():
 
 def test_boxes_are_those_of_a_bisection():
     found = model()
-    assert [sorted(TOOL["sides_of"](n)) for n in (1, 2, 8, 16)] == [[1.0] * 3, [0.5, 1.0, 1.0], [0.5] * 3,
-                                                                   [0.25, 0.5, 0.5]]  # fmt: skip
+    assert [sorted(TOOL["sides_of"](n)) for n in (1, 2, 8, 16)] == [
+        [1.0] * 3,
+        [0.5, 1.0, 1.0],
+        [0.5] * 3,
+        [0.25, 0.5, 0.5],
+    ]
     assert [found.neighbours(n) for n in (1, 2, 4, 8, 64, 4096)] == [0, 1, 3, 7, 26, 26]
     assert found.neighbours(8) < found.neighbours(12) < found.neighbours(16) == 11
 

@@ -18,8 +18,15 @@ BARE = [sys.executable, "-S"]  # sees no installed packages, like a system's own
 
 def started(words, **environment):
     """Return how `tools/bench --list` ended."""
-    return subprocess.run([*words, ROOT / "tools" / "bench", "--list"], env=clean_environment(**environment), cwd="/",
-                          capture_output=True, text=True, check=False, timeout=120)  # fmt: skip
+    return subprocess.run(
+        [*words, ROOT / "tools" / "bench", "--list"],
+        env=clean_environment(**environment),
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
 
 
 def test_a_python_without_packages_hands_over():
@@ -42,8 +49,9 @@ def test_no_environment_is_one_message(tmp_path):
 def shell(script, **environment):
     """Return how a bash script ended that sees none of Open MPI's settings but those given."""
     kept = {name: value for name, value in clean_environment(**environment).items() if name not in OPEN_MPI}
-    return subprocess.run(["bash", "-euc", script], env=kept, cwd="/", capture_output=True, text=True, check=False,
-                          timeout=60)  # fmt: skip
+    return subprocess.run(
+        ["bash", "-euc", script], env=kept, cwd="/", capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 def test_an_activated_shell_can_start_more_ranks_than_cores_as_root():
@@ -68,9 +76,13 @@ def test_scripts_asked_for_help_do_nothing_else(tool):
 def test_a_job_that_is_ended_asks_its_ranks_for_a_checkpoint(launcher, heard):
     """Open MPI's mpirun kills the ranks when it gets TERM itself; what it passes on is USR1."""
     ranks = "trap 'echo TERM; exit 75' TERM; trap 'echo USR1; exit 75' USR1; kill -TERM $PPID; sleep 5 >&- 2>&- & wait"
-    done = shell(f"source {ROOT}/jobs/common.sh; attended bash -c {shlex.quote(ranks)}; echo $code",
-                 HPCCHAIN_LAUNCHER=launcher, HPCCHAIN_HOME=str(ROOT), HPCCHAIN_VENV=sys.prefix,
-                 SLURM_JOB_END_TIME="1")  # fmt: skip
+    done = shell(
+        f"source {ROOT}/jobs/common.sh; attended bash -c {shlex.quote(ranks)}; echo $code",
+        HPCCHAIN_LAUNCHER=launcher,
+        HPCCHAIN_HOME=str(ROOT),
+        HPCCHAIN_VENV=sys.prefix,
+        SLURM_JOB_END_TIME="1",
+    )
     assert done.stdout.split() == [heard, "75"], done.stderr
 
 
@@ -78,8 +90,11 @@ def test_a_job_that_is_ended_asks_its_ranks_for_a_checkpoint(launcher, heard):
 def test_a_signal_that_comes_as_the_ranks_begin_is_passed_on(launcher, code):
     """The signal comes when the command runs and the script does not know its number yet."""
     at_once = "[[ $BASH_COMMAND != child=?! ]] || { sleep .5; kill -TERM $$; }"
-    done = shell(f"source {ROOT}/jobs/common.sh; set -T; trap {shlex.quote(at_once)} DEBUG; "
-                 "attended sleep 30; echo $code",
-                 HPCCHAIN_LAUNCHER=launcher, HPCCHAIN_HOME=str(ROOT), HPCCHAIN_VENV=sys.prefix,
-                 SLURM_JOB_END_TIME="1")  # fmt: skip
+    done = shell(
+        f"source {ROOT}/jobs/common.sh; set -T; trap {shlex.quote(at_once)} DEBUG; attended sleep 30; echo $code",
+        HPCCHAIN_LAUNCHER=launcher,
+        HPCCHAIN_HOME=str(ROOT),
+        HPCCHAIN_VENV=sys.prefix,
+        SLURM_JOB_END_TIME="1",
+    )
     assert done.stdout.split() == [str(code)], done.stderr

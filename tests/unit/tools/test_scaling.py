@@ -27,10 +27,20 @@ def box(size=(5.0, 5.0, 5.0), boundary=("periodic",) * 3):
     return SimpleNamespace(size=size, boundary=boundary)
 
 
-@pytest.mark.parametrize(("ranks", "numbers"), [
-    (1, [1, 1, 1]), (2, [1, 1, 2]), (4, [1, 2, 2]), (7, [1, 1, 7]), (8, [2, 2, 2]), (12, [2, 2, 3]), (32, [2, 4, 4]),
-    (64, [4, 4, 4]), (1000, [10, 10, 10]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ranks", "numbers"),
+    [
+        (1, [1, 1, 1]),
+        (2, [1, 1, 2]),
+        (4, [1, 2, 2]),
+        (7, [1, 1, 7]),
+        (8, [2, 2, 2]),
+        (12, [2, 2, 3]),
+        (32, [2, 4, 4]),
+        (64, [4, 4, 4]),
+        (1000, [10, 10, 10]),
+    ],
+)
 def test_copies_make_a_compact_box(tool, ranks, numbers):
     assert sorted(tool["copies_for"](ranks, box())) == numbers
 
@@ -46,8 +56,9 @@ def test_a_flat_share_grows_in_height_and_walls_stay(tool):
 
 def test_the_start_of_ranks_is_the_share_copied(tool, tmp_path):
     """It is an input of its own, which starts from a file that is there."""
-    options = SimpleNamespace(what="weak", input=write_input(tmp_path / "in.toml", mixed()),
-                              hpcchain=[sys.executable, "-m", "hpcchain"])  # fmt: skip
+    options = SimpleNamespace(
+        what="weak", input=write_input(tmp_path / "in.toml", mixed()), hpcchain=[sys.executable, "-m", "hpcchain"]
+    )
     path, words = tool["start_of"](options, tmp_path, 4)
     large = load_config(path, words[1::2])
     assert math.prod(large.box.size) == pytest.approx(4.0 * math.prod(SIZE)) and large.output.frame_every == 1e6

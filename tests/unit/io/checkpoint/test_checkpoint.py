@@ -376,15 +376,22 @@ def test_provenance_tells_nothing_of_the_user(tmp_path, system):
     assert not words & {os.uname().nodename, os.path.expanduser("~"), str(tmp_path)}
 
 
-@pytest.mark.parametrize(("reason", "said"), [
-    (RuntimeError("Disable slist on flush dest failure failed (file write failed: time = Sat Nov 21 23:18:41 2026\n, "
-                  "file descriptor = 20, errno = 28, error message = 'No space left on device', buf = 0x555c6d12f988)"),
-     "No space left on device; make room there"),
-    (OSError(28, "No space left on device"), r"\[Errno 28\] No space left on device; make room there"),
-    (OSError(122, "Disk quota exceeded"), "make room in your quota"),
-    (OSError("Unable to open file (errno = 13, error message = 'Permission denied')"), "^Permission denied$"),
-    (ValueError("two\n  lines"), "^two lines$"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (
+            RuntimeError(
+                "Disable slist on flush dest failure failed (file write failed: time = Sat Nov 21 23:18:41 2026\n, "
+                "file descriptor = 20, errno = 28, error message = 'No space left on device', buf = 0x555c6d12f988)"
+            ),
+            "No space left on device; make room there",
+        ),
+        (OSError(28, "No space left on device"), r"\[Errno 28\] No space left on device; make room there"),
+        (OSError(122, "Disk quota exceeded"), "make room in your quota"),
+        (OSError("Unable to open file (errno = 13, error message = 'Permission denied')"), "^Permission denied$"),
+        (ValueError("two\n  lines"), "^two lines$"),
+    ],
+)
 def test_failures_are_told_in_the_systems_words_and_what_to_do(reason, said):
     """Not in the library's, which are long, and cut off before the cause."""
     found = plain(reason)

@@ -290,8 +290,16 @@ def test_only_the_io_folder_imports_h5py_and_it_never_imports_mpi4py():
 
 
 def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
-    counters = {"contacts": 7, "events": 3, "part": 2, "part_seal": "0a" * 32, "report_time": 0.1,
-                "virial_quantum": 2.0**-9, "interval_pushes": [1, 2, 3], "freedom": 9}  # fmt: skip
+    counters = {
+        "contacts": 7,
+        "events": 3,
+        "part": 2,
+        "part_seal": "0a" * 32,
+        "report_time": 0.1,
+        "virial_quantum": 2.0**-9,
+        "interval_pushes": [1, 2, 3],
+        "freedom": 9,
+    }
     said = info(checkpoint(tmp_path / "a.h5", system, counters)).splitlines()
     totals = [line.split(":")[0] for line in said if line.startswith("total ")]
     assert totals == ["total contacts", "total events logged", "total freedom"]

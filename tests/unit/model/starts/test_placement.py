@@ -216,8 +216,9 @@ def test_an_explicit_start_is_projected_to_round_off(tmp_path):
 def test_velocities_that_are_not_given_are_drawn(tmp_path):
     """At the input's temperature, the centre of mass at rest, bonds kept, by the seed."""
     places = [[x + a, y + b, 5] for x in (1, 4) for y in (1, 4) for a, b in ((0, 0), (1, 0), (1, 1))]
-    one, same, other = (explicit(tmp_path, places, [], extra=f"[initial]\ntemperature = 2.5\nseed = {seed}")
-                        for seed in (4, 4, 5))  # fmt: skip
+    one, same, other = (
+        explicit(tmp_path, places, [], extra=f"[initial]\ntemperature = 2.5\nseed = {seed}") for seed in (4, 4, 5)
+    )
     velocity = one.state.velocity
     assert velocity.tolist() == same.state.velocity.tolist() != other.state.velocity.tolist()
     freedom = 3 * len(places) - 2 * 4 - 3

@@ -46,15 +46,18 @@ def system(request, tmp_path):
 def test_molecules_are_those_of_the_input_times_the_copies(system, numbers):
     copies, count = copies_of(system, numbers), math.prod(numbers)
     whole = copies.composition.whole()
-    assert np.array_equal(copies.box.size, system.box.size * numbers) and np.array_equal(copies.box.origin,
-                                                                                       system.box.origin)  # fmt: skip
+    assert np.array_equal(copies.box.size, system.box.size * numbers) and np.array_equal(
+        copies.box.origin, system.box.origin
+    )
     assert np.array_equal(np.bincount(whole.kind), count * np.bincount(system.topology.kind))
     assert np.all(np.diff(whole.kind) >= 0) and whole.beads == count * system.topology.beads
     for kind in range(len(whole.names)):
         one, other = (np.flatnonzero(each.kind == kind)[-1] for each in (system.topology, whole))
         for name, first in (("mass", "first_bead"), ("diameter", "first_bead"), ("bond_length", "first_bond")):
-            rows = [getattr(each, name)[slice(*getattr(each, first)[at : at + 2])]
-                    for each, at in ((system.topology, one), (whole, other))]  # fmt: skip
+            rows = [
+                getattr(each, name)[slice(*getattr(each, first)[at : at + 2])]
+                for each, at in ((system.topology, one), (whole, other))
+            ]
             assert np.array_equal(*rows)
 
 
@@ -163,8 +166,12 @@ def test_what_rounding_takes_is_not_more_than_is_said(tmp_path, far):
 
 
 def test_a_single_bead_has_no_temperature(tmp_path):
-    system = one_copy(tmp_path, mixed(molecule=[mixed()["molecule"][2] | {
-        "count": 1, "positions": [[1.0, 1.0, 1.0]], "velocities": [[0.0] * 3]}]))  # fmt: skip
+    system = one_copy(
+        tmp_path,
+        mixed(
+            molecule=[mixed()["molecule"][2] | {"count": 1, "positions": [[1.0, 1.0, 1.0]], "velocities": [[0.0] * 3]}]
+        ),
+    )
     with pytest.raises(ConfigError, match="initial.temperature"):
         Thermal(copies_of(system, (1, 1, 1)), 1.0, 1)
     Thermal(copies_of(system, (1, 2, 1)), 1.0, 1)

@@ -100,7 +100,7 @@ def test_a_first_look_misses_nobody(seed, span):
     frame = some_extent(rng, cells)
     places = rng.choice(frame.size, min(3, frame.size), replace=False)
     bits, wide = frame.nothing(), frame.nothing()
-    set_cells(bits, wide, frame.low, frame.length, cells.place[0], cells.place[3], places, span)
+    set_cells(bits, wide, frame.length, cells.place[0], cells.place[3], places, span)
     assert set(np.flatnonzero(frame.flags(bits)).tolist()) == set(places.tolist())
     left = 0
     for _ in range(20):

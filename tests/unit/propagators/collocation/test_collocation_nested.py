@@ -1,4 +1,4 @@
-"""Contacts by nested intervals with falling stages (paper 001, IV A), in the engine.
+"""Contacts by nested intervals with falling stages (Hartmann et al. 2009, IV A), in the engine.
 
 The times are those of the same search written for one clock (`papers.kernel_collocation`), and before the contact of
 the solution with all stages.

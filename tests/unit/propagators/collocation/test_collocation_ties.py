@@ -18,10 +18,20 @@ OPENING = 0.5
 
 def trimer(centre, towards=-1.0, speed=1.0, turn=0.8, masses=(1.0, 2.0, 1.0)):
     """Return a trimer symmetric about the line through its centre along y: it flaps, both ends alike."""
-    x = np.array([[-np.cos(OPENING), towards * np.sin(OPENING), 0.0], [0.0, 0.0, 0.0],
-                  [np.cos(OPENING), towards * np.sin(OPENING), 0.0]])  # fmt: skip
-    v = turn * np.array([[np.sin(OPENING), towards * np.cos(OPENING), 0.0], [0.0, 0.0, 0.0],
-                         [-np.sin(OPENING), towards * np.cos(OPENING), 0.0]])  # fmt: skip
+    x = np.array(
+        [
+            [-np.cos(OPENING), towards * np.sin(OPENING), 0.0],
+            [0.0, 0.0, 0.0],
+            [np.cos(OPENING), towards * np.sin(OPENING), 0.0],
+        ]
+    )
+    v = turn * np.array(
+        [
+            [np.sin(OPENING), towards * np.cos(OPENING), 0.0],
+            [0.0, 0.0, 0.0],
+            [-np.sin(OPENING), towards * np.cos(OPENING), 0.0],
+        ]
+    )
     return chain_bonds(3), x + centre, v + [0.0, towards * speed, 0.0], np.array(masses)
 
 
@@ -37,11 +47,12 @@ def systems():
         "two ends on a wall": ([over], (OPEN, WALL, OPEN)),
         "two ends on two balls": ([over, ball((-ends, -1.0, 0.0)), ball((ends, -1.0, 0.0))], (OPEN,) * 3),
         "two ends on a heavy and a light ball": (
-            [over, ball((-ends, -1.0, 0.0), mass=5.0), ball((ends, -1.0, 0.0), mass=0.3)], (OPEN,) * 3,
+            [over, ball((-ends, -1.0, 0.0), mass=5.0), ball((ends, -1.0, 0.0), mass=0.3)],
+            (OPEN,) * 3,
         ),
         "two trimers, end to end": ([over, trimer((0.0, -2.0, 0.0), towards=1.0)], (OPEN,) * 3),
         "two trimers in a periodic box": ([over, trimer((0.0, -2.0, 0.0), towards=1.0)], (PERIODIC,) * 3),
-    }  # fmt: skip
+    }
 
 
 def invariants(system, position, velocity):
@@ -59,8 +70,15 @@ def tied(events):
 @pytest.mark.parametrize(("stages", "step"), [(2, 0.4), (3, 0.4), (2, 0.1)])
 def test_energy_and_momentum_to_round_off(name, stages, step):
     molecules, boundary = systems()[name]
-    system = make_system(molecules, (9.0, 9.0, 9.0), np.array(boundary), origin=(-4.5, -4.5, -4.5),
-                         propagator="collocation", stages=stages, step=step)  # fmt: skip
+    system = make_system(
+        molecules,
+        (9.0, 9.0, 9.0),
+        np.array(boundary),
+        origin=(-4.5, -4.5, -4.5),
+        propagator="collocation",
+        stages=stages,
+        step=step,
+    )
     energy, momentum = invariants(system, system.state.position, system.state.velocity)
     engine, count = Engine(system, log_events=True), 0
     for time in np.arange(1.0, 9.0):

@@ -1,4 +1,7 @@
-"""Variants of collocation (paper 001) and their solvers: order, agreement, invariants, what the printed one lacks."""
+"""Variants of collocation (Hartmann et al. 2009) and their solvers.
+
+Order, agreement, invariants, what the printed one lacks.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Single steps of rods (`propagators.rigid.rod_steps`) against paper 002's own form, and what many keep."""
+"""Single steps of rods (`propagators.rigid.rod_steps`) against the form that their paper has, and what many keep."""
 
 import numpy as np
 import pytest
@@ -101,8 +101,12 @@ def test_symplectic():
         centre, drift, axis, rate = size * change
         u = unit(unit(x[-1] - x[0]) + axis)
         w = (v[-1] - v[0]) / (s[-1] - s[0]) + rate
-        return (bonds, mass @ x / mass.sum() + centre + s[:, None] * u,
-                mass @ v / mass.sum() + drift + s[:, None] * (w - (w @ u) * u), mass)  # fmt: skip
+        return (
+            bonds,
+            mass @ x / mass.sum() + centre + s[:, None] * u,
+            mass @ v / mass.sum() + drift + s[:, None] * (w - (w @ u) * u),
+            mass,
+        )
 
     def crooked(disturbed):
         omega = np.linalg.norm(disturbed[2][-1] - disturbed[2][0]) / (s[-1] - s[0])

@@ -1,4 +1,7 @@
-"""Rods in the engine that move in paper 002's steps: contacts as bodies at truncated steps, what they keep, choices."""
+"""Rods in the engine that move in the steps of Tapia-McClung and Grønbech-Jensen 2005.
+
+Contacts as bodies at truncated steps, what they keep, choices.
+"""
 
 import numpy as np
 import pytest
@@ -130,8 +133,15 @@ def test_grazes_are_decided_by_the_steps(seed):
     assert 0.02 < best % step < step - 0.02, "farthest at a node"
     for offset, contacts in ((-1e-9, 1), (1e-9, 0)):
         wall = max(reach) + 0.5 + offset
-        system = make_system([rod], size=(wall + 50.0, 100.0, 100.0), boundary=(1, 2, 2), origin=(-50.0,) * 3,
-                             rods=(0,), step=step, **STEPS)  # fmt: skip
+        system = make_system(
+            [rod],
+            size=(wall + 50.0, 100.0, 100.0),
+            boundary=(1, 2, 2),
+            origin=(-50.0,) * 3,
+            rods=(0,),
+            step=step,
+            **STEPS,
+        )
         engine = Engine(system, log_events=True)
         engine.advance(best + 0.01)
         assert len(engine.drain_events()) + engine.counters["grazes"] == contacts, offset
@@ -197,9 +207,18 @@ def test_searches_agree(tmp_path):
 def test_a_kind_of_rods_may_fly_exactly_beside_others_in_steps(tmp_path):
     """The same bits as in a box of its own way, until something is met."""
     rods = random_rod(4, 1), random_rod(5, 2)
-    molecules = [{"kind": "rod", "beads": len(x), "mass": mass.tolist(), "positions": (x + place).tolist(),
-                  "bond_length": twins.lengths(bonds, x).tolist(), "diameter": 0.5, "velocities": v.tolist()}
-                 for (bonds, x, v, mass), place in zip(rods, (0.0, 30.0), strict=True)]  # fmt: skip
+    molecules = [
+        {
+            "kind": "rod",
+            "beads": len(x),
+            "mass": mass.tolist(),
+            "positions": (x + place).tolist(),
+            "bond_length": twins.lengths(bonds, x).tolist(),
+            "diameter": 0.5,
+            "velocities": v.tolist(),
+        }
+        for (bonds, x, v, mass), place in zip(rods, (0.0, 30.0), strict=True)
+    ]
 
     def found(general, *own):
         tables = {

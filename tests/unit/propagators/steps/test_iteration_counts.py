@@ -77,8 +77,9 @@ def test_where_nothing_is_solved_nothing_is_counted(tmp_path):
 
 def test_ranks_count_what_they_solve(tmp_path):
     """Each the steps of its ghosts and what was withdrawn, too; mean and most come out alike."""
-    system = thermal(place(System([Molecule("chain", 4, count=8)], (6.0,) * 3), np.random.default_rng(2)),
-                     np.random.default_rng(2))  # fmt: skip
+    system = thermal(
+        place(System([Molecule("chain", 4, count=8)], (6.0,) * 3), np.random.default_rng(2)), np.random.default_rng(2)
+    )
     built = start(system, tmp_path, name="rattle", step=0.05)
     engine = Engine(built)
     engine.advance(2.0)

@@ -1,5 +1,8 @@
-"""One step of SHAKE/RATTLE and of the variational midpoint: solvers against a dense twin and each other, order 2,
-symplectic and reversible, what many steps conserve, and the bound of its cubic."""
+"""One step of SHAKE/RATTLE and of the variational midpoint.
+
+Solvers against a dense twin and each other, order 2, symplectic and reversible, what many steps conserve, and the bound
+of its cubic.
+"""
 
 import numpy as np
 import pytest

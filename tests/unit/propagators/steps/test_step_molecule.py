@@ -1,5 +1,7 @@
-"""rattle and variational in the engine: paper 000's contact law against its equations, order 2, what is conserved,
-exact contacts, restarts, solvers and searches that agree."""
+"""rattle and variational in the engine, against the equations of their contact law.
+
+Order 2, what is conserved, exact contacts, restarts, solvers and searches that agree.
+"""
 
 import json
 
@@ -63,7 +65,7 @@ def test_four_beads_between_walls(tmp_path):
 
 @pytest.mark.parametrize("step", [0.5, 0.2])
 def test_law_is_that_of_the_paper(step, tmp_path):
-    """(13) and (14) of paper 000 by dense Newton in all their unknowns: the same contact time and momentum after it."""
+    """Contact time and momentum are those of Leyendecker et al. 2012, (13) and (14), by a dense Newton solver."""
     system = tables.trimer()
     engine = Engine(start(system, tmp_path, step=step, name="variational"), log_events=True)
     engine.advance(3.15)
@@ -118,7 +120,7 @@ def paper_law(bonds, mass, x, w, tau):
 
 
 def test_the_trimers_period_is_the_discrete_ones(tmp_path):
-    """Contact after contact as paper 000's program has it in the null space; every 3.6250 at h = .5."""
+    """Contact after contact, each 3.6250 at h = .5, as the step in the null space of Leyendecker et al. 2012 has it."""
     engine = Engine(start(tables.trimer(), tmp_path, step=0.5, name="variational"), log_events=True)
     engine.advance(3.625 * 100)
     found = instants(engine.drain_events())

@@ -224,8 +224,10 @@ def test_who_is_joined_is_what_the_bonds_say(propagator):
     crossed = np.array([[0, 2], [1, 2], [1, 3]])  # a line whose beads are not numbered along it
     bonds = [chain_bonds(5), ring, chain_bonds(2), star, crossed, chain_bonds(1), chain_bonds(3)]
     rng = np.random.default_rng(5)
-    molecules = [(b, rng.normal(size=(n, 3)), np.zeros((n, 3)), np.ones(n))
-                 for b, n in zip(bonds, (5, 4, 2, 4, 4, 1, 3), strict=True)]  # fmt: skip
+    molecules = [
+        (b, rng.normal(size=(n, 3)), np.zeros((n, 3)), np.ones(n))
+        for b, n in zip(bonds, (5, 4, 2, 4, 4, 1, 3), strict=True)
+    ]
     topology = (system := make_system(molecules, rods=(6,), propagator=propagator)).topology
     s = plain_sector(system)
     found = {(i, j) for i in range(topology.beads) for j in range(topology.beads) if i != j and joined(s, i, j)}
