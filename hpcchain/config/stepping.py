@@ -28,6 +28,8 @@ def check_stepping(config: Config) -> None:
         return
     if config.contact.contact_time > 0.0:
         raise Wrong('contact.contact_time: means nothing for run.engine "steps"; remove it')
+    if config.steps.energy == "H2" and config.steps.integrator == "dsi":
+        raise Wrong('steps.energy: "H2" means nothing for steps.integrator "dsi", which reflects nothing; use "H"')
     check_whole(config)
     check_potentials(config)
     for index, kind in enumerate(config.molecules):

@@ -41,7 +41,7 @@ class ThreadExchange:
         return np.sum(self.allgather(values.copy()), axis=0)
 
     def exchange_known(self, outgoing: dict, sources: list) -> dict:
-        every = self.allgather(outgoing)
+        every = self.allgather({rank: rows.copy() for rank, rows in outgoing.items()})  # a sender may use it anew
         return {rank: every[rank][self.rank].copy() for rank in sources}
 
     def exchange_unknown(self, outgoing: dict) -> dict:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from hpcchain.steps.rigid import Bonded, RigidMolecules, Rods
 
 ROW = 10
-"""Numbers of a bead in a message: global number, position, velocity, force."""
+"""Numbers of a bead in a message: global number, position, velocity, force; then what `curvature` has of it."""
+NONE = np.zeros((0, 2), dtype=np.int64)
 
 
 @dataclass
@@ -36,6 +37,10 @@ class Pool:
         Where molecules begin.
     position, velocity, force : (m, 3) float64 arrays
         [length], [length / time], [mass length / time^2].
+    extra : (m, e) float64 array
+        Of second derivatives (`curvature`); e is 0 where reflections need none.
+    links : (l, 2) int64 array
+        Pairs of beads whose potential joins contacts.
     """
 
     molecules: np.ndarray
@@ -44,6 +49,8 @@ class Pool:
     position: np.ndarray
     velocity: np.ndarray
     force: np.ndarray
+    extra: np.ndarray
+    links: np.ndarray
 
     def rows_of(self, which: np.ndarray) -> np.ndarray:
         """Return the rows of the beads of some molecules, given by their places in `molecules`, ascending."""
@@ -51,27 +58,28 @@ class Pool:
         start = self.first[which] - (np.cumsum(size) - size)
         return np.arange(int(size.sum())) + np.repeat(start, size)
 
-    def part(self, which: np.ndarray) -> Pool:
-        """Return the Pool of some molecules."""
+    def part(self, which: np.ndarray, links: np.ndarray) -> Pool:
+        """Return the Pool of some molecules, with links of theirs."""
         rows = self.rows_of(which)
         first = np.concatenate([[0], np.cumsum(np.diff(self.first)[which])]).astype(np.int64)
-        fields = (self.position[rows], self.velocity[rows], self.force[rows])
-        return Pool(self.molecules[which], self.ids[rows], first, *fields)
+        fields = (self.position[rows], self.velocity[rows], self.force[rows], self.extra[rows])
+        return Pool(self.molecules[which], self.ids[rows], first, *fields, links)
 
     def packed(self, which: np.ndarray) -> np.ndarray:
-        """Return (n, ROW) float64 rows of the beads of some molecules."""
+        """Return (n, ROW + e) float64 rows of the beads of some molecules."""
         rows = self.rows_of(which)
-        fields = (self.ids[rows, None], self.position[rows], self.velocity[rows], self.force[rows])
+        fields = (self.ids[rows, None], self.position[rows], self.velocity[rows], self.force[rows], self.extra[rows])
         return np.concatenate(fields, axis=1, dtype=np.float64)
 
 
-def pool_of(composition: Composition, rows: np.ndarray) -> Pool:
-    """Return the Pool of rows (n, ROW) of whole molecules, each bead once, in any order."""
+def pool_of(composition: Composition, rows: np.ndarray, links: np.ndarray) -> Pool:
+    """Return the Pool of rows (n, ROW + e) of whole molecules, each bead once, in any order, with links of theirs."""
     rows = rows[np.argsort(rows[:, 0])]
     ids = rows[:, 0].astype(np.int64)
     molecules = np.unique(composition.molecule_of(ids))
     first = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
-    return Pool(molecules, ids, first, rows[:, 1:4].copy(), rows[:, 4:7].copy(), rows[:, 7:10].copy())
+    fields = (rows[:, 1:4].copy(), rows[:, 4:7].copy(), rows[:, 7:ROW].copy(), rows[:, ROW:].copy())
+    return Pool(molecules, ids, first, *fields, links)
 
 
 def labels_of(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:

@@ -18,13 +18,14 @@ import numpy as np
 
 from hpcchain.model.system import WALL
 from hpcchain.steps import contact_kernels as kernels
-from hpcchain.steps.clusters import ROW, Geometry, Responses, dot, labels_of, pool_of
+from hpcchain.steps.clusters import NONE, Geometry, Responses, dot, labels_of, pool_of
 from hpcchain.steps.complementarity import newton, reflected
+from hpcchain.steps.curvature import EXTRA, Metric
 
 if TYPE_CHECKING:
-    from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box, Physics
     from hpcchain.steps.clusters import Pool
+    from hpcchain.steps.constants import Constants
     from hpcchain.steps.interactions import Interactions
     from hpcchain.steps.rigid import RigidMolecules
 
@@ -41,7 +42,7 @@ class Contacts:
     Parameters
     ----------
     box : Box
-    composition : Composition
+    constants : Constants
     comm : Exchange
     rigid : RigidMolecules
     physics : Physics
@@ -59,14 +60,15 @@ class Contacts:
     """
 
     def __init__(
-        self, box: Box, composition: Composition, comm: Any, rigid: RigidMolecules, physics: Physics, quanta: tuple
+        self, box: Box, constants: Constants, comm: Any, rigid: RigidMolecules, physics: Physics, quanta: tuple
     ) -> None:
-        self.box, self.composition, self.comm, self.rigid = box, composition, comm, rigid
+        self.box, self.composition, self.comm, self.rigid = box, constants.composition, comm, rigid
         settings = physics.steps
         self.h, self.integrator, self.solver = settings["step"], settings["integrator"], settings["solver"]
         self.rounds = 1 if settings["predictions"] == 1 else MOST_ROUNDS
         self.restitution = physics.restitution
-        examples = composition.examples
+        self.metric = Metric(constants.composition, constants, settings) if settings["energy"] == "H2" else None
+        examples = self.composition.examples
         self.radius = np.where(examples.soft, 0.0, 0.5 * examples.diameter)
         self.reach = 2.0 * float(self.radius.max(initial=0.0))
         self.walled = box.boundary == WALL
@@ -85,6 +87,38 @@ class Contacts:
         self.through = np.where(pass_through, molecule, -1)
         self.row = np.full(len(ids), -1, dtype=np.int64)
         self.row[own] = np.arange(len(own))
+        if self.metric:
+            self.metric.set_beads(ids, interactions)
+
+    def curved(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, refresh: Any) -> tuple:
+        """Return what reflections in the metric of H2 need of second derivatives; collective.
+
+        Parameters
+        ----------
+        before : (n, 3) float64 array
+            Places of local beads at the step's beginning [length].
+        velocity : (m, 3) float64 array
+            Of own beads then [length / time].
+        pairs : (k, 2) int64 array
+            Contacts of own beads.
+        refresh : Refresh
+            Tells others what own beads have, and takes in what ghosts have.
+
+        Returns
+        -------
+        (m, e) float64 array, (l, 2) int64 array
+            `Pool.extra` of own beads, and links of own ones.
+        """
+        if self.metric is None:
+            return np.zeros((len(self.own), 0)), NONE
+        if self.comm.maximum(np.array([float(len(pairs))]))[0] == 0.0:
+            return np.zeros((len(self.own), EXTRA)), NONE
+        every = np.zeros_like(before)
+        every[self.own] = velocity
+        refresh(every)
+        flag = self.metric.flags(pairs)
+        refresh(flag)
+        return self.metric.blocks(before, every, flag), self.metric.links(before, flag)
 
     def find(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Return active contacts (n, 2) of own beads by global numbers, in ascending order."""
@@ -126,38 +160,45 @@ class Contacts:
         pairs : (n, 2) int64 array
             Contacts of own beads.
         """
-        crossing = np.zeros(len(pairs), dtype=bool)
+        links = pool.links
+        crossing, across = np.zeros(len(pairs), dtype=bool), np.zeros(len(links), dtype=bool)
         if self.comm.size > 1:
-            here, label = self._labelled(pairs)
+            here, label = self._labelled(pairs, links)
             foreign = np.unique(label[~np.isin(here, pool.molecules)])
-            first = np.searchsorted(here, self.composition.molecule_of(pairs[:, 0]))
-            crossing = np.isin(label[first], foreign)
-        inner = pool.part(np.searchsorted(pool.molecules, self._molecules(pairs[~crossing])))
+            crossing, across = (np.isin(self._label(one, here, label), foreign) for one in (pairs, links))
+        inner = pool.part(np.searchsorted(pool.molecules, self._molecules(pairs[~crossing])), links[~across])
         found = [(inner, pairs[~crossing])] if len(inner.molecules) else []
         flag = np.array([float(crossing.any())])
         if self.comm.size == 1 or self.comm.maximum(flag)[0] == 0.0:
             return found
         mine = np.intersect1d(self._molecules(pairs[crossing]), pool.molecules)
-        told = self.comm.allgather((pairs[crossing], pool.packed(np.searchsorted(pool.molecules, mine))))
-        every = np.unique(np.concatenate([one for one, _ in told]), axis=0)
-        rows = np.concatenate([np.zeros((0, ROW)), *(beads for _, beads in told)])
-        here, label = self._labelled(every)
+        packed = pool.packed(np.searchsorted(pool.molecules, mine))
+        told = self.comm.allgather((pairs[crossing], links[across], packed))
+        every, joined = (np.unique(np.concatenate([one[k] for one in told]), axis=0) for k in (0, 1))
+        rows = np.concatenate([one[2] for one in told])
+        here, label = self._labelled(every, joined)
         wanted = np.isin(label, label[np.isin(here, mine)])
-        chosen = wanted[np.searchsorted(here, self.composition.molecule_of(every[:, 0]))]
+        labels = label[wanted]
+        chosen, kept = (np.isin(self._label(one, here, label), labels) for one in (every, joined))
         if chosen.any():
             needed = np.isin(self.composition.molecule_of(rows[:, 0].astype(np.int64)), here[wanted])
-            found.append((pool_of(self.composition, rows[needed]), every[chosen]))
+            found.append((pool_of(self.composition, rows[needed], joined[kept]), every[chosen]))
         return found
 
     def _molecules(self, pairs: np.ndarray) -> np.ndarray:
         return np.unique(self.composition.molecule_of(pairs[pairs >= 0]))
 
-    def _labelled(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _labelled(self, pairs: np.ndarray, links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the molecules of contacts, ascending, and for each the least that it hangs together with."""
-        here = self._molecules(pairs)
-        one = np.searchsorted(here, self.composition.molecule_of(pairs[:, 0]))
-        other = np.searchsorted(here, self.composition.molecule_of(np.maximum(pairs[:, 1], 0)))
-        return here, labels_of(one, np.where(pairs[:, 1] < 0, one, other), len(here))
+        joined = np.concatenate([pairs, links])
+        here = self._molecules(joined)
+        one = np.searchsorted(here, self.composition.molecule_of(joined[:, 0]))
+        other = np.searchsorted(here, self.composition.molecule_of(np.maximum(joined[:, 1], 0)))
+        return here, labels_of(one, np.where(joined[:, 1] < 0, one, other), len(here))
+
+    def _label(self, pairs: np.ndarray, here: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """Return the labels (n,) of contacts or links; `here` and `label` as `_labelled` returns them."""
+        return label[np.searchsorted(here, self.composition.molecule_of(pairs[:, 0]))]
 
     def solved(
         self, pool: Pool, pairs: np.ndarray
@@ -174,7 +215,10 @@ class Contacts:
         smooth = np.ones(len(pairs), dtype=bool)
         clusters = self._clusters(pool, geometry)
         if self.integrator == "gvi":
-            self._reflect(geometry, responses, normal, velocity, impulse, clusters)
+            if self.metric:
+                self._reflect_in_metric(pool, geometry, responses, normal, velocity, impulse)
+            else:
+                self._reflect(geometry, responses, normal, velocity, impulse, clusters)
             speed = np.abs(velocity).max(axis=1, initial=0.0) + self.h * np.abs(pool.force / mass[:, None]).max(axis=1)
             still = np.abs(geometry.rates(velocity, normal)) <= CLOSE * (speed[geometry.one] + speed[geometry.other])
             smooth = still & (np.abs(gap) <= CLOSE * geometry.contact)
@@ -185,10 +229,14 @@ class Contacts:
         place, velocity = self._moved(pool, velocity, mass)
         return geometry, normal, place, velocity, impulse, smooth
 
-    def _clusters(self, pool: Pool, geometry: Geometry) -> list:
-        """Return lists of contacts that hang together, in order."""
+    def _clusters(self, pool: Pool, geometry: Geometry, linked: bool = False) -> list:
+        """Return lists of contacts that hang together, by potentials too where they are `linked`, in order."""
         one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
-        label = labels_of(one, other, len(pool.molecules))[one]
+        first, second = one, other
+        if linked:
+            rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
+            first, second = np.concatenate([one, rows[:, 0]]), np.concatenate([other, rows[:, 1]])
+        label = labels_of(first, second, len(pool.molecules))[one]
         order = np.argsort(label, kind="stable")
         cuts = np.flatnonzero(np.diff(label[order])) + 1
         return np.split(order, cuts) if len(order) else []
@@ -220,6 +268,22 @@ class Contacts:
             matrix = responses.matrix(geometry, normal, cluster)
             impulse[cluster] = reflected(matrix, rates[cluster], self.restitution, self.solver)[0]
             responses.add(velocity, cluster, impulse[cluster])
+
+    def _reflect_in_metric(
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        responses: Responses,
+        normal: np.ndarray,
+        velocity: np.ndarray,
+        impulse: np.ndarray,
+    ) -> None:
+        """Do what `_reflect` does with rates and energy in the metric of H2."""
+        for cluster in self._clusters(pool, geometry, linked=True):
+            matrix, rates = self.metric.weighted(pool, geometry, responses, normal, cluster)
+            if np.any(rates < 0.0):
+                impulse[cluster] = reflected(matrix, rates, self.restitution, self.solver)[0]
+                responses.add(velocity, cluster, impulse[cluster])
 
     def _press(
         self,

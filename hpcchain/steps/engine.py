@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import ConfigError, EngineError
+from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import PERIODIC, State
 from hpcchain.sector.setup.allocate import quanta
 from hpcchain.steps import lists, motion
-from hpcchain.steps.clusters import Pool
+from hpcchain.steps.clusters import NONE, Pool
 from hpcchain.steps.constants import Constants
 from hpcchain.steps.contacts import Contacts
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
+from hpcchain.steps.failures import raise_far, raise_unsettled, raise_worst
 from hpcchain.steps.interactions import Interactions, skin_for
 from hpcchain.steps.rigid import RigidMolecules
 from hpcchain.steps.thermostat import Thermostat
 
 if TYPE_CHECKING:
-    from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box, System
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 ROUNDING = 1e-9
 """By how much rounding may make two beads nearer than their paths say, relative to the skin."""
+SETTLED, NEARLY = 1e-14, 1e-9
+"""Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
+MOST_MIDPOINTS = 200
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
 
@@ -71,14 +75,14 @@ class SteppedEngine:
         self.composition = composition_of(system.topology)
         settings = self.physics.steps
         self.step = Fraction(repr(settings["step"]))
-        self.h = settings["step"]
+        self.h, self.implicit = settings["step"], settings["base"] == "midpoint"
         self.quantum, self.impulse_quantum = quanta(system)
         self.rebuilds = 0
         self.stuck: tuple | None = None
         constants = Constants(self.composition, settings)
         diameter = float(np.mean(self.composition.examples.diameter))
         self.rigid = RigidMolecules(self.composition)
-        self.contacts = contacts_of(self.box, self.composition, self.comm, self.rigid, system)
+        self.contacts = contacts_of(self.box, constants, self.comm, self.rigid, system)
         if self.contacts:
             self.contacts.logs = log_events
         farthest = max(constants.reach, self.contacts.reach if self.contacts else 0.0)
@@ -121,9 +125,10 @@ class SteppedEngine:
         if self.contacts:
             self.contacts.set_beads(ids[order], self.local, self.interactions)
 
-    def _compute(self) -> None:
-        """Compute the forces on own beads."""
-        self.force, (row, place) = self.interactions.forces(self.position, self.own.image)
+    def _compute(self, position: np.ndarray | None = None) -> None:
+        """Compute the forces on own beads where they are, or where local ones would be at other places (n, 3)."""
+        position = self.position if position is None else position
+        self.force, (row, place) = self.interactions.forces(position, self.own.image)
         self.torn = None
         if row >= 0:
             other = int(np.flatnonzero(self.local == self.interactions.partner[place])[0])
@@ -155,19 +160,24 @@ class SteppedEngine:
         return True
 
     def _step(self) -> None:
-        """Make one step of velocity Verlet, of which an earlier one has left the forces.
+        """Make one step of velocity Verlet, of which an earlier one has left the forces, or of the midpoint rule.
 
         1. Half a step of friction, half a step of forces, a whole one of motion, which keeps bonds.
         2. All ranks agree whether some bead has moved so far that lists are to be made anew; else ghosts come to where
            their owners have them.
-        3. The new forces, half a step of them, half a step of friction; then velocities that are drawn anew.
+        3. The new forces, half a step of them (of those of the first half under the midpoint rule), half a step of
+           friction; then velocities that are drawn anew.
         """
         self._half_step_of_friction(2 * self.steps)
-        resting = self._move_with_contacts() if self.contacts else self._move()
+        if self.implicit:
+            resting = self._move_by_midpoint()
+        else:
+            resting = self._move_with_contacts() if self.contacts else self._move()
         self.steps += 1
         self._compute()
         velocity = self.own.velocity
-        motion.kick(velocity, self.force, self.interactions.mass, 0.5 * self.h)
+        if not self.implicit:
+            motion.kick(velocity, self.force, self.interactions.mass, 0.5 * self.h)
         self.rigid.project(self.position, self.local, velocity)
         if resting is not None:
             self._still(resting)
@@ -208,33 +218,110 @@ class SteppedEngine:
         """
         before, velocity = self._begun()
         if self._moved_far():
-            self.own.position, self.own.velocity = before[self.local], velocity
-            self._rebuild()
-            self._compute()
+            self._list_anew(before, velocity)
             before, velocity = self._begun()
             if self._moved_far():
-                raise EngineError(
-                    f"at t {self.time:.6g} a bead moves farther in a step than neighbour lists look: make steps.step "
-                    "smaller, or run.list_shell larger"
-                )
-        own = self.own
-        pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force)
-        contacts, pairs, done = self.contacts, np.zeros((0, 2), dtype=np.int64), []
-        for _ in range(contacts.rounds):
+                raise_far(self.time)
+        pairs, done = NONE, []
+        for _ in range(self.contacts.rounds):
             self.refresh(self.position)
             known = len(pairs)
-            pairs = np.unique(np.concatenate([pairs, contacts.find(before, self.position)]), axis=0)
+            pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
             if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
                 break
-            done = [(one, *contacts.solved(one, found)) for one, found in contacts.together(pool, pairs)]
-            for one, _, _, place, speed, _, _ in done:
-                self._take(one.ids, place, speed)
-        resting = np.zeros((0, 2), dtype=np.int64)
+            done = self._solve_contacts(before, velocity, pairs)
+        return self._ended(done)
+
+    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
+        """Solve contacts of a step, put beads where it takes them, and return what was found; collective.
+
+        Parameters
+        ----------
+        before, velocity : (n, 3), (m, 3) float64 arrays
+            At the step's beginning: places of local beads, velocities of own ones.
+        pairs : (k, 2) int64 array
+            Contacts of own beads.
+        curved : tuple, optional
+            What `Contacts.curved` has found already.
+        """
+        own, contacts = self.own, self.contacts
+        curved = curved or contacts.curved(before, velocity, pairs, self.refresh)
+        pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, *curved)
+        done = [(one, *contacts.solved(one, found)) for one, found in contacts.together(pool, pairs)]
+        for one, _, _, place, speed, _, _ in done:
+            self._take(one.ids, place, speed)
+        return done
+
+    def _ended(self, done: list) -> np.ndarray:
+        """Count contacts, bring lists or ghosts up to date, return the contacts at rest of own beads; collective."""
+        resting = NONE
         for one, geometry, normal, _, _, impulse, smooth in done:
-            contacts.count(one, geometry, normal, impulse, own.ids, self.time)
+            self.contacts.count(one, geometry, normal, impulse, self.own.ids, self.time)
             resting = np.concatenate([resting, geometry.pairs[smooth]])
         self._wrap()
         return self._listed_after_contacts(resting)
+
+    def _list_anew(self, before: np.ndarray, velocity: np.ndarray) -> None:
+        """Make lists anew at a step's beginning, to which beads go back; collective."""
+        self.own.position, self.own.velocity = before[self.local], velocity
+        self._rebuild()
+        self._compute()
+
+    def _move_by_midpoint(self) -> np.ndarray:
+        """Move all beads by the midpoint rule, contacts among them, and add the second half of forces; collective.
+
+        Lists that do not reach where beads come to are made anew before the step, which begins again then.
+        """
+        done = self._midpoint()
+        if done is None:
+            done = self._midpoint()
+        if done is None:
+            raise_far(self.time)
+        motion.kick(self.own.velocity, self.force, self.interactions.mass, 0.5 * self.h)
+        return self._ended(done)
+
+    def _midpoint(self) -> list | None:
+        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it."""
+        before, velocity = self.position.copy(), self.own.velocity.copy()
+        pairs, rounds = NONE, self.contacts.rounds if self.contacts else 0
+        done = self._settled(before, velocity, pairs)
+        for _ in range(rounds):
+            if done is None:
+                break
+            known = len(pairs)
+            pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
+            if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
+                break
+            done = self._settled(before, velocity, pairs)
+        if done is None:
+            self._list_anew(before, velocity)
+        return done
+
+    def _settled(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray) -> list | None:
+        """Iterate a step and the forces in its middle, until they fit each other; see `_midpoint`; collective.
+
+        When that is, all ranks decide by the greatest change of any bead's velocity: nothing but the state has a part.
+        """
+        curved = self.contacts.curved(before, velocity, pairs, self.refresh) if self.contacts else None
+        meets = self.contacts and self.comm.maximum(np.array([float(len(pairs))]))[0] > 0.0
+        own, mass, last = self.own, self.interactions.mass[:, None], math.inf
+        for _ in range(MOST_MIDPOINTS):
+            self.position[:], own.velocity[:] = before, velocity
+            self._predict()
+            done = self._solve_contacts(before, velocity, pairs, curved) if meets else []
+            if self._moved_far():
+                return None
+            self.refresh(self.position)
+            force = self.force.copy()
+            self._compute(0.5 * (before + self.position))
+            change = self.h * np.abs((self.force - force) / mass).max(initial=0.0)
+            fastest = np.abs(own.velocity).max(initial=0.0) + self.h * np.abs(force / mass).max(initial=0.0)
+            change, fastest = self.comm.maximum(np.nan_to_num(np.array([change, fastest]), nan=math.inf))
+            if change <= SETTLED * fastest or last <= change <= NEARLY * fastest:
+                self.force[:] = force
+                return done
+            last = change
+        raise_unsettled(self.time)
 
     def _listed_after_contacts(self, resting: np.ndarray) -> np.ndarray:
         """Bring lists or ghosts up to date; return the contacts at rest of own molecules; collective.
@@ -269,7 +356,8 @@ class SteppedEngine:
         if self.comm.maximum(np.array([float(len(resting))]))[0] == 0.0:
             return
         own = self.own
-        pool = Pool(own.molecules, own.ids, self.first, self.position[self.local], own.velocity.copy(), self.force)
+        place, speed = self.position[self.local], own.velocity.copy()
+        pool = Pool(own.molecules, own.ids, self.first, place, speed, self.force, np.zeros((len(own.ids), 0)), NONE)
         for one, pairs in self.contacts.together(pool, resting):
             self._take(one.ids, None, self.contacts.stilled(one, pairs))
 
@@ -296,27 +384,9 @@ class SteppedEngine:
 
     def _fail(self) -> None:
         """Raise what has gone wrong on some rank, on every one; collective."""
-        torn = [pair for pair in self.comm.allgather(self.torn) if pair is not None]
-        own = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
-        stuck = [one for one in self.comm.allgather(own) if one is not None]
-        bad = np.flatnonzero(~np.isfinite(self.force).all(axis=1))
-        worst = [
-            bead for bead in self.comm.allgather(int(self.own.ids[bad].min()) if len(bad) else None) if bead is not None
-        ]
-        if torn:
-            raise EngineError(
-                f"at t {self.time:.6g} the bond of beads {min(torn)[0]} and {min(torn)[1]} is torn: it is as long as "
-                "its potential allows, or longer; make steps.step smaller, or start from relaxed bonds"
-            )
-        if stuck and not worst:
-            raise EngineError(
-                f"at t {self.time:.6g} the molecule of bead {min(stuck)[0]} has no next step, as {min(stuck)[1]}; make "
-                "steps.step smaller"
-            )
-        bead = f"bead {min(worst)}: its force" if worst else "a position"
-        raise EngineError(
-            f"at t {self.time:.6g} {bead} is not a number: make steps.step smaller, or start without overlaps"
-        )
+        stuck = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
+        bad = self.own.ids[~np.isfinite(self.force).all(axis=1)]
+        raise_worst(self.comm, self.time, self.torn, stuck, bad)
 
     @property
     def ids(self) -> np.ndarray:
@@ -388,13 +458,11 @@ class SteppedEngine:
         return {"steps": self.steps, "list_rebuilds": self.rebuilds}
 
 
-def contacts_of(
-    box: Box, composition: Composition, comm: Any, rigid: RigidMolecules, system: System
-) -> Contacts | None:
+def contacts_of(box: Box, constants: Constants, comm: Any, rigid: RigidMolecules, system: System) -> Contacts | None:
     """Return the Contacts of a system, None where no bead has a hard core."""
-    if composition.examples.soft.all():
+    if constants.composition.examples.soft.all():
         return None
-    return Contacts(box, composition, comm, rigid, system.physics, quanta(system))
+    return Contacts(box, constants, comm, rigid, system.physics, quanta(system))
 
 
 def require_wide(box: Box, reach: float) -> None:

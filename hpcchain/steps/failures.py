@@ -1,0 +1,58 @@
+"""What is said when steps cannot go on: one message, the same on every rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from hpcchain.errors import EngineError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None, bad: np.ndarray) -> NoReturn:
+    """Raise EngineError, on every rank, of what has gone wrong on some; collective.
+
+    Parameters
+    ----------
+    comm : Exchange
+    time : float
+        [time]
+    torn : (int, int) or None
+        The beads of a bond of this rank that is torn.
+    stuck : (int, str) or None
+        The first bead of a molecule that cannot be moved, and why.
+    bad : (n,) int64 array
+        Beads of this rank whose forces are no numbers.
+    """
+    torn_bonds = [pair for pair in comm.allgather(torn) if pair is not None]
+    stuck_molecules = [one for one in comm.allgather(stuck) if one is not None]
+    worst = [bead for bead in comm.allgather(int(bad.min()) if len(bad) else None) if bead is not None]
+    if torn_bonds:
+        raise EngineError(
+            f"at t {time:.6g} the bond of beads {min(torn_bonds)[0]} and {min(torn_bonds)[1]} is torn: it is as long "
+            "as its potential allows, or longer; make steps.step smaller, or start from relaxed bonds"
+        )
+    if stuck_molecules and not worst:
+        raise EngineError(
+            f"at t {time:.6g} the molecule of bead {min(stuck_molecules)[0]} has no next step, as "
+            f"{min(stuck_molecules)[1]}; make steps.step smaller"
+        )
+    bead = f"bead {min(worst)}: its force" if worst else "a position"
+    raise EngineError(f"at t {time:.6g} {bead} is not a number: make steps.step smaller, or start without overlaps")
+
+
+def raise_far(time: float) -> NoReturn:
+    """Raise EngineError where a bead moves farther in a step than lists look."""
+    raise EngineError(
+        f"at t {time:.6g} a bead moves farther in a step than neighbour lists look: make steps.step smaller, or "
+        "run.list_shell larger"
+    )
+
+
+def raise_unsettled(time: float) -> NoReturn:
+    """Raise EngineError where the midpoint rule's forces do not settle."""
+    raise EngineError(
+        f'at t {time:.6g} steps.base = "midpoint" finds no step: its forces do not settle; make steps.step smaller, or '
+        'use "verlet"'
+    )
