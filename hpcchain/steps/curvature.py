@@ -164,15 +164,15 @@ def count_links(position, kind, molecule, flag, pairs, box, links):
 
 
 @kernel
-def weigh(position, kind, rows, place, own, bonds, table, box, change, out):
+def weigh(position, kind, rows, own, bonds, table, box, change, out):
     """Write out[l] = V'' change[l], of the beads of some contacts.
 
     Parameters
     ----------
     position, kind : (n, 3), (n,) arrays
         Of a pool's beads.
-    rows, place : (m,), (n,) int64 arrays
-        The beads of the contacts, and where each of the pool's stands among them, -1: not.
+    rows : (m,) int64 array
+        The beads of the contacts.
     own : (m, EXTRA) float64 array
         Their rows of `own_blocks`.
     bonds : (first, step, which, table)
@@ -310,7 +310,7 @@ class Metric:
         bonds = (*self.constants.partners(examples), self.constants.bonds)
         bent, box = np.empty_like(change), (geometry.size, geometry.inverse)
         kind = self.constants.kind[examples]
-        weigh(pool.position, kind, rows, place, pool.extra[rows], bonds, self.constants.pairs, box, change, bent)
+        weigh(pool.position, kind, rows, pool.extra[rows], bonds, self.constants.pairs, box, change, bent)
         matrix = responses.matrix(geometry, normal, cluster)
         matrix = matrix + self.factor * np.einsum("kmc,lmc->kl", change, bent)
         rates = geometry.rates(pool.velocity, normal)[cluster]
