@@ -68,7 +68,10 @@ rolled_back       int64       molecules that a rollback has set back; `rolled_ba
 apart             2 int64     pairs listed in this window whose centres have been far apart (`neighbour_lists`)
 stale_cells       int64       cells that hold centres that beads had before
 prefetch_state    int64       whose memory was asked for (`prefetch`)
+extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
+                              its segment's start on, columns SPIN … INSIDE below (`model.extended`)
 stepper                       None, or True where molecules are moved by a method that solves for its steps
+extended                      None, or True where the run has more than smooth hard beads (`model.extended`)
 ================  ==========  ======================================================================================
 """
 
@@ -83,6 +86,8 @@ AXES = 3
 LINE_COLUMNS = 8
 ACCELERATION, SPEED, RADIUS, LENGTH = range(4)
 SPAN_COLUMNS = 4
+# Of `extra`; behind INSIDE, where there are potentials, a table of the beads within a step of them (`model.extended`).
+SPIN, DRAWS, NEXT_DRAW, NEXT_DRAW_REM, CONTACTS, BEAD_TYPE, INSIDE = 0, 3, 4, 5, 6, 7, 8
 SERIAL, START_MARKS, MOLECULE, SERIES = range(4)
 SEG_COLUMNS = 4
 EVENT_TICKS, EVENT_REM = range(2)
@@ -267,8 +272,9 @@ FIELDS = {
     "apart": "i8 2",
     "stale_cells": "i8",
     "prefetch_state": "i8",
+    "extra": "f8 :",
 }
-Sector = kernel_struct("Sector", FIELDS, ("stepper",))
+Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"))
 
 (
     N_CONTACTS,

@@ -72,6 +72,8 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
         return f"physics: tick: {tick!r} is not a power of two"
     if not isinstance(physics.steps, dict):
         return "physics: steps: are no table"
+    if not isinstance(physics.extended, dict):
+        return "physics: extended: is no table"
     if not isinstance(physics.kinds, list) or len(physics.kinds) not in (0, kinds):
         return "physics: kinds: there are not as many propagators as kinds"
     try:

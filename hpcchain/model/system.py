@@ -160,7 +160,11 @@ class Topology:
 
 @dataclass
 class State:
-    """Start state and clock of every bead's current segment; see `BEAD_STATE`."""
+    """Start state and clock of every bead's current segment; see `BEAD_STATE`.
+
+    `extra`, (N, columns) float64, is what runs that are extended have besides (`model.extended`); without columns where
+    they have nothing, or nothing is known yet.
+    """
 
     position: np.ndarray
     velocity: np.ndarray
@@ -171,8 +175,13 @@ class State:
     struck: np.ndarray
     step: np.ndarray
     in_contact: np.ndarray
+    extra: np.ndarray = None
 
-    ARRAYS = tuple(column.name for column in BEAD_STATE)
+    ARRAYS = (*(column.name for column in BEAD_STATE), "extra")
+
+    def __post_init__(self) -> None:
+        if self.extra is None:
+            self.extra = np.zeros((len(self.position), 0))
 
     @classmethod
     def at_time_zero(cls, position: np.ndarray, velocity: np.ndarray) -> State:
@@ -257,6 +266,8 @@ class Physics:
         that it has of its own (or nothing); empty where no kind has any.
     steps : dict
         What the engine of steps needs besides (`model.stepping`); empty: the engine is that of events.
+    extended : dict
+        What the engine of events needs beyond smooth hard beads (`model.extended`), as JSON has it; empty: nothing.
     """
 
     tick: float
@@ -269,6 +280,7 @@ class Physics:
     options: Options = Options()
     kinds: list = field(default_factory=list)
     steps: dict = field(default_factory=dict)
+    extended: dict = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.options, dict):

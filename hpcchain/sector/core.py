@@ -43,6 +43,8 @@ class Options:
         Rows of the contact log to begin with; 0: contacts are not logged.
     cell_capacity_factor : float
         Entries of a cell relative to what even density would need.
+    inside : int
+        Entries at least of each bead's table of beads inside a step of a potential (`model.extended`).
     """
 
     shell: float
@@ -51,6 +53,7 @@ class Options:
     base: float = 0.0
     log_rows: int = 0
     cell_capacity_factor: float = 1.0
+    inside: int = 0
 
 
 class Core:
@@ -93,7 +96,7 @@ class Core:
         self.options, self.capacity = options, capacity
         self.cell_capacity_factor = options.cell_capacity_factor
         self.sector, self.ids = build_sector(
-            classes, system, options.shell, options.cell, order, capacity, options.log_rows, at
+            classes, system, options.shell, options.cell, order, capacity, options.log_rows, at, options.inside
         )
         self.at = self.ids if at is None else at
         self.batch = EventBudget()
@@ -173,6 +176,7 @@ class Core:
             struck=struck,
             step=s.timing[m, L.RUNNING_LENGTH],
             in_contact=left,
+            extra=s.extra[: len(self.ids)][beads].copy() if s.extended is not None else None,
         )
 
 

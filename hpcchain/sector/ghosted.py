@@ -91,6 +91,7 @@ def with_vacant(state: State, more: int) -> State:
     """Return a State with rows for `more` beads behind its own, for what is vacant."""
     place = state.position[0] if len(state.position) else 0.0  # not where cells would have to be had for them alone
     vacant = State.at_time_zero(np.zeros((more, 3)) + place, np.zeros((more, 3)))
+    vacant.extra = np.zeros((more, state.extra.shape[1]))
     pairs = ((name, getattr(state, name), getattr(vacant, name)) for name in State.ARRAYS)
     return State(**{name: np.concatenate([own, others]) for name, own, others in pairs})
 
@@ -239,9 +240,9 @@ class GhostedSector:
         ----------
         molecules : (k,) int64 array
             Global numbers.
-        rows : (N, 8 + 7) float64 array
+        rows : (N, 8 + 7 + ...) float64 array
             Beads' position, velocity, image counts, ticks, remainder, depth, struck, running segment length,
-            what is left of their last contacts.
+            what is left of their last contacts, and what they have besides (`extra`).
 
         Returns
         -------
@@ -266,6 +267,8 @@ class GhostedSector:
             s.segment[i : i + n, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
             s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[0, 6:9]
             s.timing[m, L.RUNNING_LENGTH] = own[0, 13]
+            if s.extended is not None:
+                s.extra[i : i + n] = own[:, 15:]
             s.mol[m, L.MOL_ID], s.mol[m, L.MOL_OWNERSHIP] = name, L.GHOST
             self.ids[i : i + n] = s.next_event[i : i + n, L.BEAD_ID] = composition.first_bead_of(name) + np.arange(n)
             self.order[m], self.ownership[m] = name, L.GHOST
@@ -378,6 +381,7 @@ class GhostedSector:
             bounds=record[1],
             segment=record[2],
             timing=extended(s.timing, len(kinds)),
+            extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
             series=extended(s.series, int(block.sum())),
         )
         core.sector.mol[len(s.mol) :] = mol

@@ -19,6 +19,7 @@ from hpcchain.config.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
 from hpcchain.io.checkpoint.counters import counters_problem
+from hpcchain.io.checkpoint.extra import extra_tables, require_extra, rules_in, with_extra
 from hpcchain.io.checkpoint.layout import (
     OPTIONAL,
     STATE,
@@ -115,6 +116,8 @@ def write_checkpoint(
     beads = system.topology.beads
     tables = _state_tables(system.physics)
     arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in tables.items()}
+    further = extra_tables(system, comm)
+    arrays |= {name: array for name, (array, _) in further.items()}
     arrays = parallel_slabs.in_order(comm, beads, ids, arrays)
     first = parallel_slabs.slab(beads, comm)[0]
 
@@ -122,7 +125,8 @@ def write_checkpoint(
         return {name: array[low - first : high - first] for name, array in arrays.items()}
 
     values = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
-    _write(path, comm, system, held, time, config_toml, values)
+    tables |= {name: rule for name, (_, rule) in further.items()}
+    _write(path, comm, system, held, time, config_toml, values, tables=tables)
 
 
 def write_start(
@@ -165,11 +169,12 @@ def _write(
     config_toml: str,
     values: dict,
     blocks: int | None = None,
+    tables: dict | None = None,
 ) -> None:
     """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
     topology = system.topology
     with files.writing(path, "checkpoint", comm) as file:
-        put_tables(file, "state", _state_tables(system.physics), topology.beads, state_of, comm, blocks)
+        put_tables(file, "state", tables or _state_tables(system.physics), topology.beads, state_of, comm, blocks)
         if system.directors is not None:
             orientations.put(file, system.directors, topology.beads, comm, blocks)
         for name, rule in TOPOLOGY.items():
@@ -274,7 +279,7 @@ def _molecules_in(file: h5py.File, composition: Composition) -> Iterator[tuple[n
     """Yield molecules, in order, and the State of their beads, so many blocks of these at a time."""
     tables = [
         (name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))  # type: ignore[call-arg]
-        for name, rule in _tables_in(file, "state", STATE)
+        for name, rule in [*_tables_in(file, "state", STATE), *rules_in(file)]
     ]
     first, over = 0, None
     for parts in zip(*(stretches for _, stretches in tables), strict=True):
@@ -290,14 +295,14 @@ def _molecules_in(file: h5py.File, composition: Composition) -> Iterator[tuple[n
 
 
 def _state_slabs(file: h5py.File, beads: int, comm: Communicator | None) -> dict:
-    tables = _tables_in(file, "state", STATE)
+    tables = [*_tables_in(file, "state", STATE), *rules_in(file)]
     found = {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in tables}  # type: ignore[call-arg]
     return _with_contacts(found)
 
 
 def _with_contacts(tables: dict) -> dict:
-    """Return the tables of states, with that of contacts where contacts take no time and a file has none."""
-    return {"in_contact": np.zeros(len(tables["depth"]), np.int32)} | tables
+    """Return the arrays of states, with that of contacts where contacts take no time and a file has none."""
+    return {"in_contact": np.zeros(len(tables["depth"]), np.int32)} | with_extra(tables)
 
 
 def _read_rest(
@@ -320,6 +325,7 @@ def _read_rest(
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
+    require_extra(file, physics, time)
     provenance = files.get_json(file, "provenance", comm)
     if not isinstance(provenance, dict):
         raise wrong_contents(file.filename, "provenance: is no table")
@@ -388,7 +394,7 @@ def _constants(physics: Physics) -> dict:
     return {
         name: value
         for name, value in asdict(physics).items()
-        if name not in ("kinds", "contact_time", "steps") or value
+        if name not in ("kinds", "contact_time", "steps", "extended") or value
     }
 
 

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.model.extended import complete, inside_columns
 from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
-from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, merged, pack, taken, unpack
+from hpcchain.parallel.ghosts.molecules import PLACE, WIDTH, MoleculeSet, merged, pack, taken, unpack
 from hpcchain.parallel.ghosts.reach import FINEST, Cells, Extent, mark_cells, may_reach, reaches, set_cells
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.sector.core import Options
@@ -108,6 +109,7 @@ class GhostManager:
         self.contact = float(self.composition.examples.diameter.max())
         self.capacity = list_capacity(self.composition.examples, shell)
         self.skins = Skins(self.composition, self.contact, window)
+        self.inside = inside_columns(system.physics)
         own = self._given(system)
         points = self._points(own)
         self.sectors = sectors_for(system.box, sectors, points, self._sizes(own), comm)
@@ -121,7 +123,13 @@ class GhostManager:
             low, high = (self.composition.molecules * (self.comm.rank + k) // self.comm.size for k in (0, 1))
             molecule_ids = np.arange(low, high)
             state = taken(state, self.composition.beads_of(molecule_ids))
-        return MoleculeSet(molecule_ids, state, state.position.copy())
+        return self._with_extra(MoleculeSet(molecule_ids, state, state.position.copy()))
+
+    def _with_extra(self, own: MoleculeSet) -> MoleculeSet:
+        """Return owned molecules with as many columns of `State.extra` as all ranks have from now on."""
+        extra = complete(own.state.extra, self.system.physics, self.inside)
+        self.extra_columns = extra.shape[1]
+        return replace(own, state=replace(own.state, extra=extra))
 
     def _sizes(self, own: MoleculeSet) -> np.ndarray:
         """Return how many beads owned molecules have, as float64."""
@@ -172,6 +180,8 @@ class GhostManager:
             self.capacity, core = self.capacity + self.capacity // 2 + 8, self.patch.core
             core.capacity = core.capacity + core.capacity // 2 + 8
             self.cell_capacity_factor *= 2.0
+            self.inside += self.inside // 2
+            own = self._with_extra(own)
         points = self._points(own)
         if cost is not None:
             self._balance(own, points, cost)
@@ -334,11 +344,11 @@ class GhostManager:
         received = self.comm.exchange_known(out, sorted(wanted))
         taken, good = [NOBODY], True
         for rank in sorted(received):
-            rows = received[rank].reshape(-1, WIDTH)
+            rows = received[rank].reshape(-1, WIDTH + self.extra_columns)
             if len(rows):
                 self.sources = sorted({*self.sources, rank})
                 molecule_ids = self._store(received[rank]).molecule_ids
-                taken.append(np.array(patch.admit(molecule_ids, rows[:, 1:-3]), dtype=np.int64))
+                taken.append(np.array(patch.admit(molecule_ids, rows[:, 1:-PLACE]), dtype=np.int64))
                 good = good and len(taken[-1]) == len(molecule_ids)
         return np.concatenate(taken) if good else None
 
@@ -498,7 +508,8 @@ class GhostManager:
         capacity = self._capacities(self.composition.beads_of(held.molecule_ids))
         closed = None if self.patch is None else self.patch.closed
         here = MoleculesHere(held.molecule_ids, ownership, idle)
-        options = Options(self.shell, self.cell, self.growth, self.base, cell_capacity_factor=self.cell_capacity_factor)
+        options = Options(self.shell, self.cell, self.growth, self.base, cell_capacity_factor=self.cell_capacity_factor,
+                          inside=self.inside)  # fmt: skip
         self.patch = GhostedSector(self.blueprint, system, here, capacity, options, closed)
         self.past_counts[L.SUMMED] -= self.patch.counts[L.SUMMED]
 
@@ -549,7 +560,7 @@ class GhostManager:
 
     def _store(self, rows: np.ndarray) -> MoleculeSet:
         """Return the Held of received bead rows."""
-        return unpack(self.composition, rows.reshape(-1, WIDTH))
+        return unpack(self.composition, rows.reshape(-1, WIDTH + self.extra_columns))
 
 
 class Loose:

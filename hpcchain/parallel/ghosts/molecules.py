@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
 
 COLUMNS = {column.name: max(column.columns, 1) for column in BEAD_STATE}
-WIDTH = 1 + sum(COLUMNS.values()) + 3
+PLACE = 3
+WIDTH = 1 + sum(COLUMNS.values()) + PLACE
+"""Floats of a bead whose `State.extra` has no columns."""
 
 
 @dataclass
@@ -44,7 +46,7 @@ class MoleculeSet:
         return MoleculeSet(self.molecule_ids[which], taken(self.state, at), self.position_now[at])
 
     def packed(self, composition: Composition, which: np.ndarray) -> np.ndarray:
-        """Return (n, WIDTH) float64 rows of the beads of some of the molecules: id, state, present place."""
+        """Return the rows that `pack` makes of the beads of some of the molecules."""
         at = self.rows(composition, which)
         return pack(composition.beads_of(self.molecule_ids[which]), taken(self.state, at), self.position_now[at])
 
@@ -55,14 +57,14 @@ def taken(state: State, at: np.ndarray) -> State:
 
 
 def pack(ids: np.ndarray, state: State, position_now: np.ndarray) -> np.ndarray:
-    """Return (n, WIDTH) float64 rows of beads: global id, state, present place."""
-    rows = np.empty((len(ids), WIDTH))
+    """Return (n, WIDTH + columns of extra) float64 rows of beads: global id, state, present place."""
+    rows = np.empty((len(ids), WIDTH + state.extra.shape[1]))
     rows[:, 0] = ids
     at = 1
     for name, width in COLUMNS.items():
         rows[:, at : at + width] = getattr(state, name).reshape(len(ids), width)
         at += width
-    rows[:, at:] = position_now
+    rows[:, at:-PLACE], rows[:, -PLACE:] = state.extra, position_now
     return rows
 
 
@@ -76,7 +78,8 @@ def unpack(composition: Composition, rows: np.ndarray) -> MoleculeSet:
         shape = (len(ids), width) if column.columns else len(ids)
         arrays[column.name] = rows[:, at : at + width].astype(column.dtype).reshape(shape)
         at += width
-    return MoleculeSet(molecules[composition.first_bead_of(molecules) == ids], State(**arrays), rows[:, at:].copy())
+    state = State(**arrays, extra=rows[:, at:-PLACE].copy())
+    return MoleculeSet(molecules[composition.first_bead_of(molecules) == ids], state, rows[:, -PLACE:].copy())
 
 
 def merged(composition: Composition, parts: list) -> MoleculeSet:

@@ -52,6 +52,13 @@ def others_due(par, event_time, first, n, ticks, remainder, a, b):
 
 
 @kernel
+def count_event(s, i, extended):
+    """Count an event that bead i takes part in, in runs that keep count (`extra`)."""
+    if extended is not None:
+        s.extra[i, L.CONTACTS] += 1.0
+
+
+@kernel
 def record(s, log_rows, time, i, partner, size, moment):
     """Count a contact of bead i and its virial `moment`, and log it: time, kind, ids (lower first), impulse.
 
@@ -60,6 +67,9 @@ def record(s, log_rows, time, i, partner, size, moment):
     """
     gid_a = s.next_event[i, L.BEAD_ID]
     gid_b = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
+    count_event(s, i, s.extended)
+    if partner >= 0:
+        count_event(s, partner, s.extended)
     quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(size / s.par[L.IMPULSE_QUANTUM])
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.count[L.N_CONTACTS if gid_b >= 0 else L.N_WALL_CONTACTS] += 1

@@ -13,6 +13,7 @@ from hpcchain.layout.memory import aligned_zeros, records
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
+from hpcchain.model.extended import complete, is_extended
 from hpcchain.model.rods import longest_rod
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.queue.tournament import queue_size
@@ -98,6 +99,7 @@ def build_sector(
     capacity: np.ndarray,
     log_rows: int,
     at: np.ndarray | None = None,
+    inside: int = 0,
 ) -> tuple[Any, np.ndarray]:
     """Allocate a sector for those molecules of a system, and in that order, that `order` gives.
 
@@ -116,6 +118,8 @@ def build_sector(
         Rows of the contact log, 0 for none.
     at : (n,) int64 array, optional
         The state's row of each local bead; default: its global id, where the state has all beads.
+    inside : int
+        Entries at least of the table of beads inside a step (`model.extended`).
 
     Returns
     -------
@@ -146,7 +150,8 @@ def build_sector(
         series=aligned_zeros(size),
         table=blueprint.table,
         graph=blueprint.graph,
-        stepper=True if (blueprint.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
+        **options(blueprint, system),
+        **extra_arrays(system, at, inside),
         **bond_arrays(blueprint, like),
         **queue_arrays(m),
         **event_arrays(mol, beads, log_rows),
@@ -191,6 +196,24 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "near_owned": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
         "place": np.full((n, 4), -1, dtype=np.int32),
+    }
+
+
+def extra_arrays(system: System, at: np.ndarray, inside: int) -> dict:
+    """Return `extra` of beads with these rows of the state."""
+    if not is_extended(system.physics):
+        return {"extra": np.zeros((1, 1))}
+    rows = complete(system.state.extra, system.physics, inside)
+    extra = aligned_zeros((len(at), rows.shape[1]))
+    extra[:] = rows[at]
+    return {"extra": extra}
+
+
+def options(blueprint: MoleculeClasses, system: System) -> dict:
+    """Return which kinds of kernels a sector needs (`layout.arrays`), name -> True or None."""
+    return {
+        "stepper": True if (blueprint.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
+        "extended": True if is_extended(system.physics) else None,
     }
 
 

@@ -7,9 +7,9 @@ A message is a row of float64 records, one per molecule that has changed since i
 and a segment is its start: ticks, remainder, depth, lower and higher id of the event that began it, running segment
 length, three image counts, the segment's length, its series' error, number of the event's molecules, their global
 numbers (MOST_MEMBERS), a place for the receiver's notes, and per bead position, velocity, whether it was struck and
-what was left of its last contact, and the bounds of its acceleration and speed. Series are not sent: they are a
-function of the start (docs/theory/numerics.md, Rounding and reproducible bits), and made when something comes near
-enough.
+what was left of its last contact, the bounds of its acceleration and speed, and its row of `extra` where the run has
+any. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and reproducible bits),
+and made when something comes near enough.
 
 The receiver keeps the segments as the ghost's `owner_history`. A ghost whose segments so far are those of its owner
 does next what that history says, unless something here hits it before. Then it goes its own way, until its owner has
@@ -64,13 +64,50 @@ def message_size(s, rows, lent):
     for k in range(len(rows)):
         m = rows[k]
         if lent[m] != 0:
-            total += R.HEAD + (s.mol[m, L.MOL_NUMBER] - s.mol[m, L.MOL_SENT]) * _size(s.mol[m, L.MOL_BEADS])
+            total += R.HEAD + (s.mol[m, L.MOL_NUMBER] - s.mol[m, L.MOL_SENT]) * _size(s, m, s.extended)
     return total
 
 
-@inlined
-def _size(beads):
-    return R.BEADS + R.PER_BEAD * beads
+@kernel
+def _size(s, m, extended):
+    """Return the floats that a segment of molecule m takes in a message."""
+    if extended is not None:
+        return R.BEADS + (R.PER_BEAD + s.extra.shape[1]) * s.mol[m, L.MOL_BEADS]
+    return R.BEADS + R.PER_BEAD * s.mol[m, L.MOL_BEADS]
+
+
+@kernel
+def _write_extra(s, i, out, at, extended):
+    """Write bead row i's `extra` behind what else a message has of it at `at`, if any; return where the next begins."""
+    at += R.PER_BEAD
+    if extended is not None:
+        for c in range(s.extra.shape[1]):
+            out[at + c] = s.extra[i, c]
+        at += s.extra.shape[1]
+    return at
+
+
+@kernel
+def _read_extra(s, i, at, extended):
+    """Read bead row i's `extra` from its owner's history; `at` and what is returned as in `_write_extra`."""
+    at += R.PER_BEAD
+    if extended is not None:
+        for c in range(s.extra.shape[1]):
+            s.extra[i, c] = s.owner_history[at + c]
+        at += s.extra.shape[1]
+    return at
+
+
+@kernel
+def _unlike_extra(s, i, at, extended):
+    """Whether bead row i's `extra` has other bits than the owner's history behind place `at`."""
+    if extended is not None:
+        for c in range(s.extra.shape[1]):
+            x = s.extra[i, c]
+            y = s.owner_history[at + R.PER_BEAD + c]
+            if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
+                return True
+    return False
 
 
 @kernel
@@ -86,7 +123,7 @@ def pack(s, rows, lent, out):
         out[at + R.HEAD_KEPT] = sent
         out[at + R.HEAD_TOTAL] = s.mol[m, L.MOL_NUMBER]
         at += R.HEAD
-        size = _size(s.mol[m, L.MOL_BEADS])
+        size = _size(s, m, s.extended)
         h = m
         while s.mol[h, L.MOL_NUMBER] > sent:
             _write(s, h, out, at + (s.mol[h, L.MOL_NUMBER] - sent - 1) * size)
@@ -123,7 +160,7 @@ def _write(s, h, out, at):
         out[at + R.BEAD_MARKS] = _marks(s.segment, i)
         out[at + R.BEAD_ACCELERATION] = s.bounds[i, L.ACCELERATION]
         out[at + R.BEAD_SPEED] = s.bounds[i, L.SPEED]
-        at += R.PER_BEAD
+        at = _write_extra(s, i, out, at, s.extended)
 
 
 @inlined
@@ -160,7 +197,7 @@ def longest_history(s, message, row_of):
         m = lookup(row_of, np.int64(message[at + R.HEAD_ID]))
         more = np.int64(message[at + R.HEAD_TOTAL]) - np.int64(message[at + R.HEAD_KEPT])
         most = max(most, np.int64(message[at + R.HEAD_TOTAL]))
-        size = more * _size(s.mol[m, L.MOL_BEADS])
+        size = more * _size(s, m, s.extended)
         floats += size
         at += R.HEAD + size
     return most, floats
@@ -195,7 +232,7 @@ def receive(s, message, row_of, wanted, base):
         kept = np.int64(message[at + R.HEAD_KEPT])
         total = np.int64(message[at + R.HEAD_TOTAL])
         at += R.HEAD
-        size = _size(s.mol[m, L.MOL_BEADS])
+        size = _size(s, m, s.extended)
         for k in range(kept + 1, total + 1):
             place = s.scalars[L.SCALAR_HISTORY]
             for c in range(size):
@@ -291,6 +328,7 @@ def same_segment(s, h, place):
         if s.mol[h, L.MOL_IMAGE + c] != s.owner_history[place + R.IMAGE + c]:
             return False
     at = place + R.BEADS
+    per_bead = (_size(s, h, s.extended) - R.BEADS) // s.mol[h, L.MOL_BEADS]
     for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
             x = s.starts[i, c]
@@ -299,7 +337,9 @@ def same_segment(s, h, place):
                 return False
         if _marks(s.segment, i) != s.owner_history[at + R.BEAD_MARKS]:
             return False
-        at += R.PER_BEAD
+        if _unlike_extra(s, i, at, s.extended):
+            return False
+        at += per_bead
     return True
 
 
@@ -341,7 +381,7 @@ def replay(s, m):
         s.bounds[i, L.ACCELERATION] = s.owner_history[at + R.BEAD_ACCELERATION]
         s.bounds[i, L.SPEED] = s.owner_history[at + R.BEAD_SPEED]
         s.bounds[i, L.LENGTH] = s.owner_history[place + R.LENGTH]
-        at += R.PER_BEAD
+        at = _read_extra(s, i, at, s.extended)
     s.timing[m, L.END_TICKS], s.timing[m, L.END_REM] = after(
         s.owner_history[place + R.TICKS],
         s.owner_history[place + R.REM],

@@ -26,6 +26,7 @@ def save_segment(s, m):
         further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
         touch(s.mol, s.touched, s.scalars, m)
         _save_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, s.next_event, s.free_rows, s.scalars, m)
+        copy_extra(s, m, s.mol[m, L.MOL_PREVIOUS], s.extended)
         s.timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
 
@@ -136,6 +137,17 @@ def _copy_segment(mol, timing, starts, bounds, segment, a, b):
 
 
 @kernel
+def copy_extra(s, a, b, extended):
+    """Copy what the beads of the segment in molecule row a have besides (`extra`) to row b, in runs that have it."""
+    if extended is not None:
+        i = s.mol[a, L.MOL_FIRST]
+        j = s.mol[b, L.MOL_FIRST]
+        for k in range(s.mol[a, L.MOL_BEADS]):
+            for c in range(s.extra.shape[1]):
+                s.extra[j + k, c] = s.extra[i + k, c]
+
+
+@kernel
 def restore_segment(s, m):
     """Drop molecule m's present segment and open the one before it again."""
     h = s.mol[m, L.MOL_PREVIOUS]
@@ -143,6 +155,7 @@ def restore_segment(s, m):
     s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
     s.inside[m, L.IN_UNTIL] = -np.inf
     _copy_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, h, m)
+    copy_extra(s, h, m, s.extended)
     sweep(s, m)
     s.mol[m, L.MOL_PREVIOUS] = s.mol[h, L.MOL_PREVIOUS]
     _release_row(s, h)

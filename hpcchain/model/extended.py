@@ -1,0 +1,142 @@
+"""What runs of the engine of events may have beyond smooth hard beads, and whether one has any of it.
+
+`Physics.extended` says what a run has, name -> plain numbers, texts, lists and tables, as JSON has them; a name stands
+there only where the run uses what it means. Kernels are compiled twice: for runs that use nothing of it, without its
+branches, and for those that do (`layout.arrays`, option `extended`).
+
+What a bead then has besides its place and velocity stands in `State.extra` and, in kernels, in the array `extra`: a row
+beside each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
+bead is within a step of follows: numbers `code(id, level)` in ascending order, then zeros. A first entry of UNKNOWN
+means that nobody has looked yet; distances then say it, at the very start and never again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.layout import arrays as L
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics
+
+LEVELS = 64
+"""One more than the steps that a potential may have at most."""
+UNKNOWN = -1.0
+"""First entry of the table of a bead of which nobody knows yet which others it is within a step of."""
+INSIDE_COLUMNS = 16
+"""Entries of that table to begin with; it grows when it is full."""
+
+
+def has(name: str) -> Callable:
+    """Return a test whether `Physics.extended` has something of this name."""
+    return lambda physics: name in physics.extended
+
+
+@dataclass(frozen=True)
+class ExtraColumn:
+    """One group of columns of `State.extra`, and the table that files have of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the table, state/NAME.
+    first, columns : int
+        Where it is in a row; 0 columns: all from there on.
+    dtype : type
+        In files.
+    least, most : float or None
+        Bounds; None: those of all numbers.
+    of_molecule : bool
+        The same for a molecule's beads.
+    present : callable
+        Of a Physics: whether its runs have it.
+    meaning : str
+    """
+
+    name: str
+    first: int
+    columns: int
+    dtype: type
+    least: float | None
+    most: float | None
+    of_molecule: bool
+    present: Callable
+    meaning: str
+
+
+EXTRA = (
+    ExtraColumn("contacts", L.CONTACTS, 1, np.int64, 0, 2**53, False, lambda physics: bool(physics.extended),
+                "events that the bead has taken part in"),
+    ExtraColumn("inside", L.INSIDE, 0, np.int64, 0, 2**53, False, has("potentials"),
+                "beads that the bead is within a step of, and of which one"),
+)  # fmt: skip
+"""What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
+
+
+def is_extended(physics: Physics) -> bool:
+    """Return whether a run with these constants has more than smooth hard beads."""
+    return bool(physics.extended)
+
+
+def inside_columns(physics: Physics) -> int:
+    """Return how many entries the table of the beads inside has to begin with; 0 where there are no potentials."""
+    return INSIDE_COLUMNS if has("potentials")(physics) else 0
+
+
+def first_rows(beads: int) -> np.ndarray:
+    """Return `State.extra` of beads at time 0, but for the table of beads inside: (beads, INSIDE) float64."""
+    return np.zeros((beads, L.INSIDE))
+
+
+def widened(rows: np.ndarray, columns: int) -> np.ndarray:
+    """Return rows of `State.extra` with at least so many columns."""
+    more = max(columns - rows.shape[1], 0)
+    return np.column_stack([rows, np.zeros((len(rows), more))]) if more else rows
+
+
+def complete(rows: np.ndarray, physics: Physics, inside: int) -> np.ndarray:
+    """Return rows of `State.extra` as sectors have them: those of time 0 where there are none, else wide enough.
+
+    Parameters
+    ----------
+    rows : (n, columns) float64 array
+    physics : Physics
+        Of the run.
+    inside : int
+        Entries at least of the table of beads inside; no fewer than a run begins with.
+    """
+    if not is_extended(physics):
+        return rows
+    known = rows.shape[1] > L.INSIDE or not has("potentials")(physics)
+    rows = rows if rows.shape[1] else first_rows(len(rows))
+    rows = widened(rows, L.INSIDE + max(inside, inside_columns(physics)))
+    if not known:
+        rows[:, L.INSIDE] = UNKNOWN
+    return rows
+
+
+def tables_of(physics: Physics) -> list:
+    """Return the groups of columns that runs with these constants have, in the table's order."""
+    return [one for one in EXTRA if physics.extended and one.present(physics)]
+
+
+def column(rows: np.ndarray, one: ExtraColumn, columns: int = 0) -> np.ndarray:
+    """Return the table that files have of a group of columns of `State.extra`; `columns`: how many of a last one."""
+    count = one.columns or columns
+    part = rows[:, one.first : one.first + count].astype(one.dtype)
+    return part[:, 0] if one.columns == 1 else part
+
+
+def joined(tables: dict, beads: int) -> np.ndarray:
+    """Return `State.extra` of the tables that a file has, name -> (beads, ...) array; no columns if it has none."""
+    rows = np.zeros((beads, L.INSIDE if tables else 0))
+    for one in EXTRA:
+        if one.name in tables:
+            part = np.asarray(tables[one.name], dtype=np.float64).reshape(beads, -1)
+            rows = widened(rows, one.first + part.shape[1])
+            rows[:, one.first : one.first + part.shape[1]] = part
+    return rows

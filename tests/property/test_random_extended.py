@@ -1,0 +1,74 @@
+"""Small random systems of runs that are more than smooth hard beads: ranks, windows, stops and restarts leave no trace.
+
+Each of ADDITIONS takes a random generator and a System and returns the System with a capability of
+`hpcchain.model.extended` drawn at random; a draw has some of them.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.layout import arrays as L
+from hpcchain.model.composition import composition_of
+from tests.support.gases import gas
+from tests.support.identity import in_stages, parallel, require_same, serial
+
+KINDS = ("monomer", "monomer", "dimer", "chain3", "chain5", "chain10", "ring")
+ADDITIONS = ()
+END = 4.0
+
+
+def system_of(seed):
+    """Return a random system, which may be anything that a run without further capabilities can be."""
+    rng = np.random.default_rng([22, seed])
+    kinds = rng.choice(KINDS, size=int(rng.integers(8, 28)))
+    boundary = rng.choice([0, 0, 1], size=3)
+    pitch = 4.2 if {"chain10", "ring"} & set(kinds) else 3.6
+    restitution = float(rng.choice([1.0, 0.9]))
+    cells = np.array([2, 2, 2]) + (len(kinds) > 8) * np.array([1, 1, 1])
+    system = gas(kinds, seed, pitch, tuple(cells), boundary, restitution=restitution, extended={"counted": True})
+    for add in ADDITIONS:
+        system = add(rng, system) if rng.random() < 0.7 else system
+    return rng, system
+
+
+def restarted(system, state, time, folder):
+    """Return the System with a state that a checkpoint has held in between."""
+    path = folder / "c.h5"
+    write_checkpoint(path, None, replace(system, state=state), time, {}, "")
+    return read_checkpoint(path).system
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ranks_windows_and_stops_leave_no_trace(seed):
+    rng, system = system_of(seed)
+    one = serial(system, END)
+    assert len(one.events) > 20 and one.state.extra[:, L.CONTACTS].sum() > 20
+    for ranks in (1 + seed, 2 + seed % 4):
+        window = None if rng.random() < 0.4 else float(10.0 ** rng.uniform(-2.0, 0.3))
+        require_same(one, parallel(system, END, ranks, window=window), f"seed {seed} on {ranks} ranks, window {window}")
+    stops = [*sorted(rng.uniform(0.0, END, 3)), END]
+    stages = [(float(until), int(rng.integers(0, 6)), {}) for until in stops]
+    require_same(one, in_stages(system, stages), f"seed {seed} in stages {stages}")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_checkpoints_keep_what_beads_have(tmp_path, seed):
+    rng, system = system_of(seed)
+    one = serial(system, END)
+    half = serial(system, 0.5 * END)
+    rest = serial(restarted(system, half.state, 0.5 * END, tmp_path), END)
+    rest.events = np.sort(np.concatenate([half.events, rest.events]), order=["time", "bead"])
+    one.events = np.sort(one.events, order=["time", "bead"])
+    rest.sums = one.sums
+    require_same(one, rest, f"seed {seed}")
+
+
+def test_the_number_of_contacts_is_that_of_the_log():
+    _, system = system_of(0)
+    one = serial(system, END)
+    beads = one.events["bead"].ravel()
+    counted = np.bincount(beads[beads >= 0], minlength=composition_of(system.topology).beads)
+    assert np.array_equal(counted, one.state.extra[:, L.CONTACTS])
