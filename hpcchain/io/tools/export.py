@@ -1,4 +1,4 @@
-"""Trajectories and checkpoints in the formats of viewers: GSD (OVITO, with bonds) and extended XYZ."""
+"""Trajectories and checkpoints for viewers: GSD (OVITO, with bonds), extended XYZ, and pictures of a frame."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from hpcchain.io.hdf5.collective import translated
 from hpcchain.io.output.run_output import Frames, open_frames, run_output
 from hpcchain.io.output.trajectory import ORIENTATION
 from hpcchain.io.tools.overwrite_guard import require_replaceable
+from hpcchain.io.tools.picture import Look, write_png
 from hpcchain.io.tools.species import bead_types
 from hpcchain.model.rotation import times
 from hpcchain.model.system import PERIODIC
@@ -31,13 +32,14 @@ ELEMENTS = (
 
 @dataclass
 class Scene:
-    """What every frame shares, and the frames: an iterable of (step, time, position, velocity, image, orientation).
+    """What every frame shares, and the frames: a sequence of (step, time, position, velocity, image, orientation).
 
     Orientations, angular velocities and moments of inertia are None where no sphere has directors.
     """
 
     species: np.ndarray
     names: list | dict
+    molecule: np.ndarray
     mass: np.ndarray
     diameter: np.ndarray
     bonds: np.ndarray
@@ -49,7 +51,7 @@ class Scene:
     frames: Any
 
 
-def export(path: Path | str, fmt: str, out: Path | str) -> None:
+def export(path: Path | str, fmt: str, out: Path | str, look: Look | None = None) -> None:
     """Write a trajectory or a checkpoint for a viewer.
 
     Positions of a checkpoint are those at the starts of the beads' segments, orientations those at its time.
@@ -59,17 +61,24 @@ def export(path: Path | str, fmt: str, out: Path | str) -> None:
     path : path
         A run's folder, finished or not; trajectory.h5 or a checkpoint.
     fmt : str
-        "gsd" or "extxyz".
+        "gsd", "extxyz", or "png" for a picture of one frame.
     out : path
+    look : Look, optional
+        Which frame a picture shows, and how.
 
     Raises
     ------
     UsageError
-        When the format is unknown or its package is not installed, or something else is at `out`.
+        When the format is unknown or its package is not installed, something else is at `out`, or there is no such
+        frame to be drawn.
     DataError
         When the file cannot be read, or the output cannot be written.
     """
-    writers = {"gsd": _write_gsd, "extxyz": _write_extxyz}
+
+    def picture(scene: Scene, temp: Path) -> None:
+        write_png(scene, look or Look(), temp)
+
+    writers = {"gsd": _write_gsd, "extxyz": _write_extxyz, "png": picture}
     if fmt not in writers:
         raise UsageError(f"unknown format {fmt!r}: choose one of {', '.join(sorted(writers))}")
     require_replaceable(out, fmt)
@@ -90,6 +99,7 @@ def _scene(path: Path | str) -> Iterator[Scene | None]:
         yield Scene(
             fixed.species,
             fixed.names,
+            fixed.molecule,
             fixed.mass,
             fixed.diameter,
             fixed.bonds,
@@ -98,17 +108,25 @@ def _scene(path: Path | str) -> Iterator[Scene | None]:
             fixed.periodic,
             fixed.angular_velocity,
             fixed.moment_of_inertia,
-            _each(frames),
+            _Frames(frames),
         )
 
 
-def _each(frames: Frames) -> Iterator[tuple]:
-    """Yield the frames of a Scene."""
-    turning = frames.fixed.angular_velocity is not None
-    for number in range(len(frames)):
-        tables = [frames.table(name, number) for name in ("position", "velocity", "image")]
-        orientation = frames.table(ORIENTATION, number) if turning else None
-        yield frames.step[number], frames.time[number], *tables, orientation
+class _Frames:
+    """The frames of a Scene, each read when it is asked for."""
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
+        self._turning = frames.fixed.angular_velocity is not None
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __getitem__(self, number: int) -> tuple:
+        number = range(len(self))[number]
+        tables = [self._frames.table(name, number) for name in ("position", "velocity", "image")]
+        orientation = self._frames.table(ORIENTATION, number) if self._turning else None
+        return self._frames.step[number], self._frames.time[number], *tables, orientation
 
 
 def _scene_of_checkpoint(path: Any) -> Scene:
@@ -121,6 +139,7 @@ def _scene_of_checkpoint(path: Any) -> Scene:
     frame = (0, found.time, state.position, state.velocity, state.image, orientation)
     return Scene(
         *bead_types(topology),
+        np.repeat(np.arange(len(topology.kind)), np.diff(topology.first_bead)),
         topology.mass,
         topology.diameter,
         topology.bonds,

@@ -12,6 +12,7 @@ from hpcchain.errors import DataError, UsageError
 from hpcchain.io.checkpoint.store import PATTERN
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.tools.picture import PNG_MAGIC
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
@@ -26,7 +27,7 @@ def require_replaceable(path: Path | str, sort: str, comm: Communicator | None =
     ----------
     path : path
     sort : str
-        "start", "gsd" or "extxyz".
+        "start", "gsd", "extxyz" or "png".
     comm : communicator or None
     """
     problem = root_does(comm, path, "looking at what is there", lambda: _problem(Path(path), sort))
@@ -72,5 +73,11 @@ def _is_extxyz(path: Path) -> bool:
         return file.readline(32).strip().isdigit()
 
 
-_SORTS = {"start": _is_start, "gsd": _is_gsd, "extxyz": _is_extxyz}
-_NAMES = {"start": "a start file", "gsd": "a GSD file", "extxyz": "an extended XYZ file"}
+def _is_png(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(PNG_MAGIC)) == PNG_MAGIC
+
+
+_SORTS = {"start": _is_start, "gsd": _is_gsd, "extxyz": _is_extxyz, "png": _is_png}
+_NAMES = {"start": "a start file", "gsd": "a GSD file", "extxyz": "an extended XYZ file",
+          "png": "a PNG picture"}  # fmt: skip

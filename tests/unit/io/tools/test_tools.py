@@ -266,7 +266,7 @@ def test_gsd_without_its_package_says_what_to_install(tmp_path, system, monkeypa
 
 def test_unknown_formats_and_files_that_cannot_be_exported(tmp_path, system):
     folder = run(tmp_path / "a", system)
-    with pytest.raises(UsageError, match="extxyz, gsd"):
+    with pytest.raises(UsageError, match="extxyz, gsd, png"):
         export(folder / "trajectory.h5", "pdb", tmp_path / "out")
     with pytest.raises(DataError, match="only a trajectory"):
         export(folder / "events.h5", "gsd", tmp_path / "out")
