@@ -18,7 +18,7 @@ from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.io.output.parts import COUNTED
-from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, standing
+from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, recoverable_counts
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
@@ -301,7 +301,9 @@ def newest(folder: Path, output: Output, mpi: Communicator | None, required: boo
     DataError
         When none of them can be used, or a required one is missing.
     """
-    path, refused = newest_valid(Path(folder) / folders.CHECKPOINTS, mpi, lambda counters: standing(output, counters))
+    path, refused = newest_valid(
+        Path(folder) / folders.CHECKPOINTS, mpi, lambda counters: recoverable_counts(output, counters)
+    )
     if path is None and refused:
         raise DataError(
             f"{folder}: none of its {len(refused)} checkpoints can be gone on from, the newest because of "
@@ -397,7 +399,7 @@ def continued(
 def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path) -> dict:
     """Return what the run counts from (`recoverable_output`); what it goes on without is named in the log."""
     try:
-        found = standing(output, checkpoint.counters)
+        found = recoverable_counts(output, checkpoint.counters)
     except DataError as error:
         raise DataError(
             f"{path}: cannot be gone on from: {error}; go on from another checkpoint, or {advice(folder)}"

@@ -32,7 +32,7 @@ ROUND_OFF = 2.0**-50
 
 @kernel
 def lane(offset, b):
-    """Return where bead b of the molecule at workspace at offset sits."""
+    """Return the place of bead b of the molecule that is at an offset in the workspace."""
     return offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
 
 

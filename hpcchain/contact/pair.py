@@ -2,7 +2,7 @@
 
 A pair's separation is taken to the nearest image once, where both segments exist; f(s) = |r(s)|^2 - d(s)^2 with
 r the separation and d the contact distance, which may grow. Everything is a function of the two segments and of
-constants of the run, in a form that is exactly antisymmetric in the two beads, so it does not matter who asks.
+constants of the run, in a form that is exactly antisymmetric in the beads: so it does not matter which is searched.
 """
 
 import math

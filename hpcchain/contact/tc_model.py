@@ -57,10 +57,10 @@ def restitution_now(par, segment, i, other):
 
 
 @kernel
-def restitution_at(par, starts, segment, pairs, count, ticks, rest):
+def restitution_at(par, starts, segment, pairs, count, ticks, remainder):
     """Return e_n for the first `count` pairs of beads, or of a bead and a wall (below 0), that meet at one time.
 
-    One that is to keep its energy has all do so: with unequal coefficients contacts together may gain energy. The
+    If e_n is 1 for one pair it is 1 for all: contacts resolved together with unequal coefficients may gain energy. The
     beads' segments are those that last until that time.
     """
     if par[L.CONTACT_RATE] != 0.0:
@@ -73,7 +73,7 @@ def restitution_at(par, starts, segment, pairs, count, ticks, rest):
                         par,
                         segment,
                         j,
-                        time_span(ticks, rest, starts[j, L.START_TICKS], starts[j, L.START_REM], par[L.TICK]),
+                        time_span(ticks, remainder, starts[j, L.START_TICKS], starts[j, L.START_REM], par[L.TICK]),
                     )
                     != 0
                 ):

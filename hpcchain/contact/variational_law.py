@@ -70,7 +70,7 @@ def _straight_energy(work, offset, tiles, kappa):
 
 
 @outlined
-def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest, tick):
+def discrete_share(work, mol, table, graph, group, offset, members, ticks, remainder, tick):
     """Turn the velocities after exact impulses into those of the law; return kappa, 0 where it has no root.
 
     Parameters
@@ -78,7 +78,7 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest,
     group, offset : int64 arrays
         Molecules that take part (below 0: none) and where each is in the workspace, velocities before in KEPT.
     members : int
-    ticks, rest, tick : float
+    ticks, remainder, tick : float
         Time of the contact, and the clock's unit: each molecule steps on to the next point of its own grid.
     """
     wanted = 0.0
@@ -97,7 +97,7 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, rest,
         for g in range(members):
             m = group[g]
             if m >= 0 and takes_law(table, mol, m):
-                tau = to_grid(ticks, rest, tick, table[mol[m, L.MOL_TABLE] + L.STEP_AT])
+                tau = to_grid(ticks, remainder, tick, table[mol[m, L.MOL_TABLE] + L.STEP_AT])
                 status, e, s = steps_energy(
                     work, offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], tau, kappa
                 )

@@ -42,10 +42,10 @@ def outlined(function: Callable) -> Any:
     return _compiled(function, True)
 
 
-def _compiled(function: Callable, apart: bool) -> Any:
+def _compiled(function: Callable, own_code: bool) -> Any:
     if numba.config.DISABLE_JIT or Kernel is None:
         return numba.njit(cache=True, **OPTIONS)(function)
-    return Kernel(function, {"nopython": True, **OPTIONS}, apart)
+    return Kernel(function, {"nopython": True, **OPTIONS}, own_code)
 
 
 inlined = numba.njit(cache=True, inline="always", **OPTIONS)

@@ -6,10 +6,10 @@ kernels that is most of the time of compiling. Here a kernel has two sides:
 
 - `Kernel`, what Python calls: compiled when Python does call it, which for most kernels it never does;
 - `Kernel.inner`, what other kernels call: it has no wrappers. An ordinary one has no machine code either, only what
-  goes into its callers. The code of one `apart` stays where it was compiled, and callers hold only its name, which the
-  linker of the process finds; so it must be there before they are. Numba runs `reload_init` of what it takes from the
-  cache first, and `Needed` is in that. The name must be the same whoever compiles, so the number that numba gives each
-  function is taken out of it.
+  goes into its callers. The code of an `outlined` one stays where it was compiled, and callers hold only its name,
+  which the linker of the process finds; so it must be there before they are. Numba runs `reload_init` of what it
+  takes from the cache first, and `Needed` is in that. The name must be the same whoever compiles, so the number that
+  numba gives each function is taken out of it.
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ from numba.core.types import Dispatcher
 
 
 class Needed:
-    """A kernel apart, with its types, that must be in the process; when called, it is brought there.
+    """An outlined kernel, with its types, that must be in the process; when called, it is brought there.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class InnerLibrary(JITCodeLibrary):
         return library
 
 
-class ApartLibrary(JITCodeLibrary):
+class OutlinedLibrary(JITCodeLibrary):
     """Machine code of which others get nothing but its names."""
 
     def _get_module_for_linking(self):
@@ -113,10 +113,10 @@ class InnerCompiler(Compiler):
         return result
 
 
-class ApartCompiler(InnerCompiler):
-    """Compiles a kernel that stays apart."""
+class OutlinedCompiler(InnerCompiler):
+    """Compiles a kernel that has its own machine code."""
 
-    library = ApartLibrary
+    library = OutlinedLibrary
 
     def _compile_bytecode(self):
         function = self.state.func_id
@@ -178,10 +178,10 @@ class CachedInner(CompileResultCacheImpl):
         )
 
 
-class CachedApart(CachedInner):
-    """The same for a kernel apart."""
+class CachedOutlined(CachedInner):
+    """The same for an outlined kernel."""
 
-    library = ApartLibrary
+    library = OutlinedLibrary
 
     def rebuild(self, target_context, payload):
         """Return the compiled kernel."""
@@ -198,10 +198,10 @@ class InnerCache(FunctionCache):
     _impl_class = CachedInner
 
 
-class ApartCache(FunctionCache):
-    """Cache of a kernel apart."""
+class OutlinedCache(FunctionCache):
+    """Cache of an outlined kernel."""
 
-    _impl_class = CachedApart
+    _impl_class = CachedOutlined
 
 
 class Inner(CPUDispatcher):
@@ -220,8 +220,8 @@ class Kernel(CPUDispatcher):
     function : callable
     options : dict
         Numba's options.
-    apart : bool
-        Whether its code stays apart.
+    outlined : bool
+        Whether its code has its own machine code.
 
     Attributes
     ----------
@@ -229,11 +229,13 @@ class Kernel(CPUDispatcher):
         The same for kernels that call it.
     """
 
-    def __init__(self, function, options, apart):
+    def __init__(self, function, options, outlined):
         super().__init__(function, targetoptions=options, pipeline_class=EntryCompiler)
         self._cache = FunctionCache(function)
-        self.inner = Inner(function, targetoptions=options, pipeline_class=ApartCompiler if apart else InnerCompiler)
-        self.inner._cache = (ApartCache if apart else InnerCache)(function)
+        self.inner = Inner(
+            function, targetoptions=options, pipeline_class=OutlinedCompiler if outlined else InnerCompiler
+        )
+        self.inner._cache = (OutlinedCache if outlined else InnerCache)(function)
 
     @property
     def _numba_type_(self):

@@ -1,9 +1,9 @@
 """Eight float64 in one vector register, or four in half of one, as types that kernels compute with.
 
 The lanes of a tile (`workspace`) are loaded, shifted and multiplied as a whole, so machine code does not depend on what
-a compiler's vectoriser makes of loops. Four are for a point in space (`points`). Everything is plain IEEE arithmetic:
-`fma(a, b, c)` is a b + c rounded once, on every processor; one without registers this wide does the same in parts.
-Offsets are in floats and need not be aligned.
+a compiler's vectoriser makes of loops. Four are for a point in space (`bead_polynomials`). Everything is plain IEEE
+arithmetic: `fma(a, b, c)` is a b + c rounded once, on every processor; one without registers this wide does the same
+in parts. Offsets are in floats and need not be aligned.
 """
 
 from numba import config, types

@@ -83,16 +83,16 @@ NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
 
 X, Y, Z, VX, VY, VZ, START_TICKS, START_REM = range(8)
 AXES = 3
-LINE_COLUMNS = 8
+START_COLUMNS = 8
 ACCELERATION, SPEED, RADIUS, LENGTH = range(4)
-SPAN_COLUMNS = 4
+BOUNDS_COLUMNS = 4
 # Of `extra`; behind INSIDE, where there are potentials, a table of the beads within a step of them (`model.extended`).
 SPIN, DRAWS, NEXT_DRAW, NEXT_DRAW_REM, CONTACTS, BEAD_TYPE, INSIDE = 0, 3, 4, 5, 6, 7, 8
 SERIAL, START_MARKS, MOLECULE, SERIES = range(4)
-SEG_COLUMNS = 4
+SEGMENT_COLUMNS = 4
 EVENT_TICKS, EVENT_REM = range(2)
 PARTNER, PARTNER_SERIAL, DEPTH, BEAD_ID, TIED = range(5)
-WHAT_COLUMNS = 5
+NEXT_EVENT_COLUMNS = 5
 CENTRE_TIME = 3
 FRACTION_X, FRACTION_Y, FRACTION_Z, REACH = range(4)
 CELL = OCCUPANT = 3
@@ -100,7 +100,7 @@ FLIGHT_HIGH, FLIGHT_LOW = 6, 7
 LIST_FIRST, LIST_LENGTH, LIST_CAPACITY, OWNERSHIP = range(4)
 CELLS_X, CELLS_Y, CELLS_Z, CELL_CAPACITY, GRID_X, GRID_Y, GRID_Z = range(7)
 RUNNING_LENGTH, END_TICKS, END_REM, SEGMENT_LENGTH, SERIES_ERROR, TOP_SPEED, TRAVELLED, STEP_ENERGY = range(8)
-PACE_COLUMNS = 8
+TIMING_COLUMNS = 8
 NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER, NEXT_HOLDER = range(4)
 SPARE_HEAD, SPARE_ROWS = range(2)
 EVENT_SIZE = 0
@@ -111,7 +111,7 @@ MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
 OPENED_TICKS, OPENED_REM = range(2)
-ROOT = 1  # of `key` and `winner`: the earliest of all (`queue`)
+ROOT = 1  # of `key` and `winner`: the earliest of all (`tournament`)
 
 # The first eight, a cache line, are all that single beads need.
 (
@@ -210,20 +210,18 @@ LIMITS = 8
 MOST_TIES, MOST_MEMBERS = 60, 12
 COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix` (`impulse.solve_pushes`): all equations, right sides
 PUSH_ROWS = RIGHT_ROW + 4  # three more are behind the right sides
-ROUGHNESS = (
-    1e-6  # of places in single precision, at least ten times what their rounding amounts to (`candidates_straight`)
-)
+ROUGHNESS = 1e-6  # of places in single precision, ten times their rounding or more (`candidates_straight`)
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`broad_phase`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
 EVENT_COLUMNS = 3 + MOST_MEMBERS
 
 FIELDS = {
     "par": "f8",
-    "starts": f"f8 {LINE_COLUMNS}/16",
-    "bounds": f"f8 {SPAN_COLUMNS}/16",
-    "segment": f"i8 {SEG_COLUMNS}/16",
+    "starts": f"f8 {START_COLUMNS}/16",
+    "bounds": f"f8 {BOUNDS_COLUMNS}/16",
+    "segment": f"i8 {SEGMENT_COLUMNS}/16",
     "event_time": "f8 2",
-    "next_event": f"i8 {WHAT_COLUMNS}",
+    "next_event": f"i8 {NEXT_EVENT_COLUMNS}",
     "centre": "f8 4",
     "swept": "i4 4",
     "flight": "f4 8",
@@ -238,7 +236,7 @@ FIELDS = {
     "near_owned": "i1",
     "found": "i8",
     "mol": f"i8 {MOL_COLUMNS}",
-    "timing": f"f8 {PACE_COLUMNS}",
+    "timing": f"f8 {TIMING_COLUMNS}",
     "first": "f8 2",
     "molecule_event": "i8 4",
     "key": "f8",

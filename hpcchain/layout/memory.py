@@ -12,8 +12,8 @@ import numpy as np
 from hpcchain.layout import arrays as L
 
 RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
-SPAN_AT = L.LINE_COLUMNS  # of a record; `starts` is in front
-SEG_AT = SPAN_AT + L.SPAN_COLUMNS
+BOUNDS_AT = L.START_COLUMNS  # of a record; `starts` is in front
+SEGMENT_AT = BOUNDS_AT + L.BOUNDS_COLUMNS
 LINE = 8 * CACHE_LINES  # bytes
 PAGE = 1 << 21  # bytes of a large page
 LARGE = PAGE // 4  # bytes from which a large page is worth its room
@@ -47,7 +47,7 @@ def records(beads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the columns of a table of records that are `starts`, `bounds` and `segment`."""
     whole = table.view(np.int64)
-    return table[:, :SPAN_AT], table[:, SPAN_AT:SEG_AT], whole[:, SEG_AT : SEG_AT + L.SEG_COLUMNS]
+    return table[:, :BOUNDS_AT], table[:, BOUNDS_AT:SEGMENT_AT], whole[:, SEGMENT_AT : SEGMENT_AT + L.SEGMENT_COLUMNS]
 
 
 def gathered(arrays: dict) -> dict:

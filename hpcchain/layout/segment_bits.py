@@ -1,4 +1,4 @@
-"""What is kept of a bead's segment beside its line and span: four integers that share the rest of their cache lines.
+"""What is kept of a bead's segment beside its start and bounds: four integers that share the rest of their cache lines.
 
 The second has whether the event that began the segment struck the bead, that event's depth, and what was left of the
 duration of the bead's last contact; the fourth the place of the bead's coefficients in `series` and the order of the

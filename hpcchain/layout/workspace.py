@@ -28,8 +28,8 @@ segment's end, 1e5 contacts: energy 3.9e-12 up in a straight line with 16, 6e-13
 segments end before a contact (59, 50, 44 of a bead per contact with 17, 19, 21 at packing fraction .1; 24.7, 23.9, 23.6
 at .3) and the more each costs: against 17, 19 is 1.05 times as fast at .1 and the same at .3, 21 1.06 and .96 times.
 
-In a sector's `series` the coefficients of one bead lie together, (KMAX + 1, 3) in CURVE floats, whole cache lines: who
-comes near another bead reads that bead's alone.
+In a sector's `series` the coefficients of one bead lie together, (KMAX + 1, 3) in CURVE floats, whole cache lines: a
+bead that comes near another needs that bead's alone.
 """
 
 from typing import Any

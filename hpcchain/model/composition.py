@@ -27,7 +27,7 @@ class Composition:
 
     Attributes
     ----------
-    examples : Topology
+    prototypes : Topology
         One molecule of each class, in the order of classes.
     run : (R,) int64 array
         Class of each run of molecules.
@@ -35,7 +35,7 @@ class Composition:
         Where runs begin, and the end of the last.
     """
 
-    examples: Topology
+    prototypes: Topology
     run: np.ndarray
     first_molecule: np.ndarray
     first_bead: np.ndarray
@@ -54,7 +54,7 @@ class Composition:
     @property
     def copies(self) -> np.ndarray:
         """(C,) int64: how many molecules of each class there are."""
-        return np.bincount(self.run, np.diff(self.first_molecule), self.examples.molecules).astype(np.int64)
+        return np.bincount(self.run, np.diff(self.first_molecule), self.prototypes.molecules).astype(np.int64)
 
     @property
     def firsts(self) -> np.ndarray:
@@ -63,12 +63,12 @@ class Composition:
 
     def bead_volume(self) -> float:
         """Return the volume of the spheres of all beads, what bonded ones share counted twice [length^3]."""
-        copies = np.repeat(self.copies, np.diff(self.examples.first_bead))
-        return math.pi / 6.0 * float(np.sum(copies * self.examples.diameter**3))
+        copies = np.repeat(self.copies, np.diff(self.prototypes.first_bead))
+        return math.pi / 6.0 * float(np.sum(copies * self.prototypes.diameter**3))
 
     def part(self, molecules: np.ndarray) -> Topology:
         """Return the Topology of these molecules alone, numbered anew."""
-        return one_of_each(self.examples, self.class_of(molecules))
+        return one_of_each(self.prototypes, self.class_of(molecules))
 
     def class_of(self, molecules: np.ndarray) -> np.ndarray:
         """Return the class (n,) int64 of molecules, numbers or an array of them."""
@@ -76,7 +76,7 @@ class Composition:
 
     def size_of(self, molecules: np.ndarray) -> np.ndarray:
         """Return how many beads molecules have."""
-        return np.diff(self.examples.first_bead)[self.class_of(molecules)]
+        return np.diff(self.prototypes.first_bead)[self.class_of(molecules)]
 
     def first_bead_of(self, molecules: np.ndarray | int) -> np.ndarray:
         """Return the global number of molecules' first beads."""
@@ -94,10 +94,10 @@ class Composition:
         at = self._run_of(self.first_bead, beads)
         return self.first_molecule[at] + (beads - self.first_bead[at]) // self._sizes[at]
 
-    def example_of(self, beads: np.ndarray) -> np.ndarray:
-        """Return the rows of `examples` that say what beads (n,) are like."""
+    def prototype_of(self, beads: np.ndarray) -> np.ndarray:
+        """Return the rows of `prototypes` that say what beads (n,) are like."""
         at = self._run_of(self.first_bead, beads)
-        return self.examples.first_bead[self.run[at]] + (beads - self.first_bead[at]) % self._sizes[at]
+        return self.prototypes.first_bead[self.run[at]] + (beads - self.first_bead[at]) % self._sizes[at]
 
     def beginning_in(self, low: int, high: int) -> np.ndarray:
         """Return the molecules whose first beads are among beads low ... high - 1."""
@@ -113,7 +113,7 @@ class Composition:
     @property
     def names(self) -> tuple | tuple:
         """Names of the kinds."""
-        return self.examples.names
+        return self.prototypes.names
 
     def count(self, name: str) -> int:
         """Return how many rows the table of this name has in the Topology."""
@@ -125,16 +125,16 @@ class Composition:
 
     def rows(self, name: str, low: int, high: int) -> np.ndarray:
         """Return rows low ... high - 1 of the table of this name in the Topology."""
-        rows, examples = np.arange(low, high), self.examples
+        rows, prototypes = np.arange(low, high), self.prototypes
         if name in PER_BEAD:
-            return getattr(examples, name)[self.example_of(rows)]
+            return getattr(prototypes, name)[self.prototype_of(rows)]
         if name in (*PER_BOND, "bonds"):
             return self._bond_rows(name, rows)
         if name in ("first_bead", "first_bond"):
             at = np.minimum(self._run_of(self.first_molecule, rows), len(self.run) - 1)
-            each = np.diff(getattr(examples, name))[self.run]
+            each = np.diff(getattr(prototypes, name))[self.run]
             return getattr(self, name)[at] + (rows - self.first_molecule[at]) * each[at]
-        return getattr(examples, name)[self.class_of(rows)]
+        return getattr(prototypes, name)[self.class_of(rows)]
 
     def whole(self) -> Topology:
         """Return the Topology."""
@@ -145,16 +145,16 @@ class Composition:
         """Return the bonds (n,) of these numbers, as pairs of beads, or their lengths."""
         at = self._run_of(self.first_bond, bonds)
         one, inside = self.run[at], bonds - self.first_bond[at]
-        each = np.diff(self.examples.first_bond)[one]
-        like = self.examples.first_bond[one] + inside % each
+        each = np.diff(self.prototypes.first_bond)[one]
+        like = self.prototypes.first_bond[one] + inside % each
         if name in PER_BOND:
-            return getattr(self.examples, name)[like]
+            return getattr(self.prototypes, name)[like]
         first = self.first_bead[at] + inside // each * self._sizes[at]
-        return self.examples.bonds[like] + (first - self.examples.first_bead[one])[:, None]
+        return self.prototypes.bonds[like] + (first - self.prototypes.first_bead[one])[:, None]
 
     @property
     def _sizes(self) -> np.ndarray:
-        return np.diff(self.examples.first_bead)[self.run]
+        return np.diff(self.prototypes.first_bead)[self.run]
 
     @staticmethod
     def _run_of(first: np.ndarray, items: np.ndarray | int) -> np.ndarray:
@@ -171,12 +171,12 @@ def composition_of(topology: Composition | Topology) -> Composition:
     """
     if isinstance(topology, Composition):
         return topology
-    _, examples, classes = np.unique(topology.kind, return_index=True, return_inverse=True)
+    _, prototypes, classes = np.unique(topology.kind, return_index=True, return_inverse=True)
     classes = classes.reshape(-1).astype(np.int64)
     starts = np.flatnonzero(np.diff(classes, prepend=-1))
     ends = np.append(starts, topology.molecules)
     found = Composition(
-        examples=one_of_each(topology, examples),
+        prototypes=one_of_each(topology, prototypes),
         run=classes[starts],
         first_molecule=ends,
         first_bead=topology.first_bead[ends].astype(np.int64),
@@ -205,10 +205,10 @@ def composition_from(
     found, run = np.unique(kinds[change], return_inverse=True)
     run = run.reshape(-1).astype(np.int64)
     first_molecule = np.append(starts[change], lengths["kind"]).astype(np.int64)
-    examples = first_molecule[:-1][np.unique(run, return_index=True)[1]]
+    prototypes = first_molecule[:-1][np.unique(run, return_index=True)[1]]
     if lengths["first_bead"] != lengths["kind"] + 1 or lengths["first_bond"] != lengths["kind"] + 1:
         return None
-    parts = [_one_molecule(int(m), lengths, rows_of) for m in examples]
+    parts = [_one_molecule(int(m), lengths, rows_of) for m in prototypes]
     if None in parts:
         return None
     first = {
@@ -220,7 +220,7 @@ def composition_from(
     tables["bonds"] = tables["bonds"] + shift[:, None]
     each = {name: np.diff(first[name])[run] * np.diff(first_molecule) for name in first}
     return Composition(
-        examples=Topology(names=names, kind=found.astype(np.int32), **first, **tables),
+        prototypes=Topology(names=names, kind=found.astype(np.int32), **first, **tables),
         run=run,
         first_molecule=first_molecule,
         **{name: running_sum(sizes) for name, sizes in each.items()},
@@ -278,23 +278,23 @@ def _joined(first: np.ndarray, molecules: np.ndarray) -> np.ndarray:
 
 def _require_alike(topology: Topology, found: Composition) -> None:
     """Raise EngineError unless every molecule is like the example of its kind."""
-    examples, sizes = found.examples, np.diff(topology.first_bead)
+    prototypes, sizes = found.prototypes, np.diff(topology.first_bead)
     for run, one in enumerate(found.run):
         m, end = found.first_molecule[run : run + 2]
         bead, bond = (slice(*first[run : run + 2]) for first in (found.first_bead, found.first_bond))
-        own_bead, own_bond = (slice(*first[one : one + 2]) for first in (examples.first_bead, examples.first_bond))
+        own_bead, own_bond = (slice(*first[one : one + 2]) for first in (prototypes.first_bead, prototypes.first_bond))
         size, count = own_bead.stop - own_bead.start, own_bond.stop - own_bond.start
         if not np.all(sizes[m:end] == size) or bond.stop - bond.start != (end - m) * count:
             _require(topology, m, end, ["first_bead, first_bond"])
         bonds = topology.bonds[bond].reshape(end - m, -1, 2) - topology.first_bead[m:end, None, None]
-        own_bonds = np.broadcast_to(examples.bonds[own_bond] - own_bead.start, bonds.shape)
+        own_bonds = np.broadcast_to(prototypes.bonds[own_bond] - own_bead.start, bonds.shape)
         alike = {"bonds": np.array_equal(bonds, own_bonds)}
         for names, here, own in (
             (PER_BEAD, bead, own_bead),
             (PER_BOND, bond, own_bond),
             (PER_MOLECULE, slice(m, end), [one]),
         ):
-            alike |= {name: _repeats(getattr(topology, name)[here], getattr(examples, name)[own]) for name in names}
+            alike |= {name: _repeats(getattr(topology, name)[here], getattr(prototypes, name)[own]) for name in names}
         _require(topology, m, end, [name for name, same in alike.items() if not same])
 
 

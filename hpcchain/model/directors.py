@@ -140,8 +140,8 @@ class Turning:
 
 def kinds_of(topology: Composition | Topology, low: int, high: int) -> np.ndarray:
     """Return the number of the kind that each of beads low ... high - 1 belongs to."""
-    examples = topology.examples
-    return examples.kind[examples.molecule_of(topology.example_of(np.arange(low, high)))]
+    prototypes = topology.prototypes
+    return prototypes.kind[prototypes.molecule_of(topology.prototype_of(np.arange(low, high)))]
 
 
 def at_rest(beads: int) -> tuple[np.ndarray, np.ndarray]:

@@ -43,8 +43,8 @@ def rod_length(topology: Topology, m: int) -> float:
 
 def longest_rod(topology: Topology) -> float:
     """Return the largest `rod_length`, 0 without rods [length]."""
-    _, examples = np.unique(topology.kind[topology.rod], return_index=True)
-    return max((rod_length(topology, np.flatnonzero(topology.rod)[at]) for at in examples), default=0.0)
+    _, prototypes = np.unique(topology.kind[topology.rod], return_index=True)
+    return max((rod_length(topology, np.flatnonzero(topology.rod)[at]) for at in prototypes), default=0.0)
 
 
 def fit(group: Group, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

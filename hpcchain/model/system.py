@@ -140,12 +140,12 @@ class Topology:
         return ~np.repeat(self.flexible, np.diff(self.first_bond))
 
     @property
-    def examples(self) -> Topology:
-        """Molecules that are like all others, as `Composition.examples`: all of them."""
+    def prototypes(self) -> Topology:
+        """Molecules that are like all others, as `Composition.prototypes`: all of them."""
         return self
 
-    def example_of(self, beads: np.ndarray) -> np.ndarray:
-        """Return the rows of `examples` that say what beads (n,) are like."""
+    def prototype_of(self, beads: np.ndarray) -> np.ndarray:
+        """Return the rows of `prototypes` that say what beads (n,) are like."""
         return beads
 
     def molecule_of(self, beads: np.ndarray) -> np.ndarray:

@@ -78,7 +78,7 @@ def build_composition(config: Config) -> Composition:
     kinds = config.molecules
     counts = [kind.count for kind in kinds]
     return Composition(
-        examples=build_topology(replace(config, molecules=[replace(kind, count=1) for kind in kinds])),  # type: ignore[arg-type]
+        prototypes=build_topology(replace(config, molecules=[replace(kind, count=1) for kind in kinds])),  # type: ignore[arg-type]
         run=np.arange(len(kinds)),
         first_molecule=running_sum(counts),
         first_bead=running_sum([kind.count * kind.beads for kind in kinds]),

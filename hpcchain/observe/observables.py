@@ -60,7 +60,7 @@ class Observables:
             Potential energy and virial of each bead [mass length^2 / time^2].
         """
         ids = np.arange(low, low + len(position))
-        mass = self.composition.examples.mass[self.composition.example_of(ids)][:, None]
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(ids)][:, None]
         unwrapped = position + image * self.box.size
         found = np.empty((-(-len(ids) // block), 7 if energies is None else 9))
         for row, start in zip(found, range(0, len(ids), block), strict=True):
@@ -71,7 +71,7 @@ class Observables:
         return found
 
     def measure(
-        self, sums: np.ndarray, interval: float, virial: float, contacts: int, pushes: list | None = None
+        self, sums: np.ndarray, interval: float, virial: float, contacts: int, wall_impulse: list | None = None
     ) -> dict:
         """Return dict of name -> value.
 
@@ -85,7 +85,7 @@ class Observables:
             Sum over that interval's contacts of impulse times centre-of-mass vector [mass length^2 / time].
         contacts : int
             Contacts in that interval.
-        pushes : (3,) list of float, optional
+        wall_impulse : (3,) list of float, optional
             Impulse on both walls of each axis in that interval; None: not known [mass length / time].
         """
         kinetic, *momenta = (math.fsum(column) for column in sums[:, :7].T)
@@ -105,15 +105,17 @@ class Observables:
             "temperature": temperature,
             "pressure": pressure,
             "contacts": contacts,
-        } | ({"wall_pressure": self._wall_pressure(pushes, interval)} if np.any(self.box.boundary == WALL) else {})
+        } | (
+            {"wall_pressure": self._wall_pressure(wall_impulse, interval)} if np.any(self.box.boundary == WALL) else {}
+        )
 
-    def _wall_pressure(self, pushes: list | None, interval: float) -> np.ndarray:
+    def _wall_pressure(self, wall_impulse: list | None, interval: float) -> np.ndarray:
         """Return (3,) the mean pressure on the two walls of each axis, NaN where there are none."""
-        known = (self.box.boundary == WALL) & (pushes is not None) & (interval > 0.0)
+        known = (self.box.boundary == WALL) & (wall_impulse is not None) & (interval > 0.0)
         found = np.full(3, np.nan)
         if np.any(known):
             area = self.box.volume / self.box.size
-            found[known] = np.array(pushes)[known] / (2.0 * area[known] * interval)
+            found[known] = np.array(wall_impulse)[known] / (2.0 * area[known] * interval)
         return found
 
 

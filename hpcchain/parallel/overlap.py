@@ -37,7 +37,7 @@ def overlap_on_ranks(
     tolerance : float
         Overlap that does not count, relative to the contact distance.
     """
-    reach = float(composition.examples.diameter.max()) * (1.0 + ROUNDING)
+    reach = float(composition.prototypes.diameter.max()) * (1.0 + ROUNDING)
     points, bead = images(box, position, reach)
     sectors = Bisection(box, points, np.ones(len(points)), comm.size, comm)
     which, rank = sectors.within(points, reach)

@@ -91,19 +91,19 @@ class WindowedEngine:
         self.window = 2.0**-4 * self.tick if window is None else self.asked
         self.log_events = log_events
         self.quantum, self.impulse_quantum = quanta(system)
-        self.virial, self.pushes = 0, [0, 0, 0]
+        self.virial, self.wall_impulse = 0, [0, 0, 0]
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
         self.last_contacts = 0.0
         self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
         shell = default_shell(system) if shell is None else shell
-        blueprint = MoleculeClasses(system)
-        self.system = replace(system, topology=blueprint.composition, state=None, held=None)
+        classes = MoleculeClasses(system)
+        self.system = replace(system, topology=classes.composition, state=None, held=None)
         self.groups = GhostManager(
             system,
             comm,
-            blueprint,
+            classes,
             shell,
             0.0 if cell is None else cell,
             growth,
@@ -280,9 +280,9 @@ class WindowedEngine:
         """Make final what was done up to the end of the window."""
         with self._spent("finishing"):
             log, sums = self.patch.finish()
-        walls, rootless, virial, *pushes = sums.tolist()
+        walls, rootless, virial, *wall_impulse = sums.tolist()
         self.virial += virial
-        self.pushes = [old + more for old, more in zip(self.pushes, pushes, strict=True)]
+        self.wall_impulse = [old + more for old, more in zip(self.wall_impulse, wall_impulse, strict=True)]
         self.finished["contacts"] += len(log) - walls
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless

@@ -50,7 +50,7 @@ def _on_a_line(solver):
 
 @outlined
 def load(work, offset, mol, m, table, graph, series, starts, dt, stepper):
-    """Bring molecule m to the workspace at at offset, a time dt after its segment's start."""
+    """Bring molecule m to the workspace at `offset`, a time dt after its segment's start."""
     tiles = mol[m, L.MOL_TILES]
     _load_table(work, offset, mol, m, table, graph, stepper)
     if mol[m, L.MOL_SOLVER] == L.BALLISTIC:
@@ -114,7 +114,7 @@ def _load_table(work, offset, mol, m, table, graph, stepper):
 
 @kernel
 def load_start(work, offset, mol, m, table, graph, starts, stepper):
-    """Bring molecule m's start state, bit for bit, to the workspace at at offset."""
+    """Bring molecule m's start state, bit for bit, to the workspace at `offset`."""
     _load_table(work, offset, mol, m, table, graph, stepper)
     _load_line(work, offset, mol, m, starts)
 
@@ -151,7 +151,7 @@ def _clear(work, offset, tiles):
 def prepare(work, offset, mol, m, graph, stepper):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds.
 
-    A molecule moved by collocation flies on as it is (see `stages`); it is put on its bonds by `project`.
+    A molecule moved by collocation flies on as it is (see `collocation_molecule`); it is put on its bonds by `project`.
     """
     if mol[m, L.MOL_SOLVER] != L.COLLOCATION:
         project(work, offset, mol, m, graph, stepper)
@@ -212,7 +212,7 @@ def push(work, offset, tiles, p):
 
 @outlined
 def expand(work, offset, mol, m, graph, h, tolerance, stepper):
-    """Expand the free motion of the state in the workspace; return order and length of the segment (0: ballistic)."""
+    """Expand the free motion of the state in the workspace; return order and length of the segment."""
     solver = mol[m, L.MOL_SOLVER]
     if solver == L.BALLISTIC:
         return 1, h

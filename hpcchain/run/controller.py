@@ -41,7 +41,7 @@ from hpcchain.run.orientations import spinning_of
 from hpcchain.run.progress import Progress
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
-from hpcchain.run.totals import Tally, solving
+from hpcchain.run.totals import Totals, solving
 from hpcchain.run.wall_limit import WallLimit
 
 if TYPE_CHECKING:
@@ -119,13 +119,13 @@ class Run:
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
         self.collapse = CollapseWatch(system.physics, system.topology.beads / comm.size, self.end)
         self.energy = watch_of(system, self.observables.freedom)
-        self.tally = Tally(self.engine, counters, comm)
+        self.totals = Totals(self.engine, counters, comm)
         self.log = RunLog(
             self.folder / LOG_NAME if comm.rank == 0 else None,
-            self.tally.contacts + self.tally.wall_contacts,
+            self.totals.contacts + self.totals.wall_contacts,
             counters.get("energy"),
         )
-        self.begin = time, self.tally.contacts + self.tally.wall_contacts
+        self.begin = time, self.totals.contacts + self.totals.wall_contacts
         self.progress = Progress("t", time, self.end, comm.rank)
 
     def go(self) -> int:
@@ -196,7 +196,7 @@ class Run:
             self.frames.serve()
         if report:
             self.reports.serve()
-            self.tally.begin_interval()
+            self.totals.begin_interval()
         if self.checkpoints.due(self.time):
             self.checkpoints.serve()
             if self.time < self.end:
@@ -254,23 +254,23 @@ class Run:
 
     def _report(self, sums: list) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
-        self.tally.gather()
+        self.totals.gather()
         windows = self.engine.window_report()
         if any(physics.propagator == "variational" for physics in self.system.physics.every()):
-            windows = windows | {"contacts_without_root": self.tally.no_roots}
+            windows = windows | {"contacts_without_root": self.totals.no_roots}
         if any(PROPAGATORS[physics.propagator].stepped for physics in self.system.physics.every()):
-            windows = windows | solving(self.tally.solved)
+            windows = windows | solving(self.totals.solved)
         row = self.comm.bcast(self._measure(np.concatenate(sums)))
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
-            left, tally = self.progress.seconds_left, self.tally
-            note = self.log.report(self.time, row, tally.contacts, tally.wall_contacts, windows, left)
+            left, totals = self.progress.seconds_left, self.totals
+            note = self.log.report(self.time, row, totals.contacts, totals.wall_contacts, windows, left)
         self.progress.look(self.time, note)
         self._heed(total_energy(row))
 
     def _heed(self, energy: Any) -> None:
         """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
-        warning = self.energy.heed(self.time, energy, self.log.energy, self.tally.contacts)
+        warning = self.energy.heed(self.time, energy, self.log.energy, self.totals.contacts)
         if warning and self.comm.rank == 0:
             LOG.warning("t %.6g: %s", self.time, warning)
 
@@ -283,9 +283,9 @@ class Run:
 
     def _measure(self, sums: np.ndarray) -> dict:
         interval = self.time - (self.reports.served or 0.0)
-        tally = self.tally
+        totals = self.totals
         row = self.observables.measure(
-            sums, interval, tally.interval_virial, tally.interval_contacts, tally.interval_pushes
+            sums, interval, totals.interval_virial, totals.interval_contacts, totals.interval_pushes
         )
         return row if self.spinning is None else row | self.spinning.observables
 
@@ -298,7 +298,7 @@ class Run:
         begin = self.timers.wall
         with self.timers.phase("checkpoints"):
             self._drain_events()
-            self.tally.gather()
+            self.totals.gather()
             self._heed_unreported()
             self.recorder.close()
             state = replace(self.system, state=self.engine.state())
@@ -327,7 +327,7 @@ class Run:
         """Return what a run that goes on from here needs to know besides the state."""
         return {
             **self.recorder.counters,
-            **self.tally.saved(),
+            **self.totals.saved(),
             "frame_time": self.frames.served,
             "report_time": self.reports.served,
             "checkpoint_time": self.checkpoints.served,
@@ -376,7 +376,7 @@ class Run:
     def _summary(self) -> Any:
         """Return the lines for the end: what was done how fast, where the results are, and what may come next."""
         begin, before = self.begin
-        contacts = self.tally.contacts + self.tally.wall_contacts
+        contacts = self.totals.contacts + self.totals.wall_contacts
         wall = max(self.timers.wall, 1e-9)
         moved = self.system.topology.beads * (self.time - begin)
         return [

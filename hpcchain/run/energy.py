@@ -76,7 +76,7 @@ class EnergyWatch:
     def __init__(self, system: System, freedom: int) -> None:
         self._topology, self._physics, self._freedom = system.topology, system.physics, max(int(freedom), 1)
         self._elastic = system.physics.restitution == 1.0
-        self._kinds = list(stepped_kinds(self._topology.examples, self._physics))
+        self._kinds = list(stepped_kinds(self._topology.prototypes, self._physics))
         self._silent = False
 
     def heed(self, time: float, energy: float, reference: float | None, contacts: int) -> str | None:

@@ -104,7 +104,7 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     )
     topology, velocity = system.topology, system.state.velocity
     ids = np.arange(len(velocity)) if system.held is None else topology.beads_of(system.held)
-    mass = topology.examples.mass[topology.example_of(ids)]
+    mass = topology.prototypes.mass[topology.prototype_of(ids)]
     parts = gathered(mpi, (len(ids), 0.5 * float(mass @ np.einsum("ik,ik->i", velocity, velocity))))
     beads, found = (sum(column) for column in zip(*parts, strict=True))
     if not known or beads != topology.beads:

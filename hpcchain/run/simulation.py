@@ -187,7 +187,7 @@ class Simulation:
     def energy(self) -> float:
         """Kinetic energy of translation now, which is all the energy that there is [mass length^2 / time^2]."""
         velocity, topology = self.velocity, self._run.system.topology
-        mass = topology.examples.mass[topology.example_of(np.arange(topology.beads))]
+        mass = topology.prototypes.mass[topology.prototype_of(np.arange(topology.beads))]
         return 0.5 * math.fsum(np.einsum("ik,ik->i", velocity, velocity) * mass)
 
     def _frame(self) -> Any:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
 
-PUSHES = ("push_x", "push_y", "push_z")
+WALL_IMPULSE = ("push_x", "push_y", "push_z")
 CONTACTS = ("contacts", "wall_contacts", "no_roots")
 SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
 MOST = ("most_iterations", "most_node_iterations")
 
 
-class Tally:
+class Totals:
     """Adds what the ranks' engines have counted since they were made to what the run had before.
 
     All sums are of whole numbers, so that neither the number of ranks nor restarts change a bit of those over contacts.
@@ -38,14 +38,14 @@ class Tally:
         self._engine, self._comm = engine, comm
         self._before = {name: counters.get(name, 0) for name in (*CONTACTS, *SOLVED, *MOST)}
         self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
-        self._pushes = restored_pushes(counters, engine.impulse_quantum)
-        self._now = self._start = dict.fromkeys(("virial", *PUSHES, *CONTACTS, *SOLVED, *MOST), 0)
+        self._wall_impulse = restored_wall_impulse(counters, engine.impulse_quantum)
+        self._now = self._start = dict.fromkeys(("virial", *WALL_IMPULSE, *CONTACTS, *SOLVED, *MOST), 0)
 
     def gather(self) -> None:
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
         own = {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)} | {"virial": self._engine.virial}
-        own |= dict(zip(PUSHES, self._engine.pushes, strict=True))
+        own |= dict(zip(WALL_IMPULSE, self._engine.wall_impulse, strict=True))
         every = self._comm.allgather(own)
         self._now = {name: (max if name in MOST else sum)(one[name] for one in every) for name in own}
 
@@ -94,7 +94,7 @@ class Tally:
 
     def begin_interval(self) -> None:
         """Count contacts, virial and impulses on walls anew, from the last `gather` on."""
-        self._interval, self._pushes, self._start = (0, 0), [0, 0, 0], self._now
+        self._interval, self._wall_impulse, self._start = (0, 0), [0, 0, 0], self._now
 
     def saved(self) -> dict:
         """Return the counters that a checkpoint keeps."""
@@ -115,9 +115,12 @@ class Tally:
 
     @property
     def _interval_push_quanta(self) -> list | None:
-        if self._pushes is None:
+        if self._wall_impulse is None:
             return None
-        return [old + self._now[name] - self._start[name] for old, name in zip(self._pushes, PUSHES, strict=True)]
+        return [
+            old + self._now[name] - self._start[name]
+            for old, name in zip(self._wall_impulse, WALL_IMPULSE, strict=True)
+        ]
 
 
 def solving(counters: dict) -> dict:
@@ -126,7 +129,7 @@ def solving(counters: dict) -> dict:
     Parameters
     ----------
     counters : dict
-        `Tally.solved`, or a checkpoint's counters; {} is returned where a checkpoint has none of them.
+        `Totals.solved`, or a checkpoint's counters; {} is returned where a checkpoint has none of them.
     """
     if any(name not in counters for name in (*SOLVED, *MOST)):
         return {}
@@ -158,7 +161,7 @@ def restored_virial(counters: dict, quantum: float) -> int:
     return round(virial / Fraction(quantum))
 
 
-def restored_pushes(counters: dict, quantum: float) -> list | None:
+def restored_wall_impulse(counters: dict, quantum: float) -> list | None:
     """Return the impulses on walls of the interval that a checkpoint was written in, three int in units of `quantum`.
 
     None for a checkpoint of an earlier version, which does not keep them.

@@ -27,7 +27,7 @@ from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_order
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
-from hpcchain.sector.speculation.window import PUSHES, abort_window, commit_window, settle_log, skin_violation
+from hpcchain.sector.speculation.window import WALL_IMPULSE, abort_window, commit_window, settle_log, skin_violation
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -101,7 +101,7 @@ class GhostedSector:
 
     Parameters
     ----------
-    blueprint : MoleculeClasses
+    classes : MoleculeClasses
     system : System
         Its state is that of the beads of `here` alone, in their order, and is not kept.
     here : MoleculesHere
@@ -115,7 +115,7 @@ class GhostedSector:
 
     Attributes
     ----------
-    order : (k,) int64 array
+    molecule_ids : (k,) int64 array
         Global numbers of the molecules, by row; of vacant rows those of a prototype.
     ownership : (k,) int64 array
         OWNED, GHOST, FULL_GHOST or VACANT, by row.
@@ -127,37 +127,37 @@ class GhostedSector:
 
     def __init__(
         self,
-        blueprint: MoleculeClasses,
+        classes: MoleculeClasses,
         system: System,
         here: MoleculesHere,
         capacity: np.ndarray,
         options: Options,
         closed: np.ndarray | None = None,
     ) -> None:
-        self.system, self.blueprint = replace(system, state=None), blueprint
+        self.system, self.classes = replace(system, state=None), classes
         self.log_rows, self.base = EVENTS, options.base
-        self.closed, self.begin_with = np.zeros(len(blueprint.sizes), dtype=np.int64), closed
-        composition = blueprint.composition
+        self.closed, self.begin_with = np.zeros(len(classes.sizes), dtype=np.int64), closed
+        composition = classes.composition
         size = composition.size_of(here.molecule_ids)
         first = np.cumsum(size) - size
         order = space_order(system, np.arange(len(size)), first)
         ids = here.molecule_ids[order]
-        counts = np.bincount(composition.class_of(ids), minlength=len(blueprint.rows))
+        counts = np.bincount(composition.class_of(ids), minlength=len(classes.rows))
         vacant = counts // VACANCY + LEAST_VACANT if len(ids) < composition.molecules else 0 * counts
         free_rows = np.repeat(np.arange(len(counts)), vacant)
-        self.order = np.concatenate([ids, blueprint.examples[free_rows]])
-        self._rows = np.empty(len(self.order), dtype=np.int64)
+        self.molecule_ids = np.concatenate([ids, classes.prototypes[free_rows]])
+        self._rows = np.empty(len(self.molecule_ids), dtype=np.int64)
         self.ownership = np.concatenate([here.ownership[order], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
         self.vacant = {k: list(len(ids) + np.flatnonzero(free_rows == k)) for k in range(len(counts))}
-        self.row_of = id_table(len(self.order))
+        self.row_of = id_table(len(self.molecule_ids))
         insert(self.row_of, ids, np.arange(len(ids)))
         at = self._rows_of(order, free_rows, first, size)
-        self._idle_first = np.concatenate([here.idle, np.zeros(composition.examples.beads, dtype=bool)])[at]
+        self._idle_first = np.concatenate([here.idle, np.zeros(composition.prototypes.beads, dtype=bool)])[at]
         self.core = Core(
-            blueprint,
-            replace(system, state=with_vacant(system.state, composition.examples.beads)),
-            self.order,
-            np.concatenate([capacity, list_capacity(composition.examples, options.shell)]),
+            classes,
+            replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
+            self.molecule_ids,
+            np.concatenate([capacity, list_capacity(composition.prototypes, options.shell)]),
             replace(options, log_rows=EVENTS),
             at,
             self._prepare,
@@ -179,9 +179,9 @@ class GhostedSector:
 
     def _rows_of(self, order: np.ndarray, free_rows: np.ndarray, first: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return the state's row of each local bead; vacant ones have those of their class behind the others."""
-        examples = self.blueprint.composition.examples
-        begin = np.concatenate([first[order], int(size.sum()) + examples.first_bead[free_rows]])
-        count = np.concatenate([size[order], np.diff(examples.first_bead)[free_rows]])
+        prototypes = self.classes.composition.prototypes
+        begin = np.concatenate([first[order], int(size.sum()) + prototypes.first_bead[free_rows]])
+        count = np.concatenate([size[order], np.diff(prototypes.first_bead)[free_rows]])
         return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
 
     @property
@@ -214,7 +214,7 @@ class GhostedSector:
         return rows
 
     def _prepare(self, core: Core) -> None:
-        """Tell the kernels which molecules are ghosts, and give cells and windows their room."""
+        """Tell the kernels which molecules are ghosts; make the arrays of cells and windows."""
         s, factor = core.sector, core.cell_capacity_factor
         beads = s.mol[:, L.MOL_BEADS]
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
@@ -228,7 +228,7 @@ class GhostedSector:
             **cell_arrays(s.cells, len(core.ids), factor, ENTRIES * max(1, int(factor))),
             window_event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
             owner_history=np.zeros(4096),
-            owner_history_at=np.zeros((len(self.order), 8), dtype=np.int64),
+            owner_history_at=np.zeros((len(self.molecule_ids), 8), dtype=np.int64),
         )
         rows = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows)) + 2 * L.MOST_MEMBERS
         self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
@@ -250,7 +250,7 @@ class GhostedSector:
             The molecules' rows; shorter than `molecules` if there is no room for more.
         """
         s, at, taken = self.sector, 0, []
-        composition = self.blueprint.composition
+        composition = self.classes.composition
         for name in molecules:
             vacant = self.vacant[int(composition.class_of(name))]
             if not vacant:
@@ -260,7 +260,7 @@ class GhostedSector:
             n = s.mol[m, L.MOL_BEADS]
             own = rows[at : at + n]
             at += n
-            s.starts[i : i + n, L.X : L.START_TICKS], s.starts[i : i + n, L.START_TICKS : L.LINE_COLUMNS] = (
+            s.starts[i : i + n, L.X : L.START_TICKS], s.starts[i : i + n, L.START_TICKS : L.START_COLUMNS] = (
                 own[:, 0:6],
                 own[:, 9:11],
             )
@@ -271,8 +271,8 @@ class GhostedSector:
                 s.extra[i : i + n] = own[:, 15:]
             s.mol[m, L.MOL_ID], s.mol[m, L.MOL_OWNERSHIP] = name, L.GHOST
             self.ids[i : i + n] = s.next_event[i : i + n, L.BEAD_ID] = composition.first_bead_of(name) + np.arange(n)
-            self.order[m], self.ownership[m] = name, L.GHOST
-            insert(self.row_of, self.order[m : m + 1], np.array([m]))
+            self.molecule_ids[m], self.ownership[m] = name, L.GHOST
+            insert(self.row_of, self.molecule_ids[m : m + 1], np.array([m]))
             deactivate(s, np.arange(i, i + n))
             initialise.admit(s, m, self.base)
             taken.append(m)
@@ -299,7 +299,7 @@ class GhostedSector:
         ------
         WindowBroken
         """
-        budget = BATCH * (10 + len(self.order))  # events of all kinds; far more than any sound window takes
+        budget = BATCH * (10 + len(self.molecule_ids))  # events of all kinds; far more than any sound window takes
         while True:
             budget -= self.core.batch.size
             try:
@@ -353,7 +353,7 @@ class GhostedSector:
         """Append rows for closed segments: `more` of each size of molecule."""
         s = core.sector
         self.closed += more
-        sizes = self.blueprint.sizes
+        sizes = self.classes.sizes
         kinds = np.repeat(np.arange(len(sizes)), more)
         beads = sizes[kinds]
         mol = np.zeros((len(kinds), s.mol.shape[1]), dtype=np.int64)
@@ -421,7 +421,7 @@ class GhostedSector:
         return wanted[: ghost_messages.receive(s, received, self.row_of, wanted, self.base)]
 
     def set_right(self) -> None:
-        """Withdraw what the messages taken have shown to be wrong.
+        """Roll back what the messages received have shown to be wrong.
 
         Raises
         ------
@@ -454,7 +454,7 @@ class GhostedSector:
         (3 + AXES,) int64 array
             Their counts and sums (`window.settle_log`).
         """
-        s, sums = self.sector, np.empty(PUSHES + L.AXES, dtype=np.int64)
+        s, sums = self.sector, np.empty(WALL_IMPULSE + L.AXES, dtype=np.int64)
         log = s.log[: settle_log(s, sums)]
         commit_window(s)
         clean_lists(s)
@@ -468,7 +468,7 @@ class GhostedSector:
         self, reference_position: np.ndarray, skin: np.ndarray, since: tuple, until: tuple
     ) -> np.ndarray:
         """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
-        violation = np.empty(len(self.order))
+        violation = np.empty(len(self.molecule_ids))
         skin_violation(self.sector, reference_position, skin, *since, *until, violation)
         return violation
 

@@ -27,7 +27,7 @@ class Engine(Protocol):
         Global ids of the beads of this rank, in the order of `frame` and `state`; others after each `advance`.
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
-    pushes : sequence of 3 int
+    wall_impulse : sequence of 3 int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
     quantum, impulse_quantum : float
         Powers of two [mass length^2 / time], [mass length / time].
@@ -47,7 +47,7 @@ class Engine(Protocol):
     def virial(self) -> int: ...
 
     @property
-    def pushes(self) -> list[int]: ...
+    def wall_impulse(self) -> list[int]: ...
 
     @property
     def time(self) -> float: ...

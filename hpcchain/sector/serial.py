@@ -42,7 +42,7 @@ class Engine:
     ----------
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
-    pushes : (3,) list of int
+    wall_impulse : (3,) list of int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
     quantum, impulse_quantum : float
         Powers of two [mass length^2 / time], [mass length / time].
@@ -59,7 +59,7 @@ class Engine:
         self.system, self.growth = system, growth
         self.log_rows = LOG_ROWS if log_events else 0
         self.quantum, self.impulse_quantum = quanta(system)
-        self.virial, self.pushes, self.rows = 0, [0, 0, 0], []
+        self.virial, self.wall_impulse, self.rows = 0, [0, 0, 0], []
         topology = system.topology
         options = Options(
             default_shell(system) if shell is None else shell,
@@ -128,10 +128,10 @@ class Engine:
         """Move the kernel's sums to Python's integers, which do not overflow."""
         scalars = self.sector.scalars
         self.virial += int(scalars[L.SCALAR_VIRIAL])
-        self.pushes = [
+        self.wall_impulse = [
             old + int(more)
             for old, more in zip(
-                self.pushes, scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES], strict=True
+                self.wall_impulse, scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES], strict=True
             )
         ]
         scalars[L.SCALAR_VIRIAL], scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES] = 0, 0
@@ -191,7 +191,7 @@ def default_shell(system: System) -> float:
     Of single beads' work lists are a greater part, and their flights are longer: they get a wider one.
     """
     composition = composition_of(system.topology)
-    diameter, size = composition.examples.diameter, np.diff(composition.examples.first_bead)
+    diameter, size = composition.prototypes.diameter, np.diff(composition.prototypes.first_bead)
     copies = np.repeat(composition.copies, size)
     fraction = float(np.sum(copies * diameter**3)) * np.pi / 6.0 / system.box.volume
     mean = float(np.sum(copies * diameter)) / max(composition.beads, 1)

@@ -30,7 +30,7 @@ class Constants:
     Attributes
     ----------
     mass : (e,) float64 array
-        Of the beads of the examples [mass].
+        Of the beads of the prototypes [mass].
     kind : (e,) int32 array
         Their types: as many as there are names of kinds that potentials tell apart.
     pairs : (t, t, 4) float64 array
@@ -40,41 +40,43 @@ class Constants:
     bonds : (b, 5) float64 array
         Constants of bonds.
     partner_first, partner_step, partner_which : (e + 1,), (p,), (p,) int64 arrays
-        Of each bead of the examples: where its bonds begin; how far the other bead's number is from its own, ascending;
-        rows of `bonds`, -1 for none.
+        Of each bead of the prototypes: where its bonds begin; how much the other bead's number exceeds its own,
+        ascending; rows of `bonds`, -1 for none.
     field : (7,) float64 array
         See `forces.field_forces`.
     """
 
     def __init__(self, composition: Composition, settings: dict) -> None:
         self.composition = composition
-        examples = composition.examples
-        self.mass = examples.mass
+        prototypes = composition.prototypes
+        self.mass = prototypes.mass
         names = composition.names
         potentials = settings["potentials"]
         self.pairs = pair_table(names, [one for one in potentials if one["name"] in PAIRS])
         self.reach = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
-        self.kind = np.repeat(examples.kind, np.diff(examples.first_bead)).astype(np.int32)
+        self.kind = np.repeat(prototypes.kind, np.diff(prototypes.first_bead)).astype(np.int32)
         if np.all(self.pairs == self.pairs[0, 0]):
             self.pairs, self.kind = self.pairs[:1, :1].copy(), np.zeros_like(self.kind)
         self.bonds, row = bond_table(names, [one for one in potentials if one["name"] in BONDED])
-        self._find_partners(examples, row)
+        self._find_partners(prototypes, row)
         self.field = field_of(settings)
 
-    def _find_partners(self, examples: Topology, row: np.ndarray) -> None:
+    def _find_partners(self, prototypes: Topology, row: np.ndarray) -> None:
         """List each bead's bonds, from both sides."""
-        pairs = np.concatenate([examples.bonds, examples.bonds[:, ::-1]])
-        molecule = np.repeat(np.arange(examples.molecules), np.diff(examples.first_bond))
-        which = np.where(examples.flexible[molecule], row[examples.kind[molecule]], -1) if len(molecule) else molecule
+        pairs = np.concatenate([prototypes.bonds, prototypes.bonds[:, ::-1]])
+        molecule = np.repeat(np.arange(prototypes.molecules), np.diff(prototypes.first_bond))
+        which = (
+            np.where(prototypes.flexible[molecule], row[prototypes.kind[molecule]], -1) if len(molecule) else molecule
+        )
         which = np.concatenate([which, which]).astype(np.int64)
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        count = np.bincount(pairs[:, 0], minlength=examples.beads)
+        count = np.bincount(pairs[:, 0], minlength=prototypes.beads)
         self.partner_first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
         self.partner_step = (pairs[order, 1] - pairs[order, 0]).astype(np.int64)
         self.partner_which = which[order]
 
     def partners(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the bonds of beads whose rows in the examples are given, as `partner_first`, `_step` and `_which`."""
+        """Return the bonds of beads, by their rows in the prototypes, as `partner_first`, `_step` and `_which`."""
         count = np.diff(self.partner_first)[rows]
         first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
         at = np.arange(int(first[-1])) + np.repeat(self.partner_first[rows] - first[:-1], count)

@@ -53,7 +53,7 @@ class Contacts:
     ----------
     counts : dict
         "contacts" and "wall_contacts" so far, of beads that this rank owns.
-    virial, pushes : int, list of int
+    virial, wall_impulse : int, list of int
         Sums over them, in units of `quanta`.
     log : list of (float, (n, 2) int64 array, (n,) float64 array)
         Time, contacts and impulses of steps, where `logs` is set.
@@ -68,20 +68,20 @@ class Contacts:
         self.rounds = 1 if settings["predictions"] == 1 else MOST_ROUNDS
         self.restitution = physics.restitution
         self.metric = Metric(constants.composition, constants, settings) if settings["energy"] == "H2" else None
-        examples = self.composition.examples
-        self.radius = np.where(examples.soft, 0.0, 0.5 * examples.diameter)
+        prototypes = self.composition.prototypes
+        self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
         self.reach = 2.0 * float(self.radius.max(initial=0.0))
         self.walled = box.boundary == WALL
         self.quanta = quanta
         self.counts = {"contacts": 0, "wall_contacts": 0}
-        self.virial, self.pushes, self.log, self.logs = 0, [0, 0, 0], [], False
+        self.virial, self.wall_impulse, self.log, self.logs = 0, [0, 0, 0], [], False
         self.room = 64
 
     def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
         """Take local beads and the lists of own ones."""
-        rows = self.composition.example_of(ids)
+        rows = self.composition.prototype_of(ids)
         molecule = self.composition.molecule_of(ids)
-        pass_through = ~self.composition.examples.self_contact[self.composition.class_of(molecule)]
+        pass_through = ~self.composition.prototypes.self_contact[self.composition.class_of(molecule)]
         self.ids, self.own, self.lists = ids, own, interactions
         self.local_radius = self.radius[rows]
         self.through = np.where(pass_through, molecule, -1)
@@ -207,8 +207,8 @@ class Contacts:
 
         Beads of molecules without contacts are where the step without contacts takes them.
         """
-        mass = self.composition.examples.mass[self.composition.example_of(pool.ids)]
-        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.example_of(pool.ids)])
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
+        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.prototype_of(pool.ids)])
         gap, normal = geometry.at(pool.position)
         responses = Responses(pool, geometry, normal, mass, self.rigid)
         velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
@@ -327,8 +327,8 @@ class Contacts:
 
     def stilled(self, pool: Pool, pairs: np.ndarray) -> np.ndarray:
         """Return velocities (m, 3) of a pool's beads without the rates of smooth contacts that touch."""
-        mass = self.composition.examples.mass[self.composition.example_of(pool.ids)]
-        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.example_of(pool.ids)])
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
+        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.prototype_of(pool.ids)])
         gap, normal = geometry.at(pool.position)
         responses = Responses(pool, geometry, normal, mass, self.rigid)
         velocity = pool.velocity.copy()
@@ -344,11 +344,11 @@ class Contacts:
     def count(
         self, pool: Pool, geometry: Geometry, normal: np.ndarray, impulse: np.ndarray, own: np.ndarray, time: float
     ) -> None:
-        """Count contacts with impulses whose first bead is own, with their virial, pushes and rows of the log."""
+        """Count contacts with impulses whose first bead is own: virial, impulses on walls, rows of the log."""
         acts = (impulse > 0.0) & np.isin(geometry.pairs[:, 0], own)
         if not acts.any():
             return
-        mass = self.composition.examples.mass[self.composition.example_of(pool.ids)]
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
         molecule = np.repeat(np.arange(len(pool.molecules)), np.diff(pool.first))
         total = np.bincount(molecule, mass)
         centre = np.column_stack([np.bincount(molecule, mass * pool.position[:, c]) for c in range(3)]) / total[:, None]
@@ -360,6 +360,6 @@ class Contacts:
         self.virial += int(virial[acts].sum())
         for axis in range(3):
             mine = walls & ((-1 - geometry.pairs[:, 1]) % 3 == axis)
-            self.pushes[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
+            self.wall_impulse[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
         if self.logs:
             self.log.append((time, geometry.pairs[acts], impulse[acts]))

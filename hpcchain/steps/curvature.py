@@ -247,8 +247,8 @@ class Metric:
         self.ids, self.lists = ids, interactions
         self.molecule = self.composition.molecule_of(ids)
         classes = self.composition.class_of(self.molecule)
-        examples = self.composition.examples
-        self.whole = ~examples.flexible[classes]
+        prototypes = self.composition.prototypes
+        self.whole = ~prototypes.flexible[classes]
 
     def flags(self, pairs: np.ndarray) -> np.ndarray:
         """Return (n, 3) float64, 1 for local beads that an impulse at contacts (k, 2) of own beads may move.
@@ -306,10 +306,10 @@ class Metric:
         change = np.zeros((len(cluster), len(rows), 3))
         for k, part in enumerate(parts):
             change[k, place[responses.bead[part]]] = responses.change[part]
-        examples = self.composition.example_of(pool.ids)
-        bonds = (*self.constants.partners(examples), self.constants.bonds)
+        prototypes = self.composition.prototype_of(pool.ids)
+        bonds = (*self.constants.partners(prototypes), self.constants.bonds)
         bent, box = np.empty_like(change), (geometry.size, geometry.inverse)
-        kind = self.constants.kind[examples]
+        kind = self.constants.kind[prototypes]
         weigh(pool.position, kind, rows, pool.extra[rows], bonds, self.constants.pairs, box, change, bent)
         matrix = responses.matrix(geometry, normal, cluster)
         matrix = matrix + self.factor * np.einsum("kmc,lmc->kl", change, bent)

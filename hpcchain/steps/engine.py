@@ -58,7 +58,7 @@ class SteppedEngine:
     ----------
     steps : int
         Whole steps since time 0.
-    virial, pushes, quantum, impulse_quantum :
+    virial, wall_impulse, quantum, impulse_quantum :
         See `sector.interface.Engine`.
     """
 
@@ -80,7 +80,7 @@ class SteppedEngine:
         self.rebuilds = 0
         self.stuck: tuple | None = None
         constants = Constants(self.composition, settings)
-        diameter = float(np.mean(self.composition.examples.diameter))
+        diameter = float(np.mean(self.composition.prototypes.diameter))
         self.rigid = RigidMolecules(self.composition)
         self.contacts = contacts_of(self.box, constants, self.comm, self.rigid, system)
         if self.contacts:
@@ -410,9 +410,9 @@ class SteppedEngine:
         return self.contacts.virial if self.contacts else 0
 
     @property
-    def pushes(self) -> list:
+    def wall_impulse(self) -> list:
         """Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`."""
-        return list(self.contacts.pushes) if self.contacts else [0, 0, 0]
+        return list(self.contacts.wall_impulse) if self.contacts else [0, 0, 0]
 
     def frame(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts, (m, 3) each, of the beads `ids`; the time is that reached."""
@@ -460,7 +460,7 @@ class SteppedEngine:
 
 def contacts_of(box: Box, constants: Constants, comm: Any, rigid: RigidMolecules, system: System) -> Contacts | None:
     """Return the Contacts of a system, None where no bead has a hard core."""
-    if constants.composition.examples.soft.all():
+    if constants.composition.prototypes.soft.all():
         return None
     return Contacts(box, constants, comm, rigid, system.physics, quanta(system))
 

@@ -58,7 +58,7 @@ class Interactions:
         """
         constants = self.constants
         self.own = own
-        rows = constants.composition.example_of(ids)
+        rows = constants.composition.prototype_of(ids)
         self.kind = constants.kind[rows]
         self.mass = constants.mass[rows[own]]
         self.first, step, self.which = constants.partners(rows[own])

@@ -85,13 +85,13 @@ class RigidMolecules:
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
         self.groups: dict[int, Any] = {}
-        examples = composition.examples
-        for one in range(examples.molecules):
-            bead, bond = (slice(*first[one : one + 2]) for first in (examples.first_bead, examples.first_bond))
-            bonds, length, mass = examples.bonds[bond], examples.bond_length[bond], examples.mass[bead]
-            if examples.rod[one]:
+        prototypes = composition.prototypes
+        for one in range(prototypes.molecules):
+            bead, bond = (slice(*first[one : one + 2]) for first in (prototypes.first_bead, prototypes.first_bond))
+            bonds, length, mass = prototypes.bonds[bond], prototypes.bond_length[bond], prototypes.mass[bead]
+            if prototypes.rod[one]:
                 self.groups[one] = Rods(length, mass)
-            elif len(bonds) and not examples.flexible[one]:
+            elif len(bonds) and not prototypes.flexible[one]:
                 self.groups[one] = Bonded(bonds - bead.start, length, mass)
 
     def set_molecules(self, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -46,21 +46,21 @@ class Thermostat:
         table = settings["thermostat"] or {}
         self.composition, self.seed, self.h = composition, settings["seed"], settings["step"]
         self.name, self.temperature = table.get("name"), table.get("temperature", 0.0)
-        examples = composition.examples
-        own = np.array(settings["damping"])[examples.kind]
+        prototypes = composition.prototypes
+        own = np.array(settings["damping"])[prototypes.kind]
         friction = table["damping"] if self.name == "langevin" else 0.0
-        rate = np.repeat(own + friction, np.diff(examples.first_bead))
+        rate = np.repeat(own + friction, np.diff(prototypes.first_bead))
         self.keeps = np.exp(-0.5 * self.h * rate)
         part = np.divide(friction, rate, out=np.zeros_like(rate), where=rate > 0.0)
-        self.spread = np.sqrt(part * -np.expm1(-self.h * rate) * self.temperature / examples.mass)
-        self.width = np.sqrt(self.temperature / examples.mass)
+        self.spread = np.sqrt(part * -np.expm1(-self.h * rate) * self.temperature / prototypes.mass)
+        self.width = np.sqrt(self.temperature / prototypes.mass)
         self.damps = bool(np.any(rate > 0.0))
         self.draws = self.name == "andersen"
         self.chance = -math.expm1(-table["rate"] * self.h) if self.draws else 0.0
 
     def half_step(self, velocity: np.ndarray, ids: np.ndarray, draw: int) -> None:
         """Let half a step of friction and random forces act on velocities of beads `ids`; `draw`: half steps so far."""
-        rows = self.composition.example_of(ids)
+        rows = self.composition.prototype_of(ids)
         velocity *= self.keeps[rows, None]
         if self.name == "langevin":
             velocity += self.spread[rows, None] * normals(self.seed, Stream.LANGEVIN, ids, draw)
@@ -83,6 +83,6 @@ class Thermostat:
         """
         chosen = uniform(self.seed, Stream.ANDERSEN, molecules, step)[:, 0] < self.chance
         at = np.flatnonzero(np.repeat(chosen, np.diff(first)))
-        width = self.width[self.composition.example_of(ids[at]), None]
+        width = self.width[self.composition.prototype_of(ids[at]), None]
         velocity[at] = width * normals(self.seed, Stream.REDRAWN, ids[at], step)
         return first[:-1][chosen]

@@ -77,7 +77,7 @@ def parallel(system, end, ranks, times=(), **options):
 
 def sums_of(engine):
     """Return an engine's sums over contacts: the virial, and the impulses on the walls of each axis."""
-    return [engine.virial, *engine.pushes]
+    return [engine.virial, *engine.wall_impulse]
 
 
 def added(parts):

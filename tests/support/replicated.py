@@ -94,9 +94,9 @@ class ReplicatedEngine:
         return self._share(self._serial.virial)
 
     @property
-    def pushes(self):
+    def wall_impulse(self):
         """The same of the impulses on walls."""
-        return [self._share(whole) for whole in self._serial.pushes]
+        return [self._share(whole) for whole in self._serial.wall_impulse]
 
     def _share(self, whole):
         shares = [whole // (rank + 2) for rank in range(1, self._comm.size)]

@@ -1,6 +1,7 @@
 """What README, the manual's tables and the demo's input say is what the program does."""
 
 import math
+import re
 from pathlib import Path
 
 from hpcchain import __version__
@@ -10,6 +11,7 @@ from hpcchain.config.schema import markdown
 from hpcchain.model.system import BEAD_STATE
 from hpcchain.papers import registry
 from hpcchain.propagators.catalogue import PROPAGATORS
+from tests.unit.test_imports import FLOORS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,3 +92,20 @@ def test_demo_is_a_job_of_real_size():
     beads = chain.count * chain.beads
     assert (chain.kind, chain.beads) == ("chain", 20) and chain.count >= 200
     assert beads * math.pi / 6.0 / math.prod(config.box.size) >= 0.2
+
+
+def test_architecture_page_has_every_floor_in_order():
+    rows = text("docs/developer/architecture.md").split("| floor |")[1].split("\n\n")[0].splitlines()[2:]
+    shown = [
+        {name.removeprefix("hpcchain/").strip("/").removesuffix(".py").replace("/", ".") for name in cell[1::2]}
+        for cell in (row.split(" | ")[0].split("`") for row in rows)
+    ]
+    assert shown == [set(floor) - {"__main__"} for floor in reversed(FLOORS)]
+
+
+def test_developer_pages_name_functions_that_are_there():
+    """What a page says is in a file is in it."""
+    pages = sorted((ROOT / "docs" / "developer").glob("*.md"))
+    named = [pair for page in pages for pair in re.findall(r"`(\w+)`\s+\(?in\s+`(hpcchain/[\w/.]+)`", page.read_text())]
+    assert len(named) >= 5
+    assert [(name, path) for name, path in named if not re.search(rf"\b{name}\b", text(path))] == []

@@ -47,16 +47,52 @@ def found():
     return functions()
 
 
+def too_long(found):
+    """Return the names of functions that are too long and do not say why."""
+    return sorted({name for name, node in found if lines(node) > LINES and not says_why(node, REASONS[0])})
+
+
+def too_many(found):
+    """Return the names of functions that have too many parameters and do not say why."""
+    return sorted({name for name, node in found if parameters(node) > PARAMETERS and not says_why(node, REASONS[1])})
+
+
 def test_functions_are_short(found):
-    long = {name for name, node in found if lines(node) > LINES and not says_why(node, REASONS[0])}
-    assert sorted(long) == []
+    assert too_long(found) == []
 
 
 def test_functions_have_few_parameters(found):
     counts = sorted(parameters(node) for _, node in found)
     assert counts[int(0.9 * len(counts))] <= NINE_IN_TEN
-    many = {name for name, node in found if parameters(node) > PARAMETERS and not says_why(node, REASONS[1])}
-    assert sorted(many) == []
+    assert too_many(found) == []
+
+
+def test_long_functions_and_those_of_many_parameters_are_found():
+    """A reason in the docstring excuses; parameters on lines of their own do not make a function long."""
+    many = ", ".join(f"p{k}" for k in range(13))
+    for text, long, wide in (
+        ("def f(a):\n" + "    a = 1\n" * 59, False, False),
+        ("def f(a):\n" + "    a = 1\n" * 60, True, False),
+        ('def f(a):\n    """Do it.\n\n    Long, since it is.\n    """\n' + "    a = 1\n" * 60, False, False),
+        (f"def f({many}):\n    pass\n", False, True),
+        (f'def f({many}):\n    """Do it. Many parameters, since\n    they are."""\n', False, False),
+        ("def f(\n" + "".join(f"    p{k},\n" for k in range(12)) + "):\n" + "    a = 1\n" * 55, False, False),
+    ):
+        found = [("f", ast.parse(text).body[0])]
+        assert (bool(too_long(found)), bool(too_many(found))) == (long, wide), text
+
+
+def test_unit_tests_mirror_the_package():
+    """A folder of unit tests is one of the package, but for the tools and for what Python programs use."""
+    tests = Path(__file__).parent
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")} - {Path("tools"), Path("python")}
+    assert len(folders) > 20
+    assert [folder for folder in sorted(folders) if not (PACKAGE / folder / "__init__.py").is_file()] == []
+
+
+def test_every_folder_says_what_is_in_it():
+    for path in PACKAGE.rglob("__init__.py"):
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
 
 
 def test_no_reason_is_given_that_is_not_needed(found):

@@ -77,14 +77,33 @@ def floor_of(module):
     return max(fits)[1:] if fits else (-1, "")
 
 
-def test_no_import_runs_up(imports):
-    up = [
+def arrows_up(imports):
+    """Return the imports from a floor above."""
+    return sorted(
         f"{module} imports {other}"
         for module, others in imports.items()
         for other in others
         if other in imports and floor_of(other)[0] > floor_of(module)[0]
-    ]
-    assert sorted(up) == []
+    )
+
+
+def test_no_import_runs_up(imports):
+    assert arrows_up(imports) == []
+
+
+def test_imports_that_run_up_are_found(tmp_path):
+    """Also those inside functions and those for types alone."""
+    path = tmp_path / "core.py"
+    for text in (
+        "from hpcchain.run import folder",
+        "import hpcchain.run.folder",
+        "def f():\n    from hpcchain.run.folder import names",
+        "if TYPE_CHECKING:\n    from hpcchain.run.folder import names",
+    ):
+        path.write_text(text, encoding="utf-8")
+        modules = {"hpcchain.run.folder": path, "hpcchain.sector.core": path}
+        found = {"hpcchain.run.folder": set(), "hpcchain.sector.core": imported("core", path, modules)}
+        assert arrows_up(found) == ["hpcchain.sector.core imports hpcchain.run.folder"], text
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -103,3 +122,22 @@ def test_mpi_and_hdf5_are_imported_on_their_own_floors_only(imports, library):
     users = {module for module, others in imports.items() if library in {other.split(".")[0] for other in others}}
     assert users, f"nothing imports {library}"
     assert [module for module in users if not f"{module}.".startswith(f"{ONLY_IN[library]}.")] == []
+
+
+def test_ranks_read_no_array_of_a_sector():
+    """`parallel` asks `GhostedSector`; names of constants are all that it has of `layout.arrays`."""
+    for path in (ROOT / "hpcchain" / "parallel").rglob("*.py"):
+        reads = [node.lineno for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if is_sector(node)]
+        assert reads == [], path
+
+
+def is_sector(node):
+    """Whether a node takes the arrays, `sector` of an engine or core, or one by its name."""
+    return isinstance(node, ast.Attribute) and node.attr in {
+        "sector",
+        "starts",
+        "segment",
+        "next_event",
+        "mol",
+        "timing",
+    }

@@ -405,7 +405,7 @@ def _state_tables(physics: Physics) -> dict:
 
 def _in_use(topology: Composition | Topology, name: str) -> bool:
     """Return whether a flag is set for any molecule."""
-    return bool(np.any(getattr(topology.examples, name)))
+    return bool(np.any(getattr(topology.prototypes, name)))
 
 
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hpcchain.config.values import LARGEST
 
-WHOLE, QUANTA, QUANTUM, TIME, ENERGY, PUSHES, SEAL = range(7)
+WHOLE, QUANTA, QUANTUM, TIME, ENERGY, WALL_IMPULSE, SEAL = range(7)
 COUNTERS = {
     **dict.fromkeys(
         (
@@ -31,7 +31,7 @@ COUNTERS = {
     ),
     "interval_quanta": QUANTA,
     "virial_quantum": QUANTUM,
-    "interval_pushes": PUSHES,
+    "interval_pushes": WALL_IMPULSE,
     "impulse_quantum": QUANTUM,
     "frame_time": TIME,
     "report_time": TIME,
@@ -70,7 +70,7 @@ def _fits(rule: int, value: Any, time: float) -> bool:
         return type(value) is int and 0 <= value <= MOST
     if rule == QUANTA:
         return type(value) is int
-    if rule == PUSHES:
+    if rule == WALL_IMPULSE:
         return value is None or (isinstance(value, list) and len(value) == 3 and all(map(_push, value)))
     if rule == SEAL:
         return value is None or (isinstance(value, str) and re.fullmatch("([0-9a-f]{64})?", value) is not None)

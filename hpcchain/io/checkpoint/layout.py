@@ -84,7 +84,7 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
 def part_problem(system: System, time: float, held: np.ndarray) -> str:
     """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`."""
     composition, ids = system.topology, system.topology.beads_of(held)
-    problem = system_problem(system, composition.examples, time) or sound.fields_problem(system.state, ids)
+    problem = system_problem(system, composition.prototypes, time) or sound.fields_problem(system.state, ids)
     if problem or len(held) == 0:
         return problem
     return sound.molecules_problem(system.box, composition.part(held), system.state, system.physics, time, ids)
@@ -116,10 +116,10 @@ def system_problem(system: System, topology: Topology, time: float) -> str:
     if problem:
         return problem
     try:
-        examples = composition_of(topology).firsts if topology.molecules else []
+        prototypes = composition_of(topology).firsts if topology.molecules else []
     except EngineError as error:
         return f"topology: {error}"
-    return sound.topology_problem(system.box, topology, examples)
+    return sound.topology_problem(system.box, topology, prototypes)
 
 
 def tables_problem(topology: Topology) -> str | None:

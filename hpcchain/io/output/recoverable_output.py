@@ -57,7 +57,7 @@ def _tried(read: Callable, *args: Any) -> DataError | FileHead | PartHead:
         return error
 
 
-def standing(output: Output, counters: dict) -> dict:
+def recoverable_counts(output: Output, counters: dict) -> dict:
     """Return what a run that goes on from a checkpoint counts from: "frames", "events", "reports" and "part_seal".
 
     They are the checkpoint's, or nothing where nothing at all of the earlier output stands beside it.

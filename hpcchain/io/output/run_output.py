@@ -284,9 +284,9 @@ def beads_of(output: RunOutput) -> Trajectory:
         )
     found = read_outline(path).system
     composition, box = found.topology, found.box
-    species, names = bead_types(composition.examples)
+    species, names = bead_types(composition.prototypes)
     ids = np.arange(composition.beads)
-    like = composition.example_of(ids)
+    like = composition.prototype_of(ids)
     count = composition.count("bonds")
     turning = None
     if found.directors is not None:
@@ -298,8 +298,8 @@ def beads_of(output: RunOutput) -> Trajectory:
         species=species[like],
         molecule=composition.molecule_of(ids).astype(np.int64),
         names=names,
-        mass=composition.examples.mass[like],
-        diameter=composition.examples.diameter[like],
+        mass=composition.prototypes.mass[like],
+        diameter=composition.prototypes.diameter[like],
         bonds=np.asarray(composition.rows("bonds", 0, count), dtype=np.int64).reshape(-1, 2),
         edges=box.size,
         origin=box.origin,

@@ -112,14 +112,14 @@ def _write_box(group: h5py.Group, frames: int, box: Box, comm: Communicator | No
 def _write_beads(
     file: h5py.File, group: h5py.Group, topology: Composition | Topology, comm: Communicator | None
 ) -> None:
-    species, names = bead_types(topology.examples)
+    species, names = bead_types(topology.prototypes)
     ids = np.arange(*parallel_slabs.slab(topology.beads, comm), dtype=np.int64)
-    like = topology.example_of(ids)
+    like = topology.prototype_of(ids)
     own = {
         "id": ids,
         "species": species[like],
-        "mass": topology.examples.mass[like],
-        "diameter": topology.examples.diameter[like],
+        "mass": topology.prototypes.mass[like],
+        "diameter": topology.prototypes.diameter[like],
         "molecule": topology.molecule_of(ids).astype(np.int64),
     }
     for name, part in own.items():

@@ -134,7 +134,7 @@ def _packing(volume: float, size: np.ndarray, bounded: bool) -> dict:
 
 
 def _kinds(composition: Any) -> str:
-    counts = dict(zip(composition.examples.kind.tolist(), composition.copies.tolist(), strict=True))
+    counts = dict(zip(composition.prototypes.kind.tolist(), composition.copies.tolist(), strict=True))
     return ", ".join(f"{counts.get(kind, 0)} {name}" for kind, name in enumerate(composition.names))
 
 

@@ -11,7 +11,7 @@ from hpcchain.io.checkpoint.checkpoint import read_progress
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.files import kind_of
 from hpcchain.io.output.lineage import FileHead
-from hpcchain.io.output.recoverable_output import inventory, standing
+from hpcchain.io.output.recoverable_output import inventory, recoverable_counts
 from hpcchain.io.tools.inspect import info
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def verify(path: Path, read: Callable) -> Any:
         return found
     output = inventory(path)
     checkpoints = list_checkpoints(path / "checkpoints")
-    newest, refused = newest_valid(path / "checkpoints", None, lambda counters: standing(output, counters))
+    newest, refused = newest_valid(path / "checkpoints", None, lambda counters: recoverable_counts(output, counters))
     seen = {newest, *(path for path, _ in refused)}
     older = [path for _, path in checkpoints if path not in seen]
     problems = [str(problem) for problem in output.problems()] + [why for _, why in refused]
@@ -70,7 +70,7 @@ def verify(path: Path, read: Callable) -> Any:
 def _forgotten(path: Path, newest: Any, output: Output) -> Any:
     """Return that a checkpoint leads on without the rows that it counts, where all of them are gone."""
     counters = {} if newest is None else read_progress(newest)[1]
-    if newest is None or standing(output, counters)["reports"] == counters.get("reports", 0):
+    if newest is None or recoverable_counts(output, counters)["reports"] == counters.get("reports", 0):
         return []
     return [
         f"{path}: nothing is there of the {counters['frames']} frames, {counters['reports']} reports and "

@@ -178,7 +178,7 @@ def degrees_of_freedom(topology: Topology, position: np.ndarray, copies: np.ndar
     Parameters
     ----------
     topology : Topology
-        All molecules, or examples of them.
+        All molecules, or prototypes of them.
     position : (N, 3) float64 array
         Bonds satisfied; the independent bonds are counted on the first molecule of every kind [length].
     copies : (M,) int64 array, optional

@@ -61,9 +61,9 @@ class Copies:
         one = composition_of(topology)
         self._one, self._position, self._small, self._numbers = one, position, box, tuple(numbers)
         self._members = [
-            np.flatnonzero(one.class_of(np.arange(one.molecules)) == kind) for kind in range(one.examples.molecules)
+            np.flatnonzero(one.class_of(np.arange(one.molecules)) == kind) for kind in range(one.prototypes.molecules)
         ]
-        self._groups = groups_of(one.examples)
+        self._groups = groups_of(one.prototypes)
         self.count = math.prod(numbers)
         self.box = replace(box, size=box.size * np.array(numbers))
         self.composition = copied(one, self.count)
@@ -83,7 +83,7 @@ class Copies:
     def freedom(self) -> int:
         """Degrees of freedom of all copies together, as `degrees_of_freedom`."""
         first = self._position[self._one.beads_of(self._one.firsts)]
-        return degrees_of_freedom(self._one.examples, first, self.composition.copies)
+        return degrees_of_freedom(self._one.prototypes, first, self.composition.copies)
 
     def group(self, unit: Unit) -> Group:
         """Return the Group of a unit's molecules; it does not know which beads are theirs."""
@@ -119,7 +119,7 @@ class Copies:
     @property
     def least_diameter(self) -> float:
         """Diameter of the smallest beads [length]."""
-        return float(self._one.examples.diameter.min())
+        return float(self._one.prototypes.diameter.min())
 
     @property
     def rounding(self) -> float:
@@ -141,6 +141,9 @@ class Copies:
 
 def copied(one: Composition, count: int) -> Composition:
     """Return the Composition of `count` copies of a system, kind after kind."""
-    copies, sizes = one.copies * count, (np.diff(first) for first in (one.examples.first_bead, one.examples.first_bond))
+    copies, sizes = (
+        one.copies * count,
+        (np.diff(first) for first in (one.prototypes.first_bead, one.prototypes.first_bond)),
+    )
     beads, bonds = (running_sum(copies * size) for size in sizes)
-    return Composition(one.examples, np.arange(len(copies)), running_sum(copies), beads, bonds)
+    return Composition(one.prototypes, np.arange(len(copies)), running_sum(copies), beads, bonds)

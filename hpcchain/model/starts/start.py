@@ -156,7 +156,7 @@ def require_apart(source: str, topology: Composition | Topology, pair: tuple | N
     """Raise ConfigError where there is a pair of overlapping beads, (bead, bead, distance)."""
     if pair is not None:
         i, j, distance = pair
-        first, other = topology.examples.diameter[topology.example_of(np.array([i, j]))]
+        first, other = topology.prototypes.diameter[topology.prototype_of(np.array([i, j]))]
         raise ConfigError(
             f"{source}: molecule.positions: beads {i} and {j} overlap: their distance {distance:.12g} is below the "
             f"contact distance {0.5 * (first + other):.12g}; move them apart"

@@ -54,7 +54,7 @@ class GhostManager:
     system : System
         The same on every rank, or this rank's part of it; only what is here is kept of its state.
     comm : Exchange
-    blueprint : Blueprint
+    classes : MoleculeClasses
     shell, cell, growth :
         See `GhostedSector`.
     sectors : sequence of 3 int or None
@@ -86,7 +86,7 @@ class GhostManager:
         self,
         system: System,
         comm: Exchange,
-        blueprint: MoleculeClasses,
+        classes: MoleculeClasses,
         shell: float,
         cell: float,
         growth: tuple,
@@ -94,7 +94,7 @@ class GhostManager:
         now: tuple,
         window: float,
     ) -> None:
-        self.comm, self.blueprint, self.composition = comm, blueprint, blueprint.composition
+        self.comm, self.classes, self.composition = comm, classes, classes.composition
         self.system = replace(system, topology=self.composition, state=None, held=None)
         self.shell, self.cell, self.growth = shell, cell, growth
         self.base = float(now[0])
@@ -106,8 +106,8 @@ class GhostManager:
         self.demanded = set()
         self.past_restored = 0
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
-        self.contact = float(self.composition.examples.diameter.max())
-        self.capacity = list_capacity(self.composition.examples, shell)
+        self.contact = float(self.composition.prototypes.diameter.max())
+        self.capacity = list_capacity(self.composition.prototypes, shell)
         self.skins = Skins(self.composition, self.contact, window)
         self.inside = inside_columns(system.physics)
         own = self._given(system)
@@ -190,11 +190,11 @@ class GhostManager:
     def _own(self, now: tuple) -> MoleculeSet:
         """Return the Held of owned molecules, from the patch."""
         patch = self.patch
-        rows = patch.owned[np.argsort(patch.order[patch.owned])]
+        rows = patch.owned[np.argsort(patch.molecule_ids[patch.owned])]
         beads = patch.beads_of(rows)
         position_now = np.empty((len(patch.ids), 3))
         position_now[patch.owned_beads] = patch.frame(*now)[0]
-        return MoleculeSet(patch.order[rows], patch.state(beads), position_now[beads])
+        return MoleculeSet(patch.molecule_ids[rows], patch.state(beads), position_now[beads])
 
     def _points(self, own: MoleculeSet) -> np.ndarray:
         """Return the reference points of owned molecules."""
@@ -306,7 +306,7 @@ class GhostManager:
         patch.deactivate_again(ghosts, now, self.reference_position)
         self._give_skins(ghosts)
         idle = patch.idle
-        moved = np.zeros(len(patch.order), dtype=bool)
+        moved = np.zeros(len(patch.molecule_ids), dtype=bool)
         moved[ghosts] = True
         moved = moved[patch.molecule_rows(idle)]
         near = idle[moved]
@@ -328,7 +328,7 @@ class GhostManager:
     def _give_skins(self, rows: np.ndarray) -> None:
         """Choose the skins of molecules for how fast they are."""
         beads = self.patch.beads_of(rows)
-        self.skin[rows] = self.skins.of(self.patch.order[rows], self.patch.velocity(beads))
+        self.skin[rows] = self.skins.of(self.patch.molecule_ids[rows], self.patch.velocity(beads))
 
     def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
@@ -396,7 +396,7 @@ class GhostManager:
     def widen(self, violation: np.ndarray) -> None:
         """Give molecules that got out of their skin more of it from the next choice on."""
         out = np.flatnonzero(violation > 0.0)
-        self.skins.give_more(self.patch.order[out], 1.5 * (self.skin[out] + violation[out]))
+        self.skins.give_more(self.patch.molecule_ids[out], 1.5 * (self.skin[out] + violation[out]))
 
     def _choose(self, own: MoleculeSet, everything: bool) -> None:
         """Choose ghosts of and for owned molecules, fetch them, and build the patch."""
@@ -404,7 +404,7 @@ class GhostManager:
         self.skins.look_at(own.state.velocity)
         skin = self.skins.of(own.molecule_ids, own.state.velocity)
         size = self.composition.size_of(own.molecule_ids)
-        like = self.composition.example_of(self.composition.beads_of(own.molecule_ids))
+        like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
         balls = own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin
         self._look_around(balls)
         skin = self.skins.widened(balls, self._near)
@@ -473,14 +473,14 @@ class GhostManager:
         skins = self.skins.of(held.molecule_ids, held.state.velocity)
         self._build(held, ownership, self._idle(held, ownership, skins))
         patch = self.patch
-        self.lent, self.lent_at_all = {}, np.zeros(len(patch.order), dtype=np.uint8)
+        self.lent, self.lent_at_all = {}, np.zeros(len(patch.molecule_ids), dtype=np.uint8)
         for rank, molecule_ids in wanted_by.items():
             self._lend(rank, patch.rows_of(molecule_ids))
         self.sources = sorted(ghosts)
-        self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.examples.beads, 3))])[
+        self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.prototypes.beads, 3))])[
             patch.core.at
         ]
-        self.skin = np.zeros(len(patch.order))
+        self.skin = np.zeros(len(patch.molecule_ids))
         self.skin[patch.rows_of(held.molecule_ids)] = skins
         self.skin[patch.rows_of(own.molecule_ids)] = skin
         self.radius = patch.radius * (1.0 + ROUNDING)
@@ -496,7 +496,7 @@ class GhostManager:
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
         size = self.composition.size_of(held.molecule_ids)
         beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
-        radius = self._reach_of(self.composition.example_of(self.composition.beads_of(held.molecule_ids)))
+        radius = self._reach_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
         balls = held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads]
         idle = np.zeros(len(radius), dtype=bool)
         idle[beads] = ~self._reaching(self.extent, self.bits, balls)
@@ -508,14 +508,20 @@ class GhostManager:
         capacity = self._capacities(self.composition.beads_of(held.molecule_ids))
         closed = None if self.patch is None else self.patch.closed
         here = MoleculesHere(held.molecule_ids, ownership, idle)
-        options = Options(self.shell, self.cell, self.growth, self.base, cell_capacity_factor=self.cell_capacity_factor,
-                          inside=self.inside)  # fmt: skip
-        self.patch = GhostedSector(self.blueprint, system, here, capacity, options, closed)
+        options = Options(
+            self.shell,
+            self.cell,
+            self.growth,
+            self.base,
+            cell_capacity_factor=self.cell_capacity_factor,
+            inside=self.inside,
+        )
+        self.patch = GhostedSector(self.classes, system, here, capacity, options, closed)
         self.past_counts[L.SUMMED] -= self.patch.counts[L.SUMMED]
 
     def _capacities(self, ids: np.ndarray) -> np.ndarray:
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
-        capacity = self.capacity[self.composition.example_of(ids)]
+        capacity = self.capacity[self.composition.prototype_of(ids)]
         if self.patch is not None and len(ids):
             beads = self.patch.beads_of(np.flatnonzero(self.patch.ownership != L.VACANT))
             earlier, had = self.patch.ids[beads], self.patch.core.capacity[self.patch.core.at[beads]]
@@ -525,8 +531,8 @@ class GhostManager:
         return capacity
 
     def _reach_of(self, like: np.ndarray) -> np.ndarray:
-        """Return the radii of beads that are like these of the examples."""
-        return 0.5 * self.composition.examples.diameter[like] * (1.0 + ROUNDING)
+        """Return the radii of beads that are like these of the prototypes."""
+        return 0.5 * self.composition.prototypes.diameter[like] * (1.0 + ROUNDING)
 
     def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""
@@ -568,7 +574,7 @@ class Loose:
 
     def __init__(self, composition: Composition, molecules: np.ndarray, beads: np.ndarray) -> None:
         self.first_bead = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
-        self.mass = composition.examples.mass[composition.example_of(beads)]
+        self.mass = composition.prototypes.mass[composition.prototype_of(beads)]
 
 
 def as_message(bits: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ as it comes (INDEX2: energy exact, scheme reversible) and projected to G v = 0 (
 
 The solvers find the same solution. QUASI_NEWTON changes mu by (A^-p x T^-1) times what is left of the constraint, p
 its number of integrations, with T at the start, or at the stages where that is slow. FIXED_POINT (INDEX1) solves T at
-the stages for mu in every sweep. NEWTON is exact (`newton`).
+the stages for mu in every sweep. NEWTON is exact (`collocation_newton`).
 
 Workspace of `collocation_size` floats at ws[wo] (a vector array is 3 * npad floats):
 

@@ -7,9 +7,9 @@ eliminates velocities instead):
     X = x0 + c tau v0 + tau^2 A^2 V,        U = v0 + tau A V
 
 so nothing is divided by tau, and F2 couples the beads of one bond only. Ordered bead by bead the Jacobian is block
-tridiagonal for a chain, and banded for any graph in the narrow order of `structure`; it is factored with row exchanges,
-in O(n s^3) for a chain. This is what the cheaper solvers are compared with, and it converges at long steps at which
-they do not.
+tridiagonal for a chain, and banded for any graph in the narrow order of `bond_graph`; it is factored with row
+exchanges, in O(n s^3) for a chain. This is what the cheaper solvers are compared with, and it converges at long steps
+at which they do not.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Molecules in the tiled workspace that move in steps (`steps`): rattle and variational, between tiles and sector.
+"""Molecules that move in steps, rattle and variational: between tiles and sector.
 
 A segment is one step: from a node, with velocities on the bonds, to the next point of the grid k * step of absolute
 time. Wherever a state inside it is wanted, at a contact, in a frame, at its end, the step is solved for the time till
@@ -16,7 +16,7 @@ momentum and angular momentum stay exact.
 
 The scratch follows that of `graph_molecule`, in the place of the series' workspace: solver, accuracy, EXCESS, MARGIN
 (how far the cubic may be from the truncated steps), PLANNED (the energy of V over the whole step), the walk through the
-beads (null-space only), then the workspace of `steps`.
+beads (null-space only), then the workspace of `rattle_and_variational`.
 """
 
 import math

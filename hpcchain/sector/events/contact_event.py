@@ -27,7 +27,7 @@ def learn_pace(timing, m, realised):
 
 @kernel
 def _close(s, m, ticks, remainder):
-    """End molecule m's present segment at a time: learn from its length, forget who was struck at its start."""
+    """End molecule m's present segment at a time: learn from its length, forget what was struck at its start."""
     save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
     length = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
@@ -90,7 +90,7 @@ def record(s, log_rows, time, i, partner, size, moment):
 
 @kernel
 def centre_of_mass(work, offset, tiles, c):
-    """Return component c of the centre of mass of the molecule in the workspace at offset."""
+    """Return component c of the centre of mass of the molecule in the workspace at `offset`."""
     total = 0.0
     moment = 0.0
     for t in range(tiles):
@@ -170,8 +170,8 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     Returns
     -------
     int
-        How many molecules took part; 0 when nothing was done, because it is a contact of single beads that nothing else
-        has part in: one code must do these (`monomer`).
+        How many molecules took part; 0 when nothing was done: contacts of two single beads alone are left to `monomer`,
+        so that one code does them all.
     """
     mol, group, offset = s.mol, s.group, s.offset
     if partner >= 0 and s.next_event[partner, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:

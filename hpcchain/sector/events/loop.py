@@ -1,4 +1,4 @@
-"""The sector loop: take the earliest event, carry it out, and search again for whom it changed."""
+"""The sector loop: take the earliest event, carry it out, and search again for the molecules that it changed."""
 
 import numpy as np
 
@@ -215,7 +215,7 @@ def _refresh(s, m, base):
 def refresh_touched(s, base):
     """Renew lists, search and queue all molecules that a rollback has set back; return 0 or an error.
 
-    What happened before a molecule's later segment was rolled back has been looked at when it was its present one.
+    Searches look only from where a molecule was set back to: events before that have been found already.
     """
     status = 0
     for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
@@ -265,7 +265,7 @@ def _strayed(s, i, dt):
 
 @inlined
 def _go_back(s, holder, partner, ticks, remainder, depth, base):
-    """Open the closed segment again with which an event is, and undo what came after it; -1 if it is not to be."""
+    """Reopen the closed segment that an event is with, and undo what came after it; -1 if the event does not happen."""
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
     b = partner - s.mol[m, L.MOL_FIRST]

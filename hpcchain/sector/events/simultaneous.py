@@ -47,7 +47,7 @@ def _struck(segment, first, n):
 
 @kernel
 def kinetic_energy(work, offset, tiles):
-    """Return the kinetic energy of the molecule in the workspace at offset [mass length^2 / time^2]."""
+    """Return the kinetic energy of the molecule in the workspace at `offset` [mass length^2 / time^2]."""
     energy = 0.0
     for t in range(tiles):
         w = offset + t * W.TILE

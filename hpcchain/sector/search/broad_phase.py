@@ -2,7 +2,7 @@
 
 They are the place that straight flight would have brought it to in half its segment, in 32-bit fractions of the box,
 whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there.
-Whoever is too far by this is too far; all others are looked at exactly, so this leaves no trace.
+A bead that is too far by this test is too far. All others are tested exactly, so this test leaves no trace.
 
 Single beads fly far and straight: of these, thirty-two bytes tell the way, in single precision.
 """

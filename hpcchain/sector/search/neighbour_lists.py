@@ -87,11 +87,11 @@ def _ask_for_cells(s, i):
     capacity = s.cells[L.CELL_CAPACITY]
     ny = s.cells[L.CELLS_Y]
     nz = s.cells[L.CELLS_Z]
-    home = np.int64(s.place[i, L.CELL])
+    own = np.int64(s.place[i, L.CELL])
     last = s.cells[L.CELLS_X] * ny * nz - 1
     for ax in range(-1, 2):
         for ay in range(-1, 2):
-            cell = home + (ax * ny + ay) * nz
+            cell = own + (ax * ny + ay) * nz
             for az in range(-1, 2):
                 ask(s.room, min(max(cell + az, 0), last) * capacity)
 
@@ -103,10 +103,10 @@ def near_beads(s, reach, i):
     nx = s.cells[L.CELLS_X]
     ny = s.cells[L.CELLS_Y]
     nz = s.cells[L.CELLS_Z]
-    home = np.int64(s.place[i, L.CELL])
-    cz = home % nz
-    cy = (home // nz) % ny
-    cx = home // (nz * ny)
+    own = np.int64(s.place[i, L.CELL])
+    cz = own % nz
+    cy = (own // nz) % ny
+    cx = own // (nz * ny)
     px = np.int64(s.place[i, L.FRACTION_X])
     py = np.int64(s.place[i, L.FRACTION_Y])
     pz = np.int64(s.place[i, L.FRACTION_Z])
@@ -317,7 +317,7 @@ def build_lists(s):
 
 @kernel
 def clean_lists(s):
-    """At a window's end, take beads' former centres out of the cells and who was only near those out of the lists."""
+    """At a window's end, take beads' former centres out of the cells, and beads near those alone out of the lists."""
     for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else len(s.fill)):
         if k + SOON < s.scalars[L.SCALAR_STALE]:
             ask(s.room, s.stale_cells[k + SOON] * s.cells[L.CELL_CAPACITY])

@@ -15,7 +15,7 @@ from hpcchain.layout import workspace as W
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
 PARTS = 8
-# In a sector's `prefetch_state`, behind who was asked for last in each part of the queue: the molecule that is asked
+# In a sector's `prefetch_state`, behind the entry asked for last in each part of the queue: the molecule that is asked
 # for now, its bead that comes next, counted from 1 (0: none yet, -1: nobody is asked for), and what comes after it.
 NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
 # In a gas: the bead that was asked for last, and the two partners.
@@ -145,7 +145,7 @@ def ask_for_next(s):
 
 @inlined
 def _ask_for_single_beads(s, i):
-    """Ask for single bead i, then for what those before it tell: whom the last will meet, and their lists' flights."""
+    """Ask for single bead i, then for what those before it tell: the partner of the last, and their lists' flights."""
     _ask_for_single(s, i)
     ask(s.neighbour, np.int64(s.row[i, L.LIST_FIRST]))
     partner = np.int64(-1)

@@ -147,7 +147,7 @@ def _end_of_approach(s, pair, t):
 def _minimum_gap(s, pair, low, high):
     """Return where the gap is least between two times, or the first place tried where it is not positive, and it.
 
-    By golden section: the gap's rate is less accurate than the gap, its velocities being as they come (see `stages`).
+    By golden section: the gap's rate is less accurate than the gap, its velocities being as they come (`collocation`).
     """
     a = high - GOLDEN * (high - low)
     b = low + GOLDEN * (high - low)

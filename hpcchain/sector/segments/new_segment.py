@@ -57,7 +57,7 @@ def rebase(s, offset, m):
 
 @outlined
 def new_segment(s, offset, m, ticks, remainder, serial, depth):
-    """Write molecule m's new segment from the workspace at at offset, starting at (ticks, remainder).
+    """Write molecule m's new segment from the workspace at `offset`, starting at (ticks, remainder).
 
     `serial` is a number that no other segment has. Struck beads must be marked in `segment` by the caller beforehand.
     The length asked for follows the molecule's own running mean of realised lengths (docs/theory/numerics.md, Taylor
@@ -75,7 +75,7 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
 
 @outlined
 def two_segments(s, offset, m, p, k, ticks, remainder, depth):
-    """Write new segments of two linear chains, m from the workspace at offset and k from that at p (`new_segment`)."""
+    """Write new segments of two linear chains, m from the workspace at `offset`, k from that at p (`new_segment`)."""
     rebase(s, offset, m)
     rebase(s, p, k)
     order, h, number, g = expand_two(
@@ -115,7 +115,7 @@ def _asked_length(s, m, ticks, remainder):
 
 @outlined
 def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
-    """Copy a segment's series from the workspace at offset, write down its start, bounds and end."""
+    """Copy a segment's series from the workspace at `offset`, write down its start, bounds and end."""
     first = s.mol[m, L.MOL_FIRST]
     n = s.mol[m, L.MOL_BEADS]
     solver = s.mol[m, L.MOL_SOLVER]

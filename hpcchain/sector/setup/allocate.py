@@ -29,7 +29,7 @@ SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the (PARAMETERS,) float64 constants that kernels read, and the number of cells per axis."""
     box, physics, composition = system.box, system.physics, composition_of(system.topology)
-    topology = composition.examples
+    topology = composition.prototypes
     contact = float(topology.diameter.max())
     par = np.zeros(L.PARAMETERS)
     periodic = box.boundary == PERIODIC
@@ -77,7 +77,7 @@ def quanta(system: System) -> tuple[float, float]:
     In units of mass length^2 / time and mass length / time; 2^-36 and 2^-42 of what a heaviest bead has that moves its
     diameter in a tick.
     """
-    topology = composition_of(system.topology).examples
+    topology = composition_of(system.topology).prototypes
     length = float(topology.diameter.max())
     impulse = float(topology.mass.max()) * length / system.physics.tick
     return 2.0 ** (np.floor(np.log2(impulse * length)) - 36.0), 2.0 ** (np.floor(np.log2(impulse)) - 42.0)
@@ -91,7 +91,7 @@ def list_capacity(topology: Topology, shell: float) -> np.ndarray:
 
 
 def build_sector(
-    blueprint: MoleculeClasses,
+    classes: MoleculeClasses,
     system: System,
     shell: float,
     cell: float,
@@ -105,7 +105,7 @@ def build_sector(
 
     Parameters
     ----------
-    blueprint : MoleculeClasses
+    classes : MoleculeClasses
         The system's.
     system : System
     shell, cell : float
@@ -126,36 +126,36 @@ def build_sector(
     Sector, (N,) int64 array
         The arrays, and the global bead id of each local bead.
     """
-    composition, state, part = blueprint.composition, system.state, at is not None
+    composition, state, part = classes.composition, system.state, at is not None
     par, cells = parameters(system, shell, cell)
     beads = composition.size_of(order)
     ids = composition.beads_of(order)
     at = ids if at is None else at
     n, m = len(ids), len(order)
-    like = composition.example_of(ids)
-    mol, size = molecule_rows(blueprint, order)
+    like = composition.prototype_of(ids)
+    mol, size = molecule_rows(classes, order)
     starting = at[mol[:, L.MOL_FIRST]]
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
     if part:  # molecules of others may come from anywhere, but not before all is built anew
         cells = folded(cells, system.box, state.position[at])
-    timing = np.zeros((m, L.PACE_COLUMNS))
+    timing = np.zeros((m, L.TIMING_COLUMNS))
     timing[:, L.RUNNING_LENGTH] = state.step[starting]
     sector = L.Sector(
         par=par,
         mol=mol,
         timing=timing,
-        **bead_arrays(state, at, ids, 0.5 * composition.examples.diameter[like], mol),
+        **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n, 1),
         series=aligned_zeros(size),
-        table=blueprint.table,
-        graph=blueprint.graph,
-        **options(blueprint, system),
+        table=classes.table,
+        graph=classes.graph,
+        **options(classes, system),
         **extra_arrays(system, at, inside),
-        **bond_arrays(blueprint, like),
+        **bond_arrays(classes, like),
         **queue_arrays(m),
         **event_arrays(mol, beads, log_rows),
-        **window_arrays(n, m, len(blueprint.sizes)),
+        **window_arrays(n, m, len(classes.sizes)),
     )
     return sector, ids
 
@@ -181,7 +181,7 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
     segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
     segment[:, L.MOLECULE] = of
     segment[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
-    next_event = np.full((n, L.WHAT_COLUMNS), L.NO_EVENT, dtype=np.int64)
+    next_event = np.full((n, L.NEXT_EVENT_COLUMNS), L.NO_EVENT, dtype=np.int64)
     next_event[:, L.BEAD_ID] = ids
     return {
         "starts": starts,
@@ -209,10 +209,10 @@ def extra_arrays(system: System, at: np.ndarray, inside: int) -> dict:
     return {"extra": extra}
 
 
-def options(blueprint: MoleculeClasses, system: System) -> dict:
+def options(classes: MoleculeClasses, system: System) -> dict:
     """Return which kinds of kernels a sector needs (`layout.arrays`), name -> True or None."""
     return {
-        "stepper": True if (blueprint.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
+        "stepper": True if (classes.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
         "extended": True if is_extended(system.physics) else None,
     }
 
@@ -225,14 +225,14 @@ def list_arrays(capacity: np.ndarray) -> dict:
     return {"row": row, "neighbour": np.zeros(int(first[-1]), dtype=np.int32)}
 
 
-def bond_arrays(blueprint: MoleculeClasses, like: np.ndarray) -> dict:
+def bond_arrays(classes: MoleculeClasses, like: np.ndarray) -> dict:
     """Return the arrays of which beads are bonded, for beads that are like these of the prototypes."""
-    offsets = blueprint.offsets
+    offsets = classes.offsets
     counts = np.diff(offsets)[like]
     bond_row = np.zeros(len(like) + 1, dtype=np.int64)
     np.cumsum(counts, out=bond_row[1:])
     spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][like] - bond_row[:-1], counts)
-    return {"bonded": np.repeat(np.arange(len(like)), counts) + blueprint.partners[spread], "bond_row": bond_row}
+    return {"bonded": np.repeat(np.arange(len(like)), counts) + classes.partners[spread], "bond_row": bond_row}
 
 
 def queue_arrays(molecules: int) -> dict:
@@ -253,7 +253,7 @@ def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
         "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
         "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_ROOM].max(initial=0))),
-        "impulse_response": np.zeros(kick_size(int(tiles(beads.max(initial=1))))),
+        "impulse_response": np.zeros(response_size(int(tiles(beads.max(initial=1))))),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
@@ -344,10 +344,10 @@ def cell_arrays(cells: np.ndarray, beads: int, cell_capacity_factor: float, entr
     }
 
 
-def molecule_rows(blueprint: MoleculeClasses, order: np.ndarray) -> tuple[np.ndarray, int]:
+def molecule_rows(classes: MoleculeClasses, order: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the `mol` table of molecules `order`, and the size of the series' array."""
     mol = aligned_zeros((len(order), L.MOL_COLUMNS), np.int64)
-    mol[:] = blueprint.rows[blueprint.composition.class_of(order)]
+    mol[:] = classes.rows[classes.composition.class_of(order)]
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
     block = np.where(beads > 1, beads * W.CURVE, 0)
@@ -359,6 +359,6 @@ def molecule_rows(blueprint: MoleculeClasses, order: np.ndarray) -> tuple[np.nda
     return mol, int(block.sum()) or 1
 
 
-def kick_size(longest: int) -> int:
+def response_size(longest: int) -> int:
     """Return the floats of scratch for the velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules."""
     return L.MOST_TIES * L.MOST_MEMBERS * longest * 3 * W.LANES

@@ -34,7 +34,7 @@ class MoleculeClasses:
     ----------
     composition : Composition
         Molecules of one of its classes share beads, bonds, masses and lengths.
-    examples : (classes,) int64 array
+    prototypes : (classes,) int64 array
         A molecule of each class.
     rows : (classes, MOL_COLUMNS) int64 array
         What `mol` has in common for a class.
@@ -43,14 +43,14 @@ class MoleculeClasses:
     sizes : (k,) int64 array
         The numbers of beads that molecules have.
     offsets, partners : int64 arrays
-        The bonded beads of each bead of the examples (`bonded_pairs`), relative to it.
+        The bonded beads of each bead of the prototypes (`bonded_pairs`), relative to it.
     """
 
     def __init__(self, system: System) -> None:
         self.composition = composition_of(system.topology)
-        topology = self.composition.examples
+        topology = self.composition.prototypes
         first = np.unique(self.composition.run, return_index=True)[1]
-        self.examples = self.composition.first_molecule[:-1][first]
+        self.prototypes = self.composition.first_molecule[:-1][first]
         self.rows = np.zeros((topology.molecules, L.MOL_COLUMNS), dtype=np.int64)
         tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
         self.sizes = np.unique(np.diff(topology.first_bead))

@@ -1,8 +1,8 @@
 """Idle beads: ghosts' beads that can touch no owned one while all molecules stay in their skins.
 
-They move with their molecules but are in no cell and on no list, and nobody searches them: of the ghosts' beads most
-are so, since a ghost is a whole molecule of which a bead or two come near. Who owns the ghost sees to its skins for
-those who hold it; for its idle beads each rank sees to skins of its own.
+They move with their molecules but are in no cell, on no list, and in no search. Most beads of ghosts are idle, since a
+ghost is a whole molecule of which a bead or two come near. The owner of a ghost watches its skins for the ranks that
+hold it. Idle beads have further skins, which each rank watches itself.
 """
 
 from hpcchain.contact.pair import curve

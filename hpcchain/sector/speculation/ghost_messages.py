@@ -59,7 +59,7 @@ def changed(s, lent, rows):
 
 @kernel
 def message_size(s, rows, lent):
-    """Return the floats that a message takes about those of these molecules that are lent to whom it goes to."""
+    """Return the length of a message about those of these molecules that its receiver holds."""
     total = 0
     for k in range(len(rows)):
         m = rows[k]
@@ -213,7 +213,7 @@ def receive(s, message, row_of, wanted, base):
         With room in `owner_history` and `owner_history_at` (`longest_history`).
     message : (n,) float64 array
     row_of : (k, 2) int64 array
-        Local rows of molecules by global number (`names`).
+        Local rows of molecules by global number (`id_table`).
     wanted : (k,) int64 array
         Receives global numbers of molecules that must be here, and be searched like owned ones, because an event that
         an owned molecule, or one searched like these, took part in depends on them.

@@ -166,7 +166,7 @@ def restore_segment(s, m):
 
 @kernel
 def sign_event(event_table, mol, group, count, window_event, members, lower, higher, log):
-    """Write down who took part in an event and which contacts it logged, and mark their new segments with it.
+    """Write down an event's molecules and the contacts that it logged, and mark the new segments with it.
 
     Parameters
     ----------

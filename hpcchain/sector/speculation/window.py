@@ -9,7 +9,7 @@ from hpcchain.sector.speculation.rollback import discard_history, known_from, re
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
-WALL_CONTACTS, LOST_ROOTS, VIRIAL, PUSHES = range(4)  # of `settle_log`
+WALL_CONTACTS, LOST_ROOTS, VIRIAL, WALL_IMPULSE = range(4)  # of `settle_log`
 
 
 @kernel
@@ -74,7 +74,7 @@ def settle_log(s, sums):
             sums[VIRIAL] += quanta
         else:
             sums[WALL_CONTACTS] += 1
-            sums[PUSHES + (-1 - np.int64(s.log[e, L.LOG_HIGHER])) % L.AXES] += quanta
+            sums[WALL_IMPULSE + (-1 - np.int64(s.log[e, L.LOG_HIGHER])) % L.AXES] += quanta
     return rows
 
 

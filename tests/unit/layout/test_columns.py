@@ -249,13 +249,13 @@ def test_numbers_in_words_are_found():
 def test_columns_of_an_array_are_told_apart():
     """The names of an array's columns are as many as its columns, each of another number."""
     for names, columns in (
-        ("X Y Z VX VY VZ START_TICKS START_REM", arrays.LINE_COLUMNS),
-        ("ACCELERATION SPEED RADIUS LENGTH", arrays.SPAN_COLUMNS),
-        ("SERIAL START_MARKS MOLECULE SERIES", arrays.SEG_COLUMNS),
-        ("PARTNER PARTNER_SERIAL DEPTH BEAD_ID TIED", arrays.WHAT_COLUMNS),
+        ("X Y Z VX VY VZ START_TICKS START_REM", arrays.START_COLUMNS),
+        ("ACCELERATION SPEED RADIUS LENGTH", arrays.BOUNDS_COLUMNS),
+        ("SERIAL START_MARKS MOLECULE SERIES", arrays.SEGMENT_COLUMNS),
+        ("PARTNER PARTNER_SERIAL DEPTH BEAD_ID TIED", arrays.NEXT_EVENT_COLUMNS),
         (
             "RUNNING_LENGTH END_TICKS END_REM SEGMENT_LENGTH SERIES_ERROR TOP_SPEED TRAVELLED STEP_ENERGY",
-            arrays.PACE_COLUMNS,
+            arrays.TIMING_COLUMNS,
         ),
         ("LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS LOG_MOLECULE", arrays.LOG_COLUMNS),
     ):

@@ -45,10 +45,10 @@ def test_molecules_and_beads(topology, order):
     beads = np.concatenate([np.arange(a, b) for a, b in zip(first, last, strict=True)])
     assert np.array_equal(found.beads_of(molecules), beads)
     assert np.array_equal(found.molecule_of(beads), table.molecule_of_bead[beads])
-    examples, at = found.examples, found.example_of(beads)
+    prototypes, at = found.prototypes, found.prototype_of(beads)
     for name in ("mass", "diameter"):
-        assert np.array_equal(getattr(examples, name)[at], getattr(table, name)[beads])
-    assert np.array_equal(examples.kind[found.class_of(molecules)], table.kind[molecules])
+        assert np.array_equal(getattr(prototypes, name)[at], getattr(table, name)[beads])
+    assert np.array_equal(prototypes.kind[found.class_of(molecules)], table.kind[molecules])
 
 
 @pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
@@ -84,7 +84,7 @@ def test_parts_of_the_molecules(topology, order):
 def test_an_inputs_composition(config):
     found = build_composition(config)
     assert same_topology(found.whole(), build_topology(config))
-    assert same_topology(found.examples, composition_of(build_topology(config)).examples)
+    assert same_topology(found.prototypes, composition_of(build_topology(config)).prototypes)
     assert np.array_equal(found.run, composition_of(build_topology(config)).run)
 
 
@@ -99,7 +99,7 @@ def test_a_composition_of_a_few_rows_of_the_tables(topology, order):
     lengths = {name: table.count(name) for name in (*TABLES, "first_bead", "first_bond", "bonds", "kind")}
     starts = np.flatnonzero(np.diff(table.kind, prepend=-1))
     found = composition_from(table.names, starts, table.kind[starts], lengths, rows_of)
-    assert same_topology(found.whole(), table) and same_topology(found.examples, composition_of(table).examples)
+    assert same_topology(found.whole(), table) and same_topology(found.prototypes, composition_of(table).prototypes)
     assert sum(asked) < 1000
     wrong = lengths | {"first_bead": table.molecules}
     assert composition_from(table.names, starts, table.kind[starts], wrong, rows_of) is None
@@ -110,7 +110,7 @@ def test_memory_does_not_grow_with_the_molecules(topology):
         composition_of(one_of_each(topology, np.repeat(np.arange(topology.molecules), times))) for times in (1, 50)
     )
     assert often.molecules == 50 * once.molecules
-    assert len(often.run) == len(once.run) == 8 and often.examples.beads == once.examples.beads < 100
+    assert len(often.run) == len(once.run) == 8 and often.prototypes.beads == once.prototypes.beads < 100
 
 
 @pytest.mark.parametrize("name", ["mass", "diameter", "bond_length", "self_contact", "rod"])

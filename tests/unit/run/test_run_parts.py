@@ -1,4 +1,4 @@
-"""The small parts of run control: lock, signals, tally, run log, timers, compiling notice."""
+"""The small parts of run control: lock, signals, totals, run log, timers, compiling notice."""
 
 import itertools
 import json
@@ -27,7 +27,7 @@ from hpcchain.run.controller import Run
 from hpcchain.run.folder import cut_log
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.signals import Signals
-from hpcchain.run.totals import CONTACTS, MOST, SOLVED, Tally
+from hpcchain.run.totals import CONTACTS, MOST, SOLVED, Totals
 from tests.support.kernel_tools import make_system
 
 
@@ -103,7 +103,7 @@ class Counting:
     def __init__(self, quantum=2.0**-40):
         self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
         self.quantum, self.impulse_quantum = quantum, quantum / 4
-        self.virial, self.pushes = 0, [0, 0, 0]
+        self.virial, self.wall_impulse = 0, [0, 0, 0]
 
     def count(self, contacts, walls, virial, push=0.0):
         """Add contacts, virial, and impulse on the walls of the third axis."""
@@ -111,23 +111,23 @@ class Counting:
         self.counters["wall_contacts"] += walls
         self.counters["no_roots"] += walls // 2
         self.virial += round(virial / self.quantum)
-        self.pushes[2] += round(push / self.impulse_quantum)
+        self.wall_impulse[2] += round(push / self.impulse_quantum)
 
 
 def test_a_tally_goes_on_across_restarts():
     """Counts of the run and of the interval are the same with and without a restart in the middle of an interval."""
     engine = Counting()
-    tally = Tally(engine, {}, Single())
+    totals = Totals(engine, {}, Single())
     engine.count(3, 1, 2.5, 8.0)
-    tally.gather()
-    tally.begin_interval()
+    totals.gather()
+    totals.begin_interval()
     engine.count(5, 2, 1.25, 0.75)
-    tally.gather()
+    totals.gather()
     other = Counting(2.0**-30)
-    resumed = Tally(other, json.loads(json.dumps(tally.saved())), Single())
+    resumed = Totals(other, json.loads(json.dumps(totals.saved())), Single())
     engine.count(7, 0, 0.5, 0.5)
     other.count(7, 0, 0.5, 0.5)
-    for found in (tally, resumed):
+    for found in (totals, resumed):
         found.gather()
         assert (found.contacts, found.wall_contacts, found.no_roots) == (15, 3, 1)
         assert (found.interval_contacts, found.interval_virial) == (14, 1.75)
@@ -149,24 +149,24 @@ def test_a_tally_sums_over_ranks_to_the_last_unit():
 
     engine = Counting(1.0)
     engine.counters |= {"contacts": 100, "wall_contacts": 200, "no_roots": 7, "iterations": 8, "most_iterations": 4}
-    engine.virial, engine.pushes = 3, [2**70, 0, 1]
-    tally = Tally(engine, {}, Three())
-    tally.gather()
-    assert (tally.contacts, tally.wall_contacts, tally.interval_contacts) == (111, 222, 333)
-    assert tally.no_roots == 18
-    assert tally.solved["iterations"] == 50 and tally.solved["most_iterations"] == 9
-    assert Tally(engine, {"iterations": 7, "most_iterations": 11}, Single()).solved["most_iterations"] == 11
-    assert tally.interval_virial == 3.0 and tally.saved()["interval_quanta"] == 3
-    assert tally.saved()["interval_pushes"] == [3 * 2**70, 0, 3]
+    engine.virial, engine.wall_impulse = 3, [2**70, 0, 1]
+    totals = Totals(engine, {}, Three())
+    totals.gather()
+    assert (totals.contacts, totals.wall_contacts, totals.interval_contacts) == (111, 222, 333)
+    assert totals.no_roots == 18
+    assert totals.solved["iterations"] == 50 and totals.solved["most_iterations"] == 9
+    assert Totals(engine, {"iterations": 7, "most_iterations": 11}, Single()).solved["most_iterations"] == 11
+    assert totals.interval_virial == 3.0 and totals.saved()["interval_quanta"] == 3
+    assert totals.saved()["interval_pushes"] == [3 * 2**70, 0, 3]
 
 
 def test_a_tally_goes_on_from_an_earlier_versions_checkpoint():
-    tally = Tally(
+    totals = Totals(
         Counting(), {"contacts": 4, "wall_contacts": 1, "interval_contacts": 2, "interval_virial": 1.75}, Single()
     )
-    assert (tally.contacts, tally.interval_contacts, tally.interval_virial) == (4, 2, 1.75)
-    assert tally.interval_pushes is None and tally.saved()["interval_pushes"] is None
-    again = Tally(Counting(), json.loads(json.dumps(tally.saved())), Single())
+    assert (totals.contacts, totals.interval_contacts, totals.interval_virial) == (4, 2, 1.75)
+    assert totals.interval_pushes is None and totals.saved()["interval_pushes"] is None
+    again = Totals(Counting(), json.loads(json.dumps(totals.saved())), Single())
     assert again.interval_pushes is None
     again.begin_interval()
     assert again.interval_pushes == [0.0, 0.0, 0.0]

@@ -99,7 +99,7 @@ def test_the_energy_of_hard_spheres_is_kept_and_contacts_are_counted():
     events, counters = engine.drain_events(), engine.counters
     assert len(events) == counters["contacts"] + counters["wall_contacts"] > 50
     assert np.count_nonzero(events["kind"]) == counters["wall_contacts"] > 5 and events["impulse"].min() > 0.0
-    assert engine.virial > 0 and engine.pushes[1] > 0 == engine.pushes[0]
+    assert engine.virial > 0 and engine.wall_impulse[1] > 0 == engine.wall_impulse[0]
 
 
 def test_energy_is_lost_where_contacts_are_inelastic():

@@ -93,7 +93,7 @@ def skins_and_ghosts(system, ranks):
     def body(exchange):
         chosen = WindowedEngine(system, exchange, window=WINDOW).groups
         patch = chosen.patch
-        return chosen.skin[patch.owned] / chosen.contact, set(patch.order[patch.ghost_rows].tolist())
+        return chosen.skin[patch.owned] / chosen.contact, set(patch.molecule_ids[patch.ghost_rows].tolist())
 
     skins, ghosts = zip(*on_ranks(ranks, body), strict=True)
     return np.concatenate(skins), ghosts

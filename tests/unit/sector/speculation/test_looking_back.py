@@ -130,7 +130,7 @@ def test_ghosts_have_their_owners_segments_and_their_errors():
             engine.advance(0.1 * k)
             s = engine.patch.sector
             for m in np.flatnonzero(engine.patch.ownership != VACANT):
-                start = int(engine.patch.order[m]), s.starts[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
+                start = int(engine.patch.molecule_ids[m]), s.starts[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
                 (owned if s.mol[m, MOL_OWNERSHIP] == OWNED else ghosts)[start] = float(s.timing[m, 4])
         return owned, ghosts
 
