@@ -328,7 +328,7 @@ class Rows:
 
 def suggestion(name: str, names: tuple) -> str:
     """Return '; did you mean "…"?' with the nearest of the names, or an empty text when none is near."""
-    close = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 

@@ -43,8 +43,12 @@ def compare(a: Path | str, b: Path | str, common: bool = False) -> str:
     DataError
         When a file cannot be read, or they are of different kinds.
     """
-    if os.path.isdir(a) and os.path.isdir(b):
+    folders = [path for path in (a, b) if os.path.isdir(path)]
+    if len(folders) == 2:
         return _compare_runs(Path(a), Path(b), common)
+    if folders:
+        other = b if folders[0] == a else a
+        raise DataError(f"{other}: is no folder, and {folders[0]} is one: name the folders of two runs, or two files")
     kind, other = files.kind_of(a), files.kind_of(b)
     if kind != other:
         raise DataError(f"{a} is of kind {kind!r} and {b} of kind {other!r}: they cannot be compared")

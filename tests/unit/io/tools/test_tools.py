@@ -121,6 +121,14 @@ def test_only_common_times_are_compared_when_asked(tmp_path, system):
     assert "no time is in both" in compare(a, c, common=True)
 
 
+def test_a_folder_and_what_is_none_are_told_apart(tmp_path, system):
+    folder = run(tmp_path / "a", system)
+    for pair in ((folder, tmp_path / "b"), (tmp_path / "b", folder), (folder, folder / "trajectory.h5")):
+        (other,) = [path for path in pair if path != folder]
+        with pytest.raises(DataError, match=f"^{other}: is no folder"):
+            compare(*pair)
+
+
 def test_observables_at_common_times(tmp_path, system):
     a = run(tmp_path / "a", system, (0, 1, 2, 3)) / "observables.h5"
     b = run(tmp_path / "b", system, (1, 3)) / "observables.h5"
