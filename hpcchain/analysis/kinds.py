@@ -72,13 +72,34 @@ class Kind:
         return np.add.reduceat(values, self.bounds[:-1], axis=0)
 
 
+def alike(species: np.ndarray, first: np.ndarray, size: np.ndarray) -> list:
+    """Return arrays of molecules of equal rows of species, those of the lowest ones first.
+
+    Parameters
+    ----------
+    species : (N,) integer array
+    first, size : (m,) integer arrays
+        Of the molecules: first beads and numbers of beads.
+    """
+    found = []
+    for number, beads in np.unique(np.column_stack([species[first], size]), axis=0).tolist():
+        own = np.flatnonzero((species[first] == number) & (size == beads))
+        table = species[first[own][:, None] + np.arange(beads)]
+        if np.all(table == table[0]):
+            found.append(own)
+            continue
+        which = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
+        found += [own[which == k] for k in range(int(which.max()) + 1)]
+    return found
+
+
 def kinds_in(found: Trajectory) -> list[Kind]:
-    """Return the kinds of molecules of a trajectory, in the order of the bead types of their first beads."""
+    """Return the kinds of molecules of a trajectory, in the order of the species of their beads: equal ones are one."""
     first = np.flatnonzero(np.diff(found.molecule, prepend=-1))
     size = np.diff(np.append(first, len(found.molecule)))
     kinds = []
-    for species in np.unique(found.species[first]):
-        own = np.flatnonzero(found.species[first] == species)
+    for own in alike(found.species, first, size):
+        species = found.species[first[own[0]]]
         low, high = int(first[own[0]]), int(first[own[0]] + size[own[0]])
         bonds = found.bonds[(found.bonds[:, 0] >= low) & (found.bonds[:, 0] < high)] - low
         kinds.append(

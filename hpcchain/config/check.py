@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.config.apart import check_apart
 from hpcchain.config.directors import check_directors, check_own_of_sphere
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
@@ -33,7 +34,7 @@ MOST_MASS_RATIO, MOST_IN_CYCLES = 1e12, 1e10
 # Of the smallest diameter: lists with a thinner shell are made anew so often that nothing else gets done.
 THINNEST_SHELL = 1e-4
 
-# Bonds may be this much shorter than the contact distance, relative: the last bits of a division.
+# Relative: the last bits of a division.
 ROUNDING = 1e-12
 
 
@@ -57,7 +58,7 @@ def check(config: Config) -> None:
         check_directors(kind, place, config.initial.method, kind.propagator or config.propagator)
         if kind.kind == "graph":
             check_graph(kind, place)
-        check_bond_lengths(kind, place)
+        check_apart(kind, place)
         if kind.kind == "ring":
             check_ring(kind, place)
         if kind.is_line:
@@ -124,6 +125,7 @@ def check_lists(kind: MoleculeSection, place: str) -> None:
         "mass": (kind.beads, "bead"),
         "bond_length": (kind.bond_count, "bond"),
         "hard": (kind.beads, "bead"),
+        "types": (kind.beads, "bead"),
     }
     for name, (size, item) in sizes.items():
         value = getattr(kind, name)
@@ -183,26 +185,6 @@ def check_masses(config: Config) -> None:
         raise Wrong(
             f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
             f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}"
-        )
-
-
-def check_bond_lengths(kind: Any, place: str) -> None:
-    """Check that no bond is shorter than the contact distance of its beads."""
-    if kind.bond_count == 0:
-        return
-    if not isinstance(kind.bond_length, tuple) and not isinstance(kind.diameter, tuple):
-        lengths, bonds, contact = np.array([kind.bond_length]), np.array([[0, 1]]), np.array([kind.diameter])
-    else:
-        bonds = bond_table(kind)
-        diameter = np.broadcast_to(kind.diameter, kind.beads)
-        contact = 0.5 * (diameter[bonds[:, 0]] + diameter[bonds[:, 1]])
-        lengths = np.broadcast_to(kind.bond_length, len(bonds))
-    short = np.flatnonzero(lengths < contact * (1.0 - ROUNDING))
-    if len(short):
-        at = short[0]
-        raise Wrong(
-            f"{place}.bond_length: {lengths[at]} is shorter than the contact distance {contact[at]} of beads "
-            f"{bonds[at, 0]} and {bonds[at, 1]}; lengthen the bond or lower their diameter"
         )
 
 
@@ -311,6 +293,7 @@ def check_packing(config: Config) -> None:
     volume = box.size[0] * box.size[1] * box.size[2]
     fraction = sum(kind.count * filled(kind) for kind in config.molecules) / volume
     equal = len({d for kind in config.molecules for d in np.unique(kind.diameter).tolist()}) == 1
+    equal = equal and not any(is_fused(kind) for kind in config.molecules)
     bound, reason = (DENSEST if equal else 1.0), "no arrangement holds more"
     if grow:
         monomers = all(kind.beads == 1 for kind in config.molecules)
@@ -325,13 +308,46 @@ def check_packing(config: Config) -> None:
 def filled(kind: MoleculeSection) -> float:
     """Return the volume that the beads of one molecule fill at least [length^3]."""
     listed = isinstance(kind.diameter, tuple) or isinstance(kind.bond_length, tuple)
-    if kind.is_line and listed:
+    fused = is_fused(kind)
+    if kind.is_line and (listed or fused):
         return np.pi / 6.0 * float(np.sum(np.power(apart_on_rod(kind), 3)))
     cubes = np.power(kind.diameter, 3)
     if not kind.self_contact and not kind.is_line:
         return np.pi / 6.0 * float(np.max(cubes))
     total = float(np.sum(cubes)) if isinstance(kind.diameter, tuple) else kind.beads * float(cubes)
+    if fused:
+        return max(np.pi / 6.0 * float(np.max(cubes)), np.pi / 6.0 * total - shared(kind))
     return np.pi / 6.0 * total
+
+
+def is_fused(kind: MoleculeSection) -> bool:
+    """Return whether beads of a molecule may overlap: bonds are shorter than contact distances, or more is excluded."""
+    if kind.exclude > 1:
+        return True
+    if kind.bond_count == 0:
+        return False
+    return bool(np.min(kind.bond_length) < np.max(kind.diameter)) and bool(np.any(overlaps(kind)[2] > 0.0))
+
+
+def overlaps(kind: MoleculeSection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the radii (b,) of the two beads of each bond, and by how much these overlap, 0 where they do not."""
+    bonds = bond_table(kind)
+    radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
+    first, second = radius[bonds[:, 0]], radius[bonds[:, 1]]
+    depth = first + second - np.broadcast_to(kind.bond_length, len(bonds))
+    return first, second, np.where(depth > ROUNDING * (first + second), depth, 0.0)
+
+
+def shared(kind: MoleculeSection) -> float:
+    """Return a bound of the volume that beads of a fused molecule share, infinite where more than bonds is excluded."""
+    if kind.exclude > 1:
+        return np.inf
+    first, second, depth = overlaps(kind)
+    distance = first + second - depth
+    small = np.minimum(first, second)
+    inner = distance <= np.abs(first - second)
+    lens = np.pi * depth**2 * (distance**2 + 2.0 * distance * (first + second) - 3.0 * (first - second) ** 2)
+    return float(np.sum(np.where(inner, 4.0 / 3.0 * np.pi * small**3, lens / (12.0 * distance))))
 
 
 def apart_on_rod(kind: MoleculeSection) -> list:

@@ -23,10 +23,10 @@ class BoxSection:
 class MoleculeSection:
     """One [[molecule]]: `count` equal molecules of `beads` beads.
 
-    `bond_length`, `diameter` and `mass` are one number for all or a tuple; `bonds` is an (n, 2) int64 array for a
-    graph and else None; `propagator` is the kind's own PropagatorSection or None; `positions` and `velocities` are
-    (count * beads, 3) float64 arrays or None, `orientations` (as they were given) (count, 4), `angular_velocities`
-    (count, 3); `moment` is None where it follows from mass and diameter.
+    `bond_length`, `diameter` and `mass` are one number for all or a tuple, `types` a name, a tuple of names or None;
+    `bonds` is an (n, 2) int64 array for a graph and else None; `propagator` is the kind's own PropagatorSection or
+    None; `positions` and `velocities` are (count * beads, 3) float64 arrays or None, `orientations` (as they were
+    given) (count, 4), `angular_velocities` (count, 3); `moment` is None where it follows from mass and diameter.
     """
 
     name: str
@@ -36,10 +36,12 @@ class MoleculeSection:
     bond_length: Any
     diameter: Any
     mass: Any
+    types: Any
     arms: int | None
     arm_beads: int | None
     bonds: np.ndarray | None
     self_contact: bool
+    exclude: int
     hard: Any
     rigid: bool
     damping: float
@@ -50,6 +52,13 @@ class MoleculeSection:
     velocities: np.ndarray | None
     orientations: np.ndarray | None
     angular_velocities: np.ndarray | None
+
+    @property
+    def bead_types(self) -> tuple:
+        """The type of each bead of a molecule, or one for all."""
+        if self.types is None:
+            return (self.name,)
+        return (self.types,) if isinstance(self.types, str) else self.types
 
     @property
     def soft(self) -> Any:

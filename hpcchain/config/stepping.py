@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config.values import Wrong
+from hpcchain.model.bonds import bond_table, type_names
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config, MoleculeSection
@@ -74,15 +75,13 @@ def require_whole(key: str, time: float, step: float) -> None:
 
 def check_potentials(config: Config) -> None:
     """Check types of potentials, and that no pair, bond or bead has two of them."""
-    names = [kind.name for kind in config.molecules]
+    names = type_names(config.molecules)
     taken = {}
     for index, one in enumerate(config.potentials):
         place = f"potential[{index}]"
         for name in one.types or ():
             if names and name not in names:
                 raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
-        if one.name in BONDS and one.types is not None and one.types[0] != one.types[1]:
-            raise Wrong(f"{place}.types: bonds join beads of one type; name it twice")
         sort = "pairs" if one.name in PAIRS else "bonds" if one.name in BONDS else one.name
         for pair in pairs_of(one.types, names, sort):
             if (sort, pair) in taken:
@@ -101,9 +100,17 @@ def pairs_of(types: tuple | None, names: list, sort: str) -> list:
         return [()]
     if types is not None:
         return [tuple(sorted(types))]
-    if sort == "bonds":
-        return [(name, name) for name in names]
     return [tuple(sorted((a, b))) for i, a in enumerate(names) for b in names[i:]]
+
+
+def bond_without_potential(config: Config, kind: MoleculeSection) -> tuple | None:
+    """Return the types of two bonded beads whose bond no potential holds, None where there is no such bond."""
+    names = np.array(np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads))
+    held = [None if one.types is None else set(one.types) for one in config.potentials if one.name in BONDS]
+    for first, second in dict.fromkeys((names[i], names[j]) for i, j in bond_table(kind).tolist()):
+        if None not in held and {first, second} not in held:
+            return first, second
+    return None
 
 
 def check_kind(config: Config, kind: MoleculeSection, place: str) -> None:
@@ -114,8 +121,14 @@ def check_kind(config: Config, kind: MoleculeSection, place: str) -> None:
         raise Wrong(f'{place}.propagator: means nothing for run.engine "steps"; remove it')
     if kind.is_line and not kind.rigid:
         raise Wrong(f'{place}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')
-    held = [one for one in config.potentials if one.name in BONDS and one.types in (None, (kind.name, kind.name))]
-    if not kind.rigid and kind.bond_count and not held:
-        raise Wrong(f'{place}.rigid: no [[potential]] holds the bonds; add one of name "harmonic" or "fene"')
+    loose = None if kind.rigid else bond_without_potential(config, kind)
+    if loose is not None:
+        first, second = loose
+        raise Wrong(
+            f'{place}.rigid: no [[potential]] holds the bonds of {first} and {second}; add one of name "harmonic" or '
+            '"fene"'
+        )
+    if kind.exclude > 1:
+        raise Wrong(f'{place}.exclude: the engine "steps" leaves out bonded beads alone; remove it')
     if "wall" in config.box.boundary and np.any(kind.soft):
         raise Wrong(f'{place}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')

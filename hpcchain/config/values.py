@@ -269,6 +269,18 @@ class Each:
 
 
 @dataclass(frozen=True)
+class NameOrList:
+    """One name for all, or a list with one for each."""
+
+    text = "text, or a list of them"
+
+    def read(self, value: Any) -> Any:
+        """Return a str, or a tuple of them."""
+        one = Text(empty=False)
+        return Each(one).read(value) if isinstance(value, list) else one.read(value)
+
+
+@dataclass(frozen=True)
 class NumberOrList:
     """One positive number for all, or a list with one for each."""
 

@@ -60,6 +60,7 @@ def skip_for(record: Any) -> tuple | tuple:
         given += () if record.directors else ("directors",)
         given += tuple(name for name in ("hard", "rigid") if getattr(record, name) is True)
         given += () if record.damping else ("damping",)
+        given += () if record.exclude != 1 else ("exclude",)
         return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
     return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
 

@@ -1,4 +1,4 @@
-"""Which beads of a molecule are bonded, by its kind."""
+"""Which beads of a molecule are bonded, by its kind, and the names of their types."""
 
 from typing import Any
 
@@ -20,3 +20,8 @@ def bond_table(kind: Any) -> np.ndarray:
     if kind.kind == "ring":
         bonds = np.vstack([bonds, [[0, kind.beads - 1]]])
     return bonds
+
+
+def type_names(kinds: list | tuple) -> list:
+    """Return the names of the types of all beads of some kinds of molecules, in the order in which they come."""
+    return list(dict.fromkeys(name for kind in kinds for name in kind.bead_types))

@@ -16,9 +16,10 @@ import numpy as np
 from hpcchain.errors import EngineError
 from hpcchain.model.system import Topology
 
-PER_BEAD, PER_BOND, PER_MOLECULE = ("mass", "diameter", "soft"), ("bond_length",), ("self_contact", "rod", "flexible")
-FLAGS = ("soft",)
-"""Of beads; files have bytes in their place."""
+PER_BEAD, PER_BOND = ("mass", "diameter", "soft", "bead_type"), ("bond_length",)
+PER_MOLECULE = ("self_contact", "rod", "flexible", "exclude")
+FLAGS = ("soft", "self_contact", "rod", "flexible")
+"""Files have bytes in their place."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ class Composition:
         """Names of the kinds."""
         return self.prototypes.names
 
+    @property
+    def type_names(self) -> tuple:
+        """Names of the beads' types."""
+        return self.examples.type_names
+
     def count(self, name: str) -> int:
         """Return how many rows the table of this name has in the Topology."""
         if name in PER_BEAD:
@@ -139,7 +145,8 @@ class Composition:
     def whole(self) -> Topology:
         """Return the Topology."""
         tables = ("kind", "first_bead", "first_bond", "bonds", *PER_BEAD, *PER_BOND, *PER_MOLECULE)
-        return Topology(self.names, **{name: self.rows(name, 0, self.count(name)) for name in tables})
+        found = {name: self.rows(name, 0, self.count(name)) for name in tables}
+        return Topology(self.names, type_names=self.type_names, **found)
 
     def _bond_rows(self, name: str, bonds: np.ndarray) -> np.ndarray:
         """Return the bonds (n,) of these numbers, as pairs of beads, or their lengths."""
@@ -187,7 +194,12 @@ def composition_of(topology: Composition | Topology) -> Composition:
 
 
 def composition_from(
-    names: tuple, starts: np.ndarray, kinds: np.ndarray, lengths: dict, rows_of: Callable
+    names: tuple,
+    starts: np.ndarray,
+    kinds: np.ndarray,
+    lengths: dict,
+    rows_of: Callable,
+    type_names: tuple | None = None,
 ) -> Composition | None:
     """Return the Composition of tables of which only a few rows are read, or None where they make no sense.
 
@@ -200,6 +212,8 @@ def composition_from(
         How many rows the tables have.
     rows_of : function of (str, int, int)
         Returns rows of a table, given the first and how many; on several ranks all ask for the same ones.
+    type_names : tuple of str, optional
+        Of beads; those of the kinds when left out.
     """
     change = np.flatnonzero(np.diff(kinds, prepend=-1))
     found, run = np.unique(kinds[change], return_inverse=True)
@@ -220,7 +234,7 @@ def composition_from(
     tables["bonds"] = tables["bonds"] + shift[:, None]
     each = {name: np.diff(first[name])[run] * np.diff(first_molecule) for name in first}
     return Composition(
-        prototypes=Topology(names=names, kind=found.astype(np.int32), **first, **tables),
+        prototypes=Topology(names=names, kind=found.astype(np.int32), type_names=type_names, **first, **tables),
         run=run,
         first_molecule=first_molecule,
         **{name: running_sum(sizes) for name, sizes in each.items()},
@@ -238,11 +252,11 @@ def _one_molecule(molecule: int, lengths: dict, rows_of: Callable) -> dict | Non
         return None
     found = {name: rows_of(name, a, b - a) for name in PER_BEAD if name in lengths}
     found |= {name: rows_of(name, c, d - c) for name in PER_BOND}
-    found |= {name: found[name].astype(bool) for name in FLAGS if name in found}
     flags = [name for name in PER_MOLECULE if name in lengths]
     if any(lengths[name] != lengths["kind"] for name in flags):
         return None
-    found |= {name: rows_of(name, molecule, 1).astype(bool) for name in flags}
+    found |= {name: rows_of(name, molecule, 1) for name in flags}
+    found |= {name: found[name].astype(bool) for name in FLAGS if name in found}
     return found | {"bonds": rows_of("bonds", c, d - c).reshape(-1, 2) - a}
 
 
@@ -264,6 +278,7 @@ def one_of_each(topology: Topology, molecules: np.ndarray) -> Topology:
         first_bead=first_bead,
         first_bond=first_bond,
         bonds=topology.bonds[bond].reshape(-1, 2) + moved[:, None],
+        type_names=topology.type_names,
         **{name: getattr(topology, name)[bead] for name in PER_BEAD},
         **{name: getattr(topology, name)[bond] for name in PER_BOND},
         **{name: getattr(topology, name)[molecules] for name in PER_MOLECULE},

@@ -29,6 +29,8 @@ class Group:
         Bead masses [mass].
     rod : bool
         Whether they are rods of more than two beads.
+    exclude : int
+        Beads up to so many bonds apart never collide with each other.
     """
 
     molecules: np.ndarray
@@ -37,6 +39,7 @@ class Group:
     length: np.ndarray
     mass: np.ndarray
     rod: bool = False
+    exclude: int = 1
 
     @property
     def is_chain(self) -> bool:
@@ -77,6 +80,7 @@ def groups_of(topology: Topology) -> list:
                 length=topology.bond_length[bond],
                 mass=topology.mass[bead],
                 rod=bool(topology.rod[one]),
+                exclude=int(topology.exclude[one]),
             )
         )
     return groups

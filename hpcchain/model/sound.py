@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.check import check_bond_lengths, check_box, check_rod
+from hpcchain.config.apart import check_apart
+from hpcchain.config.check import check_box, check_rod
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import keys_of
 from hpcchain.config.values import LARGEST, Wrong
@@ -141,6 +142,7 @@ def _as_section(topology: Topology, m: int) -> Any:
         mass=tuple(topology.mass[bead].tolist()),
         diameter=tuple(topology.diameter[bead].tolist()),
         self_contact=bool(topology.self_contact[m]),
+        exclude=int(topology.exclude[m]),
     )
     if beads < 1:
         return kind, "a molecule has no bead"
@@ -163,7 +165,7 @@ def _kind_problem(kind: SimpleNamespace) -> str | None:
         return problem or ("bonds: a single bead has none" if kind.bond_count else None)
     try:
         check_graph(kind, "topology")
-        check_bond_lengths(kind, "topology")
+        check_apart(kind, "topology")
     except Wrong as wrong:
         return str(wrong).removeprefix("topology.")
     return None

@@ -16,6 +16,8 @@ Topology.bond_length   (B,) float64    [length]
 Topology.mass          (N,) float64    [mass]
 Topology.diameter      (N,) float64    [length]
 Topology.soft          (N,) bool       whether a bead has no hard core (engine "steps")
+Topology.bead_type     (N,) int32      index of the bead's type in Topology.type_names; its molecule's kind unless given
+Topology.exclude       (M,) int8       beads of the molecule up to so many bonds apart never collide with each other
 =====================  ==============  ==============================================================
 
 `BEAD_STATE` is the table of the state's arrays, one row per bead each.
@@ -110,11 +112,30 @@ class Topology:
     rod: np.ndarray = None
     flexible: np.ndarray = None
     soft: np.ndarray = None
+    bead_type: np.ndarray = None
+    exclude: np.ndarray = None
+    type_names: tuple = None
 
     def __post_init__(self) -> None:
         for name, like in (("rod", self.kind), ("flexible", self.kind), ("soft", self.mass)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros(len(like), dtype=bool))
+        if self.bead_type is None:
+            object.__setattr__(self, "bead_type", self._kind_of_bead)
+        if self.exclude is None:
+            object.__setattr__(self, "exclude", np.ones(len(self.kind), dtype=np.int8))
+        if self.type_names is None:
+            object.__setattr__(self, "type_names", tuple(self.names))
+
+    @property
+    def _kind_of_bead(self) -> np.ndarray:
+        return np.repeat(self.kind, np.diff(self.first_bead)).astype(np.int32)
+
+    def needs(self, name: str) -> bool:
+        """Return whether an optional table of this name says more than what stands without it."""
+        if name == "bead_type":
+            return self.type_names != tuple(self.names) or not np.array_equal(self.bead_type, self._kind_of_bead)
+        return bool(np.any(getattr(self, name) != (1 if name == "exclude" else 0)))
 
     @property
     def beads(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.bonds import bond_table
+from hpcchain.model.bonds import bond_table, type_names
 from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
 
@@ -46,6 +46,8 @@ def build_topology(config: Config) -> Topology:
     beads = np.repeat([kind.beads for kind in kinds], counts)
     bonds = np.repeat([kind.bond_count for kind in kinds], counts)
     first_bead, first_bond = running_sum(beads), running_sum(bonds)
+    numbers = {name: k for k, name in enumerate(type_names(kinds))}
+    named = [replace(kind, types=[numbers[name] for name in kind.bead_types]) for kind in kinds]
     pairs, begin = [], 0
     for kind in kinds:
         start = first_bead[begin : begin + kind.count]
@@ -64,6 +66,9 @@ def build_topology(config: Config) -> Topology:
         rod=np.repeat([kind.is_line for kind in kinds], counts),
         flexible=np.repeat([not kind.rigid for kind in kinds], counts),
         soft=per_item(kinds, "soft", "beads").astype(bool),
+        bead_type=per_item(named, "types", "beads").astype(np.int32),
+        exclude=np.repeat(np.array([kind.exclude for kind in kinds], dtype=np.int8), counts),
+        type_names=tuple(numbers),
     )
 
 

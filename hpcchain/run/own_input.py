@@ -43,6 +43,8 @@ TABLES = (
     "rod",
     "flexible",
     "soft",
+    "bead_type",
+    "exclude",
 )
 
 
@@ -153,6 +155,8 @@ def _molecules_problem(config: Config, system: System, mpi: Communicator | None)
     given, topology = build_composition(config), system.topology
     if tuple(topology.names) != tuple(given.names):
         return f"names: {list(topology.names)} are not those of the input in it, {list(given.names)}"
+    if tuple(topology.type_names) != tuple(given.type_names):
+        return f"type_names: {list(topology.type_names)} are not those of the input in it, {list(given.type_names)}"
     for table in TABLES:
         where = first_difference(given, topology, table, mpi)
         if where is not None:

@@ -51,6 +51,7 @@ KEY_OF_TABLE = {
     "rod": "kind",
     "flexible": "rigid",
     "soft": "hard",
+    "exclude": "exclude",
 }
 
 

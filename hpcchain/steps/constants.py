@@ -31,8 +31,8 @@ class Constants:
     ----------
     mass : (e,) float64 array
         Of the beads of the prototypes [mass].
-    kind : (e,) int32 array
-        Their types: as many as there are names of kinds that potentials tell apart.
+    bead_type, kind : (e,) int32 arrays
+        Their types; those that potentials of pairs tell apart.
     pairs : (t, t, 4) float64 array
         See `forces`.
     reach : float
@@ -50,11 +50,11 @@ class Constants:
         self.composition = composition
         prototypes = composition.prototypes
         self.mass = prototypes.mass
-        names = composition.names
+        names = composition.type_names
         potentials = settings["potentials"]
         self.pairs = pair_table(names, [one for one in potentials if one["name"] in PAIRS])
         self.reach = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
-        self.kind = np.repeat(prototypes.kind, np.diff(prototypes.first_bead)).astype(np.int32)
+        self.kind = self.bead_type = prototypes.bead_type.astype(np.int32)
         if np.all(self.pairs == self.pairs[0, 0]):
             self.pairs, self.kind = self.pairs[:1, :1].copy(), np.zeros_like(self.kind)
         self.bonds, row = bond_table(names, [one for one in potentials if one["name"] in BONDED])
@@ -65,9 +65,8 @@ class Constants:
         """List each bead's bonds, from both sides."""
         pairs = np.concatenate([prototypes.bonds, prototypes.bonds[:, ::-1]])
         molecule = np.repeat(np.arange(prototypes.molecules), np.diff(prototypes.first_bond))
-        which = (
-            np.where(prototypes.flexible[molecule], row[prototypes.kind[molecule]], -1) if len(molecule) else molecule
-        )
+        potential = row[tuple(self.bead_type[prototypes.bonds].T)]
+        which = np.where(prototypes.flexible[molecule], potential, -1) if len(molecule) else molecule
         which = np.concatenate([which, which]).astype(np.int64)
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         count = np.bincount(pairs[:, 0], minlength=prototypes.beads)
@@ -116,16 +115,15 @@ def types_of(names: tuple, one: dict) -> list:
 
 
 def bond_table(names: tuple, potentials: list) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (b, 5) table of bonds, and for beads of each type the row of bonds between two of them, -1: none."""
-    table, row = np.zeros((len(potentials), 5)), np.full(len(names), -1)
+    """Return the (b, 5) table of bonds, and the (t, t) rows of it of bonds between beads of two types, -1: none."""
+    table, row = np.zeros((len(potentials), 5)), np.full((len(names), len(names)), -1)
     for k, one in enumerate(potentials):
         epsilon, sigma = (one["epsilon"], one["sigma"]) if one["name"] == "fene" else (0.0, 0.0)
         table[k] = BONDED[one["name"]], one["stiffness"], one["length"], epsilon, sigma**2
         for i, j in types_of(names, one):
-            if i == j and row[i] >= 0:
-                raise ConfigError(f"potential: bonds of {names[i]} have two potentials; give them one")
-            if i == j:
-                row[i] = k
+            if row[i, j] >= 0:
+                raise ConfigError(f"potential: bonds of {names[i]} and {names[j]} have two potentials; give them one")
+            row[i, j] = row[j, i] = k
     return table, row
 
 

@@ -192,7 +192,10 @@ def _write(
             slabs_module.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         slabs_module.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
-        for name, value in ({"names": list(topology.names), "physics": _constants(system.physics)} | values).items():
+        named = {"names": list(topology.names), "physics": _constants(system.physics)}
+        if _in_use(topology, "bead_type"):
+            named["type_names"] = list(topology.type_names)
+        for name, value in (named | values).items():
             files.put_json(file, name, value, comm)
 
 
@@ -404,8 +407,8 @@ def _state_tables(physics: Physics) -> dict:
 
 
 def _in_use(topology: Composition | Topology, name: str) -> bool:
-    """Return whether a flag is set for any molecule."""
-    return bool(np.any(getattr(topology.prototypes, name)))
+    """Return whether an optional table says something of any molecule."""
+    return topology.prototypes.needs(name)
 
 
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:
@@ -417,15 +420,20 @@ def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
     tables = {}
     for name, rule in _tables_in(file, "topology", TOPOLOGY):
         tables |= parallel_slabs.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})  # type: ignore[call-arg]
-    return Topology(names=_names(file, comm), **tables)
+    return Topology(names=_names(file, comm), type_names=_type_names(file, comm), **tables)
 
 
-def _names(file: h5py.File, comm: Communicator | None) -> tuple | tuple:
-    """Return the names of the kinds in a file."""
-    names = files.get_json(file, "names", comm)
+def _names(file: h5py.File, comm: Communicator | None, table: str = "names") -> tuple | tuple:
+    """Return the names of the kinds in a file, or those of another table."""
+    names = files.get_json(file, table, comm)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise wrong_contents(file.filename, "names: are not texts")
+        raise wrong_contents(file.filename, f"{table}: are not texts")
     return tuple(names)
+
+
+def _type_names(file: h5py.File, comm: Communicator | None) -> tuple | None:
+    """Return the names of the beads' types in a file, None where they are those of their molecules."""
+    return _names(file, comm, "type_names") if "topology/bead_type" in file else None
 
 
 def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | None = None) -> Composition:
@@ -448,7 +456,8 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
         return slabs_module.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
 
     names, unlike = _names(file, comm), ""
-    found = composition_from(names, *runs, {name: len(table) for name, table in tables.items()}, rows_of)  # type: ignore[arg-type, call-arg]
+    lengths = {name: len(table) for name, table in tables.items()}
+    found = composition_from(names, *runs, lengths, rows_of, _type_names(file, comm))  # type: ignore[arg-type, call-arg]
     for name, rule in _tables_in(file, "topology", TOPOLOGY):
         for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):  # type: ignore[call-arg]
             fits = found is not None and len(tables[name]) == found.count(name)

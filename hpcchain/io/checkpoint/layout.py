@@ -33,12 +33,15 @@ TOPOLOGY = {
     "rod": (np.bool_, 0),
     "flexible": (np.bool_, 0),
     "soft": (np.bool_, 0),
+    "bead_type": (np.int32, 0),
+    "exclude": (np.int8, 0),
 }
 """The same for the tables of molecules, bonds and beads."""
 
-OPTIONAL = ("rod", "flexible", "soft", "in_contact")
+OPTIONAL = ("rod", "flexible", "soft", "bead_type", "exclude", "in_contact")
 """Tables that are there only where they are needed: of rods, of bonds that potentials hold, beads without hard cores,
-and of contacts that last (`Physics.contact_time`).
+types of beads that are not their molecules' names, what is excluded beyond bonds, and of contacts that last
+(`Physics.contact_time`).
 
 A program that does not know them stops at the input.
 """
@@ -134,9 +137,12 @@ def tables_problem(topology: Topology) -> str | None:
         == beads
         and len(topology.bond_length) == bonds
         and len(topology.self_contact) == len(topology.rod) == len(topology.flexible) == molecules
-        and len(topology.soft) == beads,
+        and len(topology.soft) == len(topology.bead_type) == beads
+        and len(topology.exclude) == molecules,
         "topology/bonds: a bond's bead does not exist": _within(topology.bonds, beads),
         "topology/kind: a molecule's kind has no name": _within(topology.kind, len(topology.names)),
+        "topology/bead_type: a bead's type has no name": _within(topology.bead_type, len(topology.type_names)),
+        "topology/exclude: is not 1, 2 or 3": _within(topology.exclude - 1, 3),
     }
     return next((text for text, good in tests.items() if not good), None)
 

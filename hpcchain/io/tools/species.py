@@ -1,4 +1,4 @@
-"""Bead types as viewers know them: beads of one molecule kind, diameter and mass are of one type."""
+"""Bead types as viewers know them: beads of one type, diameter and mass are of one species."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
-    """Return the type of every bead, and the types' names.
+    """Return the species of every bead, and the species' names.
 
     Parameters
     ----------
@@ -20,11 +20,12 @@ def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
     Returns
     -------
     species : (N,) int32 array
-        Ordered by (kind, diameter, mass).
+        Ordered by (type, diameter, mass).
     names : list of str
-        The kind's name; with a number behind it where one kind has several bead types.
+        The type's name, which is the molecule's unless the input has others; with a number behind it where beads of one
+        type have several diameters or masses.
     """
-    kind = np.repeat(topology.kind, np.diff(topology.first_bead))
+    kind = topology.bead_type
     if not len(kind):
         return np.zeros(0, dtype=np.int32), []
     triples = np.column_stack([kind.astype(np.float64), topology.diameter, topology.mass])
@@ -32,5 +33,7 @@ def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
     kinds = types[:, 0].astype(int)
     numbers = [int(np.sum(kinds[:place] == kind)) for place, kind in enumerate(kinds)]
     several = np.bincount(kinds)[kinds] > 1
-    names = [topology.names[k] + (f".{n}" if more else "") for k, n, more in zip(kinds, numbers, several, strict=True)]
+    names = [
+        topology.type_names[k] + (f".{n}" if more else "") for k, n, more in zip(kinds, numbers, several, strict=True)
+    ]
     return species.reshape(-1).astype(np.int32), names

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.model.exclusion import excluded_in
 from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import EPS, NotConverged, bond_vectors, constraint_rank, project_group
 from hpcchain.model.starts.embedding import embed
@@ -128,11 +129,11 @@ def bond_moves(group: Group, position: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def contact_moves(group: Group, diameter: np.ndarray, position: np.ndarray, room: float) -> tuple[np.ndarray, float]:
-    """Return moves that part overlapping beads that are not bonded, and the largest relative overlap."""
+    """Return moves that part overlapping beads that are not excluded, and the largest relative overlap."""
     low = position.min(axis=0)
     box = Box(size=position.max(axis=0) - low + 1.0, origin=low, boundary=np.full(3, OPEN, dtype=np.int8))
     n = len(position)
-    bonded = np.sort(group.bonds, axis=1) @ np.array([n, 1])
+    bonded = np.sort(excluded_in(group), axis=1) @ np.array([n, 1])
     move, worst = np.zeros_like(position), 0.0
     for i, j in near_pairs(box, position, room * float(diameter.max())):
         other = ~np.isin(np.minimum(i, j) * n + np.maximum(i, j), bonded)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.exclusion import excluded_in
 from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import EPS
 
@@ -81,11 +82,12 @@ def classical(group: Group) -> np.ndarray:
 
 
 def loose_pairs(group: Group, diameter: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (first, second, contact distance) of all pairs of beads that no bond joins."""
+    """Return (first, second, contact distance) of all pairs of beads that may collide."""
     n = len(diameter)
     first, second = np.triu_indices(n, 1)
     loose = np.ones((n, n), dtype=bool)
-    loose[group.bonds[:, 0], group.bonds[:, 1]] = loose[group.bonds[:, 1], group.bonds[:, 0]] = False
+    pairs = excluded_in(group)
+    loose[pairs[:, 0], pairs[:, 1]] = loose[pairs[:, 1], pairs[:, 0]] = False
     kept = loose[first, second]
     first, second = first[kept], second[kept]
     return first, second, 0.5 * (diameter[first] + diameter[second])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.model.exclusion import excluded_pairs
 from hpcchain.model.system import PERIODIC, WALL
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def wall_overlap(
 def bead_overlap(box: Box, topology: Topology, position: np.ndarray, tolerance: float = 1e-9) -> tuple[int, int, float]:
     """Return (bead, bead, distance) of two beads that overlap, or None when none do.
 
-    Nearest images are taken in the separation. Bonded pairs, and pairs of a molecule without self-contact, are left
-    out for their direct image only: a bead meets the other images of its own molecule like any other bead.
+    Nearest images are taken in the separation. Pairs that bonds or few of them join (`exclude`), and pairs of a
+    molecule without self-contact, are left out for their direct image only: a bead meets the other images of its own
+    molecule like any other bead.
 
     Parameters
     ----------
@@ -53,7 +55,8 @@ def bead_overlap(box: Box, topology: Topology, position: np.ndarray, tolerance: 
     """
     worst = None
     molecule = topology.molecule_of_bead
-    bonded = np.sort(topology.bonds[:, 0] * topology.beads + topology.bonds[:, 1])
+    pairs = excluded_pairs(topology)
+    bonded = np.sort(pairs[:, 0] * topology.beads + pairs[:, 1])
     for i, j in near_pairs(box, position, float(topology.diameter.max())):
         separation = position[j] - position[i]
         shift = np.where(box.boundary == PERIODIC, np.rint(separation / box.size), 0.0)

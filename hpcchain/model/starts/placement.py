@@ -9,6 +9,7 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.exclusion import adjacency, excluded_in
 from hpcchain.model.independence import require_independent_shapes
 from hpcchain.model.random import Stream
 from hpcchain.model.rods import sites
@@ -80,7 +81,7 @@ def place(
             failed = kernel.place_rigids(grid, record, firsts, ids, shapes, turned, seed, stream, DRAWS)
         else:
             through = not topology.self_contact[group.molecules[0]]
-            tree = spanning_tree(group)
+            tree = (*spanning_tree(group), *adjacency(excluded_in(group), len(group.mass)))
             failed = kernel.place_trees(grid, record, firsts, ids, tree, through, seed, stream, budget)
         if failed >= 0:
             raise ConfigError(no_room(config, topology, group, failed, scale))

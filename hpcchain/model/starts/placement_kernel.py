@@ -68,10 +68,11 @@ def meets(grid, record, bead, other, direct):
 
 
 @allocating
-def free(grid, record, bead, parent, through):
+def free(grid, record, bead, partners, through):
     """Return whether a bead at its position is inside the box and overlaps none in the grid.
 
-    Its bond to `parent` (-1 none), and with `through` all of its own molecule, are no overlap in their direct image.
+    Those of its own molecule with the numbers `partners`, and with `through` all of it, are no overlap in their direct
+    image.
     """
     origin, size, periodic, shape, head, after, position = grid
     owner, margin = record[0], record[2]
@@ -93,7 +94,9 @@ def free(grid, record, bead, parent, through):
                 cell = ((a % shape[0]) * shape[1] + b % shape[1]) * shape[2] + c % shape[2]
                 other = head[cell]
                 while other >= 0:
-                    direct = other == parent or (through and owner[other] == owner[bead])
+                    direct = through and owner[other] == owner[bead]
+                    for k in range(len(partners)):
+                        direct = direct or other == owner[bead] + partners[k]
                     if meets(grid, record, bead, other, direct):
                         return False
                     other = after[other]
@@ -135,8 +138,9 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
         See the module.
     first : int
         The molecule's first bead.
-    tree : tuple of (n,) arrays
-        Beads in the order of placing, each one's parent, and the bond between them; the root comes first.
+    tree : tuple of arrays
+        Beads in the order of placing, each one's parent, and the bond between them, (n,) each; the root comes first.
+        Behind them, of each bead, where those that it never collides with begin (n + 1,), and their numbers.
     through : bool
         Whether the molecule's own beads may overlap.
     seed, stream, molecule : uint64
@@ -149,7 +153,7 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
     int
         PLACED or FULL.
     """
-    order, parents, lengths = tree
+    order, parents, lengths, first_partner, partners = tree
     done, furthest, back, draw, tries = 0, 0, 1, 0, 0
     while done < len(order):
         if draw >= budget:
@@ -157,7 +161,7 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
                 done -= 1
                 remove(grid, first + order[done])
             return FULL
-        bead, parent = first + order[done], -1
+        bead = first + order[done]
         words = philox(molecule, np.uint64(draw), seed, stream)
         draw += 1
         tries += 1
@@ -165,9 +169,9 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
         if done == 0:
             scatter(grid, record, bead, words)
         else:
-            parent = first + parents[done]
-            there = direct_from(grid, bead, parent, lengths[done], words)
-        if there and free(grid, record, bead, parent, through):
+            there = direct_from(grid, bead, first + parents[done], lengths[done], words)
+        own = partners[first_partner[order[done]] : first_partner[order[done] + 1]]
+        if there and free(grid, record, bead, own, through):
             insert(grid, bead)
             done += 1
             tries = 0
@@ -230,7 +234,7 @@ def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budg
         PLACED or FULL.
     """
     origin, size = grid[0], grid[1]
-    centre = np.empty(3)
+    centre, none = np.empty(3), np.empty(0, np.int64)
     for draw in range(0, budget, 2):
         words = philox(molecule, np.uint64(draw), seed, stream)
         for k in range(3):
@@ -240,7 +244,7 @@ def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budg
         elif not turn(shape, grid, first, centre, philox(molecule, np.uint64(draw + 1), seed, stream)):
             continue
         done = 0
-        while done < len(shape) and free(grid, record, first + done, -1, True):
+        while done < len(shape) and free(grid, record, first + done, none, True):
             insert(grid, first + done)
             done += 1
         if done == len(shape):

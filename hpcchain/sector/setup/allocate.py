@@ -65,7 +65,8 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.REACH_UNIT]
     par[L.QUANTUM], par[L.IMPULSE_QUANTUM] = quanta(system)
     par[L.WALLS] = float(wall.any())
-    longest = max(float(topology.bond_length.max(initial=0.0)), longest_rod(topology))
+    reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
+    longest = max(float(reach.max(initial=0.0)), longest_rod(topology))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
     par[L.ASTRAY] = L.ROUGHNESS * float(box.size.max()) if periodic.all() and not par[L.SMALL_BOX] else np.inf
     return par, counts

@@ -12,6 +12,7 @@ from hpcchain.layout.workspace import tiles
 from hpcchain.model.bond_graph import LANES as STRIDE_LANES
 from hpcchain.model.bond_graph import build_structure
 from hpcchain.model.composition import composition_of
+from hpcchain.model.exclusion import adjacency, excluded_pairs
 from hpcchain.model.rods import molecule_sites
 from hpcchain.propagators.catalogue import PROPAGATORS, STEP_SOLVER_CODES
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
@@ -43,7 +44,7 @@ class MoleculeClasses:
     sizes : (k,) int64 array
         The numbers of beads that molecules have.
     offsets, partners : int64 arrays
-        The bonded beads of each bead of the prototypes (`bonded_pairs`), relative to it.
+        The beads of each bead of the prototypes that it never collides with (`bonded_pairs`), relative to it.
     """
 
     def __init__(self, system: System) -> None:
@@ -173,13 +174,8 @@ def static_table(topology: Topology, m: int) -> np.ndarray:
 
 
 def bonded_pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
-    """Return (N + 1,) int64 offsets and int64 partners: each bead's bonded beads."""
-    a = np.concatenate([topology.bonds[:, 0], topology.bonds[:, 1]])
-    b = np.concatenate([topology.bonds[:, 1], topology.bonds[:, 0]])
-    order = np.lexsort((b, a))
-    offsets = np.zeros(topology.beads + 1, dtype=np.int64)
-    np.cumsum(np.bincount(a, minlength=topology.beads), out=offsets[1:])
-    return offsets, np.ascontiguousarray(b[order], dtype=np.int64)
+    """Return (N + 1,) int64 offsets and int64 partners: the beads that bonds, up to `exclude`, join to each bead."""
+    return adjacency(excluded_pairs(topology), topology.beads)
 
 
 def graph_record(topology: Topology, m: int) -> np.ndarray:

@@ -98,8 +98,14 @@ MISTAKES = [
     ("molecule.0.count = 0", "molecule[0].count: 0 is out of range"),
     ("molecule.0.count = 2147483648", "more than 2147483648"),
     (
-        "molecule.0.bond_length = 0.7",
-        "molecule[0].bond_length: 0.7 is shorter than the contact distance 0.75 of beads 0 and 1",
+        "molecule.0.bond_length = 0.3",
+        "molecule[0].bond_length: beads 0 and 2 can never be apart: bonds keep them within 0.6, their",
+    ),
+    ("molecule.0.exclude = 4", "molecule[0].exclude: 4 is out of range"),
+    ("molecule.0.types = [1]", "molecule[0].types: entry 0: 1 is not a text"),
+    (
+        "molecule.0.types = ['H']",
+        "molecule[0].types: has 1 entries; needs",
     ),
     ("molecule.0.diameter = 0.0", "molecule[0].diameter: 0 is out of range"),
     ("molecule.0.mass = inf", "molecule[0].mass: inf is not a finite number"),
@@ -341,11 +347,46 @@ def test_a_setting_of_one_takes_the_place_of_the_other(write):
     assert len(set(config.box.size)) == 1
 
 
-def test_bonds_equal_to_the_contact_distance_may_round_below_it(write):
-    text = EXPLICIT.replace("beads = 2", "beads = 2\ndiameter = 1.0\nbond_length = {}")
-    load_config(write(text.format(np.nextafter(1.0, 0.0))))
-    with pytest.raises(ConfigError, match="shorter than the contact distance"):
-        load_config(write(text.format(1.0 - 1e-11)))
+FUSED = """
+[box]
+size = [20, 20, 20]
+[[molecule]]
+kind = "{}"
+{}
+[run]
+end_time = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "pair", "remedy"),
+    [
+        ("chain", "beads = 9\nbond_length = 0.6", None, None),
+        ("chain", "beads = 9\nbond_length = 0.5", "0 and 2", "exclude = 2"),
+        ("chain", "beads = 9\nbond_length = 0.4\nexclude = 2", None, None),
+        ("chain", "beads = 9\nbond_length = 0.3\nexclude = 2", "0 and 3", "exclude = 3"),
+        ("chain", "beads = 9\nbond_length = 0.2\nexclude = 3", "0 and 4", "self_contact = false"),
+        ("chain", "beads = 9\nbond_length = 0.2\nself_contact = false", None, None),
+        ("chain", "beads = 2\nbond_length = 0.01", None, None),
+        ("ring", "beads = 5\nbond_length = 0.45", "0 and 2", "exclude = 2"),
+        ("star", "arms = 3\narm_beads = 1\nbond_length = 0.45", "1 and 2", "exclude = 2"),
+        ("star", "arms = 3\narm_beads = 1\nbond_length = 0.45\nexclude = 2", None, None),
+        ("rod", "beads = 5\nbond_length = 0.3", None, None),
+        ("chain", "beads = 4\nbond_length = [1.0, 0.3, 0.3]", "1 and 3", "exclude = 2"),
+        (
+            "graph",
+            "beads = 4\nbonds = [[0, 1], [1, 2], [2, 3], [0, 2]]\nbond_length = [2, 2, 0.4, 0.4]",
+            "0 and 3",
+            "2",
+        ),
+    ],
+)
+def test_bonds_may_be_short_where_beads_that_collide_can_part(write, kind, keys, pair, remedy):
+    if pair is None:
+        load_config(write(FUSED.format(kind, keys)))
+        return
+    with pytest.raises(ConfigError, match=f"beads {pair} can never be apart.*{remedy}"):
+        load_config(write(FUSED.format(kind, keys)))
 
 
 def test_packing_bounds_depend_on_the_method_and_overlap(write):

@@ -161,7 +161,6 @@ def test_explicit_starts_are_put_on_the_rod(tmp_path):
             {"positions": [[i + 0.6, 1, 1] for i in range(10)], "beads": 10, "boundary": "wall", "box": "[5, 5, 5]"},
             "molecule[0].bond_length: a rod of 9.0 between its end beads fits nowhere between the walls",
         ),
-        ({"positions": ROD, "extra": "diameter = 1.1"}, "bond_length: 1.0 is shorter than the contact distance 1.1"),
         ({"positions": ROD[:1], "beads": 1}, 'molecule[0].beads: 1 is too few; kind "rod" needs at least 2'),
     ],
 )
