@@ -21,6 +21,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 
 if TYPE_CHECKING:
+    from hpcchain.config.sections import Config
     from hpcchain.model.system import Physics
 
 LEVELS = 64
@@ -75,6 +76,31 @@ EXTRA = (
                 "beads that the bead is within a step of, and of which one"),
 )  # fmt: skip
 """What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
+
+
+def settings(config: Config) -> dict:
+    """Return what `Physics.extended` says of a run with an input.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
+    if config.steps is not None:
+        return {}
+    found: dict = {}
+    if any(kind.exclude > 1 for kind in config.molecules):
+        found["exclude"] = True
+    return found
+
+
+SHAPES = ("exclude",)
+"""Names in `Physics.extended` of what acts while a start is grown, too: which beads collide, and where."""
+
+
+def while_growing(extended: dict) -> dict:
+    """Return the part of `Physics.extended` that acts while a start is grown."""
+    return {name: value for name, value in extended.items() if name in SHAPES}
 
 
 def is_extended(physics: Physics) -> bool:

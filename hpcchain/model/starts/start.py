@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.config.check import untried_speed
 from hpcchain.config.values import LENGTHS, MASSES, PLACES
 from hpcchain.errors import ConfigError
+from hpcchain.model import extended
 from hpcchain.model.clock import tick_for
 from hpcchain.model.directors import build_directors
 from hpcchain.model.equal_shapes import groups_of
@@ -258,6 +259,7 @@ def physics_with(config: Config, tick: float) -> Physics:
         contact_time=config.contact.contact_time,
         kinds=[settings(each) if each else {} for each in own] if any(own) else [],
         steps=stepping(config),
+        extended=extended.settings(config),
         **settings(config.propagator),
     )
 

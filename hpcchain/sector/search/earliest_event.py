@@ -350,9 +350,10 @@ def _age(par, ticks, remainder):
 
 @kernel
 def joined(s, i, j):
-    """Whether two beads never collide directly: bonded, or of one molecule without self-contact.
+    """Whether two beads never collide directly: those that bonds join, or of one molecule without self-contact.
 
-    Bonds of linear chains are known without a look at the table of bonds, which seldom is in the cache.
+    Bonds of linear chains are known without a look at the table of excluded beads, which seldom is in the cache; where
+    more than bonds is excluded, the run is `extended`.
     """
     m = s.segment[i, L.MOLECULE]
     b = j - s.mol[m, L.MOL_FIRST]
@@ -360,7 +361,7 @@ def joined(s, i, j):
         return False
     if s.mol[m, L.MOL_SELF] == 0:
         return True
-    if s.mol[m, L.MOL_SOLVER] == L.CHAIN:
+    if s.extended is None and s.mol[m, L.MOL_SOLVER] == L.CHAIN:
         return j == i + 1 or i == j + 1
     for e in range(s.bond_row[i], s.bond_row[i + 1]):
         if s.bonded[e] == j:

@@ -143,9 +143,10 @@ def near_beads(s, reach, i):
 
 @kernel
 def excluded(s, i, j):
-    """Whether two beads of one molecule never collide: bonded ones, or any without self-contact.
+    """Whether two beads of one molecule never collide: excluded ones, or any without self-contact.
 
-    In a box shorter than twice a bond a bonded bead's image may collide; then the search tells the images apart.
+    In a box shorter than twice a bond, or twice as many as are excluded, a bead's image may collide; then the search
+    tells the images apart.
     """
     return s.par[L.SMALL_BOX] == 0.0 and joined(s, i, j)
 
