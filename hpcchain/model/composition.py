@@ -119,7 +119,7 @@ class Composition:
     @property
     def type_names(self) -> tuple:
         """Names of the beads' types."""
-        return self.examples.type_names
+        return self.prototypes.type_names
 
     def count(self, name: str) -> int:
         """Return how many rows the table of this name has in the Topology."""

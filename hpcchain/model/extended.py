@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.layout import arrays as L
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
     from hpcchain.model.system import Physics
 
 LEVELS = 64
@@ -78,7 +77,7 @@ EXTRA = (
 """What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
 
 
-def settings(config: Config) -> dict:
+def settings(config: Any) -> dict:
     """Return what `Physics.extended` says of a run with an input.
 
     Parameters

@@ -69,9 +69,11 @@ def same_state(a, b):
 
 def same_topology(a, b):
     """Return whether two topologies have the same bits and types."""
-    names = [name for name in a.__dataclass_fields__ if name != "names"]
+    names = [name for name in a.__dataclass_fields__ if not name.endswith("names")]
     pairs = [(getattr(a, name), getattr(b, name)) for name in names]
-    return a.names == b.names and all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in pairs)
+    return (a.names, a.type_names) == (b.names, b.type_names) and all(
+        x.dtype == y.dtype and np.array_equal(x, y) for x, y in pairs
+    )
 
 
 def same_system(a, b):

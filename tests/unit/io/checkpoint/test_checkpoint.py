@@ -70,7 +70,7 @@ def test_only_contacts_that_last_take_a_table_and_a_constant(tmp_path):
 
 def test_every_array_of_the_data_model_has_a_table():
     assert {*STATE, "extra"} == set(State.ARRAYS)
-    assert {*TOPOLOGY, "names"} == set(Topology.__dataclass_fields__)
+    assert {*TOPOLOGY, "names", "type_names"} == set(Topology.__dataclass_fields__)
 
 
 def test_an_outline_is_a_checkpoint_without_states(tmp_path, monkeypatch):
