@@ -65,6 +65,12 @@ def test_readme_names_every_command():
     assert [name for name in COMMANDS if f"`{name}`" not in section] == []
 
 
+def test_install_page_lists_every_template():
+    table = text("docs/guide/install.md").split("## Templates")[1]
+    listed = {line.split("`")[1] for line in table.splitlines() if line.startswith("| `")}
+    assert listed == {path.stem for path in (ROOT / "hpcchain" / "config" / "templates").glob("*.toml")}
+
+
 def test_readme_is_short():
     assert len(text("README.md").splitlines()) <= 120
 
