@@ -1,8 +1,8 @@
 """The ranks of this run: the one module that names MPI's world communicator.
 
 `world()` gives a `World` when MPI can be used and a `Single` when it cannot and nobody asked for several ranks; both
-answer to the same names, so callers never ask which one they hold. The set-up methods take any Python object; the
-engine packs its own buffers and uses `World.mpi` for them.
+answer to the same names, so callers never ask which one they hold. Its methods take any Python object; arrays go
+through `World.exchange`.
 """
 
 from __future__ import annotations

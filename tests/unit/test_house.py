@@ -147,3 +147,25 @@ def test_a_function_without_a_type_is_found(tmp_path):
         encoding="utf-8",
     )
     assert unannotated(path) == ["some.bad, line 7", "some.worse, line 9"]
+
+
+def test_ruff_sees_the_programs_without_a_suffix():
+    tools = PACKAGE.parent / "tools"
+    programs = [path for path in tools.iterdir() if path.is_file() and "." not in path.name]
+    python = {f"tools/{path.name}" for path in programs if "python" in path.read_text(encoding="utf-8").split("\n")[0]}
+    assert python == set(RUFF["extend-include"])
+
+
+def test_helpers_of_tests_are_imported_under_one_name():
+    """From `tests`, never from a folder inside it, or one module would be there twice."""
+    tests = Path(__file__).parents[1]
+    inside = {path.name for path in tests.iterdir() if path.is_dir()} | {"conftest"}
+    twice = [
+        (path.name, module)
+        for path in tests.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for module in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
+        if module.split(".")[0] in inside and (isinstance(node, ast.Import) or node.level == 0)
+    ]
+    assert twice == []
