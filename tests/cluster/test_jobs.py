@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cluster.slurm import CannotStart, Slurm
 
+from tests.cluster.slurm import CannotStart, Slurm
 from tests.support.launching import ROOT, clean_environment
 from tests.support.run_folders import checkpoint_times, difference, leftovers, log_rows, run_here, write_input
 
