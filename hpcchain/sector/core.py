@@ -197,3 +197,12 @@ def event_rows(log: np.ndarray) -> np.ndarray:
     rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
     rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
     return rows
+
+
+def with_vacant(state: State, more: int) -> State:
+    """Return a State with rows for `more` beads behind its own, for what is vacant."""
+    place = state.position[0] if len(state.position) else 0.0  # not where cells would have to be had for them alone
+    vacant = State.at_time_zero(np.zeros((more, 3)) + place, np.zeros((more, 3)))
+    vacant.extra = np.zeros((more, state.extra.shape[1]))
+    pairs = ((name, getattr(state, name), getattr(vacant, name)) for name in State.ARRAYS)
+    return State(**{name: np.concatenate([own, others]) for name, own, others in pairs})

@@ -19,7 +19,7 @@ from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles as tiles_of
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
-from hpcchain.sector.core import Core
+from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.setup import initialise
@@ -85,15 +85,6 @@ def extended(array: np.ndarray, more: int) -> np.ndarray:
     larger = aligned_zeros((len(array) + more, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
-
-
-def with_vacant(state: State, more: int) -> State:
-    """Return a State with rows for `more` beads behind its own, for what is vacant."""
-    place = state.position[0] if len(state.position) else 0.0  # not where cells would have to be had for them alone
-    vacant = State.at_time_zero(np.zeros((more, 3)) + place, np.zeros((more, 3)))
-    vacant.extra = np.zeros((more, state.extra.shape[1]))
-    pairs = ((name, getattr(state, name), getattr(vacant, name)) for name in State.ARRAYS)
-    return State(**{name: np.concatenate([own, others]) for name, own, others in pairs})
 
 
 class GhostedSector:
