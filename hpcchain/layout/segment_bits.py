@@ -85,3 +85,9 @@ def series_order(segment, i):
 def set_order(segment, i, order):
     """Note the order of the polynomial of the segment in row i."""
     segment[i, L.SERIES] = (segment[i, L.SERIES] & -ORDERS) | (order + 1)
+
+
+@inlined
+def set_series(segment, i, place, order):
+    """Note where the coefficients of the segment in row i are, and the order of the polynomial."""
+    segment[i, L.SERIES] = ORDERS * place + (order + 1)

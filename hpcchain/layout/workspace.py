@@ -28,14 +28,15 @@ segment's end, 1e5 contacts: energy 3.9e-12 up in a straight line with 16, 6e-13
 segments end before a contact (59, 50, 44 of a bead per contact with 17, 19, 21 at packing fraction .1; 24.7, 23.9, 23.6
 at .3) and the more each costs: against 17, 19 is 1.05 times as fast at .1 and the same at .3, 21 1.06 and .96 times.
 
-In a sector's `series` the coefficients of one bead lie together, (KMAX + 1, 3) in CURVE floats, whole cache lines: a
-bead that comes near another needs that bead's alone.
+In a sector's `series` the coefficients of one bead lie together, (order + 1, 3) in whole cache lines (`curve`): a
+bead that comes near another needs that bead's alone. A molecule has CURVE floats a bead, room for the highest order.
 """
 
 from typing import Any
 
 import numpy as np
 
+from hpcchain.jit.decorators import inlined
 from hpcchain.jit.lanes import LANES
 
 LANE_SHIFT = 3  # bead b is in tile b >> LANE_SHIFT, lane b & LANE_MASK
@@ -66,3 +67,9 @@ TABLE = TABLE_LEN2 + LANES
 def tiles(beads: Any) -> np.ndarray:
     """Return how many tiles hold that many beads."""
     return (beads + LANES - 1) // LANES
+
+
+@inlined
+def curve(order):
+    """Return how many floats of `series` a bead's coefficients of that order take: whole cache lines."""
+    return (3 * order + 10) & -8

@@ -78,11 +78,12 @@ def _load_curves(work, offset, mol, m, series, dt):
     place = mol[m, L.MOL_SERIES]
     n = mol[m, L.MOL_BEADS]
     order = mol[m, L.MOL_ORDER]
+    size = W.curve(order)
     for b in range(0, W.LANES * mol[m, L.MOL_TILES], 4):
-        pa = place + min(b, n - 1) * W.CURVE
-        pb = place + min(b + 1, n - 1) * W.CURVE
-        pc = place + min(b + 2, n - 1) * W.CURVE
-        pd = place + min(b + 3, n - 1) * W.CURVE
+        pa = place + min(b, n - 1) * size
+        pb = place + min(b + 1, n - 1) * size
+        pc = place + min(b + 2, n - 1) * size
+        pd = place + min(b + 3, n - 1) * size
         at = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         if b < n:
             four_states(series, pa, pb, pc, pd, order, dt, n - b, work, at, W.ROW)
@@ -263,9 +264,10 @@ def store(work, offset, mol, m, series, order):
     """Copy the coefficients from the workspace to the molecule's beads."""
     mol[m, L.MOL_ORDER] = order
     n = mol[m, L.MOL_BEADS]
+    size = W.curve(order)
     for b in range(0, n, 4):
         source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
-        place = mol[m, L.MOL_SERIES] + b * W.CURVE
+        place = mol[m, L.MOL_SERIES] + b * size
         for k in range(0, 3 * (order + 1), 4):
             at = source + W.LANES * k
             p, q, r, s = turned(
@@ -273,11 +275,11 @@ def store(work, offset, mol, m, series, order):
             )
             put(series, place + k, p)
             if b + 1 < n:
-                put(series, place + W.CURVE + k, q)
+                put(series, place + size + k, q)
             if b + 2 < n:
-                put(series, place + 2 * W.CURVE + k, r)
+                put(series, place + 2 * size + k, r)
             if b + 3 < n:
-                put(series, place + 3 * W.CURVE + k, s)
+                put(series, place + 3 * size + k, s)
 
 
 @kernel

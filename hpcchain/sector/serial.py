@@ -109,8 +109,8 @@ class Engine:
         while True:
             status = self.core.run(until, self.log_rows)
             self._count_sums()
-            require_finite(self.core)
             if status == loop.REACHED:
+                require_finite(self.core)
                 return True
             if status == loop.LOG_FULL:
                 self._drain()
@@ -122,6 +122,7 @@ class Engine:
             if bead is not None:
                 raise stuck(self.system.physics, int(self.ids[bead]), self.time)
             if pause is not None and pause():
+                require_finite(self.core)
                 return False
 
     def _count_sums(self) -> None:

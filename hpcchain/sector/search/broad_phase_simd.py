@@ -6,7 +6,7 @@ the bit, and needs no branch whose outcome nobody can foresee.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -15,9 +15,6 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from hpcchain.layout import arrays as L
-
-if TYPE_CHECKING:
-    from hpcchain.model.starts.replicate_system import Unit
 
 INT, LONG, REAL = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 FOUR = range(4)
@@ -138,7 +135,7 @@ if config.DISABLE_JIT:
         sx: Any,
         sy: Any,
         sz: Any,
-        unit: Unit,
+        unit: Any,
         back: Any,
         unbounded: Any,
     ) -> Any:

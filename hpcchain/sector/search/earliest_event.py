@@ -17,6 +17,7 @@ from hpcchain.sector.search.solved_contact_time import exact_contact
 from hpcchain.sector.search.wall_time import SLACK, wall_time
 
 EARLY = 2.0**-6
+SURELY = 1.0 - 2.0**-40  # beyond what rounding does to a square
 LACKING = -1.0
 # The earliest of a bead's events found so far: its time, depth and partner (a bead, or a code), the serial number of
 # the partner's segment, and whether another is due at the same instant (0, 1).
@@ -72,7 +73,13 @@ def search_bead(s, i, stepper):
         if series_order(s.segment, i) == L.UNMADE:
             return s.segment[i, L.MOLECULE]
         best = _against_walls(s, i, limit, best, stepper)
-    best = _until_expiry(s, i, expiry, best, stepper)
+    _store_event(s, i, _until_expiry(s, i, expiry, best, stepper))
+    return np.int64(-1)
+
+
+@inlined
+def _store_event(s, i, best):
+    """Store bead i's earliest event."""
     s.event_time[i, L.EVENT_TICKS] = best.ticks
     s.event_time[i, L.EVENT_REM] = best.remainder
     s.next_event[i, L.PARTNER] = best.partner
@@ -80,7 +87,31 @@ def search_bead(s, i, stepper):
     s.next_event[i, L.DEPTH] = best.depth
     s.next_event[i, L.TIED] = best.tied
     s.count[L.N_SEARCHES] += 1
-    return np.int64(-1)
+
+
+@inlined
+def search_alone(s, i):
+    """Store bead i's earliest event if it may touch nothing during its segment, else mark the bead as AWAITED.
+
+    For beads of molecules without a stepper in a box without walls: what is left is the renewal of the bead's list.
+    """
+    if _candidates(s, i) > 0:
+        s.next_event[i, L.TIED] = L.AWAITED
+        return
+    best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
+    if not _surely_listed(s, i):
+        best = _until_expiry(s, i, list_expiry(s, i), best, None)
+    _store_event(s, i, best)
+
+
+@inlined
+def _surely_listed(s, i):
+    """Whether bead i surely stays within its list's shell during its segment, told without a root or a division."""
+    left = s.par[L.SHELL] - s.bounds[i, L.SPEED] * s.bounds[i, L.LENGTH]
+    if left <= 0.0 or s.centre[i, L.CENTRE_TIME] >= 0.0:
+        return False
+    dx, dy, dz = _from_list_origin(s, i)
+    return dx * dx + dy * dy + dz * dz < left * left * SURELY
 
 
 @kernel
@@ -369,15 +400,22 @@ def joined(s, i, j):
     return False
 
 
-@kernel
-def list_expiry(s, i):
-    """Return how long after its segment's start bead i surely stays within its list's shell [time]."""
+@inlined
+def _from_list_origin(s, i):
+    """Return from where bead i's list was made to where its segment starts (3), by the nearest image [length]."""
     dx = s.starts[i, L.X] - s.centre[i, L.X]
     dy = s.starts[i, L.Y] - s.centre[i, L.Y]
     dz = s.starts[i, L.Z] - s.centre[i, L.Z]
     dx -= s.par[L.SIZE] * np.rint(dx * s.par[L.INVERSE])
     dy -= s.par[L.SIZE + L.Y] * np.rint(dy * s.par[L.INVERSE + L.Y])
     dz -= s.par[L.SIZE + L.Z] * np.rint(dz * s.par[L.INVERSE + L.Z])
+    return dx, dy, dz
+
+
+@kernel
+def list_expiry(s, i):
+    """Return how long after its segment's start bead i surely stays within its list's shell [time]."""
+    dx, dy, dz = _from_list_origin(s, i)
     shell = s.par[L.SHELL]
     dd = dx * dx + dy * dy + dz * dz
     if s.bounds[i, L.ACCELERATION] == 0.0:

@@ -22,6 +22,7 @@ NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
 LAST, MET, MET_BEFORE = range(2 * PARTS + 3, 2 * PARTS + 6)
 PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
 AT_ONCE = 4  # beads
+LONG = 16  # beads of a molecule beyond which one is asked for at once
 
 
 def _ask(context: Any, builder: Any, kind: Any, array: Any, row: Any, lines: int, nearness: int) -> Any:
@@ -138,7 +139,7 @@ def ask_for_next(s):
         s.prefetch_state[BEAD] = 1
     elif b <= s.mol[m, L.MOL_BEADS]:
         _ask_for_beads(s, m, b - 1)
-        s.prefetch_state[BEAD] = b + AT_ONCE
+        s.prefetch_state[BEAD] = b + _at_once(s, m)
     else:
         _ask_for_partner(s, m)
 
@@ -202,9 +203,15 @@ def _ask_for_flights(s, i):
 def _ask_for_beads(s, m, b):
     """Ask for beads of molecule m from number b on."""
     first = s.mol[m, L.MOL_FIRST]
-    size = 3 * (s.mol[m, L.MOL_ORDER] + 1)
-    for k in range(b, min(b + AT_ONCE, s.mol[m, L.MOL_BEADS])):
-        _ask_for_bead(s, first + k, s.mol[m, L.MOL_SERIES] + k * W.CURVE, size)
+    size = W.curve(s.mol[m, L.MOL_ORDER])
+    for k in range(b, min(b + _at_once(s, m), s.mol[m, L.MOL_BEADS])):
+        _ask_for_bead(s, first + k, s.mol[m, L.MOL_SERIES] + k * size, size)
+
+
+@inlined
+def _at_once(s, m):
+    """Return how many beads of molecule m are asked for in a step: of long ones few, as their own searches are many."""
+    return 1 if s.mol[m, L.MOL_BEADS] > LONG else AT_ONCE
 
 
 @inlined

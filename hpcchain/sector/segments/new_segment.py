@@ -9,7 +9,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_record as R
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import after, earlier
-from hpcchain.layout.segment_bits import series_order, set_order, set_start, start_depth, struck
+from hpcchain.layout.segment_bits import series_order, set_series, set_start, start_depth, struck
 from hpcchain.propagators.interface import (
     acceleration_bound,
     expand,
@@ -24,7 +24,7 @@ from hpcchain.propagators.interface import (
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.earliest_event import list_expiry, search_bead
+from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_bead
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
 
@@ -148,7 +148,7 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         fastest = max(fastest, speed)
         s.segment[i, L.SERIAL] = serial
         set_start(s.segment, i, depth, struck(s.segment, i))
-        set_order(s.segment, i, order)
+        set_series(s.segment, i, s.mol[m, L.MOL_SERIES] + b * W.curve(order), order)
     s.timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
@@ -280,15 +280,39 @@ def search_range(s, first, n):
             continue
         if i + 1 < first + n:
             ask_for_listed(s, i + 1)
-        lacking = np.int64(0)
-        while lacking >= 0:
-            lacking = search_bead(s, i, s.stepper)
-            if lacking >= 0:
-                make_series(s, lacking)
+        _search(s, i)
         ask_for_next(s)
 
 
 @inlined
+def _search(s, i):
+    """Search bead i for its earliest event, and make the series that this needs."""
+    lacking = np.int64(0)
+    while lacking >= 0:
+        lacking = search_bead(s, i, s.stepper)
+        if lacking >= 0:
+            make_series(s, lacking)
+
+
+@kernel
 def search_molecule(s, m):
-    """Search every bead of molecule m for its earliest event."""
-    search_range(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])
+    """Search every bead of molecule m for its earliest event.
+
+    Most beads of a molecule can touch nothing during its segment: a first pass finds them and is done with them. It
+    also asks for the segments of what the others may touch, which have come when the second pass reads them.
+    """
+    first = s.mol[m, L.MOL_FIRST]
+    n = s.mol[m, L.MOL_BEADS]
+    if s.stepper is not None or n == 1 or s.par[L.WALLS] != 0.0:
+        search_range(s, first, n)
+        return
+    for i in range(first, first + n):
+        if s.row[i, L.OWNERSHIP] == L.IDLE:
+            continue
+        if i + 1 < first + n:
+            ask_for_listed(s, i + 1)
+        search_alone(s, i)
+        ask_for_next(s)
+    for i in range(first, first + n):
+        if s.next_event[i, L.TIED] == L.AWAITED:
+            _search(s, i)
