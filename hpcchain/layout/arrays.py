@@ -22,7 +22,8 @@ segment           4 int64     SERIAL number of the segment; START_MARKS: depth o
 event_time        2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
 next_event        5 int64     that event: PARTNER bead or code (below), PARTNER_SERIAL, DEPTH; BEAD_ID: global id of
                               the bead; TIED: whether another of its events follows within SIMULTANEOUS (0, 1), or
-                              AWAITED while the bead waits for its search
+                              AWAITED while the bead waits for its search, with CANDIDATES_AT and CANDIDATES:
+                              where in `found` those are that it may meet, and how many
 centre            4 float64   X, Y, Z: position about which the bead's neighbour list was made; CENTRE_TIME: how long
                               after the segment's start that was, -1 if before it
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
@@ -95,6 +96,7 @@ EVENT_TICKS, EVENT_REM = range(2)
 PARTNER, PARTNER_SERIAL, DEPTH, BEAD_ID, TIED = range(5)
 NEXT_EVENT_COLUMNS = 5
 AWAITED = 2  # value of TIED
+CANDIDATES_AT, CANDIDATES = PARTNER_SERIAL, DEPTH
 CENTRE_TIME = 3
 FRACTION_X, FRACTION_Y, FRACTION_Z, REACH = range(4)
 CELL = OCCUPANT = 3

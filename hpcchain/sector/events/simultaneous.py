@@ -120,7 +120,7 @@ def _touching(s, core, highest, ticks, remainder):
         for b in range(mol[m, L.MOL_BEADS]):
             i = start + b
             p = lane(offset[g], b)
-            for e in range(within_reach(s, i, 0.0) if close else all_listed(s, i)):
+            for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
                 j = s.found[e]
                 sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
                 mj = s.segment[j, L.MOLECULE]
@@ -183,7 +183,7 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
         start = s.mol[group[g], L.MOL_FIRST]
         for b in range(s.mol[group[g], L.MOL_BEADS]):
             i = start + b
-            for e in range(within_reach(s, i, back) if close else all_listed(s, i)):
+            for e in range(within_reach(s, i, back, 0) if close else all_listed(s, i, 0)):
                 j = s.found[e]
                 m = s.segment[j, L.MOLECULE]
                 h = m

@@ -128,22 +128,22 @@ def looking_back(s):
 
 
 @inlined
-def within_reach(s, i, back):
-    """Write those of bead i's list to `found` that it may touch during their segments, and those closed since NOW.
+def within_reach(s, i, back, at):
+    """Write those of bead i's list that it may touch during their segments, and those closed since NOW, to `found`.
 
-    `back` is `looking_back`'s. Returns how many.
+    `back` is `looking_back`'s, `at` where in `found` they begin. Returns how many.
     """
     px = np.int64(s.swept[i, L.FRACTION_X])
     py = np.int64(s.swept[i, L.FRACTION_Y])
     pz = np.int64(s.swept[i, L.FRACTION_Z])
     own = np.int64(s.swept[i, L.REACH])
     if own == L.UNBOUNDED:
-        return all_listed(s, i)
+        return all_listed(s, i, at)
     sx = s.par[L.PERIOD] / TURN
     sy = s.par[L.PERIOD + L.Y] / TURN
     sz = s.par[L.PERIOD + L.Z] / TURN
     unit = s.par[L.REACH_UNIT]
-    count = 0
+    count = at
     e = np.int64(s.row[i, L.LIST_FIRST])
     left = np.int64(s.row[i, L.LIST_LENGTH])
     while left > 0:
@@ -162,14 +162,14 @@ def within_reach(s, i, back):
         count += bits >> 3
         e += 4
         left -= 4
-    return count
+    return count - at
 
 
 @inlined
-def all_listed(s, i):
-    """Write bead i's whole list to `found`; return how many."""
+def all_listed(s, i, at):
+    """Write bead i's whole list to `found`, from place `at` on; return how many."""
     first = np.int64(s.row[i, L.LIST_FIRST])
     count = np.int64(s.row[i, L.LIST_LENGTH])
     for e in range(count):
-        s.found[e] = s.neighbour[first + e]
+        s.found[at + e] = s.neighbour[first + e]
     return count

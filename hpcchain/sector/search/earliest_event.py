@@ -25,8 +25,10 @@ Candidate = namedtuple("Candidate", "ticks remainder depth partner serial tied")
 
 
 @inlined
-def _candidates(s, i):
-    """Write those of bead i's list that it may meet to `found`, and ask for their segments; return how many.
+def _candidates(s, i, at):
+    """Write those of bead i's list that it may meet to `found`, from place `at` on, and ask for their segments.
+
+    Returns how many.
 
     Steps' segments need not begin just where those before them end: looking back, all that are listed are met.
     """
@@ -34,19 +36,25 @@ def _candidates(s, i):
         return np.int64(0)
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
     if s.bounds[i, L.ACCELERATION] != 0.0 and not (back and s.stepper is not None):
-        number = within_reach(s, i, looking_back(s))
+        number = within_reach(s, i, looking_back(s), at)
     elif back:
-        number = all_listed(s, i)
+        number = all_listed(s, i, at)
     else:
         number = candidates_straight(s, i)
-    for e in range(number):
+    for e in range(at, at + number):
         prefetch(s.starts, s.found[e])
     return number
 
 
-@outlined
+@inlined
 def search_bead(s, i, stepper):
-    """Find bead i's earliest event and store it in `event_time` and `next_event`.
+    """Find bead i's earliest event and store it; returns what `meet_candidates` does."""
+    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)), stepper)
+
+
+@outlined
+def meet_candidates(s, i, at, number, stepper):
+    """Find bead i's earliest event, of `number` candidates in `found` from `at` on, and store it.
 
     Every one of its `_candidates` is met on the common span of the two present segments; where its present one begins
     after NOW, those closed since are met too (`_against_bead`). Candidates are compared by (time, depth, lower id,
@@ -61,8 +69,7 @@ def search_bead(s, i, stepper):
     """
     limit, expiry = _search_span(s, i, stepper)
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
-    number = _candidates(s, i)
-    for e in range(number):
+    for e in range(at, at + number):
         j = s.found[e]
         if _concerns_others(s.row[i, L.OWNERSHIP], s.row[j, L.OWNERSHIP]):
             continue
@@ -90,18 +97,30 @@ def _store_event(s, i, best):
 
 
 @inlined
-def search_alone(s, i):
-    """Store bead i's earliest event if it may touch nothing during its segment, else mark the bead as AWAITED.
+def search_alone(s, i, at):
+    """Store bead i's earliest event if it may touch nothing during its segment; else keep its candidates for later.
 
-    For beads of molecules without a stepper in a box without walls: what is left is the renewal of the bead's list.
+    For beads of molecules without a stepper in a box without walls: without candidates, what is left is the renewal of
+    the bead's list. Else the bead is AWAITED; its `next_event` says where in `found` the candidates are, from `at` on,
+    and how many. Returns where they end.
     """
-    if _candidates(s, i) > 0:
+    number = _candidates(s, i, at)
+    if number > 0:
         s.next_event[i, L.TIED] = L.AWAITED
-        return
+        s.next_event[i, L.CANDIDATES_AT] = at
+        s.next_event[i, L.CANDIDATES] = number
+        return at + number
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     if not _surely_listed(s, i):
         best = _until_expiry(s, i, list_expiry(s, i), best, None)
     _store_event(s, i, best)
+    return at
+
+
+@inlined
+def search_awaited(s, i, stepper):
+    """Find and store the earliest event of bead i, whose candidates are known; returns what `meet_candidates` does."""
+    return meet_candidates(s, i, s.next_event[i, L.CANDIDATES_AT], s.next_event[i, L.CANDIDATES], stepper)
 
 
 @inlined

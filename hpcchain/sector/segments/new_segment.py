@@ -24,7 +24,7 @@ from hpcchain.propagators.interface import (
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_bead
+from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
 
@@ -287,11 +287,10 @@ def search_range(s, first, n):
 @inlined
 def _search(s, i):
     """Search bead i for its earliest event, and make the series that this needs."""
-    lacking = np.int64(0)
+    lacking = search_bead(s, i, s.stepper)
     while lacking >= 0:
+        make_series(s, lacking)
         lacking = search_bead(s, i, s.stepper)
-        if lacking >= 0:
-            make_series(s, lacking)
 
 
 @kernel
@@ -306,13 +305,26 @@ def search_molecule(s, m):
     if s.stepper is not None or n == 1 or s.par[L.WALLS] != 0.0:
         search_range(s, first, n)
         return
+    found = np.int64(0)
     for i in range(first, first + n):
         if s.row[i, L.OWNERSHIP] == L.IDLE:
             continue
         if i + 1 < first + n:
             ask_for_listed(s, i + 1)
-        search_alone(s, i)
+        if found + s.row[i, L.LIST_LENGTH] + 4 > len(s.found):
+            _search_awaited(s, first, i)
+            found = np.int64(0)
+        found = search_alone(s, i, found)
         ask_for_next(s)
-    for i in range(first, first + n):
+    _search_awaited(s, first, first + n)
+
+
+@inlined
+def _search_awaited(s, first, end):
+    """Search the beads from `first` on before `end` that a first pass has left, and make the series that this needs."""
+    for i in range(first, end):
         if s.next_event[i, L.TIED] == L.AWAITED:
-            _search(s, i)
+            lacking = search_awaited(s, i, s.stepper)
+            while lacking >= 0:
+                make_series(s, lacking)
+                lacking = search_awaited(s, i, s.stepper)

@@ -1,0 +1,59 @@
+"""A molecule's beads searched in two passes have the events that each has when it is searched by itself."""
+
+import numpy as np
+import pytest
+
+from hpcchain.layout import arrays as L
+from hpcchain.sector.search.earliest_event import search_bead
+from hpcchain.sector.segments.new_segment import search_molecule
+from hpcchain.sector.serial import Engine
+from tests.support.gases import MIXTURE, gas
+
+EVENT = [L.PARTNER, L.PARTNER_SERIAL, L.DEPTH, L.TIED]
+
+
+def events(s, search):
+    """Return times and events of all beads after a search."""
+    s.event_time[:] = np.nan
+    s.next_event[:, EVENT] = -77
+    search(s)
+    return s.event_time.copy(), s.next_event[:, EVENT].copy()
+
+
+def one_by_one(s):
+    for i in range(s.scalars[L.SCALAR_BEADS]):
+        assert search_bead(s, i, s.stepper) < 0
+
+
+def by_molecules(s):
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
+        search_molecule(s, m)
+
+
+@pytest.mark.parametrize("shell", [0.3, 1.5])
+def test_two_passes_find_what_single_searches_find(shell):
+    engine = Engine(gas(MIXTURE * 3, 1, 4.3), shell=shell)
+    met = renewed = 0
+    for time in np.arange(0.25, 10.0, 0.25):
+        engine.advance(time)
+        s = engine.sector
+        expected = events(s, one_by_one)
+        found = events(s, by_molecules)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+        chains = s.bounds[:, L.ACCELERATION] != 0.0
+        met += np.sum(found[1][chains, 0] >= 0)
+        renewed += np.sum(found[1][chains, 0] == L.RELIST)
+    assert met > 10 and renewed > 50, (met, renewed)
+
+
+def test_candidates_that_do_not_fit_are_met_at_once():
+    engine = Engine(gas(MIXTURE * 3, 1, 4.3), shell=1.5)
+    engine.advance(0.5)
+    s = engine.sector
+    expected = events(s, by_molecules)
+    longest = int(s.row[:, L.LIST_LENGTH].max())
+    narrow = s._replace(found=np.zeros(longest + 4, dtype=np.int64))
+    found = events(narrow, by_molecules)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
