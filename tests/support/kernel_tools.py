@@ -286,7 +286,7 @@ def first_look(s, i):
 
 def first_look_at_single(s, i):
     """Return the beads of single bead i's list that straight flight may bring to it."""
-    return s.found[: broad_phase.candidates_straight(s, i)].tolist()
+    return s.found[: broad_phase.candidates_straight(s, i, 0)].tolist()
 
 
 def relist_one(s, i, point):

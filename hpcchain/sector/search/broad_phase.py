@@ -69,8 +69,10 @@ def store_path(s, i):
 
 
 @inlined
-def candidates_straight(s, i):
-    """Write those of single bead i's list to `found` that straight flight may bring to it; return how many.
+def candidates_straight(s, i, at):
+    """Write those of single bead i's list that straight flight may bring to it to `found`, from place `at` on.
+
+    Returns how many.
 
     They are left out where they part, or pass at more than the largest contact distance, by more than rounding can make
     (ASTRAY) of it. Molecules' beads, whose place here is not a number, are not; nor, in a window, are those whose
@@ -87,7 +89,7 @@ def candidates_straight(s, i):
     rough = 4.0 * s.par[L.ASTRAY] if s.par[L.GROWTH_RATE] == 0.0 else np.inf
     wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough
     together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
-    count = 0
+    count = at
     first = np.int64(s.row[i, L.LIST_FIRST])
     for e in range(first, first + s.row[i, L.LIST_LENGTH]):
         j = np.int64(s.neighbour[e])
@@ -110,7 +112,7 @@ def candidates_straight(s, i):
         passes = rr * uu - ru * ru > (wide * wide + L.ROUGHNESS * rr) * uu
         s.found[count] = j
         count += 0 if (parts | passes) & (lag != together) else 1
-    return count
+    return count - at
 
 
 @inlined

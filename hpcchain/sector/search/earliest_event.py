@@ -40,7 +40,7 @@ def _candidates(s, i, at):
     elif back:
         number = all_listed(s, i, at)
     else:
-        number = candidates_straight(s, i)
+        number = candidates_straight(s, i, at)
     for e in range(at, at + number):
         prefetch(s.starts, s.found[e])
     return number

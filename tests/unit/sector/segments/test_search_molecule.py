@@ -57,3 +57,23 @@ def test_candidates_that_do_not_fit_are_met_at_once():
     found = events(narrow, by_molecules)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
+
+
+def test_molecules_that_do_not_turn():
+    """Their beads fly straight, and are looked at as single beads are."""
+    system = gas(MIXTURE * 3, 1, 4.3)
+    first = system.topology.first_bead
+    for m in np.flatnonzero(np.diff(first) > 1):
+        system.state.velocity[first[m] : first[m + 1]] = system.state.velocity[first[m]]
+    engine = Engine(system, shell=1.5)
+    met = 0
+    for time in np.arange(0.1, 4.0, 0.1):
+        engine.advance(time)
+        s = engine.sector
+        expected = events(s, one_by_one)
+        found = events(s, by_molecules)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+        straight = (s.bounds[:, L.ACCELERATION] == 0.0) & (s.mol[s.segment[:, L.MOLECULE], L.MOL_BEADS] > 1)
+        met += np.sum(found[1][straight, 0] >= 0)
+    assert met > 0, met
