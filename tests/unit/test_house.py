@@ -169,3 +169,17 @@ def test_helpers_of_tests_are_imported_under_one_name():
         if module.split(".")[0] in inside and (isinstance(node, ast.Import) or node.level == 0)
     ]
     assert twice == []
+
+
+def test_bounds_are_checked_in_every_folder_with_kernels():
+    """`tools/check` runs the unit tests of these folders once more; papers' kernels have tests of their own."""
+    folders = {
+        path.relative_to(PACKAGE).parts[0]
+        for path in PACKAGE.rglob("*.py")
+        if any(
+            isinstance(node, ast.FunctionDef) and is_kernel(node)
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        )
+    }
+    chosen = (PACKAGE.parent / "tools" / "check").read_text(encoding="utf-8").split("tests/unit/{")[1].split("}")[0]
+    assert folders - {"papers", "jit"} <= set(chosen.split(",")), chosen
