@@ -1,0 +1,64 @@
+"""A seal tells of every byte that is not as it was."""
+
+import hashlib
+
+import pytest
+
+from hpcchain.errors import DataError
+from hpcchain.io.hdf5 import seal
+
+CONTENT = seal.HDF5 + bytes(range(256)) * 20
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    """Return a sealed file of some kilobytes."""
+    path = tmp_path / "file.h5"
+    path.write_bytes(bytes(seal.USER_BLOCK) + CONTENT)
+    seal.seal(path)
+    return path
+
+
+def test_the_digest_is_that_of_the_blocks(sealed):
+    block = hashlib.sha256(CONTENT).digest()
+    assert seal.digest_in(sealed) == hashlib.sha256(block).hexdigest()
+    assert sealed.read_bytes()[seal.USER_BLOCK :] == CONTENT
+    seal.check(sealed)
+
+
+def test_blocks_are_digested_one_by_one(tmp_path, monkeypatch):
+    """Any number of ranks finds the same: the digest is that of the digests of blocks of one size."""
+    monkeypatch.setattr(seal, "HASH_BLOCK", 1000)
+    path = tmp_path / "file.h5"
+    path.write_bytes(bytes(seal.USER_BLOCK) + CONTENT)
+    seal.seal(path)
+    blocks = b"".join(hashlib.sha256(CONTENT[k : k + 1000]).digest() for k in range(0, len(CONTENT), 1000))
+    assert seal.digest_in(path) == hashlib.sha256(blocks).hexdigest()
+
+
+@pytest.mark.parametrize("at", [0, 30, 511, 512, 2000, -1])
+def test_a_flipped_bit_is_found(sealed, at):
+    data = bytearray(sealed.read_bytes())
+    data[at] ^= 4
+    sealed.write_bytes(data)
+    with pytest.raises(DataError, match="file.h5"):
+        seal.check(sealed)
+
+
+@pytest.mark.parametrize("end", [0, 512, -1, None], ids=["empty", "head alone", "a byte less", "a byte more"])
+def test_another_length_is_found(sealed, end):
+    data = sealed.read_bytes()
+    sealed.write_bytes(data[:end] if end is not None else data + bytes(1))
+    with pytest.raises(DataError, match="file.h5"):
+        seal.check(sealed)
+
+
+def test_files_without_a_seal_pass_only_where_none_is_needed(tmp_path):
+    path = tmp_path / "plain.h5"
+    path.write_bytes(CONTENT)
+    seal.check(path, needed=False)
+    with pytest.raises(DataError, match="not a file that hpcchain sealed"):
+        seal.check(path)
+    path.write_bytes(b"text")
+    with pytest.raises(DataError, match="not an HDF5 file"):
+        seal.check(path, needed=False)
