@@ -1,0 +1,65 @@
+"""What is counted and logged of a contact: one count, one row, ids in order, whole quanta."""
+
+import numpy as np
+import pytest
+
+from hpcchain.layout import arrays as L
+from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.sector.events.contact_event import others_due, record
+from tests.support.kernel_tools import make_system, plain_sector, random_chain
+
+TIME, SIZE = 1.25, 3.0
+
+
+@pytest.fixture
+def sector():
+    """Return a sector of a chain of three and a single bead between two walls."""
+    system = make_system([random_chain(3, 1), random_chain(1, 2)], boundary=(WALL, PERIODIC, PERIODIC))
+    return plain_sector(system)
+
+
+@pytest.mark.parametrize(("i", "partner"), [(1, 3), (3, 1)])
+def test_a_contact_is_one_count_and_one_row(sector, i, partner):
+    moment = 1000.4 * sector.par[L.QUANTUM]
+    record(sector, 64, TIME, i, partner, SIZE, moment)
+    assert sector.count[L.N_CONTACTS] == sector.count[L.N_LOGGED] == 1 and sector.count[L.N_WALL_CONTACTS] == 0
+    assert sector.scalars[L.SCALAR_VIRIAL] == 1000
+    row = sector.log[0]
+    assert row[[L.LOG_TIME, L.LOG_KIND, L.LOG_LOWER, L.LOG_HIGHER]].tolist() == [TIME, 0.0, 1.0, 3.0]
+    assert row[[L.LOG_IMPULSE, L.LOG_QUANTA, L.LOG_STATUS]].tolist() == [SIZE, 1000.0, L.VALID]
+    assert row[L.LOG_MOLECULE] == 0  # that of the lower bead
+
+
+@pytest.mark.parametrize(("code", "axis"), [(-1, 0), (-2, 1), (-3, 2), (-4, 0), (-5, 1), (-6, 2)])
+def test_walls_count_their_impulse_along_their_axis(sector, code, axis):
+    size = 7.0 * sector.par[L.IMPULSE_QUANTUM]
+    record(sector, 64, TIME, 3, code, size, 0.0)
+    assert sector.count[L.N_WALL_CONTACTS] == 1 and sector.count[L.N_CONTACTS] == 0
+    walls = sector.scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES]
+    assert walls.tolist() == [7 * (k == axis) for k in range(3)]
+    assert sector.log[0, [L.LOG_KIND, L.LOG_LOWER, L.LOG_HIGHER, L.LOG_MOLECULE]].tolist() == [1.0, 3.0, code, 1.0]
+
+
+def test_in_a_window_a_contact_is_logged_and_not_yet_counted(sector):
+    sector.scalars[L.SCALAR_WINDOWED] = 1
+    record(sector, 64, TIME, 1, 3, SIZE, 5.0)
+    assert sector.count[L.N_LOGGED] == 1 and sector.count[L.N_CONTACTS] == 0 == sector.scalars[L.SCALAR_VIRIAL]
+
+
+def test_without_a_log_contacts_are_counted_alone(sector):
+    record(sector, 0, TIME, 1, 3, SIZE, 5.0)
+    assert sector.count[L.N_CONTACTS] == 1 and sector.count[L.N_LOGGED] == 0 and not sector.log.any()
+
+
+def test_events_of_other_beads_at_one_instant_are_seen(sector):
+    """Those of the two beads in contact do not count, nor what comes later than simultaneous events may."""
+    s, near = sector, 0.5 * sector.par[L.SIMULTANEOUS]
+    s.event_time[:] = np.inf
+    s.event_time[0], s.event_time[1] = (3.0, 0.0), (3.0, near)
+    assert not others_due(s.par, s.event_time, 0, 4, 3.0, 0.0, 0, 1)
+    assert others_due(s.par, s.event_time, 0, 4, 3.0, 0.0, 0, 2)
+    assert not others_due(s.par, s.event_time, 2, 2, 3.0, 0.0, 0, 2)
+    s.event_time[1, L.EVENT_REM] = 4.0 * near
+    assert not others_due(s.par, s.event_time, 0, 4, 3.0, 0.0, 0, 2)
+    s.event_time[1] = 4.0, near - s.par[L.TICK]  # the same instant, written with another tick
+    assert others_due(s.par, s.event_time, 0, 4, 3.0, 0.0, 0, 2)
