@@ -85,7 +85,12 @@ def test_long_functions_and_those_of_many_parameters_are_found():
 def test_unit_tests_mirror_the_package():
     """But for the tools and for what Python programs use; tests of the papers' programs have a folder of their own."""
     tests = Path(__file__).parent
-    tested = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")} - {Path("tools"), Path("python")}
+    tested = {
+        folder.relative_to(tests)
+        for path in tests.rglob("test_*.py")
+        for folder in path.parents[:-1]
+        if folder.is_relative_to(tests)
+    } - {Path("tools"), Path("python")}
     folders = {path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("__init__.py")}
     assert tested == folders - {Path("papers"), Path("papers/experiments")}
 
