@@ -33,7 +33,7 @@ from hpcchain.run.own_input import require_own_input
 from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
 from hpcchain.run.simulation import Simulation
-from hpcchain.run.starting import mpi_of, read_input, start_system, warn, with_end
+from hpcchain.run.starting import mpi_of, read_input, require_own_potentials, start_system, warn, with_end
 from hpcchain.run.wall_limit import WallLimit
 from hpcchain.run.watchdog import Watchdog
 
@@ -382,6 +382,7 @@ def continued(
     if checkpoint.time == config.run.end_time and is_finished(output, config.run.end_time, mpi):
         LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
         return EXIT_DONE
+    require_own_potentials(checkpoint.system.physics, mpi)
     require_disk_for(config, checkpoint.system.topology.beads, folder, mpi, checkpoint.time)
     GrowthFile(folder / GROWTH, config, mpi).remove()
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)

@@ -105,7 +105,7 @@ def resolve(table: dict, name: str) -> Config:
     values["box"] = with_size(values["box"], molecules)
     read = {section: record(**values[section]) for section, record in RECORDS.items()}
     molecules = tuple(own_propagator(kind, read["propagator"], i) for i, kind in enumerate(molecules))
-    read["potentials"] = read_potentials(table.get("potential", []), read_section)
+    read["potentials"] = read_potentials(table.get("potential", []), read_section, name)
     if "steps" in table or read["run"].engine == "steps":
         read["steps"] = sections.StepsSection(**read_named(table, "steps"))
     if "thermostat" in table:

@@ -300,9 +300,9 @@ KEYS = (
     Key(
         "potential",
         "name",
-        Choice(("lennard-jones", "wca", "harmonic", "fene", "center")),
+        Choice(("lennard-jones", "wca", "harmonic", "fene", "center", "module")),
         REQUIRED,
-        'engine "steps": of pairs (the first two), of bonds, or of each bead about a place',
+        'engine "steps": of pairs (the first two), of bonds, of beads about a place; module: a function of your own',
     ),
     Key(
         "potential",
@@ -313,8 +313,14 @@ KEYS = (
     ),
     Key("potential", "epsilon", POSITIVE, ABSENT, "lennard-jones, wca, fene: depth [mass length^2 / time^2]"),
     Key("potential", "sigma", Number(above=0.0, tried=LENGTHS), ABSENT, "the same: size [length]"),
-    Key("potential", "cutoff", Number(above=0.0, tried=LENGTHS), ABSENT, "lennard-jones: where forces end [length]"),
-    Key("potential", "shift", Flag(), ABSENT, "lennard-jones: whether the energy is 0 at the cutoff; true if left out"),
+    Key(
+        "potential",
+        "cutoff",
+        Number(above=0.0, word="none", tried=LENGTHS),
+        ABSENT,
+        "lennard-jones, module on pairs: where forces end; none: nowhere, in boxes without periodic sides [length]",
+    ),
+    Key("potential", "shift", Flag(), ABSENT, "the same: whether the energy is 0 at the cutoff; true if left out"),
     Key("potential", "stiffness", POSITIVE, ABSENT, "harmonic, fene, center: k of k x^2 / 2 [mass / time^2]"),
     Key(
         "potential",
@@ -323,7 +329,23 @@ KEYS = (
         ABSENT,
         "harmonic: length at rest; fene: greatest length [length]",
     ),
-    Key("potential", "center", Each(Number(tried=PLACES), 3), ABSENT, "center: the place that draws beads [length]"),
+    Key("potential", "center", Each(Number(tried=PLACES), 3), ABSENT, "center, module: the place [length]"),
+    Key("potential", "file", Text(empty=False), ABSENT, "module: a file of Python; relative to the input"),
+    Key(
+        "potential",
+        "function",
+        Text(empty=False),
+        ABSENT,
+        "module: its function of a distance, which returns energy and derivative",
+    ),
+    Key(
+        "potential",
+        "digest",
+        Text(empty=False),
+        ABSENT,
+        "module: SHA-256 of the file, from which it must not differ; that of the file when left out",
+    ),
+    Key("potential", "on", Choice(("pair", "bond", "center")), ABSENT, "module: what it acts on"),
     Key(
         "thermostat",
         "name",
@@ -418,17 +440,22 @@ DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
 PROPAGATOR_KEYS = {key.name: users_of(key.name) for key in KEYS if key.section == "propagator" and users_of(key.name)}
 POTENTIAL_KEYS = {
-    "types": ("lennard-jones", "wca", "harmonic", "fene"),
+    "types": ("lennard-jones", "wca", "harmonic", "fene", "module"),
     "epsilon": ("lennard-jones", "wca", "fene"),
     "sigma": ("lennard-jones", "wca", "fene"),
-    "cutoff": ("lennard-jones",),
-    "shift": ("lennard-jones",),
+    "cutoff": ("lennard-jones", "module"),
+    "shift": ("lennard-jones", "module"),
     "stiffness": ("harmonic", "fene", "center"),
     "length": ("harmonic", "fene"),
-    "center": ("center",),
+    "center": ("center", "module"),
+    "file": ("module",),
+    "function": ("module",),
+    "on": ("module",),
+    "digest": ("module",),
 }
+MODULE_KEYS = {"cutoff": "pair", "shift": "pair", "center": "center"}
 THERMOSTAT_KEYS = {"damping": "langevin", "rate": "andersen"}
-OPTIONAL_OF_POTENTIAL = ("types", "shift")
+OPTIONAL_OF_POTENTIAL = ("types", "shift", "digest")
 
 
 def keys_of(section: str) -> dict:

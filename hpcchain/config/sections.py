@@ -141,17 +141,24 @@ class ExternalSection:
 
 @dataclass(frozen=True)
 class PotentialSection:
-    """One [[potential]]; keys that its name does not have are None, as is `types` where it is for all."""
+    """One [[potential]]; keys that its name does not have are None, as is `types` where it is for all.
+
+    `cutoff` may be "none"; `digest` is that of the file's content, in which a run that goes on must not differ.
+    """
 
     name: str
     types: tuple | None
     epsilon: float | None
     sigma: float | None
-    cutoff: float | None
+    cutoff: Any
     shift: bool | None
     stiffness: float | None
     length: float | None
     center: tuple | None
+    file: str | None
+    function: str | None
+    on: str | None
+    digest: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hpcchain.config.values import Wrong
 from hpcchain.model.bonds import bond_table, type_names
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config, MoleculeSection
+    from hpcchain.config.sections import Config, MoleculeSection, PotentialSection
 
 PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
 WHOLE = ("frame_every", "report_every", "checkpoint_every")
@@ -82,7 +82,14 @@ def check_potentials(config: Config) -> None:
         for name in one.types or ():
             if names and name not in names:
                 raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
-        sort = "pairs" if one.name in PAIRS else "bonds" if one.name in BONDS else one.name
+        sort = sort_of(one)
+        if one.cutoff == "none" and "periodic" in config.box.boundary:
+            raise Wrong(f'{place}.cutoff: "none" is for boxes without periodic sides; give a number')
+        if one.name == "module" and config.steps.energy == "H2":
+            raise Wrong(
+                f'{place}: has no second derivatives, which steps.energy "H2" needs; set steps.energy = "H" or use '
+                "another potential"
+            )
         for pair in pairs_of(one.types, names, sort):
             if (sort, pair) in taken:
                 what = f"{sort} of {pair[0]} and {pair[1]}" if pair else "beads"
@@ -92,6 +99,13 @@ def check_potentials(config: Config) -> None:
             raise Wrong(
                 f"{place}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
             )
+
+
+def sort_of(one: PotentialSection) -> str:
+    """Return what a potential is of: "pairs", "bonds" or "center"."""
+    if one.name == "module":
+        return {"pair": "pairs", "bond": "bonds"}.get(one.on or "", "center")
+    return "pairs" if one.name in PAIRS else "bonds" if one.name in BONDS else "center"
 
 
 def pairs_of(types: tuple | None, names: list, sort: str) -> list:
@@ -106,7 +120,7 @@ def pairs_of(types: tuple | None, names: list, sort: str) -> list:
 def bond_without_potential(config: Config, kind: MoleculeSection) -> tuple | None:
     """Return the types of two bonded beads whose bond no potential holds, None where there is no such bond."""
     names = np.array(np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads))
-    held = [None if one.types is None else set(one.types) for one in config.potentials if one.name in BONDS]
+    held = [None if one.types is None else set(one.types) for one in config.potentials if sort_of(one) == "bonds"]
     for first, second in dict.fromkeys((names[i], names[j]) for i, j in bond_table(kind).tolist()):
         if None not in held and {first, second} not in held:
             return first, second

@@ -10,7 +10,7 @@ from hpcchain.config import load_config
 from hpcchain.config.cautions import cautions
 from hpcchain.config.stepping import require_whole
 from hpcchain.config.values import Wrong
-from hpcchain.errors import HpcchainError, UsageError
+from hpcchain.errors import ConfigError, HpcchainError, UsageError
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.agreement import agree, from_root, rank_of
 from hpcchain.run.growth import grown_system
@@ -19,6 +19,7 @@ from hpcchain.run.start_from_file import system_from_file
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
+    from hpcchain.model.system import Physics
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.run.signals import Signals
     from hpcchain.run.wall_limit import WallLimit
@@ -32,10 +33,34 @@ def read_input(path: Any, overrides: Any, mpi: Communicator) -> Any:
     if rank_of(mpi) == 0:
         try:
             config = load_config(path, overrides)
+            try_own_potentials(config)
         except HpcchainError as error:
             failure = error
     agree(mpi, failure)
     return from_root(mpi, config)
+
+
+def try_own_potentials(config: Config) -> None:
+    """Raise ConfigError where a user's own potential does not compile or returns nonsense."""
+    if any(one.name == "module" for one in config.potentials):
+        from hpcchain.steps.laws import try_laws  # kernels that other runs need not load
+
+        try_laws(config)
+
+
+def require_own_potentials(physics: Physics, mpi: Communicator) -> None:
+    """Raise ConfigError, on every rank, where a user's own potential is not what a run began with; collective."""
+    modules = [one for one in physics.steps.get("potentials", ()) if one["name"] == "module"]
+    failure = None
+    if modules and rank_of(mpi) == 0:
+        from hpcchain.steps.laws import source_of  # kernels that other runs need not load
+
+        try:
+            for one in modules:
+                source_of(one)
+        except ConfigError as error:
+            failure = error
+    agree(mpi, failure)
 
 
 def warn(config: Config, mpi: Communicator, begin: float = 0.0) -> None:

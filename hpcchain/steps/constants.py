@@ -35,13 +35,15 @@ class Constants:
         Their types; those that potentials of pairs tell apart.
     pairs : (t, t, 4) float64 array
         See `forces`.
-    reach : float
-        The greatest cutoff, 0 where no pairs interact [length].
+    reach, pair_reach : float
+        The greatest cutoff, 0 where no pairs interact; without a user's own potentials [length].
     bonds : (b, 5) float64 array
         Constants of bonds.
     partner_first, partner_step, partner_which : (e + 1,), (p,), (p,) int64 arrays
         Of each bead of the prototypes: where its bonds begin; how much the other bead's number exceeds its own,
-        ascending; rows of `bonds`, -1 for none.
+        ascending; rows of `bonds`, -1 for none, -2 - k for the k-th of `modules`.
+    modules : list of dict
+        Potentials of a user's own.
     field : (7,) float64 array
         See `forces.field_forces`.
     """
@@ -53,13 +55,19 @@ class Constants:
         names = composition.type_names
         potentials = settings["potentials"]
         self.pairs = pair_table(names, [one for one in potentials if one["name"] in PAIRS])
-        self.reach = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
+        self.reach = self.pair_reach = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
         self.kind = self.bead_type = prototypes.bead_type.astype(np.int32)
         if np.all(self.pairs == self.pairs[0, 0]):
             self.pairs, self.kind = self.pairs[:1, :1].copy(), np.zeros_like(self.kind)
         self.bonds, row = bond_table(names, [one for one in potentials if one["name"] in BONDED])
-        self._find_partners(prototypes, row)
         self.field = field_of(settings)
+        self.modules = [one for one in potentials if one["name"] == "module"]
+        for k, one in enumerate(self.modules):
+            if one["on"] == "pair":
+                self.reach = max(self.reach, one["cutoff"])
+            if one["on"] == "bond":
+                row[acts_on(names, one)] = -2 - k
+        self._find_partners(prototypes, row)
 
     def _find_partners(self, prototypes: Topology, row: np.ndarray) -> None:
         """List each bead's bonds, from both sides."""
@@ -100,10 +108,20 @@ def pair_row(one: dict) -> tuple[float, float, float, float]:
     sigma2 = one["sigma"] ** 2
     if one["name"] == "wca":
         return 24.0 * one["epsilon"], sigma2, forces.WCA2 * sigma2, -one["epsilon"]
+    if one["cutoff"] == "none":
+        return 24.0 * one["epsilon"], sigma2, np.inf, 0.0
     cutoff2 = one["cutoff"] ** 2
     s6 = (sigma2 / cutoff2) ** 3
     shift = 4.0 * one["epsilon"] * (s6 * s6 - s6) if one["shift"] else 0.0
     return 24.0 * one["epsilon"], sigma2, cutoff2, shift
+
+
+def acts_on(names: tuple, one: dict) -> np.ndarray:
+    """Return which pairs of types (t, t) bool a potential is for."""
+    found = np.zeros((len(names), len(names)), dtype=bool)
+    for i, j in types_of(names, one):
+        found[i, j] = found[j, i] = True
+    return found
 
 
 def types_of(names: tuple, one: dict) -> list:

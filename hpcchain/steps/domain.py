@@ -31,7 +31,7 @@ class Alone:
 
     rank, size = 0, 1
 
-    def allgather(self, value: int | tuple | np.ndarray | None) -> list:
+    def allgather(self, value: Any) -> list:
         """Return the list of every rank's object."""
         return [value]
 

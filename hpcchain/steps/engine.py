@@ -22,6 +22,7 @@ from hpcchain.steps.contacts import Contacts
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
 from hpcchain.steps.failures import raise_far, raise_unsettled, raise_worst
 from hpcchain.steps.interactions import Interactions, skin_for
+from hpcchain.steps.laws import passes_of
 from hpcchain.steps.rigid import RigidMolecules
 from hpcchain.steps.thermostat import Thermostat
 
@@ -33,7 +34,8 @@ ROUNDING = 1e-9
 """By how much rounding may make two beads nearer than their paths say, relative to the skin."""
 SETTLED, NEARLY = 1e-14, 1e-9
 """Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
-MOST_MIDPOINTS = 200
+MOST_MIDPOINTS, SLOW, LEAST_PART = 200, 0.8, 0.25
+"""Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least."""
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
 
@@ -90,7 +92,7 @@ class SteppedEngine:
         reach = farthest + self.skin
         require_wide(self.box, reach)
         self.cells = lists.shape_for(self.box, reach, self.composition.beads)
-        self.interactions = Interactions(self.box, constants, reach, self.cells)
+        self.interactions = Interactions(self.box, constants, reach, self.cells, passes_of(constants, self.comm))
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
         self.steps = self._steps_of(system.state)
         self.own = part_of(system, self.composition, self.comm)
@@ -300,11 +302,12 @@ class SteppedEngine:
     def _settled(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray) -> list | None:
         """Iterate a step and the forces in its middle, until they fit each other; see `_midpoint`; collective.
 
-        When that is, all ranks decide by the greatest change of any bead's velocity: nothing but the state has a part.
+        Forces go less far towards the new ones where these are not clearly nearer than before. When they fit, all
+        ranks decide by the greatest change of any bead's velocity: nothing but the state has a part.
         """
         curved = self.contacts.curved(before, velocity, pairs, self.refresh) if self.contacts else None
         meets = self.contacts and self.comm.maximum(np.array([float(len(pairs))]))[0] > 0.0
-        own, mass, last = self.own, self.interactions.mass[:, None], math.inf
+        own, mass, last, part = self.own, self.interactions.mass[:, None], math.inf, 1.0
         for _ in range(MOST_MIDPOINTS):
             self.position[:], own.velocity[:] = before, velocity
             self._predict()
@@ -320,6 +323,10 @@ class SteppedEngine:
             if change <= SETTLED * fastest or last <= change <= NEARLY * fastest:
                 self.force[:] = force
                 return done
+            if change > SLOW * last:
+                part = max(0.5 * part, LEAST_PART)
+            if part < 1.0:
+                self.force[:] = force + part * (self.force - force)
             last = change
         raise_unsettled(self.time)
 

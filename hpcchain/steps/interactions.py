@@ -34,9 +34,12 @@ class Interactions:
         How far lists look [length].
     cells : (3,) int64 array
         See `lists.shape_for`.
+    laws : list of Passes
+        A user's own potentials.
     """
 
-    def __init__(self, box: Box, constants: Constants, reach: float, cells: np.ndarray) -> None:
+    def __init__(self, box: Box, constants: Constants, reach: float, cells: np.ndarray, laws: list) -> None:
+        self.laws = laws
         self.box, self.constants, self.reach, self.cells = box, constants, reach, cells
         periodic = box.boundary == PERIODIC
         self.size = np.where(periodic, box.size, 0.0)
@@ -60,6 +63,7 @@ class Interactions:
         self.own = own
         rows = constants.composition.prototype_of(ids)
         self.kind = constants.kind[rows]
+        self.types = constants.bead_type[rows]
         self.mass = constants.mass[rows[own]]
         self.first, step, self.which = constants.partners(rows[own])
         numbers = np.repeat(ids[own], np.diff(self.first)) + step
@@ -96,7 +100,7 @@ class Interactions:
     def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:
         """Return the forces (m, 3) on own beads, and (row, place) of a torn bond or (-1, -1)."""
         constants, own = self.constants, self.own
-        if constants.reach > 0.0:
+        if constants.pair_reach > 0.0:
             forces.pair_forces(
                 position,
                 self.kind,
@@ -116,13 +120,35 @@ class Interactions:
             torn = forces.bond_forces(position, own, self.first, self.partner, self.which, constants.bonds, self.force)
         if self.field_acts:
             forces.field_forces(position, image, own, self.mass, self.box.size, constants.field, self.force)
+        if self.laws:
+            found = self._pass(position, image, self.force, np.zeros(len(own)), np.zeros(len(own)))
+            torn = torn if torn[0] >= 0 else found
         return self.force, torn
+
+    def _pass(
+        self, position: np.ndarray, image: np.ndarray, force: np.ndarray, energy: np.ndarray, virial: np.ndarray
+    ) -> tuple:
+        """Add what a user's own potentials do; return (row, place) of a torn bond or (-1, -1)."""
+        torn = (-1, -1)
+        for k, law in enumerate(self.laws):
+            if law.on == "pair":
+                pairs, box = (self.own, self.neighbour, self.count), (self.size, self.inverse)
+                law.run(position, self.types, pairs, law.acts, law.near, box, force, energy, virial)
+            elif law.on == "bond":
+                found = law.run(position, self.own, self.first, self.partner, self.which, -2 - k, force, energy, virial)
+                torn = torn if torn[0] >= 0 else found
+            else:
+                law.run(position, image, self.own, self.box.size, law.center, force, energy)
+        return torn
 
     def inner_forces(self, position: np.ndarray, image: np.ndarray) -> np.ndarray:
         """Return the forces (m, 3) on own beads that other beads exert."""
         outer = np.zeros_like(self.force)
         if self.field_acts:
             forces.field_forces(position, image, self.own, self.mass, self.box.size, self.constants.field, outer)
+        for law in self.laws:
+            if law.on == "center":
+                law.run(position, image, self.own, self.box.size, law.center, outer, np.zeros(len(self.own)))
         return self.force - outer
 
     def energies(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +158,7 @@ class Interactions:
         """
         constants, own = self.constants, self.own
         energy, virial = np.zeros(len(own)), np.zeros(len(own))
-        if constants.reach > 0.0:
+        if constants.pair_reach > 0.0:
             forces.pair_energies(
                 position,
                 self.kind,
@@ -149,4 +175,6 @@ class Interactions:
             forces.bond_energies(position, own, self.first, self.partner, self.which, constants.bonds, energy, virial)
         if self.field_acts:
             forces.field_energies(position, image, own, self.mass, self.box.size, constants.field, energy)
+        if self.laws:
+            self._pass(position, image, np.zeros_like(self.force), energy, virial)
         return energy, virial

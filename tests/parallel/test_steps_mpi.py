@@ -55,3 +55,20 @@ def test_a_torn_bond_ends_the_run_on_all_ranks(folder):
     (folder / "torn.toml").write_text(toml(tables), encoding="utf-8")
     done = run_hpcchain(["run", "torn.toml", "--output", "torn"], folder, 2)
     assert done.returncode == 70 and done.stderr.count("is torn") == 1 and "Traceback" not in done.stderr
+
+
+def test_a_run_with_a_potential_of_its_own_goes_on_with_the_same_file_only(folder):
+    law = "def law(r):\n    return 5.0 * (2.0 - r) ** 2, -10.0 * (2.0 - r)\n"
+    (folder / "law.py").write_text(law, encoding="utf-8")
+    potential = {"name": "module", "file": "law.py", "function": "law", "on": "pair", "cutoff": 2.0}
+    tables = liquid(9, beads=60, chains=0, potential=[potential], run={"engine": "steps", "end_time": 0.3}, **OUTPUT)
+    (folder / "own.toml").write_text(toml(tables), encoding="utf-8")
+    succeed(["run", "own.toml", "--output", "own"], folder)
+    succeed(["run", "own.toml", "--output", "own2", "--until", "0.1"], folder, 2)
+    (folder / "law.py").write_text(law.replace("10.0", "11.0"), encoding="utf-8")
+    done = run_hpcchain(["resume", "own2", "--until", "0.3"], folder, 2)
+    assert done.returncode == 78 and done.stderr.count("is not what the run began with") == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    (folder / "law.py").write_text(law, encoding="utf-8")
+    succeed(["resume", "own2", "--until", "0.3"], folder, 2)
+    assert compare(folder / "own" / "trajectory.h5", folder / "own2" / "trajectory.h5") is None
