@@ -34,8 +34,9 @@ ROUNDING = 1e-9
 """By how much rounding may make two beads nearer than their paths say, relative to the skin."""
 SETTLED, NEARLY = 1e-14, 1e-9
 """Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
-MOST_MIDPOINTS, SLOW, LEAST_PART = 200, 0.8, 0.25
-"""Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least."""
+MOST_MIDPOINTS, SLOW, LEAST_PART, DIVERGED = 200, 0.8, 0.25, 1e4
+"""Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least;
+the ratio to the first change at which they never will fit."""
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
 
@@ -307,7 +308,8 @@ class SteppedEngine:
         """
         curved = self.contacts.curved(before, velocity, pairs, self.refresh) if self.contacts else None
         meets = self.contacts and self.comm.maximum(np.array([float(len(pairs))]))[0] > 0.0
-        own, mass, last, part = self.own, self.interactions.mass[:, None], math.inf, 1.0
+        own, mass = self.own, self.interactions.mass[:, None]
+        last, first, part = math.inf, 0.0, 1.0
         for _ in range(MOST_MIDPOINTS):
             self.position[:], own.velocity[:] = before, velocity
             self._predict()
@@ -327,7 +329,9 @@ class SteppedEngine:
                 part = max(0.5 * part, LEAST_PART)
             if part < 1.0:
                 self.force[:] = force + part * (self.force - force)
-            last = change
+            last, first = change, first or change
+            if change > DIVERGED * first:
+                break
         raise_unsettled(self.time)
 
     def _listed_after_contacts(self, resting: np.ndarray) -> np.ndarray:
