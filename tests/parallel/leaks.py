@@ -17,7 +17,7 @@ from hpcchain.errors import HpcchainError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOL_EVENT, MOL_HISTORY, MOL_MATCH, MOL_NUMBER, VACANT
 from hpcchain.parallel import windows
-from hpcchain.parallel.ghosts import manager
+from hpcchain.parallel.ghosts import manager, surroundings
 from hpcchain.sector import ghosted
 from hpcchain.sector.events import contact_event, loop, simultaneous
 from hpcchain.sector.queue import event_order
@@ -144,7 +144,7 @@ def no_room(put):
 
 @leak("nobody is told of new homes", "wide", "gas")
 def no_news(put):
-    put(manager.GhostManager, "_cells_message", lambda old, self, rank, cells: np.zeros(0))
+    put(surroundings.Surroundings, "cells_message", lambda old, self, rank, cells: np.zeros(0))
     nobody = np.zeros(0, dtype=np.int64)
     put(manager.GhostManager, "_newly_wanted", lambda old, self, moved, news: dict.fromkeys(news, nobody))
 

@@ -24,8 +24,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.extended import complete, inside_columns
 from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
 from hpcchain.parallel.ghosts.molecules import PLACE, WIDTH, MoleculeSet, merged, pack, taken, unpack
-from hpcchain.parallel.ghosts.reach import FINEST, Cells, Extent, mark_cells, may_reach, reaches, set_cells
+from hpcchain.parallel.ghosts.reach import FINEST
 from hpcchain.parallel.ghosts.skins import Skins
+from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector, MoleculesHere
 from hpcchain.sector.setup.allocate import list_capacity
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
-MOST_FRESH = 1 << 16
-SPAN = 3  # cells that most beads' balls reach from their own: for a first look at who may come to fresh ones
-MARGIN = 5  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
-MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 NOBODY = np.zeros(0, dtype=np.int64)
 
 
@@ -65,7 +62,7 @@ class GhostManager:
 
     Attributes
     ----------
-    patch : Patch
+    patch : GhostedSector
     owned : (k,) int64 array
         Global numbers of owned molecules, in ascending order.
     lent : dict of rank -> (M,) uint8 array
@@ -74,12 +71,8 @@ class GhostManager:
         Which any rank does.
     sources : list of int
         Ranks that own ghosts here.
-    neighbours : dict of rank -> Extent
-        Ranks that may come to need ghosts from here, and the part of the box where.
-    theirs : dict of rank -> uint32 array
-        Which cells there their molecules may come to, as bits.
-    all_theirs : uint32 array
-        Which cells of this rank's extent any neighbour's molecules may come to, as bits; it grows as `theirs` do.
+    around : Surroundings
+        Where molecules here and those of neighbours may come to.
     """
 
     def __init__(
@@ -109,6 +102,7 @@ class GhostManager:
         self.contact = float(self.composition.prototypes.diameter.max())
         self.capacity = list_capacity(self.composition.prototypes, shell)
         self.skins = Skins(self.composition, self.contact, window)
+        self.around = Surroundings(system.box, FINEST * self.contact, comm)
         self.inside = inside_columns(system.physics)
         own = self._given(system)
         points = self._points(own)
@@ -117,7 +111,7 @@ class GhostManager:
         self._choose(self._located(self._settled(own, points), now), False)
 
     def _given(self, system: System) -> MoleculeSet:
-        """Return the Held of this rank's part of a system, an even part of one that every rank has the whole of."""
+        """Return this rank's molecules of a system: its part, or an even part of what every rank has the whole of."""
         molecule_ids, state = system.held, system.state
         if molecule_ids is None:
             low, high = (self.composition.molecules * (self.comm.rank + k) // self.comm.size for k in (0, 1))
@@ -188,7 +182,7 @@ class GhostManager:
         self._choose(self._settled(own, points), everything)
 
     def _own(self, now: tuple) -> MoleculeSet:
-        """Return the Held of owned molecules, from the patch."""
+        """Return the MoleculeSet of owned molecules, from the patch."""
         patch = self.patch
         rows = patch.owned[np.argsort(patch.molecule_ids[patch.owned])]
         beads = patch.beads_of(rows)
@@ -221,24 +215,21 @@ class GhostManager:
         self.patch.locate(rows, now, self.reference_position)
         self._give_skins(rows)
         narrow = self.skin[rows]
-        self.skin[rows] = self.skins.widened(self._balls(rows), self._near)
-        fresh = self._mark(self._balls(rows))
+        self.skin[rows] = self.skins.widened(self._balls(rows), self.around.near)
+        fresh = self.around.mark(self._balls(rows))
         near = rows[self.skin[rows] == narrow]  # wider skins are clear of all that neighbours have told so far
         cells = NOBODY if fresh is None else fresh
         news = self.comm.exchange_known(
-            {rank: self._cells_message(rank, cells) for rank in self.neighbours}, sorted(self.neighbours)
+            {rank: self.around.cells_message(rank, cells) for rank in self.around.neighbours},
+            sorted(self.around.neighbours),
         )
-        wanted = self._newly_wanted(near, {rank: news[rank].astype(np.int64) for rank in self.neighbours})
+        wanted = self._newly_wanted(near, {rank: news[rank].astype(np.int64) for rank in self.around.neighbours})
         admitted = self._send_ghosts(wanted)
         failed = fresh is None or admitted is None
         if not failed:
             failed = not self._activate(np.concatenate([ghosts, admitted]), cells, now)
         crowd = self.patch.ghosts > CROWD * self.ghosts_at_first + 64
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
-
-    def _cells_message(self, rank: int, cells: np.ndarray) -> np.ndarray:
-        """Return, for a message, the places of cells in what is in common with a neighbour."""
-        return self.cells.within(self.neighbours[rank], cells).astype(np.float64)
 
     def _newly_wanted(self, moved: np.ndarray, news: dict) -> dict:
         """Return rank -> rows of molecules that it needs from now on: of `moved`, or near where it has come to.
@@ -253,38 +244,26 @@ class GhostManager:
         news : dict of rank -> (n,) int64 array
             Cells that a neighbour's molecules may come to since now, by their places in what is common with it.
         """
-        numbers = [self.cells.numbers(self.neighbours[rank], places) for rank, places in news.items()]
-        fresh, coming = self._coming_to(
-            self.extent,
-            self.cells.within(self.extent, np.concatenate([NOBODY, *numbers])),
+        numbers = [self.around.cells.numbers(self.around.neighbours[rank], places) for rank, places in news.items()]
+        fresh, coming = self.around.coming_to(
+            self.around.cells.within(self.around.extent, np.concatenate([NOBODY, *numbers])),
             self._balls(self.patch.owned),
         )
-        self.all_theirs |= fresh
+        self.around.all_theirs |= fresh
         coming = self.patch.owned[coming]
         return {rank: self._wanted_since(rank, moved, coming, places) for rank, places in news.items()}
 
     def _wanted_since(self, rank: int, moved: np.ndarray, coming: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return rows of molecules that a neighbour needs from now on, of those that may be; see `_newly_wanted`."""
-        common = self.neighbours[rank]
+        common = self.around.neighbours[rank]
         if rank in self.lent:
             moved, coming = moved[self.lent[rank][moved] == 0], coming[self.lent[rank][coming] == 0]
-        reached = moved[self._reaching(common, self.theirs[rank], self._balls(moved))]
+        reached = moved[self.around.reaching(common, self.around.theirs[rank], self._balls(moved))]
         if not len(places):
             return np.unique(reached)
         fresh = common.bits_at(places)
-        self.theirs[rank] |= fresh
-        return np.union1d(reached, coming[self._reaching(common, fresh, self._balls(coming))])
-
-    def _coming_to(self, extent: Extent, places: np.ndarray, balls: tuple) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bits of cells, given by their places in an extent, and which molecules may come to them."""
-        cells, _, _, periodic = self.cells.place
-        fresh, wide = extent.nothing(), extent.nothing()
-        set_cells(fresh, wide, extent.length, cells, periodic, places, SPAN)
-        near = np.zeros(len(balls[2]), dtype=np.uint8)
-        may_reach(wide, extent.low, extent.length, self.cells.place, balls, SPAN, near)
-        near = np.flatnonzero(near)
-        position, radius, *others = balls
-        return fresh, near[self._reaching(extent, fresh, (position, radius, *(of[near] for of in others)))]
+        self.around.theirs[rank] |= fresh
+        return np.union1d(reached, coming[self.around.reaching(common, fresh, self._balls(coming))])
 
     def _activate(self, ghosts: np.ndarray, fresh: np.ndarray, now: tuple) -> bool:
         """Give ghosts new skins, and wake idle beads that may touch owned ones from now on.
@@ -310,9 +289,9 @@ class GhostManager:
         moved[ghosts] = True
         moved = moved[patch.molecule_rows(idle)]
         near = idle[moved]
-        near = near[self._reaching(self.extent, self.bits, self._singly(near))]
+        near = near[self.around.reaching(self.around.extent, self.around.bits, self._singly(near))]
         rest = idle[~moved]
-        coming = self._coming_to(self.extent, self.cells.within(self.extent, fresh), self._singly(rest))[1]
+        coming = self.around.coming_to(self.around.cells.within(self.around.extent, fresh), self._singly(rest))[1]
         return patch.activate(np.concatenate([near, rest[coming]]), now)
 
     def _singly(self, beads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -357,7 +336,7 @@ class GhostManager:
 
         Parameters
         ----------
-        own : Held
+        own : MoleculeSet
         points : (n, 3) float64 array
             Of owned molecules.
         cost : float
@@ -406,65 +385,23 @@ class GhostManager:
         size = self.composition.size_of(own.molecule_ids)
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
         balls = own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin
-        self._look_around(balls)
-        skin = self.skins.widened(balls, self._near)
+        self.around.look_around(balls, {rank for _, rank in self.demanded}, everything)
+        skin = self.skins.widened(balls, self.around.near)
         balls = *balls[:-1], skin
-        self._mark(balls)
-        self._tell_cells()
-        wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.neighbours}
+        self.around.mark(balls)
+        self.around.tell()
+        wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
         received = self.comm.exchange_known(
             {rank: own.packed(self.composition, which).ravel() for rank, which in wanted_by.items()},
-            sorted(self.neighbours),
+            sorted(self.around.neighbours),
         )
         ghosts = {rank: self._store(received[rank]) for rank in sorted(received) if len(received[rank])}
         self._settle_in(
             own, skin, {r: own.molecule_ids[which] for r, which in wanted_by.items() if which.any()}, ghosts
         )
 
-    def _look_around(self, balls: tuple) -> None:
-        """Find the neighbours, and let them know where these molecules (`_balls`) may come to."""
-        width = FINEST * self.contact
-        position, radius, _, size, skin = balls
-        radius = radius + np.repeat(skin, size)
-        while True:
-            self.cells = Cells(self.system.box, width)
-            self.extent = self.cells.extent(position, radius, MARGIN)
-            every = [Extent(*pair) for pair in self.comm.allgather((self.extent.low, self.extent.length))]
-            if max(extent.size for extent in every) <= MOST_CELLS:
-                break
-            width *= 2.0
-        mine = self.comm.rank
-        common = {
-            rank: self.cells.common(every[min(mine, rank)], every[max(mine, rank)])
-            for rank in range(self.comm.size)
-            if rank != mine
-        }
-        asking = {rank for _, rank in self.demanded}
-        self.neighbours = {
-            rank: extent
-            for rank, extent in common.items()
-            if extent.size or self.everything or mine in asking or rank in asking
-        }
-        self.bits = self.extent.nothing()
-        self._mark(balls)
-        self._tell_cells()
-
-    def _tell_cells(self) -> None:
-        """Tell the neighbours where molecules here may come to, and learn it of theirs; collective."""
-        bits = {
-            rank: as_message(self.cells.shared(self.extent, extent, self.bits))
-            for rank, extent in self.neighbours.items()
-        }
-        received = self.comm.exchange_known(bits, sorted(self.neighbours))
-        self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
-        taken = np.zeros(self.extent.size, dtype=bool)
-        for rank, extent in self.neighbours.items():
-            cells = self.cells.numbers(extent, np.flatnonzero(extent.flags(self.theirs[rank])))
-            taken[self.cells.within(self.extent, cells)] = True
-        self.all_theirs = self.extent.bits(taken.reshape(tuple(self.extent.length)))
-
     def _settle_in(self, own: MoleculeSet, skin: np.ndarray, wanted_by: dict, ghosts: dict) -> None:
-        """Build the patch from owned molecules and the ghosts received, rank -> Held."""
+        """Build the patch from owned molecules and the ghosts received, rank -> MoleculeSet."""
         held = merged(self.composition, [own, *ghosts.values()])
         ownership = np.full(len(held.molecule_ids), L.FULL_GHOST if self.everything else L.GHOST, dtype=np.int8)
         ownership[np.isin(held.molecule_ids, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
@@ -499,7 +436,7 @@ class GhostManager:
         radius = self._reach_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
         balls = held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads]
         idle = np.zeros(len(radius), dtype=bool)
-        idle[beads] = ~self._reaching(self.extent, self.bits, balls)
+        idle[beads] = ~self.around.reaching(self.around.extent, self.around.bits, balls)
         return idle
 
     def _build(self, held: MoleculeSet, ownership: np.ndarray, idle: np.ndarray | None = None) -> None:
@@ -538,34 +475,15 @@ class GhostManager:
         """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""
         return self.reference_position, self.radius, *self.patch.first_and_count(rows), self.skin[rows]
 
-    def _mark(self, balls: tuple) -> np.ndarray | None:
-        """Set the cells that these molecules may come to; return those that were not set before.
-
-        Returns None if they are too many, or outside the extent.
-        """
-        fresh = np.empty(MOST_FRESH, dtype=np.int64)
-        count = mark_cells(self.bits, self.extent.low, self.extent.length, self.cells.place, balls, fresh)
-        return fresh[:count] if 0 <= count <= MOST_FRESH else None
-
-    def _reaching(self, extent: Extent, bits: np.ndarray, balls: tuple) -> np.ndarray:
-        """Return a mask of those of these molecules that may come to the set cells of an extent."""
-        hit = np.zeros(len(balls[2]), dtype=np.uint8)
-        reaches(bits, extent.low, extent.length, self.cells.place, balls, hit)
-        return hit != 0
-
-    def _near(self, balls: tuple) -> np.ndarray:
-        """Return a mask of those of these molecules that may come to where a neighbour's may."""
-        return self._reaching(self.extent, self.all_theirs, balls)
-
     def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: tuple) -> np.ndarray:
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
-        reaching = self._reaching(self.neighbours[rank], self.theirs[rank], balls)
+        reaching = self.around.reaching(self.around.neighbours[rank], self.around.theirs[rank], balls)
         return reaching | np.isin(molecule_ids, [m for m, asker in self.demanded if asker == rank])
 
     def _store(self, rows: np.ndarray) -> MoleculeSet:
-        """Return the Held of received bead rows."""
+        """Return the MoleculeSet of received bead rows."""
         return unpack(self.composition, rows.reshape(-1, WIDTH + self.extra_columns))
 
 
@@ -575,13 +493,3 @@ class Loose:
     def __init__(self, composition: Composition, molecules: np.ndarray, beads: np.ndarray) -> None:
         self.first_bead = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
         self.mass = composition.prototypes.mass[composition.prototype_of(beads)]
-
-
-def as_message(bits: np.ndarray) -> np.ndarray:
-    """Return bits (n,) uint32 as a float64 message."""
-    return np.concatenate([bits, np.zeros(len(bits) % 2, dtype=np.uint32)]).view(np.float64)
-
-
-def from_message(message: np.ndarray, extent: Extent) -> np.ndarray:
-    """Return the bits of an extent's cells that `as_message` made a message of."""
-    return message.view(np.uint32)[: len(extent.nothing())].copy()

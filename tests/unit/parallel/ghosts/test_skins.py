@@ -121,10 +121,10 @@ def test_all_that_rooms_reach_is_marked_and_told(seed):
             chosen = engine.groups
             fresh.append(len(chosen._mark(chosen._balls(chosen.patch.owned))))
             mine = {
-                rank: chosen.cells.shared(chosen.extent, extent, chosen.bits)
-                for rank, extent in chosen.neighbours.items()
+                rank: chosen.around.cells.shared(chosen.around.extent, extent, chosen.around.bits)
+                for rank, extent in chosen.around.neighbours.items()
             }
-            known = [exchange.allgather(chosen.theirs), exchange.allgather(mine)]
+            known = [exchange.allgather(chosen.around.theirs), exchange.allgather(mine)]
             told += [np.array_equal(known[0][rank][exchange.rank], mine[rank]) for rank in mine]
             engine.advance((k + 1) * WINDOW)
         return fresh, told, engine.groups.skin_refreshes

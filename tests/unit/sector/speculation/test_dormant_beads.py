@@ -32,7 +32,7 @@ def seen(engine, here):
         np.count_nonzero(np.isin(np.concatenate(lists), idle)) + sum(len(lists[i]) for i in idle),
         np.count_nonzero(s.mol[of, MOL_OWNERSHIP] != GHOST),
         np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.mol[:, MOL_IDLE]),
-        np.count_nonzero(groups._reaching(groups.extent, groups.bits, groups._singly(idle))),
+        np.count_nonzero(groups.around.reaching(groups.around.extent, groups.around.bits, groups._singly(idle))),
     )
     apart = here[ids[idle]][:, None] - here[engine.ids]
     apart -= size * np.rint(apart / size)
