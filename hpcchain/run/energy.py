@@ -106,7 +106,7 @@ class EnergyWatch:
                 f"at t {time:.6g} the kinetic energy is {error:+.1e} of itself off what it was at the "
                 f"start, which exact flights and elastic contacts keep: {advice()}"
             )
-        limit = self._cells_message(time, reference, contacts)
+        limit = self._noted_from(time, reference, contacts)
         if self._silent or abs(error) <= limit:
             return None
         self._silent = True
@@ -120,7 +120,7 @@ class EnergyWatch:
         coarsest = max(physics.tolerance for physics in self._physics.every())
         return max(usual, usual / NOTED * coarsest)
 
-    def _cells_message(self, time: float, reference: float, contacts: int) -> float:
+    def _noted_from(self, time: float, reference: float, contacts: int) -> float:
         """Return the relative error from which on it is told."""
         temperature = 2.0 * reference / self._freedom
         each = 2.0 * contacts / self._topology.beads

@@ -435,14 +435,14 @@ class SlowSlice:
 
     def __init__(self, scale: float, most: float) -> None:
         self._scale, self._most = scale, most
-        self._begin, self._cells_message = time.monotonic(), False
+        self._begin, self._warned = time.monotonic(), False
 
     def look(self, engine: Engine) -> int:
         """Return how often beads of this rank have met in the slice; see the class."""
         found = met(engine)
         late = time.monotonic() > self._begin + SLOW_SECONDS
-        if late and not self._cells_message and found > SLOW_SHARE * self._most:
-            self._cells_message = True
+        if late and not self._warned and found > SLOW_SHARE * self._most:
+            self._warned = True
             LOG.warning(
                 "making the start: at %.4f of their diameters the beads meet so often that it hardly gets on; "
                 "it is given up, or done again another way, after %.3g contacts (%.3g so far); a larger box "

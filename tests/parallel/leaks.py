@@ -142,7 +142,7 @@ def no_room(put):
     put(manager.GhostManager, "violation", lambda old, self, *args: np.full(len(self.patch.molecule_ids), -1.0))
 
 
-@leak("nobody is told of new homes", "wide", "gas")
+@leak("nobody is told of new reference positions", "wide", "gas")
 def no_news(put):
     put(surroundings.Surroundings, "cells_message", lambda old, self, rank, cells: np.zeros(0))
     nobody = np.zeros(0, dtype=np.int64)
@@ -208,7 +208,7 @@ def alone(put):
     put(rollback, "_cancel_event", undo)
 
 
-@leak("withdrawn contacts stay in the log", "gas")
+@leak("cancelled contacts stay in the log", "gas")
 def kept_logs(put):
     def undo(old, s, window_event):
         old(s, window_event)
@@ -218,7 +218,7 @@ def kept_logs(put):
     put(rollback, "_cancel_event", undo)
 
 
-@leak("a ghost's own segments are taken for its script's", "cradle")
+@leak("a ghost's own segments are taken for its history's", "cradle")
 def no_comparison(put):
     put(ghost_messages, "unsent", lambda old, s, lent: 0)
     put(ghost_messages, "match_with_owner", lambda old, *args: None)

@@ -16,14 +16,14 @@ LEAKS = (
     "segments begin anew at a window's end",
     "closed segments are not searched",
     "nobody checks that molecules stay in their room",
-    "nobody is told of new homes",
+    "nobody is told of new reference positions",
     "ghosts are not set back",
     "ghosts do not take part in contacts",
     "molecules are put back into the box when they are sent",
     "a window ends when ghosts do not contradict their owners",
     "a withdrawal does not go on to those met",
-    "withdrawn contacts stay in the log",
-    "a ghost's own segments are taken for its script's",
+    "cancelled contacts stay in the log",
+    "a ghost's own segments are taken for its history's",
 )
 
 

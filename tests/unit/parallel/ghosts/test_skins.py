@@ -111,7 +111,7 @@ def test_wider_rooms_make_no_ghosts_necessary(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_all_that_rooms_reach_is_marked_and_told(seed):
+def test_all_that_skins_reach_is_marked_and_told(seed):
     """At the start and after every window: else neighbours would not know for whom they have to send ghosts."""
 
     def body(exchange):
@@ -119,7 +119,7 @@ def test_all_that_rooms_reach_is_marked_and_told(seed):
         fresh, told = [], []
         for k in range(20):
             chosen = engine.groups
-            fresh.append(len(chosen._mark(chosen._balls(chosen.patch.owned))))
+            fresh.append(len(chosen.around.mark(chosen._balls(chosen.patch.owned))))
             mine = {
                 rank: chosen.around.cells.shared(chosen.around.extent, extent, chosen.around.bits)
                 for rank, extent in chosen.around.neighbours.items()
@@ -134,7 +134,7 @@ def test_all_that_rooms_reach_is_marked_and_told(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_wide_rooms_leave_no_trace(seed):
+def test_wide_skins_leave_no_trace(seed):
     """Also where a fast molecule comes to those that have them."""
     system = in_a_long_box(seed)
     one = serial(system, 4.0)
