@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.config.apart import check_apart
+from hpcchain.config.contacts import check_contact
 from hpcchain.config.directors import check_directors, check_own_of_sphere
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
@@ -48,6 +49,7 @@ def check(config: Config) -> None:
     """
     check_method(config)
     check_stepping(config)
+    check_contact(config)
     check_propagator(config.propagator, "propagator", [kind for kind in config.molecules if kind.propagator is None])
     if config.beads > MOST_BEADS:
         raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")
@@ -55,7 +57,8 @@ def check(config: Config) -> None:
         place = f"molecule[{index}]"
         check_lists(kind, place)
         check_rows(kind, place, config.initial.method)
-        check_directors(kind, place, config.initial.method, kind.propagator or config.propagator)
+        spins = config.contact.is_rough
+        check_directors(kind, place, config.initial.method, kind.propagator or config.propagator, spins)
         if kind.kind == "graph":
             check_graph(kind, place)
         check_apart(kind, place)
@@ -126,6 +129,7 @@ def check_lists(kind: MoleculeSection, place: str) -> None:
         "bond_length": (kind.bond_count, "bond"),
         "hard": (kind.beads, "bead"),
         "types": (kind.beads, "bead"),
+        "moment": (kind.beads, "bead"),
     }
     for name, (size, item) in sizes.items():
         value = getattr(kind, name)

@@ -20,7 +20,9 @@ ROWS = {"orientations": "[w, x, y, z]", "angular_velocities": "[x, y, z]"}
 """What a kind with directors may have of its own: exact turning, Leyendecker et al. 2012's step."""
 
 
-def check_directors(kind: MoleculeSection, place: str, method: str, propagator: PropagatorSection) -> None:
+def check_directors(
+    kind: MoleculeSection, place: str, method: str, propagator: PropagatorSection, spins: bool = False
+) -> None:
     """Raise Wrong, with key and reason, when a kind's orientation and spin are impossible.
 
     Parameters
@@ -32,12 +34,15 @@ def check_directors(kind: MoleculeSection, place: str, method: str, propagator: 
         initial.method.
     propagator : PropagatorSection
         The one that moves this kind.
+    spins : bool
+        Whether contacts make its beads spin.
     """
     if kind.directors and kind.kind != "monomer":
         raise Wrong(f'{place}.directors: means nothing for kind "{kind.kind}", only for monomer; remove it')
     for name in DIRECTOR_KEYS:
-        if not kind.directors and getattr(kind, name) is not None:
-            raise Wrong(f"{place}.{name}: means nothing without directors; set directors = true or remove it")
+        if not kind.directors and getattr(kind, name) is not None and not (spins and name != "orientations"):
+            more = "" if name == "orientations" else ", contact.tangential_restitution below 1 for beads that spin,"
+            raise Wrong(f"{place}.{name}: means nothing without directors; set directors = true{more} or remove it")
     for name, columns in ROWS.items():
         check_rows_of(kind, place, method, name, columns)
     if kind.orientations is not None:
@@ -53,8 +58,10 @@ def check_rows_of(kind: MoleculeSection, place: str, method: str, name: str, col
         return
     if method != "explicit":
         raise Wrong(f'{place}.{name}: means nothing for initial.method "{method}"; set initial.method = "explicit"')
-    if len(rows) != kind.count:
-        raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs count = {kind.count} rows {columns}")
+    wanted = kind.count * kind.beads
+    if len(rows) != wanted:
+        count = "count" if kind.beads == 1 else "count × beads"
+        raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs {count} = {wanted} rows {columns}")
 
 
 def check_unit(rows: np.ndarray, place: str) -> None:

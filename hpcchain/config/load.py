@@ -95,7 +95,9 @@ def resolve(table: dict, name: str) -> Config:
     top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
     values = {"box": read_named(table, "box")}
     require_one(values["box"])
-    values |= {section: read_named(table, section) for section in RECORDS if section not in ("box", "initial")}
+    apart = ("box", "initial", "contact")
+    values |= {section: read_named(table, section) for section in RECORDS if section not in apart}
+    values["contact"] = read_contact(table)
     values["initial"] = read_named(table, "initial")
     initial = values["initial"]
     if initial["file"] is not None:
@@ -120,6 +122,19 @@ def read_named(table: dict, section: str) -> dict:
         header = "[[molecule]]" if section == "molecule" else f"[{section}]"
         raise Wrong(f"{section}: {shown(given)} is not a section; write it under the header {header} once")
     return read_section(given, section, section)
+
+
+def read_contact(table: dict) -> dict:
+    """Return {key: value} of [contact], with the PairSections of [[contact.pair]] as `pairs`."""
+    given = table.get("contact", {})
+    tables = given.get("pair", []) if isinstance(given, dict) else []
+    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+        raise Wrong("contact.pair: is no list of tables; use the header [[contact.pair]], once per pair")
+    if isinstance(given, dict):
+        given = {name: value for name, value in given.items() if name != "pair"}
+    read = [read_section(one, "contact.pair", f"contact.pair[{i}]") for i, one in enumerate(tables)]
+    pairs = tuple(sections.PairSection(**one) for one in read)
+    return read_named({"contact": given}, "contact") | {"pairs": pairs}
 
 
 def read_section(given: Any, section: str, place: str) -> dict:

@@ -14,7 +14,6 @@ from hpcchain.config.values import (
     TIMES,
     Choice,
     Each,
-    Fixed,
     Flag,
     FlagOrList,
     Inline,
@@ -164,9 +163,10 @@ KEYS = (
     Key(
         "molecule",
         "moment",
-        POSITIVE,
+        NumberOrList(),
         ABSENT,
-        "directors: moment of inertia; mass × diameter^2 / 10, of uniform density, when left out [mass length^2]",
+        "of beads that spin: moment of inertia, or one per bead; mass × diameter^2 / 10, of uniform density, when left "
+        "out [mass length^2]",
     ),
     Key(
         "molecule",
@@ -194,7 +194,7 @@ KEYS = (
         "angular_velocities",
         Rows(3),
         ABSENT,
-        "directors, explicit start: count rows; 0 when left out [1 / time]",
+        "beads that spin, explicit start: a row a bead; 0 when left out [1 / time]",
     ),
     Key(
         "initial", "method", Choice(("grow", "explicit", "file")), "grow", "where the initial configuration comes from"
@@ -285,9 +285,9 @@ KEYS = (
     Key(
         "contact",
         "tangential_restitution",
-        Fixed(1.0, -1.0, 1.0),
+        Number(least=-1.0, most=1.0),
         1.0,
-        "tangential coefficient of restitution; 1 = smooth",
+        "tangential coefficient of restitution; 1 = smooth, -1 = perfectly rough; beads spin unless it is 1",
     ),
     Key(
         "contact",
@@ -296,6 +296,23 @@ KEYS = (
         0.0,
         "duration of contacts: within it of a contact of either bead, others keep their energy (TC model) [time]",
     ),
+    Key(
+        "contact",
+        "simultaneous",
+        Choice(("joint",), later=("moreau", "generalised")),
+        "joint",
+        "contacts of the same molecules at one instant: those that approach together, one impulse each",
+    ),
+    Key(
+        "contact.pair",
+        "types",
+        Each(Text(empty=False), 2),
+        REQUIRED,
+        'two types of beads; "x-" ... "z+" in the second\'s place: a wall',
+    ),
+    Key("contact.pair", "restitution", Number(least=0.0, most=1.0), ABSENT, "their own; that of [contact] if left out"),
+    Key("contact.pair", "tangential_restitution", Number(least=-1.0, most=1.0), ABSENT, "the same"),
+    Key("contact.pair", "contact_time", Number(least=0.0, tried=TIMES), ABSENT, "the same [time]"),
     Key("external", "gravity", Each(Number(), 3), (0.0, 0.0, 0.0), 'engine "steps": acceleration [length / time^2]'),
     Key(
         "potential",

@@ -26,7 +26,7 @@ class MoleculeSection:
     `bond_length`, `diameter` and `mass` are one number for all or a tuple, `types` a name, a tuple of names or None;
     `bonds` is an (n, 2) int64 array for a graph and else None; `propagator` is the kind's own PropagatorSection or
     None; `positions` and `velocities` are (count * beads, 3) float64 arrays or None, `orientations` (as they were
-    given) (count, 4), `angular_velocities` (count, 3); `moment` is None where it follows from mass and diameter.
+    given) (count, 4), `angular_velocities` (beads, 3); `moment` is None where it follows from mass and diameter.
     """
 
     name: str
@@ -47,7 +47,7 @@ class MoleculeSection:
     damping: float
     propagator: Any
     directors: bool
-    moment: float | None
+    moment: Any
     positions: np.ndarray | None
     velocities: np.ndarray | None
     orientations: np.ndarray | None
@@ -125,11 +125,29 @@ class PropagatorSection:
 
 @dataclass(frozen=True)
 class ContactSection:
-    """[contact]: coefficients of restitution and contact duration [time]."""
+    """[contact]: coefficients of restitution and contact duration [time]; `pairs` are PairSections."""
 
     restitution: float
     tangential_restitution: float
     contact_time: float
+    simultaneous: str = "joint"
+    pairs: tuple = ()
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether contacts make beads spin."""
+        every = [self.tangential_restitution, *(one.tangential_restitution for one in self.pairs)]
+        return any(value not in (None, 1.0) for value in every)
+
+
+@dataclass(frozen=True)
+class PairSection:
+    """One [[contact.pair]]: coefficients of two types of beads, or of one and a wall; None: those of [contact]."""
+
+    types: tuple
+    restitution: float | None
+    tangential_restitution: float | None
+    contact_time: float | None
 
 
 @dataclass(frozen=True)

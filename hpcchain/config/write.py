@@ -45,6 +45,8 @@ def to_toml(config: Config) -> str:
             record = getattr(config, section)
             skip = skip_for(record) if section == "propagator" else FOLLOWS.get(section, ())
             parts.append(section_text(f"[{section}]", section, record, skip))
+        if section == "contact":
+            parts += [section_text("[[contact.pair]]", "contact.pair", one) for one in config.contact.pairs]
     return "\n".join(parts)
 
 

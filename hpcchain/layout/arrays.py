@@ -54,9 +54,10 @@ free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of f
                               SPARE_ROWS: their number
 window_event      15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which;
                               EVENT_LOG, EVENT_LOGS: first row in `log`, rows there
-log               8 float64   per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall), LOG_LOWER, LOG_HIGHER id,
+log               11 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall), LOG_LOWER, LOG_HIGHER id,
                               LOG_IMPULSE, LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS;
-                              LOG_MOLECULE: row of the lower bead's molecule
+                              LOG_MOLECULE: row of the lower bead's molecule; from LOG_TANGENTIAL on, the
+                              tangential part of the impulse on the lower bead, in extended runs
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code); so has `apart`
@@ -70,6 +71,11 @@ rolled_back       int64       molecules that a rollback has set back; `rolled_ba
 apart             2 int64     pairs listed in this window whose centres have been far apart (`neighbour_lists`)
 stale_cells       int64       cells that hold centres that beads had before
 prefetch_state    int64       whose memory was asked for (`prefetch`)
+coefficients      4 float64   in runs that are `extended`, per pair of types, and of a type and a wall: row of the first
+                              times PAIR_COLUMNS plus that of the second; of a wall -1 - code behind the types:
+                              PAIR_NORMAL, PAIR_TANGENTIAL: e_n, e_t; PAIR_LEFT: what may be left of a contact while
+                              this pair's takes energy (`contact.coefficients`)
+tangential        float64     (3,): tangential part of the impulse on the first bead of the event's last contact
 extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.extended`)
 stepper                       None, or True where molecules are moved by a method that solves for its steps
@@ -108,9 +114,21 @@ TIMING_COLUMNS = 8
 NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER, NEXT_HOLDER = range(4)
 SPARE_HEAD, SPARE_ROWS = range(2)
 EVENT_SIZE = 0
-LOG_TIME, LOG_KIND, LOG_LOWER, LOG_HIGHER, LOG_IMPULSE, LOG_QUANTA, LOG_STATUS, LOG_MOLECULE = range(8)
+(
+    LOG_TIME,
+    LOG_KIND,
+    LOG_LOWER,
+    LOG_HIGHER,
+    LOG_IMPULSE,
+    LOG_QUANTA,
+    LOG_STATUS,
+    LOG_MOLECULE,
+    LOG_TANGENTIAL,
+    LOG_TANGENTIAL_Y,
+    LOG_TANGENTIAL_Z,
+) = range(11)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
-LOG_COLUMNS = 8
+LOG_COLUMNS = 11
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
@@ -197,8 +215,41 @@ SCALARS = 24
     ASTRAY,
     CONTACT_RATE,
     IMPULSE_QUANTUM,
-) = (0, 1, 4, 7, 10, 13, 14, 15, 16, 18, 20, 21, 22, 23, 26, 29, 32, 33, 34, 36, 37, 39, 40, 42, 43, 44, 45, 46, 47, 48)
-PARAMETERS = 49
+    PAIR_COLUMNS,
+) = (
+    0,
+    1,
+    4,
+    7,
+    10,
+    13,
+    14,
+    15,
+    16,
+    18,
+    20,
+    21,
+    22,
+    23,
+    26,
+    29,
+    32,
+    33,
+    34,
+    36,
+    37,
+    39,
+    40,
+    42,
+    43,
+    44,
+    45,
+    46,
+    47,
+    48,
+    49,
+)
+PARAMETERS = 50
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if
@@ -209,6 +260,12 @@ IN_COLUMNS = 8
 # law and their times are found by bisection alone.
 STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
 LIMITS = 8
+# Before them, in runs that are extended, TRAITS numbers of bead b of the kind's molecules: its type, and 1 / moment of
+# inertia, from place -LIMITS - TRAITS (b + 1) on.
+TRAIT_TYPE, TRAIT_INVERSE_MOMENT = range(2)
+TRAITS = 2
+PAIR_NORMAL, PAIR_TANGENTIAL, PAIR_LEFT = range(3)
+WALL_CODES = 6  # columns of walls behind those of types
 
 # Contacts and molecules that are resolved together at one instant; sets of contacts are bits of an int64.
 MOST_TIES, MOST_MEMBERS = 60, 12
@@ -275,6 +332,8 @@ FIELDS = {
     "stale_cells": "i8",
     "prefetch_state": "i8",
     "extra": "f8 :",
+    "coefficients": "f8 4",
+    "tangential": "f8",
 }
 Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"))
 

@@ -202,7 +202,7 @@ def build_directors(config: Any) -> Directors | None:
 def moment_of(kind: Any) -> float:
     """Return the moment of inertia of a kind's spheres; of uniform density when none is given [mass length^2]."""
     mass, diameter = (float(np.max(value)) for value in (kind.mass, kind.diameter))
-    return mass * diameter**2 / 10.0 if kind.moment is None else kind.moment
+    return mass * diameter**2 / 10.0 if kind.moment is None else float(np.max(kind.moment))
 
 
 def step_of(propagator: Any) -> float:

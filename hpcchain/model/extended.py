@@ -13,7 +13,7 @@ means that nobody has looked yet; distances then say it, at the very start and n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +69,8 @@ class ExtraColumn:
 
 
 EXTRA = (
+    ExtraColumn("angular_velocity", L.SPIN, 3, np.float64, None, None, False, has("rough"),
+                "angular velocity, constant between contacts [1 / time]"),
     ExtraColumn("contacts", L.CONTACTS, 1, np.int64, 0, 2**53, False, lambda physics: bool(physics.extended),
                 "events that the bead has taken part in"),
     ExtraColumn("inside", L.INSIDE, 0, np.int64, 0, 2**53, False, has("potentials"),
@@ -90,6 +92,14 @@ def settings(config: Any) -> dict:
     found: dict = {}
     if any(kind.exclude > 1 for kind in config.molecules):
         found["exclude"] = True
+    if config.contact.pairs:
+        found["pairs"] = [asdict(one) | {"types": list(one.types)} for one in config.contact.pairs]
+    if config.contact.is_rough:
+        found["rough"] = {
+            "tangential_restitution": config.contact.tangential_restitution,
+            "seed": config.initial.seed,
+            "temperature": config.initial.temperature,
+        }
     return found
 
 

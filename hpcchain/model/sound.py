@@ -75,6 +75,8 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
         return "physics: steps: are no table"
     if not isinstance(physics.extended, dict):
         return "physics: extended: is no table"
+    if not _pairs_are_sound(physics.extended):
+        return "physics: extended: coefficients of contacts are none"
     if not isinstance(physics.kinds, list) or len(physics.kinds) not in (0, kinds):
         return "physics: kinds: there are not as many propagators as kinds"
     try:
@@ -94,6 +96,22 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
         for name in {each.name for each in fields(one.options)} & keys_of("propagator").keys():
             rules.append((f"physics: options: {name}", _reads("propagator", name), getattr(one.options, name)))
     return first_wrong(rules)
+
+
+def _pairs_are_sound(extended: dict) -> bool:
+    """Return whether what `Physics.extended` says of contacts can be (`model.extended`)."""
+    pairs, names = extended.get("pairs", []), ("restitution", "tangential_restitution", "contact_time")
+    if not isinstance(pairs, list) or not all(isinstance(one, dict) and {*names, "types"} <= {*one} for one in pairs):
+        return False
+    rules = [(name, _reads("contact", name), one[name]) for one in pairs for name in names if one[name] is not None]
+    rules += [("types", _reads("contact.pair", "types"), one["types"]) for one in pairs]
+    spin = extended.get("rough", {"tangential_restitution": 1.0, "seed": 0, "temperature": 1.0})
+    if not isinstance(spin, dict) or {*spin} != {"tangential_restitution", "seed", "temperature"}:
+        return False
+    rules.append(("", _reads("contact", "tangential_restitution"), spin["tangential_restitution"]))
+    rules.append(("", _reads("initial", "seed"), spin["seed"]))
+    rules.append(("", _reads("initial", "temperature"), spin["temperature"]))
+    return first_wrong(rules) is None
 
 
 def topology_problem(box: Box, topology: Topology, molecules: Any = None) -> str | None:
@@ -143,6 +161,7 @@ def _as_section(topology: Topology, m: int) -> Any:
         diameter=tuple(topology.diameter[bead].tolist()),
         self_contact=bool(topology.self_contact[m]),
         exclude=int(topology.exclude[m]),
+        moment=tuple(topology.moment[bead].tolist()),
     )
     if beads < 1:
         return kind, "a molecule has no bead"
@@ -158,7 +177,7 @@ def _kind_problem(kind: SimpleNamespace) -> str | None:
     """Return what is wrong with a molecule's numbers and bonds, or None."""
     rules = [
         (name, _reads("molecule", name), np.unique(getattr(kind, name)).tolist())
-        for name in ("mass", "diameter", "bond_length")
+        for name in ("mass", "diameter", "bond_length", "moment")
     ]
     problem = first_wrong(rules)
     if problem or kind.beads == 1:
@@ -251,7 +270,7 @@ def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> Any
 
 def _contacts(state: State, physics: Physics, ids: np.ndarray) -> Any:
     bad = state.in_contact != 0
-    if physics.contact_time == 0.0 and bad.any():
+    if physics.longest_contact_time == 0.0 and bad.any():
         return _at("in_contact", int(np.argmax(bad)), ids, "is set, and contacts take no time")
     return None
 

@@ -17,6 +17,7 @@ Topology.mass          (N,) float64    [mass]
 Topology.diameter      (N,) float64    [length]
 Topology.soft          (N,) bool       whether a bead has no hard core (engine "steps")
 Topology.bead_type     (N,) int32      index of the bead's type in Topology.type_names; its molecule's kind unless given
+Topology.moment        (N,) float64    moment of inertia; of a uniform sphere unless given [mass length^2]
 Topology.exclude       (M,) int8       beads of the molecule up to so many bonds apart never collide with each other
 =====================  ==============  ==============================================================
 
@@ -114,6 +115,7 @@ class Topology:
     soft: np.ndarray = None
     bead_type: np.ndarray = None
     exclude: np.ndarray = None
+    moment: np.ndarray = None
     type_names: tuple = None
 
     def __post_init__(self) -> None:
@@ -122,6 +124,8 @@ class Topology:
                 object.__setattr__(self, name, np.zeros(len(like), dtype=bool))
         if self.bead_type is None:
             object.__setattr__(self, "bead_type", self._kind_of_bead)
+        if self.moment is None:
+            object.__setattr__(self, "moment", self._uniform)
         if self.exclude is None:
             object.__setattr__(self, "exclude", np.ones(len(self.kind), dtype=np.int8))
         if self.type_names is None:
@@ -131,8 +135,14 @@ class Topology:
     def _kind_of_bead(self) -> np.ndarray:
         return np.repeat(self.kind, np.diff(self.first_bead)).astype(np.int32)
 
+    @property
+    def _uniform(self) -> np.ndarray:
+        return self.mass * self.diameter**2 / 10.0
+
     def needs(self, name: str) -> bool:
         """Return whether an optional table of this name says more than what stands without it."""
+        if name == "moment":
+            return not np.array_equal(self.moment, self._uniform)
         if name == "bead_type":
             return self.type_names != tuple(self.names) or not np.array_equal(self.bead_type, self._kind_of_bead)
         return bool(np.any(getattr(self, name) != (1 if name == "exclude" else 0)))
@@ -311,6 +321,22 @@ class Physics:
             for kind in (self.kinds if isinstance(self.kinds, list) else [])
         ]
         object.__setattr__(self, "kinds", own or self.kinds)
+
+    @property
+    def longest_contact_time(self) -> float:
+        """The longest time that contacts take of any pair of types (`contact.tc_model`) [time]."""
+        own = [one["contact_time"] for one in self.extended.get("pairs", [])]
+        return max([self.contact_time, *(time for time in own if time is not None)])
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether contacts keep the energy, that of spins included."""
+        pairs = self.extended.get("pairs", [])
+        normal = [self.restitution, *(one["restitution"] for one in pairs)]
+        tangential = [one["tangential_restitution"] for one in pairs]
+        if "rough" in self.extended:
+            tangential.append(self.extended["rough"]["tangential_restitution"])
+        return all(e in (None, 1.0) for e in normal) and all(e in (None, 1.0, -1.0) for e in tangential)
 
     def of(self, kind: int) -> Physics:
         """Return the Physics of the molecules of a kind, given by its number."""

@@ -12,7 +12,7 @@ from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
+    from hpcchain.config.sections import Config, MoleculeSection
 
 BOUNDARY = {"periodic": PERIODIC, "wall": WALL, "open": OPEN}
 
@@ -67,9 +67,22 @@ def build_topology(config: Config) -> Topology:
         flexible=np.repeat([not kind.rigid for kind in kinds], counts),
         soft=per_item(kinds, "soft", "beads").astype(bool),
         bead_type=per_item(named, "types", "beads").astype(np.int32),
+        moment=np.concatenate([moments(kind) for kind in kinds]) if kinds else np.zeros(0),
         exclude=np.repeat(np.array([kind.exclude for kind in kinds], dtype=np.int8), counts),
         type_names=tuple(numbers),
     )
+
+
+def moments(kind: MoleculeSection) -> np.ndarray:
+    """Return the moment of inertia of each bead of a kind's molecules; of a uniform sphere unless it is given.
+
+    That of spheres with directors stands with these (`model.directors`).
+    """
+    one = kind.moment
+    if one is None or kind.directors:
+        one = np.asarray(kind.mass) * np.asarray(kind.diameter) ** 2 / 10.0
+    one = np.broadcast_to(np.asarray(one, dtype=np.float64), kind.beads)
+    return np.broadcast_to(one, (kind.count, kind.beads)).ravel()
 
 
 def build_composition(config: Config) -> Composition:

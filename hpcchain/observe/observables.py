@@ -43,10 +43,12 @@ class Observables:
         image: np.ndarray,
         block: int,
         energies: np.ndarray | None = None,
+        spins: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return (blocks, 7) float64: kinetic energy, momentum and angular momentum of each block of beads.
 
-        With potential energies and virials of the beads there are two more columns, their sums.
+        With potential energies and virials of the beads there are two more columns, their sums; with angular
+        velocities four at the end, kinetic energy and angular momentum of the spins.
 
         Parameters
         ----------
@@ -58,17 +60,25 @@ class Observables:
             Beads in a block.
         energies : (n, 2) float64 array, optional
             Potential energy and virial of each bead [mass length^2 / time^2].
+        spins : (n, 3) float64 array, optional
+            Angular velocities [1 / time].
         """
         ids = np.arange(low, low + len(position))
         mass = self.composition.prototypes.mass[self.composition.prototype_of(ids)][:, None]
         unwrapped = position + image * self.box.size
         found = np.empty((-(-len(ids) // block), 7 if energies is None else 9))
+        turning = np.zeros((len(found), 0 if spins is None else 4))
         for row, start in zip(found, range(0, len(ids), block), strict=True):
             m, x, v = (array[start : start + block] for array in (mass, unwrapped, velocity))
             row[0] = 0.5 * float(np.sum(m * v**2))
             row[1:4], row[4:7] = np.sum(m * v, axis=0), np.sum(m * np.cross(x, v), axis=0)
             row[7:] = 0.0 if energies is None else np.sum(energies[start : start + block], axis=0)
-        return found
+        if spins is not None:
+            moment = self.composition.prototypes.moment[self.composition.prototype_of(ids)][:, None]
+            each = np.column_stack([0.5 * np.sum(moment * spins**2, axis=1), moment * spins])
+            for row, start in zip(turning, range(0, len(ids), block), strict=True):
+                row[:] = np.sum(each[start : start + block], axis=0)
+        return np.column_stack([found, turning])
 
     def measure(
         self, sums: np.ndarray, interval: float, virial: float, contacts: int, wall_impulse: list | None = None
@@ -77,7 +87,7 @@ class Observables:
 
         Parameters
         ----------
-        sums : (blocks, 7) or (blocks, 9) float64 array
+        sums : (blocks, 7), (blocks, 9), (blocks, 11) or (blocks, 13) float64 array
             Of the blocks of all beads (`sums`).
         interval : float
             Time since the report before [time].
@@ -88,6 +98,9 @@ class Observables:
         wall_impulse : (3,) list of float, optional
             Impulse on both walls of each axis in that interval; None: not known [mass length / time].
         """
+        turning = {}
+        if sums.shape[1] in (11, 13):
+            turning, sums = self._turning(sums[:, -4:]), sums[:, :-4]
         kinetic, *momenta = (math.fsum(column) for column in sums[:, :7].T)
         potential, inner = (math.fsum(column) for column in sums[:, 7:].T) if sums.shape[1] > 7 else (None, 0.0)
         temperature = 2.0 * kinetic / self.freedom if self.freedom > 0 else 0.0
@@ -105,9 +118,16 @@ class Observables:
             "temperature": temperature,
             "pressure": pressure,
             "contacts": contacts,
+            **turning,
         } | (
             {"wall_pressure": self._wall_pressure(wall_impulse, interval)} if np.any(self.box.boundary == WALL) else {}
         )
+
+    def _turning(self, sums: np.ndarray) -> dict:
+        """Return what a report says of beads that spin, of their sums over blocks (`sums`)."""
+        energy, *spin = (math.fsum(column) for column in sums.T)
+        temperature = 2.0 * energy / (3.0 * self.composition.beads)
+        return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
 
     def _wall_pressure(self, wall_impulse: list | None, interval: float) -> np.ndarray:
         """Return (3,) the mean pressure on the two walls of each axis, NaN where there are none."""
@@ -120,5 +140,9 @@ class Observables:
 
 
 def total_energy(row: Any) -> Any:
-    """Return the energy of a report, kinetic and, where beads have any, potential [mass length^2 / time^2]."""
-    return row["kinetic_energy"] + row.get("potential_energy", 0.0)
+    """Return the energy of a report: kinetic and, where beads have any, potential and of spins that contacts change.
+
+    [mass length^2 / time^2]
+    """
+    turning = row["rotational_energy"] if "rotational_temperature" in row else 0.0
+    return row["kinetic_energy"] + row.get("potential_energy", 0.0) + turning

@@ -23,7 +23,7 @@ from hpcchain.model.clock import split
 from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.sector.collapse import stuck
-from hpcchain.sector.core import EVENT_ROW, event_rows
+from hpcchain.sector.core import event_row, event_rows
 from hpcchain.sector.events import loop
 from hpcchain.sector.ghosted import WindowBroken
 from hpcchain.sector.serial import default_shell
@@ -288,7 +288,7 @@ class WindowedEngine:
         self.finished["no_roots"] += rootless
         self.last_contacts = 2.0 * len(log) / max(len(self.patch.owned), 1)
         if self.log_events and len(log):
-            self.rows.append(event_rows(log))
+            self.rows.append(event_rows(log, event_row(self.system.physics)))
         self.now = end
         self.begun = True
         self.statistics["windows"] += 1
@@ -327,7 +327,7 @@ class WindowedEngine:
 
     def drain_events(self) -> np.ndarray:
         """Return and forget this rank's contacts: (n,) structured array of time, kind, bead (2,), impulse."""
-        rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=EVENT_ROW)
+        rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=event_row(self.system.physics))
         self.rows = []
         return rows
 

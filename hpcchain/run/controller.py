@@ -18,6 +18,7 @@ from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
+from hpcchain.layout import arrays as L
 from hpcchain.observe.observables import Observables, total_energy
 from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
@@ -33,6 +34,7 @@ from hpcchain.run.engines import (
     in_slabs,
     overlap_in,
     parts_of_events,
+    spins_in_slabs,
     warn_of_ranks,
     warn_of_sectors,
 )
@@ -111,6 +113,7 @@ class Run:
         self.system = system = replace(
             system, topology=self.observables.composition, state=None, held=None, directors=directors
         )
+        self.rough = "rough" in system.physics.extended
         output = config.output
         self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
         self.reports = Schedule(output.report_every, time, counters.get("report_time"))
@@ -241,7 +244,8 @@ class Run:
             state, ids = self.engine.frame(self.time), self.engine.ids
             self._drain_events()
             if frame:
-                self.recorder.frame(self.time, state, ids)
+                spins = self.engine.state().extra[:, L.SPIN : L.SPIN + 3] if self.rough else None
+                self.recorder.frame(self.time, state, ids, spins)
             if report:
                 self._report(self._sums(ids, state))
 
@@ -250,7 +254,8 @@ class Run:
         beads = self.system.topology.beads
         low, slab = in_slabs(self.comm, beads, ids, state)
         energies = energies_in_slabs(self.comm, beads, self.engine)
-        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK, energies))  # type: ignore[call-arg]
+        spins = spins_in_slabs(self.comm, beads, self.engine) if self.rough else None
+        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK, energies, spins))  # type: ignore[call-arg]
 
     def _report(self, sums: list) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
@@ -279,7 +284,7 @@ class Run:
         if self.reports.served != self.time:
             sums = self._sums(self.engine.ids, self.engine.frame(self.time))
             found = np.concatenate(sums)
-            self._heed(self.comm.bcast(math.fsum(found[:, 0]) + math.fsum(found[:, 7:8].ravel())))
+            self._heed(self.comm.bcast(total_energy(self.observables.measure(found, 0.0, 0.0, 0))))
 
     def _measure(self, sums: np.ndarray) -> dict:
         interval = self.time - (self.reports.served or 0.0)

@@ -75,7 +75,7 @@ class EnergyWatch:
 
     def __init__(self, system: System, freedom: int) -> None:
         self._topology, self._physics, self._freedom = system.topology, system.physics, max(int(freedom), 1)
-        self._elastic = system.physics.restitution == 1.0
+        self._elastic = system.physics.is_elastic
         self._kinds = list(stepped_kinds(self._topology.prototypes, self._physics))
         self._silent = False
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.layout import arrays as L
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
@@ -185,6 +186,12 @@ def energies_in_slabs(comm: Single | World, beads: int, engine: interface.Engine
     if not hasattr(engine, "energies"):
         return None
     return slabs.in_order(comm.mpi, beads, engine.ids, {"energies": engine.energies()})["energies"]
+
+
+def spins_in_slabs(comm: Single | World, beads: int, engine: interface.Engine) -> np.ndarray:
+    """Return the (n, 3) angular velocities of this rank's slab of beads, of a run whose beads spin; collective."""
+    spins = engine.state().extra[:, L.SPIN : L.SPIN + 3]
+    return slabs.in_order(comm.mpi, beads, engine.ids, {"spins": np.ascontiguousarray(spins)})["spins"]
 
 
 def brought_together(

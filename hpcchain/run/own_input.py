@@ -45,6 +45,7 @@ TABLES = (
     "soft",
     "bead_type",
     "exclude",
+    "moment",
 )
 
 
@@ -102,7 +103,8 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     A molecule's is the same all along a segment, so segments may have begun at different times.
     """
     known = energy is not None and all(
-        one.propagator == "taylor" and one.tolerance <= 1e-9 and not one.steps for one in system.physics.every()
+        one.propagator == "taylor" and one.tolerance <= 1e-9 and not one.steps and "rough" not in one.extended
+        for one in system.physics.every()
     )
     topology, velocity = system.topology, system.state.velocity
     ids = np.arange(len(velocity)) if system.held is None else topology.beads_of(system.held)
@@ -111,7 +113,7 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     beads, found = (sum(column) for column in zip(*parts, strict=True))
     if not known or beads != topology.beads:
         return None
-    least = energy * (1.0 - DRIFT) if system.physics.restitution == 1.0 else 0.0
+    least = energy * (1.0 - DRIFT) if system.physics.is_elastic else 0.0
     if least <= found <= energy * (1.0 + DRIFT):
         return None
     return f"state/velocity: the kinetic energy is {found:.6g}; counters: energy: it was {energy:.6g} at first"

@@ -12,6 +12,7 @@ from hpcchain.errors import HpcchainError
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.inventory import Inventory
 from hpcchain.io.output.parts import COUNTED, PartWriter
+from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -91,10 +92,13 @@ class Recorder:
             with suppress(HpcchainError, OSError, RuntimeError):
                 self._part.abort()
 
-    def frame(self, time: float, state: tuple, ids: np.ndarray) -> None:
-        """Append a frame: (position, velocity, image) at a time of this rank's beads, whose global ids are given."""
+    def frame(self, time: float, state: tuple, ids: np.ndarray, spins: np.ndarray | None = None) -> None:
+        """Append a frame: (position, velocity, image) at a time of this rank's beads, whose global ids are given.
+
+        `spins`: their angular velocities (n, 3), where contacts change these [1 / time].
+        """
         orientation = None if self._spinning is None else self._spinning.orientation(time)
-        self._part.frame(self._part.counters["frames"], time, *state, ids, orientation)  # type: ignore[call-arg]
+        self._part.frame(self._part.counters["frames"], time, *state, ids, orientation, spins)  # type: ignore[call-arg]
 
     def events(self, table: np.ndarray) -> None:
         """Append contacts, this rank's own."""
@@ -108,4 +112,7 @@ class Recorder:
         """Bring the output files up to the last closed part, and remove the parts."""
         topology, box = self._system.topology, self._system.box
         spin = None if self._spinning is None else self._spinning.slabs()
+        if "rough" in self._system.physics.extended:
+            like = topology.prototype_of(np.arange(*slab(topology.beads, self._comm)))
+            spin = {"moment_of_inertia": topology.prototypes.moment[like]}
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)

@@ -9,7 +9,9 @@ import numpy as np
 
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
+from hpcchain.layout import arrays as L
 from hpcchain.model.directors import build_directors, step_of
+from hpcchain.model.extended import first_rows
 from hpcchain.model.independence import DependentBonds
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.starts.start import (
@@ -52,6 +54,7 @@ KEY_OF_TABLE = {
     "flexible": "rigid",
     "soft": "hard",
     "exclude": "exclude",
+    "moment": "moment",
 }
 
 
@@ -94,7 +97,18 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         position, velocity = projected(path, topology, position, velocity)
     state = State.at_time_zero(position, velocity)
     state.image[:] = image
+    state.extra = spins_of(found, comm, topology, engine)
     return System(system.box, topology, state, build_physics(config, topology, velocity), directors=directors)
+
+
+def spins_of(found: Checkpoint, comm: Single | World, topology: Any, engine: Any) -> np.ndarray:
+    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if that has none."""
+    if "rough" not in found.system.physics.extended:
+        return np.zeros((topology.beads, 0))
+    spins = engine.state().extra[:, L.SPIN : L.SPIN + 3]
+    rows = first_rows(topology.beads)
+    rows[:, L.SPIN : L.SPIN + 3] = brought_together(comm, topology, engine.ids, (spins, spins, spins.astype(int)))[0]
+    return rows
 
 
 def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single | World) -> System:
@@ -111,6 +125,7 @@ def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single 
         raise DataError(f"{error}; the file was not made by this program or is damaged") from error
     state = State.at_time_zero(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
+    state.extra = system.state.extra
     return replace(system, state=state, physics=physics_with(config, system.physics.tick))
 
 

@@ -11,6 +11,7 @@ from hpcchain.config.cautions import cautions
 from hpcchain.config.stepping import require_whole
 from hpcchain.config.values import Wrong
 from hpcchain.errors import ConfigError, HpcchainError, UsageError
+from hpcchain.model.spins import with_spins
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.agreement import agree, from_root, rank_of
 from hpcchain.run.growth import grown_system
@@ -102,6 +103,11 @@ def start_system(
 
     Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it.
     """
+    return with_spins(_start_system(config, signals, comm, limit, keep), config)
+
+
+def _start_system(config: Config, signals: Signals, comm: Any, limit: WallLimit | None, keep: Any) -> Any:
+    """Return what `start_system` does, but for the spins of beads that contacts make spin."""
     method = config.initial.method
     if method == "explicit":
         return build_system(config)

@@ -21,10 +21,12 @@ from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import build_sector, cell_arrays
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import System
+    from hpcchain.model.system import Physics, System
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
+ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
+"""Of runs whose contacts make beads spin."""
 
 
 @dataclass(frozen=True)
@@ -191,9 +193,16 @@ def require_finite(core: Core) -> None:
         )
 
 
-def event_rows(log: np.ndarray) -> np.ndarray:
-    """Return rows of the contact log as a structured array of time, kind, bead (2,), impulse."""
-    rows = np.empty(len(log), dtype=EVENT_ROW)
+def event_row(physics: Physics) -> np.dtype:
+    """Return the type of a contact that runs with these constants log."""
+    return ROUGH_EVENT_ROW if "rough" in physics.extended else EVENT_ROW
+
+
+def event_rows(log: np.ndarray, row: np.dtype = EVENT_ROW) -> np.ndarray:
+    """Return rows of the contact log as a structured array of time, kind, bead (2,), impulse, and maybe tangential."""
+    rows = np.empty(len(log), dtype=row)
+    if "tangential" in row.names:
+        rows["tangential"] = log[:, L.LOG_TANGENTIAL : L.LOG_TANGENTIAL + L.AXES]
     rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
     rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
     return rows

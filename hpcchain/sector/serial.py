@@ -12,7 +12,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.sector.collapse import Standstill, stuck
-from hpcchain.sector.core import EVENT_ROW, Core, Options, event_rows, require_finite
+from hpcchain.sector.core import Core, Options, event_row, event_rows, require_finite
 from hpcchain.sector.events import loop
 from hpcchain.sector.setup.allocate import list_capacity, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
@@ -149,13 +149,13 @@ class Engine:
     def _drain(self) -> None:
         log = self.core.logged()
         if len(log):
-            self.rows.append(event_rows(log))
+            self.rows.append(event_rows(log, event_row(self.system.physics)))
             self.sector.count[L.C["logged"]] = 0
 
     def drain_events(self) -> np.ndarray:
         """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
         self._drain()
-        rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=EVENT_ROW)
+        rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=event_row(self.system.physics))
         self.rows = []
         return rows
 

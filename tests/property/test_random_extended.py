@@ -12,11 +12,39 @@ import pytest
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
+from hpcchain.model.extended import first_rows
 from tests.support.gases import gas
 from tests.support.identity import in_stages, parallel, require_same, serial
 
 KINDS = ("monomer", "monomer", "dimer", "chain3", "chain5", "chain10", "ring")
-ADDITIONS = ()
+
+
+def with_coefficients(rng, system):
+    """Return a system with rough beads, or coefficients of pairs of types and of walls, or both; contacts may last."""
+    names, n = system.topology.type_names, system.topology.beads
+    physics, extended = system.physics, dict(system.physics.extended)
+    if rng.random() < 0.7:
+        extended["rough"] = {
+            "tangential_restitution": float(rng.choice([-1.0, 0.3, 1.0])),
+            "seed": 1,
+            "temperature": 1.0,
+        }
+        extra = system.state.extra if system.state.extra.shape[1] else first_rows(n)
+        extra = extra.copy()
+        extra[:, L.SPIN : L.SPIN + 3] = rng.normal(size=(n, 3))
+        system = replace(system, state=replace(system.state, extra=extra))
+    pairs = []
+    for first, second in ((names[0], names[-1]), (names[0], "x-"), (names[-1], "y+")):
+        values = rng.choice([None, 1.0, 0.8]), rng.choice([None, 1.0, -0.5]), rng.choice([None, 0.0, 0.01])
+        keys = ("restitution", "tangential_restitution", "contact_time")
+        spins = "rough" in extended
+        values = [None if value is None or (k == 1 and not spins) else float(value) for k, value in enumerate(values)]
+        pairs.append({"types": [first, second]} | dict(zip(keys, values, strict=True)))
+    extended["pairs"] = pairs
+    return replace(system, physics=replace(physics, extended=extended))
+
+
+ADDITIONS = (with_coefficients,)
 END = 4.0
 
 

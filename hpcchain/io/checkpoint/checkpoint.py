@@ -323,7 +323,7 @@ def _read_rest(
     box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
     with translated(f"{file.filename}: physics", "reading"):
         physics = Physics(**files.get_json(file, "physics", comm))
-        if physics.contact_time > 0.0 and "state/in_contact" not in file:
+        if physics.longest_contact_time > 0.0 and "state/in_contact" not in file:
             raise DataError(f"{file.filename}: state/in_contact is missing, and contacts take time")
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
@@ -403,7 +403,7 @@ def _constants(physics: Physics) -> dict:
 
 def _state_tables(physics: Physics) -> dict:
     """Return names and types of the state's tables that a run with these constants needs."""
-    return {name: rule for name, rule in STATE.items() if name not in OPTIONAL or physics.contact_time > 0.0}
+    return {name: rule for name, rule in STATE.items() if name not in OPTIONAL or physics.longest_contact_time > 0.0}
 
 
 def _in_use(topology: Composition | Topology, name: str) -> bool:

@@ -164,7 +164,7 @@ def _trajectory(
     steps, times = _clocks(earlier, kept, heads, comm)
     trajectory.create_layout(file, len(times), topology, box, comm, spin)
     trajectory.write_clock(file, steps, times, comm)
-    tables = [*trajectory.VECTORS, *([] if spin is None else [trajectory.ORIENTATION])]
+    tables = [*trajectory.VECTORS, *trajectory.turning_tables(spin)]
     number = 0
     if earlier is not None:
         with files.reading(earlier, "trajectory", checked=False) as source:
@@ -209,7 +209,9 @@ def _clocks(earlier: Path | None, kept: int, heads: list, comm: Communicator | N
 def _events(
     file: h5py.File, earlier: Path | None, kept: int, heads: list, lasting: tuple, comm: Communicator | None
 ) -> None:
-    events.create_tables(file, kept + sum(head.count("events") for head in heads))
+    spin = lasting[2]
+    kind = events.EVENT if spin is None or "angular_velocity" in spin else events.TANGENTIAL
+    events.create_tables(file, kept + sum(head.count("events") for head in heads), kind)
     group, done = file["events"], 0
     if earlier is not None:
         with files.reading(earlier, "events", checked=False) as source:

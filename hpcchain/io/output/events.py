@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 EVENT = np.dtype([("time", np.float64), ("kind", np.uint8), ("bead", np.int64, (2,)), ("impulse", np.float64)])
 """One contact: time, kind (0 bead-bead, 1 wall), beads (lower first; a wall is negative), normal impulse."""
 
+TANGENTIAL = np.dtype([*((name, EVENT[name]) for name in EVENT.names), ("tangential", np.float64, (3,))])
+"""The same where contacts make beads spin, with the tangential impulse on the first bead."""
+
 COPY_ROWS = 1 << 18
 SAMPLES = 64
 
@@ -35,6 +38,11 @@ def event_rows(time: np.ndarray, kind: np.ndarray, bead: np.ndarray, impulse: np
     table = np.empty(len(time), dtype=EVENT)
     table["time"], table["kind"], table["bead"], table["impulse"] = time, kind, bead, impulse
     return table
+
+
+def kind_of(group: h5py.Group) -> np.dtype:
+    """Return the type of the rows of an open log, EVENT or TANGENTIAL."""
+    return TANGENTIAL if "tangential" in group else EVENT
 
 
 def order(table: np.ndarray) -> np.ndarray:
@@ -57,10 +65,10 @@ def sort_globally(comm: Communicator | None, table: np.ndarray) -> np.ndarray:
     return table[order(table)]
 
 
-def create_tables(file: h5py.File, count: int) -> None:
-    """Create the four datasets of an event log of `count` rows."""
-    for name in EVENT.names:
-        field = EVENT[name]
+def create_tables(file: h5py.File, count: int, kind: np.dtype = EVENT) -> None:
+    """Create the datasets of an event log of `count` rows of a type."""
+    for name in kind.names:
+        field = kind[name]
         slabs.create(file, f"events/{name}", (count, *field.shape), field.base)
 
 
@@ -68,15 +76,19 @@ def write_table(group: h5py.Group, first: int, table: np.ndarray, comm: Communic
     """Write this rank's events behind those of lower ranks, the first of all at row `first`; return the total."""
     counts = gathered(comm, len(table))
     start = first + sum(counts[: rank_of(comm)])
-    for name in EVENT.names:
+    for name in kind_of(group).names:
         dataset = group[name]
-        slabs.write_at(dataset, (start, *[0] * (dataset.ndim - 1)), table[name], comm)
+        part = table[name] if name in table.dtype.names else np.zeros((len(table), *dataset.shape[1:]))
+        slabs.write_at(dataset, (start, *[0] * (dataset.ndim - 1)), part, comm)
     return sum(counts)
 
 
 def read_table(group: h5py.Group, low: int, high: int) -> np.ndarray:
     """Return the events low:high of an open log; not collective."""
-    return event_rows(*(group[name][low:high] for name in EVENT.names))
+    table = np.empty(max(high - low, 0), dtype=kind_of(group))
+    for name in table.dtype.names:
+        table[name] = group[name][low:high]
+    return table
 
 
 def read_events(path: Path) -> np.ndarray:
@@ -89,7 +101,11 @@ def read_events(path: Path) -> np.ndarray:
 
     Returns
     -------
-    (n,) structured array of type EVENT
+    (n,) structured array of type EVENT or TANGENTIAL
     """
     with files.reading(path, "events") as file:
-        return event_rows(*(files.get(file, f"events/{name}") for name in EVENT.names))
+        columns = {name: files.get(file, f"events/{name}") for name in kind_of(file["events"]).names}
+    table = np.empty(len(columns["time"]), dtype=TANGENTIAL if "tangential" in columns else EVENT)
+    for name, column in columns.items():
+        table[name] = column
+    return table

@@ -99,6 +99,7 @@ class PartWriter:
         image: np.ndarray,
         ids: np.ndarray | None = None,
         orientation: np.ndarray | None = None,
+        spins: np.ndarray | None = None,
     ) -> None:
         """Append a frame.
 
@@ -115,9 +116,13 @@ class PartWriter:
             Their global ids, in any order; None: every rank has all beads, in order.
         orientation : (m, 4) float64 array, optional
             Unit quaternions of this rank's slab of the beads, whoever holds these.
+        spins : (n, 3) float64 array, optional
+            Angular velocities of the beads held here, where contacts change them [1 / time].
         """
         given = {"position": position, "velocity": velocity, "image": image}
         arrays = {name: np.asarray(array, dtype=VECTORS[name]) for name, array in given.items()}
+        if spins is not None:
+            arrays["angular_velocity"] = np.ascontiguousarray(spins, dtype=np.float64)
         slabs = parallel_slabs.in_order(self._comm, self._beads, ids, arrays)
         if orientation is not None:
             slabs["orientation"] = orientation
@@ -128,13 +133,15 @@ class PartWriter:
 
     def events(self, table: np.ndarray) -> None:
         """Append events, (n,) rows of type `events.EVENT`; every rank passes its own, each event once over all."""
-        table = np.asarray(table, dtype=events.EVENT)
+        rough = table.dtype.names is not None and "tangential" in table.dtype.names
+        kind = events.TANGENTIAL if rough else events.EVENT
+        table = np.asarray(table, dtype=kind)
         total = sum(gathered(self._comm, len(table)))
         if total == 0:
             return
         group = self._file.create_group(f"events/{self._batches:08d}")
-        for name in events.EVENT.names:
-            field = events.EVENT[name]
+        for name in kind.names:
+            field = kind[name]
             slabs_module.create(group, name, (total, *field.shape), field.base)
         events.write_table(group, 0, table, self._comm)
         self._batches += 1
@@ -241,7 +248,7 @@ def sorted_events(head: PartHead, comm: Communicator | None = None) -> np.ndarra
     """
     with files.reading(head.path, "part", checked=False) as file:
         batches = [file["events"][name] for name in sorted(file["events"])] if "events" in file else []
-        pieces = [np.empty(0, dtype=events.EVENT)]
+        pieces = [np.empty(0, dtype=events.kind_of(batches[0]) if batches else events.EVENT)]
         for batch in batches:
             low, high = parallel_slabs.slab(len(batch["time"]), comm)
             pieces.append(events.read_table(batch, low, high))

@@ -49,11 +49,12 @@ def create_layout(
     box : Box
     comm : communicator or None
     spin : dict of name -> array, optional
-        This rank's slabs of `SPIN`: there are orientations, then.
+        This rank's slabs of `SPIN`: there are orientations, then. Moments of inertia alone: contacts change the angular
+        velocities, which there are, then.
     """
     _write_h5md(file)
     group = file.create_group(GROUP)
-    _create_series(group, frames, topology.beads, spin is not None)
+    _create_series(group, frames, topology.beads, turning_tables(spin))
     for name, part in (spin or {}).items():
         slabs_module.put_slab(group, name, topology.beads, part, comm)
     _write_box(group, frames, box, comm)
@@ -87,15 +88,22 @@ def _write_h5md(file: h5py.File) -> None:
     files.set_text(creator, "version", hpcchain.__version__)
 
 
-def _create_series(group: h5py.Group, frames: int, beads: int, turning: bool) -> None:
+def turning_tables(spin: dict | None) -> list:
+    """Return the names of the tables of each frame that say how beads turn; `spin` as for `create_layout`."""
+    if spin is None:
+        return []
+    return [ORIENTATION] if SPIN[0] in spin else [SPIN[0]]
+
+
+def _create_series(group: h5py.Group, frames: int, beads: int, turning: list) -> None:
     """Create the time-dependent tables; all share one step and one time dataset."""
     for name, kind in VECTORS.items():
         slabs_module.create(group, f"{name}/value", (frames, beads, 3), kind)
-    if turning:
-        slabs_module.create(group, f"{ORIENTATION}/value", (frames, beads, 4), np.float64)
+    for name in turning:
+        slabs_module.create(group, f"{name}/value", (frames, beads, 4 if name == ORIENTATION else 3), np.float64)
     slabs_module.create(group, "position/step", (frames,), np.int64)
     slabs_module.create(group, "position/time", (frames,), np.float64)
-    for name in ("velocity", "image", "box/edges", *([ORIENTATION] if turning else [])):
+    for name in ("velocity", "image", "box/edges", *turning):
         for column in ("step", "time"):
             group.require_group(name)[column] = group[f"position/{column}"]
 
@@ -162,7 +170,7 @@ class Trajectory:
     angular_velocity : (N, 3) float64 array or None
         Where spheres have directors, else None; 0 of other beads [1 / time].
     moment_of_inertia : (N,) float64 array or None
-        The same [mass length^2].
+        The same, and where contacts make beads spin [mass length^2].
     """
 
     step: np.ndarray
@@ -190,6 +198,13 @@ class Trajectory:
         with files.translated(self._file.filename, f"reading frame {number}"):
             return tuple(self._file[f"{GROUP}/{name}/value"][number] for name in VECTORS)
 
+    def spins(self, number: int) -> np.ndarray | None:
+        """Return the (N, 3) angular velocities of a frame, None where beads do not spin [1 / time]."""
+        if self.moment_of_inertia is None or self.angular_velocity is not None:
+            return self.angular_velocity
+        with files.translated(self._file.filename, f"reading frame {number}"):
+            return self._file[f"{GROUP}/{SPIN[0]}/value"][number]
+
     def orientation(self, number: int) -> np.ndarray | None:
         """Return the (N, 4) unit quaternions (w first) of a frame, None where no sphere has directors."""
         if self.angular_velocity is None:
@@ -215,7 +230,7 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
     """
     with files.reading(path, "trajectory", checked=checked) as file:
         static = {name: files.get(file, f"{GROUP}/{name}") for name in ("species", "molecule", "mass", "diameter")}
-        spin = {name: files.get(file, f"{GROUP}/{name}") if f"{GROUP}/{name}" in file else None for name in SPIN}
+        spin = {name: files.get(file, f"{GROUP}/{name}") if _is_table(file, name) else None for name in SPIN}
         _check_spin(file, spin, len(static["mass"]))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         boundary = files.get(file, "parameters/boundary")
@@ -234,9 +249,18 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         )
 
 
+def _is_table(file: h5py.File, name: str) -> bool:
+    """Return whether a file has a table of beads of this name that does not change with time."""
+    return isinstance(file.get(f"{GROUP}/{name}"), h5py.Dataset)
+
+
 def _check_spin(file: h5py.File, spin: dict, beads: int) -> None:
     """Raise DataError unless orientation and spin are of the shapes of the beads, or are not there at all."""
     series = f"{GROUP}/{ORIENTATION}/value"
+    changing = f"{GROUP}/{SPIN[0]}/value"
+    if changing in file and spin[SPIN[0]] is None and spin[SPIN[1]] is not None:
+        if spin[SPIN[1]].shape == (beads,) and files.dataset_of(file, changing).shape[1:] == (beads, 3):
+            return
     found = [None if value is None else value.shape for value in spin.values()]
     found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
     if found != [None] * 3 and found != [(beads, 3), (beads,), (beads, 4)]:

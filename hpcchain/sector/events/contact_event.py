@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from hpcchain.contact.coefficients import restitution_of, restitution_of_tied
 from hpcchain.contact.impulse import Ties, lane, separation, single_impulse, tied_impulses
-from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_at, restitution_now
+from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
+from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -59,6 +61,13 @@ def count_event(s, i, extended):
 
 
 @kernel
+def forget_tangential(s, extended):
+    """Forget the tangential part of an impulse, once it has been logged."""
+    if extended is not None:
+        s.tangential[:] = 0.0
+
+
+@kernel
 def record(s, log_rows, time, i, partner, size, moment):
     """Count a contact of bead i and its virial `moment`, and log it: time, kind, ids (lower first), impulse.
 
@@ -75,6 +84,7 @@ def record(s, log_rows, time, i, partner, size, moment):
         s.count[L.N_CONTACTS if gid_b >= 0 else L.N_WALL_CONTACTS] += 1
         s.scalars[L.SCALAR_VIRIAL if gid_b >= 0 else L.SCALAR_WALL_IMPULSE + (-1 - gid_b) % 3] += np.int64(quanta)
     if log_rows == 0:
+        forget_tangential(s, s.extended)
         return
     row = s.log[s.count[L.N_LOGGED]]
     row[L.LOG_TIME] = time
@@ -85,6 +95,10 @@ def record(s, log_rows, time, i, partner, size, moment):
     row[L.LOG_QUANTA] = quanta
     row[L.LOG_STATUS] = L.VALID
     row[L.LOG_MOLECULE] = s.segment[partner if 0 <= gid_b < gid_a else i, L.MOLECULE]
+    if s.extended is not None:
+        for c in range(3):
+            row[L.LOG_TANGENTIAL + c] = -s.tangential[c] if 0 <= gid_b < gid_a else s.tangential[c]
+    forget_tangential(s, s.extended)
     s.count[L.N_LOGGED] += 1
 
 
@@ -123,6 +137,25 @@ def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
 
 
 @kernel
+def tangential_virial(s, oa, ob, i, other, p, q, n, r, extended):
+    """Return what the tangential part of the impulse, on bead i, adds to `virial`; 0 in runs without spins."""
+    w = 0.0
+    if extended is not None:
+        ma = s.segment[i, L.MOLECULE]
+        mb = s.segment[other, L.MOLECULE]
+        for c in range(3):
+            shift = r * n[c] - (s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c])
+            apart = shift
+            if ma != mb:
+                apart += centre_of_mass(s.work, oa, s.mol[ma, L.MOL_TILES], c)
+                apart -= centre_of_mass(s.work, ob, s.mol[mb, L.MOL_TILES], c)
+            elif abs(shift) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
+                apart = 0.0
+            w += s.tangential[c] * apart
+    return w
+
+
+@kernel
 def _log_contact(s, time, i, other, p, q, oa, ob, size, log_rows):
     """Mark a contact's beads, count and log it."""
     set_struck(s.segment, i, 1)
@@ -136,6 +169,7 @@ def _log_contact(s, time, i, other, p, q, oa, ob, size, log_rows):
         moment = virial(
             s.par, s.work, oa, ob, s.mol, s.segment[i, L.MOLECULE], s.segment[other, L.MOLECULE], p, q, n, r, size
         )
+        moment += tangential_virial(s, oa, ob, i, other, p, q, n, r, s.extended)
     record(s, log_rows, time, i, other, size, moment)
 
 
@@ -193,7 +227,8 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
-    if found > 1 and others and _part_together(s, members, found, ticks, remainder):
+    together = found > 1 and others and not any_rough(s, found, s.extended)
+    if together and _part_together(s, members, found, ticks, remainder):
         _finish_together(s, log_rows, members, found, ticks, remainder)
     elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
         return 0
@@ -210,7 +245,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
 def _part_together(s, members, found, ticks, remainder):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
     ties = Ties(s.group, s.offset, members, s.contacts, s.normals, s.growths, found)
-    e = restitution_at(s.par, s.starts, s.segment, s.tied, found, ticks, remainder)
+    e = restitution_of_tied(s, found, ticks, remainder, s.extended)
     lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
     return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost) == 0
 
@@ -327,10 +362,14 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
         n[code % 3] = 1.0 if code < 3 else -1.0
         growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
     set_struck(s.segment, i, 1)
-    e = restitution_now(s.par, s.segment, i, partner)
-    size = single_impulse(
-        s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss
-    )
+    e = restitution_of(s, i, partner, s.extended)
+    et = tangential_of(s, i, partner, s.extended)
+    if et != 1.0:
+        size = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
+    else:
+        size = single_impulse(
+            s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss
+        )
     if size == 0.0:
         s.count[L.N_GRAZES] += 1
     else:

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.pair import curve
-from hpcchain.contact.tc_model import begin_contact, pass_time, restitution_now
+from hpcchain.contact.rough import meet_rough, tangential_of
+from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
@@ -159,6 +161,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
     moment = 0.0
+    et = tangential_of(s, i, partner, s.extended)
     if partner >= 0:
         mj = s.segment[partner, L.MOLECULE]
         s.group[1] = mj
@@ -171,17 +174,23 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         move_straight(
             s.par, s.starts, s.segment, s.mol, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1
         )
-        e = restitution_now(s.par, s.segment, i, partner)
-        size, moment = bounce(
-            s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], s.mol[mj, L.MOL_TABLE], i, partner, e
-        )
+        e = restitution_of(s, i, partner, s.extended)
+        if et != 1.0:
+            size, moment = meet_rough(s, i, partner, mi, mj, e, et)
+        else:
+            size, moment = bounce(
+                s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], s.mol[mj, L.MOL_TABLE], i, partner, e
+            )
         set_bounds(s.par, s.starts, s.bounds, s.timing, partner, mj)
         store_path(s, partner)
         s.count[L.N_SEGMENTS] += 1
         s.count[L.N_BEAD_SEGMENTS] += 1
     else:
-        e = restitution_now(s.par, s.segment, i, partner)
-        size = rebound(s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
+        e = restitution_of(s, i, partner, s.extended)
+        if et != 1.0:
+            size, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
+        else:
+            size = rebound(s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
     set_bounds(s.par, s.starts, s.bounds, s.timing, i, mi)
     store_path(s, i)
     if size == 0.0:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.contact.coefficients import pair_coefficients
 from hpcchain.contact.tc_model import contact_rate
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -46,7 +47,8 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
         par[L.CAP] = float(np.max(box.size))
     par[L.CAP] *= 1.0 - 1e-9
     par[L.RESTITUTION] = physics.restitution
-    par[L.CONTACT_RATE] = contact_rate(physics.contact_time)
+    par[L.CONTACT_RATE] = contact_rate(physics.longest_contact_time)
+    par[L.PAIR_COLUMNS] = len(topology.type_names) + L.WALL_CODES
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
     par[L.SIMULTANEOUS_GAP] = 1e-10
     par[L.FIRST_STEP] = physics.tick
@@ -153,6 +155,7 @@ def build_sector(
         graph=classes.graph,
         **options(classes, system),
         **extra_arrays(system, at, inside),
+        **contact_arrays(system),
         **bond_arrays(classes, like),
         **queue_arrays(m),
         **event_arrays(mol, beads, log_rows),
@@ -208,6 +211,14 @@ def extra_arrays(system: System, at: np.ndarray, inside: int) -> dict:
     extra = aligned_zeros((len(at), rows.shape[1]))
     extra[:] = rows[at]
     return {"extra": extra}
+
+
+def contact_arrays(system: System) -> dict:
+    """Return the coefficients of contacts of pairs of types, in extended runs, and scratch for their impulses."""
+    if not is_extended(system.physics):
+        return {"coefficients": np.zeros((1, 4)), "tangential": np.zeros(3)}
+    table = pair_coefficients(system.physics, composition_of(system.topology).type_names)
+    return {"coefficients": table, "tangential": np.zeros(3)}
 
 
 def options(classes: MoleculeClasses, system: System) -> dict:

@@ -13,6 +13,7 @@ from hpcchain.model.bond_graph import LANES as STRIDE_LANES
 from hpcchain.model.bond_graph import build_structure
 from hpcchain.model.composition import composition_of
 from hpcchain.model.exclusion import adjacency, excluded_pairs
+from hpcchain.model.extended import is_extended
 from hpcchain.model.rods import molecule_sites
 from hpcchain.propagators.catalogue import PROPAGATORS, STEP_SOLVER_CODES
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
@@ -62,7 +63,8 @@ class MoleculeClasses:
             row[L.MOL_BEADS], row[L.MOL_TILES], row[L.MOL_CLASS] = n, tiles(n), np.searchsorted(self.sizes, n)
             row[L.MOL_SOLVER] = solver_of(topology, m, physics)
             row[L.MOL_BONDS] = topology.first_bond[m + 1] - topology.first_bond[m]
-            row[L.MOL_TABLE] = sum(map(len, tables)) + L.LIMITS
+            own = traits(topology, m) if is_extended(physics) else np.zeros(0)
+            row[L.MOL_TABLE] = sum(map(len, tables)) + len(own) + L.LIMITS
             row[L.MOL_GRAPH] = sum(map(len, graphs))
             row[L.MOL_ROOM] = len(table) // W.TABLE * W.TILE
             row[L.MOL_SELF] = topology.self_contact[m]
@@ -78,7 +80,7 @@ class MoleculeClasses:
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
                 row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
-            tables += [limits(physics, row[L.MOL_SOLVER]), table]
+            tables += [own, limits(physics, row[L.MOL_SOLVER]), table]
         self.rows[:, L.MOL_ROOM] = -(-self.rows[:, L.MOL_ROOM] // W.LANES) * W.LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, partners = bonded_pairs(topology)
@@ -93,6 +95,16 @@ def limits(physics: Physics, solver: int) -> np.ndarray:
     values[L.LAW_AT] = solver == L.STEPPER and has_law(physics)
     values[L.BISECTS_AT] = solver >= L.STEPPER and physics.options.contact_search == "bisection"
     return values
+
+
+def traits(topology: Topology, m: int) -> np.ndarray:
+    """Return what stands before that in extended runs: types and moments of molecule m's beads, the last one first."""
+    bead = slice(int(topology.first_bead[m]), int(topology.first_bead[m + 1]))
+    found = np.zeros((bead.stop - bead.start, L.TRAITS))
+    found[:, L.TRAIT_TYPE] = topology.bead_type[bead]
+    found[:, L.TRAIT_INVERSE_MOMENT] = 1.0 / topology.moment[bead]
+    padding = np.zeros(-found.size % W.LANES)  # tables begin where vectors can be loaded
+    return np.concatenate([padding, found[::-1].ravel()])
 
 
 def stages_of(physics: Physics) -> np.ndarray:

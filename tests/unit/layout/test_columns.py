@@ -257,7 +257,11 @@ def test_columns_of_an_array_are_told_apart():
             "RUNNING_LENGTH END_TICKS END_REM SEGMENT_LENGTH SERIES_ERROR TOP_SPEED TRAVELLED STEP_ENERGY",
             arrays.TIMING_COLUMNS,
         ),
-        ("LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS LOG_MOLECULE", arrays.LOG_COLUMNS),
+        (
+            "LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS LOG_MOLECULE LOG_TANGENTIAL "
+            "LOG_TANGENTIAL_Y LOG_TANGENTIAL_Z",
+            arrays.LOG_COLUMNS,
+        ),
     ):
         assert [getattr(arrays, name) for name in names.split()] == list(range(columns))
 

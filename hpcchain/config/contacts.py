@@ -1,0 +1,81 @@
+"""What the keys of [contact] and [[contact.pair]] must satisfy, and what cannot go with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpcchain.config.values import Wrong
+from hpcchain.model.bonds import type_names
+from hpcchain.propagators.catalogue import PROPAGATORS
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config, PairSection
+
+WALLS = ("x-", "y-", "z-", "x+", "y+", "z+")
+"""Names of walls, in the order of their codes -1, -2, ..."""
+
+
+def check_contact(config: Config) -> None:
+    """Raise Wrong, with key and reason, where coefficients of contacts are impossible.
+
+    Parameters
+    ----------
+    config : Config
+    """
+    taken: dict = {}
+    for index, one in enumerate(config.contact.pairs):
+        place = f"contact.pair[{index}]"
+        check_pair(config, one, place)
+        pair = tuple(sorted(one.types))
+        if pair in taken:
+            raise Wrong(f"{place}.types: {' and '.join(one.types)} have contact.pair[{taken[pair]}] already")
+        taken[pair] = index
+    if config.contact.pairs or config.contact.is_rough:
+        check_engine(config)
+    if config.contact.is_rough:
+        check_rough(config)
+
+
+def check_pair(config: Config, one: PairSection, place: str) -> None:
+    """Check that a pair's types exist, and that it says something."""
+    first, second = one.types
+    names = type_names(config.molecules)
+    for name in names:
+        if name in WALLS:
+            raise Wrong(f"molecule: {name!r} is a wall's name in {place}.types; give that type of beads another")
+    if first in WALLS:
+        raise Wrong(f"{place}.types: {first!r} is a wall; name it second, behind a type of beads")
+    for name in one.types:
+        if names and name not in (*names, *WALLS):
+            raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+    if second in WALLS and config.box.boundary["xyz".index(second[0])] != "wall":
+        raise Wrong(f'{place}.types: there is no wall {second!r}; set box.boundary to "wall" along {second[0]}')
+    if one.restitution is one.tangential_restitution is one.contact_time is None:
+        raise Wrong(f"{place}: gives no coefficient; give restitution, tangential_restitution or contact_time")
+
+
+def check_engine(config: Config) -> None:
+    """Check that engine and laws of contacts know coefficients of pairs and spins."""
+    key = "contact.pair" if config.contact.pairs else "contact.tangential_restitution"
+    if config.run.engine == "steps":
+        raise Wrong(f'{key}: means nothing for run.engine "steps"; remove it')
+    every = [("propagator", config.propagator)]
+    every += [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules)]
+    for place, one in every:
+        if one is not None and PROPAGATORS[one.name].laws and one.collision != "exact":
+            raise Wrong(f'{key}: goes with {place}.collision = "exact" alone; set that, or remove it')
+
+
+def check_rough(config: Config) -> None:
+    """Check that no kind of molecules is one that contacts cannot make spin."""
+    for index, kind in enumerate(config.molecules):
+        if kind.directors:
+            raise Wrong(
+                f"molecule[{index}].directors: contacts leave their spins as they are; set "
+                "contact.tangential_restitution = 1, or remove directors"
+            )
+        if kind.is_line:
+            raise Wrong(
+                f"molecule[{index}].kind: beads of a rod do not spin; set contact.tangential_restitution = 1, or "
+                "choose another kind"
+            )

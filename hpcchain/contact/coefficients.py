@@ -1,0 +1,115 @@
+"""Coefficients of contacts by types of beads: e_n, e_t and contact time of each pair, and of each type and wall.
+
+What is left of a bead's last contact (`contact.tc_model`) is counted in the longest contact time of any pair. A contact
+of a pair whose own time is shorter keeps its energy while more is left than the difference of the two.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.config.contacts import WALLS
+from hpcchain.contact.tc_model import CONTACT, left_after, restitution_at, restitution_now
+from hpcchain.errors import ConfigError
+from hpcchain.jit.decorators import kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_bits import in_contact
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics
+
+
+def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
+    """Return `coefficients` (`layout.arrays`) for types of these names.
+
+    Raises
+    ------
+    ConfigError
+        Where a pair names a type that no bead has.
+    """
+    columns = len(names) + L.WALL_CODES
+    spin = physics.extended.get("rough", {})
+    table = np.zeros((columns, columns, 4))
+    table[:, :, L.PAIR_NORMAL] = physics.restitution
+    table[:, :, L.PAIR_TANGENTIAL] = spin.get("tangential_restitution", 1.0)
+    table[:, :, L.PAIR_LEFT] = most_left(physics, physics.contact_time)
+    for number, one in enumerate(physics.extended.get("pairs", [])):
+        i, j = (place_of(name, names, f"contact.pair[{number}]") for name in one["types"])
+        own = {L.PAIR_NORMAL: one["restitution"], L.PAIR_TANGENTIAL: one["tangential_restitution"]}
+        if one["contact_time"] is not None:
+            own[L.PAIR_LEFT] = most_left(physics, one["contact_time"])
+        for column, value in own.items():
+            if value is not None:
+                table[i, j, column] = table[j, i, column] = value
+    return table.reshape(-1, 4)
+
+
+def most_left(physics: Physics, contact_time: float) -> float:
+    """Return what may be left of a contact while one that takes this long takes energy again."""
+    longest = physics.longest_contact_time
+    return CONTACT if longest == 0.0 else math.floor(CONTACT * (1.0 - contact_time / longest))
+
+
+def place_of(name: str, names: tuple, place: str) -> int:
+    """Return the row of a type or wall."""
+    if name in names:
+        return names.index(name)
+    if name in WALLS:
+        return len(names) + WALLS.index(name)
+    raise ConfigError(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+
+
+@kernel
+def trait(s, i, which):
+    """Return a number of bead i's own: TRAIT_TYPE or TRAIT_INVERSE_MOMENT."""
+    m = s.segment[i, L.MOLECULE]
+    b = i - s.mol[m, L.MOL_FIRST]
+    return s.table[s.mol[m, L.MOL_TABLE] - L.LIMITS - L.TRAITS * (b + 1) + which]
+
+
+@kernel
+def pair_row(s, i, other):
+    """Return the row of `coefficients` of bead i and another, or a wall (below 0)."""
+    columns = np.int64(s.par[L.PAIR_COLUMNS])
+    first = np.int64(trait(s, i, L.TRAIT_TYPE))
+    second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else columns - L.WALL_CODES - 1 - other
+    return first * columns + second
+
+
+@kernel
+def restitution_of(s, i, other, extended):
+    """Return e_n for bead i and another, or a wall (below 0), whose segments begin now (`tc_model.pass_time`)."""
+    if extended is not None:
+        row = pair_row(s, i, other)
+        if s.par[L.CONTACT_RATE] != 0.0:
+            most = s.coefficients[row, L.PAIR_LEFT]
+            if in_contact(s.segment, i) > most or (other >= 0 and in_contact(s.segment, other) > most):
+                return 1.0
+        return s.coefficients[row, L.PAIR_NORMAL]
+    return restitution_now(s.par, s.segment, i, other)
+
+
+@kernel
+def restitution_of_tied(s, count, ticks, rest, extended):
+    """Return e_n for the first `count` contacts of `tied`, which are resolved together.
+
+    It is one for all: with unequal ones contacts together may gain energy. 1 where any is to keep its energy, else the
+    least.
+    """
+    if extended is not None:
+        least = 1.0
+        for k in range(count):
+            row = pair_row(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD])
+            least = min(least, s.coefficients[row, L.PAIR_NORMAL])
+            for side in range(2):
+                j = s.tied[k, side]
+                if j >= 0 and s.par[L.CONTACT_RATE] != 0.0:
+                    dt = time_span(ticks, rest, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
+                    if left_after(s.par, s.segment, j, dt) > s.coefficients[row, L.PAIR_LEFT]:
+                        return 1.0
+        return least
+    return restitution_at(s.par, s.starts, s.segment, s.tied, count, ticks, rest)

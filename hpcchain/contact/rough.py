@@ -1,0 +1,257 @@
+"""What a contact of rough spheres does, of single beads and of beads of molecules.
+
+With n the normal from the second bead to the first, the velocity of the two surfaces at the contact is
+
+    u = v_1 - v_2 - (R_1 w_1 + R_2 w_2) x n,
+
+and an impulse P on the first bead, -P on the second, changes it by M P, M = K + c (1 - n n): K is the response of the
+beads' velocities through the bonds, c = R_1^2 / I_1 + R_2^2 / I_2 that of their spins, which act at the surfaces. In
+the metric of M^-1 the normal component u_n and w = u_t - M_tn u_n / M_nn are independent, so the contact does
+
+    u_n -> -e_n u_n,   w -> e_t w,
+
+which changes the energy by -(1 - e_n^2) u_n^2 / (2 M_nn) - (1 - e_t^2) w S^-1 w / 2, S being the Schur complement of
+M_nn: nothing at e_n = 1 and e_t = 1 (P is the smooth impulse) or -1 (u is reversed). For single beads w is u_t, and
+this is Marinkovic 2022, (18) and (27), with the signs of docs/theory/impulses.md. Spins change by -(R / I) n x P, of
+both beads alike.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.contact.coefficients import pair_row, trait
+from hpcchain.contact.impulse import eliminate, inside_impulse
+from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.interface import kick, push
+
+
+@kernel
+def tangential_of(s, i, other, extended):
+    """Return e_t for bead i and another, or a wall (below 0); in runs without spins 1."""
+    if extended is not None:
+        return s.coefficients[pair_row(s, i, other), L.PAIR_TANGENTIAL]
+    return 1.0
+
+
+@kernel
+def any_rough(s, count, extended):
+    """Whether one of the first `count` contacts of `tied` makes beads spin; such are resolved one after another."""
+    if extended is not None:
+        for k in range(count):
+            if tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], extended) != 1.0:
+                return True
+    return False
+
+
+@kernel
+def spin_response(s, i):
+    """Return R^2 / I of bead i [1 / mass]."""
+    return s.bounds[i, L.RADIUS] ** 2 * trait(s, i, L.TRAIT_INVERSE_MOMENT)
+
+
+@kernel
+def surface_velocity(s, i, n, c, sign):
+    """Return component c of -sign R w x n, what bead i's spin adds to the velocity of its surface at the contact."""
+    d = (c + 1) % 3
+    e = (c + 2) % 3
+    turn = s.extra[i, L.SPIN + d] * n[e] - s.extra[i, L.SPIN + e] * n[d]
+    return -sign * s.bounds[i, L.RADIUS] * turn
+
+
+@kernel
+def spin_up(s, i, n, impulse):
+    """Change bead i's angular velocity by -(R / I) n x P."""
+    factor = s.bounds[i, L.RADIUS] * trait(s, i, L.TRAIT_INVERSE_MOMENT)
+    for c in range(3):
+        d = (c + 1) % 3
+        e = (c + 2) % 3
+        s.extra[i, L.SPIN + c] -= factor * (n[d] * impulse[e] - n[e] * impulse[d])
+
+
+@kernel
+def rough_bounce(s, i, j, n, wi, wj, e, et):
+    """Apply the impulse of a contact of single beads, or of one and a wall at rest (j below 0).
+
+    Parameters
+    ----------
+    n : (3,) float64 array
+        Unit normal, from j to i.
+    wi, wj : float
+        1 / mass; 0 of a wall.
+    e, et : float
+        e_n, e_t.
+
+    Returns
+    -------
+    float
+        Normal part of the impulse, 0 for a graze [mass length / time]; `tangential` has the other.
+    """
+    u = s.growths  # scratch, three numbers
+    un = 0.0
+    for c in range(3):
+        u[c] = s.starts[i, L.VX + c] + surface_velocity(s, i, n, c, 1.0)
+        if j >= 0:
+            u[c] += surface_velocity(s, j, n, c, 1.0) - s.starts[j, L.VX + c]
+        un += u[c] * n[c]
+    if un >= 0.0:
+        return 0.0
+    w = wi + wj
+    q = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
+    size = -(1.0 + e) * un / w
+    for c in range(3):
+        s.tangential[c] = -(1.0 - et) / (w + q) * (u[c] - un * n[c])
+        u[c] = size * n[c] + s.tangential[c]
+    for c in range(3):
+        s.starts[i, L.VX + c] += wi * u[c]
+        if j >= 0:
+            s.starts[j, L.VX + c] -= wj * u[c]
+    spin_up(s, i, n, u)
+    if j >= 0:
+        spin_up(s, j, n, u)
+    return size
+
+
+@kernel
+def meet_rough(s, i, j, mi, mj, e, et):
+    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and the virial."""
+    n = s.normals[0]
+    r = free_normal(s, i, j, n)
+    wj = s.table[s.mol[mj, L.MOL_TABLE]] if j >= 0 else 0.0
+    size = rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et)
+    return size, size * r
+
+
+@kernel
+def free_normal(s, i, j, n):
+    """Write the unit normal of single beads i and j that touch, or of i and a wall, to n; return their distance."""
+    if j < 0:
+        code = -1 - j
+        n[:] = 0.0
+        n[code % 3] = 1.0 if code < 3 else -1.0
+        return 0.0
+    rr = 0.0
+    for c in range(3):
+        x = s.starts[i, c] - s.starts[j, c]
+        n[c] = x - s.par[L.SIZE + c] * np.rint(x * s.par[L.INVERSE + c])
+        rr += n[c] * n[c]
+    r = math.sqrt(rr)
+    for c in range(3):
+        n[c] /= r
+    return r
+
+
+@kernel
+def _responses(s, oa, ob, ma, mb, a, b, p, q):
+    """Write K, the rates of the contact's opening to unit impulses along the axes, into the first rows of `matrix`."""
+    axis = s.tangential
+    for c in range(3):
+        axis[:] = 0.0
+        axis[c] = 1.0
+        if ma == mb:
+            inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, axis, s.impulse_response)
+        else:
+            kick(s.work, oa, s.mol, ma, s.graph, a, axis[0], axis[1], axis[2])
+        for d in range(3):
+            s.matrix[d, c] = s.work[p + W.KICK + W.LANES * d]
+            if ma == mb:
+                s.matrix[d, c] -= s.work[q + W.KICK + W.LANES * d]
+        if mb >= 0 and mb != ma:
+            kick(s.work, ob, s.mol, mb, s.graph, b, axis[0], axis[1], axis[2])
+            for d in range(3):
+                s.matrix[d, c] += s.work[q + W.KICK + W.LANES * d]
+
+
+@kernel
+def _changes(s, n, u, un, c, e, et, projection_loss):
+    """Add c (1 - n n) to the matrix and write the change of u that the contact makes over u; return 1 if singular."""
+    g = s.normals[1]
+    normal = 0.0
+    for d in range(3):
+        g[d] = s.matrix[d, 0] * n[0] + s.matrix[d, 1] * n[1] + s.matrix[d, 2] * n[2]
+        normal += n[d] * g[d]
+    change = -(1.0 + e) * un
+    if projection_loss != 0.0:
+        change = -un + math.sqrt(max((e * un) ** 2 + 2.0 * normal * projection_loss, 0.0))
+    for d in range(3):
+        coupled = (g[d] - normal * n[d]) / normal  # of M_tn / M_nn
+        w = u[d] - un * n[d] - coupled * un
+        u[d] = change * (n[d] + coupled) - (1.0 - et) * w
+    for d in range(3):
+        for f in range(3):
+            s.matrix[d, f] += c * ((1.0 if d == f else 0.0) - n[d] * n[f])
+    return eliminate(s.matrix, u, 3)
+
+
+@outlined
+def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
+    """Apply the impulse of a contact of beads of molecules in the workspace, or of one and a wall at rest.
+
+    Parameters
+    ----------
+    oa, ob : int
+        Workspace offsets of the molecules.
+    ma, mb : int
+        Molecules, equal for a contact inside one; mb < 0 for a wall.
+    i, j : int
+        Beads' rows.
+    n : (3,) float64 array
+        Unit normal, from j to i, or from the wall into the box.
+    e, et : float
+        e_n, e_t.
+    projection_loss : float
+        See `single_impulse`.
+
+    Returns
+    -------
+    float
+        Normal part of the impulse, 0 for a graze [mass length / time]; `tangential` has the other.
+    """
+    a = i - s.mol[ma, L.MOL_FIRST]
+    b = j - s.mol[mb, L.MOL_FIRST] if mb >= 0 else 0
+    p = oa + (a >> W.LANE_SHIFT) * W.TILE + (a & W.LANE_MASK)
+    q = ob + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
+    u = s.sizes
+    un = 0.0
+    for c in range(3):
+        u[c] = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
+        if mb >= 0:
+            u[c] += surface_velocity(s, j, n, c, 1.0) - s.work[q + W.COEF + W.ROW + W.LANES * c]
+        un += u[c] * n[c]
+    if un >= 0.0:
+        return 0.0
+    _responses(s, oa, ob, ma, mb, a, b, p, q)
+    response = spin_response(s, i) + (spin_response(s, j) if mb >= 0 else 0.0)
+    if _changes(s, n, u, un, response, e, et, projection_loss):
+        s.tangential[:] = 0.0
+        return 0.0
+    size = 0.0
+    for c in range(3):
+        size += u[c] * n[c]
+    for c in range(3):
+        s.tangential[c] = u[c] - size * n[c]
+    _apply(s, oa, ob, ma, mb, a, b, u)
+    spin_up(s, i, n, u)
+    if mb >= 0:
+        spin_up(s, j, n, u)
+    return size
+
+
+@kernel
+def _apply(s, oa, ob, ma, mb, a, b, impulse):
+    """Apply an impulse on bead a of one molecule and its opposite on bead b of another, or of the same one."""
+    strength = math.sqrt(impulse[0] ** 2 + impulse[1] ** 2 + impulse[2] ** 2)
+    way = s.normals[1]
+    for c in range(3):
+        way[c] = impulse[c] / strength
+    if ma == mb:
+        inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, way, s.impulse_response)
+        push(s.work, oa, s.mol[ma, L.MOL_TILES], strength)
+        return
+    kick(s.work, oa, s.mol, ma, s.graph, a, way[0], way[1], way[2])
+    push(s.work, oa, s.mol[ma, L.MOL_TILES], strength)
+    if mb >= 0:
+        kick(s.work, ob, s.mol, mb, s.graph, b, way[0], way[1], way[2])
+        push(s.work, ob, s.mol[mb, L.MOL_TILES], -strength)

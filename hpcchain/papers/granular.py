@@ -1,0 +1,148 @@
+"""Gases of single spheres for paper 004's experiments, in the event-driven engine; closed forms of how they cool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hpcchain.layout import arrays as L
+from hpcchain.model.clock import tick_for
+from hpcchain.model.extended import first_rows
+from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
+
+FAR = 1e3
+
+
+def spheres(
+    position: Any, velocity: Any, mass: float = 1.0, size: float | None = None, spins: Any = None, **physics: Any
+) -> System:
+    """Return the System of equal spheres of diameter 1, in a periodic cube or in free space.
+
+    Parameters
+    ----------
+    position, velocity, spins : (n, 3) arrays
+        [length], [length / time], [1 / time]; moments of inertia are those of uniform spheres.
+    mass : float
+    size : float or None
+        Edge of the cube; without, free space.
+    physics : settings of Physics.
+    """
+    position, velocity = np.asarray(position, dtype=float), np.asarray(velocity, dtype=float)
+    n = len(position)
+    topology = Topology(
+        names=("A",),
+        kind=np.zeros(n, dtype=np.int32),
+        first_bead=np.arange(n + 1),
+        first_bond=np.zeros(n + 1, dtype=np.int64),
+        bonds=np.zeros((0, 2), dtype=np.int64),
+        bond_length=np.zeros(0),
+        mass=np.full(n, float(mass)),
+        diameter=np.ones(n),
+        self_contact=np.ones(n, dtype=bool),
+    )
+    edge = FAR if size is None else size
+    box = Box(np.full(3, edge), np.full(3, -0.5 * edge), np.full(3, OPEN if size is None else PERIODIC, dtype=np.int8))
+    state = State.at_time_zero(position, velocity)
+    if spins is not None:
+        state.extra = first_rows(n)
+        state.extra[:, L.SPIN : L.SPIN + 3] = spins
+    speed = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1))))
+    return System(box, topology, state, Physics(tick=tick_for(1.0 / speed), **physics))
+
+
+def rough(e_t: float) -> dict:
+    """Return `Physics.extended` of rough spheres with this e_t."""
+    return {"rough": {"tangential_restitution": e_t, "seed": 0, "temperature": 1.0}}
+
+
+def gas(cells: int, fraction: float, seed: int, spins: bool = False, **physics: Any) -> System:
+    """Return a gas of cells^3 spheres, m = kT = 1, after some ten elastic contacts of each.
+
+    Parameters
+    ----------
+    cells : int
+    fraction : float
+        Packing fraction.
+    seed : int
+    spins : bool
+        Whether they spin, at the same temperature.
+    physics : settings of Physics of the run that begins then.
+    """
+    from hpcchain.sector.serial import Engine
+
+    n, random = cells**3, np.random.default_rng(seed)
+    edge = (n * np.pi / 6.0 / fraction) ** (1.0 / 3.0)
+    grid = np.stack(np.meshgrid(*[np.arange(cells)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    position = (grid + 0.5) * edge / cells - 0.5 * edge
+    velocity = random.normal(size=(n, 3))
+    velocity -= velocity.mean(axis=0)
+    velocity *= np.sqrt(3.0 * n / np.sum(velocity**2))
+    mixing = Engine(spheres(position, velocity, size=edge))
+    time = 0.0
+    while mixing.counters["contacts"] < 5 * n:
+        time += 0.2
+        mixing.advance(time)
+    position, velocity, _ = mixing.frame(time)
+    turning = random.normal(size=(n, 3)) * np.sqrt(10.0) if spins else None
+    return spheres(position, velocity, size=edge, spins=turning, **physics)
+
+
+def energies(engine: Any, system: System, time: float) -> tuple[float, float]:
+    """Return the temperatures of translation and of spins at a time [mass length^2 / time^2]."""
+    n = system.topology.beads
+    translation = float(np.sum(engine.frame(time)[1] ** 2)) / (3.0 * n)
+    extra = engine.state().extra
+    turning = 0.1 * float(np.sum(extra[:, L.SPIN : L.SPIN + 3] ** 2)) / (3.0 * n) if extra.shape[1] else 0.0
+    return translation, turning
+
+
+def cooled(contacts: Any, e_n: float, e_t: float, ratio: float = 2.5) -> np.ndarray:
+    """Return (k, 2) temperatures after so many contacts for each sphere, both 1 at first: Haff's law of rough spheres.
+
+    Of velocities and spins that stay Gaussian and independent (Huthmann and Zippelius 1997): a contact of two of N
+    spheres changes 3 N T / 2 and 3 N T_rot / 2 by
+
+        -(1 - e_n^2) T - 4 a (1 - a) T + 4 q a^2 T_rot,   4 q a (a T + (a q - 1) T_rot),   a = (1 - e_t) / (2 (1 + q)).
+
+    Parameters
+    ----------
+    contacts : (k,) array
+        Contacts over spheres.
+    e_n, e_t : float
+    ratio : float
+        q = m R^2 / I.
+    """
+    a = (1.0 - e_t) / (2.0 * (1.0 + ratio))
+    matrix = (2.0 / 3.0) * np.array(
+        [
+            [-(1.0 - e_n**2) - 4.0 * a * (1.0 - a), 4.0 * ratio * a * a],
+            [4.0 * ratio * a * a, 4.0 * ratio * a * (a * ratio - 1.0)],
+        ]
+    )
+    values, vectors = np.linalg.eigh(matrix)
+    start = vectors.T @ np.ones(2)
+    return np.array([vectors @ (np.exp(values * c) * start) for c in np.asarray(contacts, dtype=float)])
+
+
+def run_cooling(system: System, contacts: float, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times, contacts over spheres, and (k, 2) temperatures of a gas that cools, until it has had so many."""
+    from hpcchain.sector.serial import Engine
+
+    engine, n = Engine(system), system.topology.beads
+    time, interval, found = 0.0, 0.05, [(0.0, 0.0, *energies_at_start(system))]
+    while found[-1][1] < contacts:
+        time += interval
+        engine.advance(time)
+        found.append((time, engine.counters["contacts"] / n, *energies(engine, system, time)))
+        gained = found[-1][1] - found[-2][1]
+        interval *= min(max(contacts / steps / max(gained, 1e-3), 0.5), 2.0)
+    table = np.array(found)
+    return table[:, 0], table[:, 1], table[:, 2:]
+
+
+def energies_at_start(system: System) -> tuple[float, float]:
+    """Return the two temperatures of a system's start."""
+    n, extra = system.topology.beads, system.state.extra
+    turning = 0.1 * float(np.sum(extra[:, L.SPIN : L.SPIN + 3] ** 2)) / (3.0 * n) if extra.shape[1] else 0.0
+    return float(np.sum(system.state.velocity**2)) / (3.0 * n), turning
