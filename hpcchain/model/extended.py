@@ -69,13 +69,40 @@ class ExtraColumn:
 
 
 EXTRA = (
-    ExtraColumn("angular_velocity", L.SPIN, 3, np.float64, None, None, False, has("rough"),
-                "angular velocity, constant between contacts [1 / time]"),
-    ExtraColumn("contacts", L.CONTACTS, 1, np.int64, 0, 2**53, False, lambda physics: bool(physics.extended),
-                "events that the bead has taken part in"),
-    ExtraColumn("inside", L.INSIDE, 0, np.int64, 0, 2**53, False, has("potentials"),
-                "beads that the bead is within a step of, and of which one"),
-)  # fmt: skip
+    ExtraColumn(
+        "angular_velocity",
+        L.SPIN,
+        3,
+        np.float64,
+        None,
+        None,
+        False,
+        has("rough"),
+        "angular velocity, constant between contacts [1 / time]",
+    ),
+    ExtraColumn(
+        "contacts",
+        L.CONTACTS,
+        1,
+        np.int64,
+        0,
+        2**53,
+        False,
+        lambda physics: bool(physics.extended),
+        "events that the bead has taken part in",
+    ),
+    ExtraColumn(
+        "inside",
+        L.INSIDE,
+        0,
+        np.int64,
+        0,
+        2**53,
+        False,
+        has("potentials"),
+        "beads that the bead is within a step of, and of which one",
+    ),
+)
 """What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
 
 

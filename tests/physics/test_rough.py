@@ -153,8 +153,9 @@ def reference(system, i, j, e, et):
     eye = np.array([[Decimal(int(r == c)) for c in range(3)] for r in range(3)], dtype=object)
     columns = [response(eye[c]) for c in range(3)]
     inverse = radius[i] ** 2 / moment[i] + radius[j] ** 2 / moment[j]
-    whole = [[columns[c][i][r] - columns[c][j][r] + inverse * (eye[r][c] - n[r] * n[c]) for c in range(3)]
-             for r in range(3)]  # fmt: skip
+    whole = [
+        [columns[c][i][r] - columns[c][j][r] + inverse * (eye[r][c] - n[r] * n[c]) for c in range(3)] for r in range(3)
+    ]
     u = v[i] - v[j] - np.array(cross(radius[i] * w[i] + radius[j] * w[j], n), dtype=object)
     un = dot(u, n)
     along = [dot(row, n) for row in whole]

@@ -1,6 +1,7 @@
 """Functions are short and have few parameters; those that are not say why."""
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -188,3 +189,20 @@ def test_bounds_are_checked_in_every_folder_with_kernels():
     }
     chosen = (PACKAGE.parent / "tools" / "check").read_text(encoding="utf-8").split("tests/unit/{")[1].split("}")[0]
     assert folders - {"papers", "jit"} <= set(chosen.split(",")), chosen
+
+
+def test_the_formatter_decides_but_for_tables_of_numbers():
+    root = PACKAGE.parent
+    paths = [path for folder in ("hpcchain", "tests", "tools") for path in (root / folder).rglob("*.py")]
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        marks = [k for k, line in enumerate(text.splitlines(), 1) if re.search(r"# fmt: (skip|off)$", line)]
+        for line in marks:
+            inside = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Assign) and about(node, line)]
+            words = [one for node in inside for one in ast.walk(node) if isinstance(getattr(one, "value", 0), str)]
+            assert len(marks) == 1 and inside and not words, (path, line)
+
+
+def about(node, line):
+    """Whether a statement ends on a line, or begins behind it."""
+    return node.end_lineno == line or node.lineno == line + 1

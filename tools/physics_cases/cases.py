@@ -86,8 +86,10 @@ def chains(name):
         z, error = compressibility(results(gas, folder), gas)
         first, dimers = (of(gas.beads, gas.fraction) for of in (theory.tpt1, theory.tpt_dimers))
         wrong = max(0.05 * first, abs(first - dimers))
-        return [Line(f"Z of {name}", TPT_D, dimers, 0.03 * dimers, z, error, "the theory is good to 3 %"),
-                Line(f"Z of {name}", TPT1, first, wrong, z, error, TPT1_KNOWN)]  # fmt: skip
+        return [
+            Line(f"Z of {name}", TPT_D, dimers, 0.03 * dimers, z, error, "the theory is good to 3 %"),
+            Line(f"Z of {name}", TPT1, first, wrong, z, error, TPT1_KNOWN),
+        ]
 
     return lines, [CHAINS[name]]
 
@@ -153,8 +155,10 @@ def melt(folder):
     short = "chains this short are stiffer at their ends' scale: ν over n − 1 is above ½ by up to .05"
     exponent, wrong = rouse_exponent(position, gas)
     early = "bonds' own motion at short times and the free end at long ones raise it: .5 to .6 is known"
-    return [Line("ν of R_g in a melt, n = 8 to 32", "random walk", 0.5, 0.025, slope, error, short),
-            Line("exponent of g1, n = 32, t = 4 to 32", "Rouse", 0.5, 0.05, exponent, wrong, early)]  # fmt: skip
+    return [
+        Line("ν of R_g in a melt, n = 8 to 32", "random walk", 0.5, 0.025, slope, error, short),
+        Line("exponent of g1, n = 32, t = 4 to 32", "Rouse", 0.5, 0.05, exponent, wrong, early),
+    ]
 
 
 def rouse_exponent(position, gas, first=4.0, last=32.0):
@@ -220,8 +224,9 @@ def equipartition(folder):
         shape = np.eye(gas.beads)[bead]
         allowed = projected(position, velocity, shape)[1].mean()
         value, error = over_molecules(np.sum(velocity[:, :, bead] ** 2, axis=2) / allowed)
-        lines.append(Line(f"m v² of bead {bead + 1} over that which bonds leave", "equipartition", 1.0, 0.0, value,
-                          error))  # fmt: skip
+        lines.append(
+            Line(f"m v² of bead {bead + 1} over that which bonds leave", "equipartition", 1.0, 0.0, value, error)
+        )
     return lines
 
 
@@ -262,8 +267,16 @@ def rods(folder):
         values = np.linalg.eigvalsh(tensor)
         order = values[:, -1] if gas.start else -2 * values[:, 1]
         expected = theory.parsons_lee_order(gas.beads, gas.fraction)
-        lines.append(Line(f"order of rods of 10, φ = {gas.fraction:g}", "Parsons and Lee", expected, 0.03,
-                          *blocked(order), "the theory's own error in the nematic"))  # fmt: skip
+        lines.append(
+            Line(
+                f"order of rods of 10, φ = {gas.fraction:g}",
+                "Parsons and Lee",
+                expected,
+                0.03,
+                *blocked(order),
+                "the theory's own error in the nematic",
+            )
+        )
     return lines
 
 

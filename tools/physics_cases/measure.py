@@ -81,12 +81,18 @@ class Gas:
             "box": {"size": [self.side] * 3},
             "molecule": [shape | {"count": self.molecules} | self.start],
             "initial": {
-                "method": "explicit" if self.start else "grow", "temperature": 1.0, "seed": self.seed,
+                "method": "explicit" if self.start else "grow",
+                "temperature": 1.0,
+                "seed": self.seed,
             },
             "run": {"end_time": self.end},
-            "output": {"events": self.events, "frame_every": self.frame, "report_every": self.end / 200,
-                       "checkpoint_every": self.end},
-        }  # fmt: skip
+            "output": {
+                "events": self.events,
+                "frame_every": self.frame,
+                "report_every": self.end / 200,
+                "checkpoint_every": self.end,
+            },
+        }
 
     def __str__(self):
         return (

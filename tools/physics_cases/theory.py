@@ -104,9 +104,11 @@ def rotations(random, number):
     """Return random rotation matrices (number, 3, 3), uniform in all rotations (from random quaternions)."""
     q = random.normal(size=(number, 4))
     w, x, y, z = (q / np.linalg.norm(q, axis=1)[:, None]).T
-    rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]  # fmt: skip
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
     return np.array(rows).transpose(2, 0, 1)
 
 

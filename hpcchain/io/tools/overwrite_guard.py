@@ -79,5 +79,4 @@ def _is_png(path: Path) -> bool:
 
 
 _SORTS = {"start": _is_start, "gsd": _is_gsd, "extxyz": _is_extxyz, "png": _is_png}
-_NAMES = {"start": "a start file", "gsd": "a GSD file", "extxyz": "an extended XYZ file",
-          "png": "a PNG picture"}  # fmt: skip
+_NAMES = {"start": "a start file", "gsd": "a GSD file", "extxyz": "an extended XYZ file", "png": "a PNG picture"}

@@ -29,8 +29,14 @@ def run(quick: Any) -> Any:
         time, had, found = granular.run_cooling(system, contacts, 20)
         start = found[0]
         law = granular.cooled(had, e_n, e_t)
-        data[name] = {"t": time, "contacts": had, "T": found[:, 0], "T_rot": found[:, 1], "law_T": law[:, 0],
-                      "law_T_rot": law[:, 1]}  # fmt: skip
+        data[name] = {
+            "t": time,
+            "contacts": had,
+            "T": found[:, 0],
+            "T_rot": found[:, 1],
+            "law_T": law[:, 0],
+            "law_T_rot": law[:, 1],
+        }
         for column, what in enumerate(("translation", "spins")[: 1 if e_t == 1.0 else 2]):
             ratio = found[-1, column] / start[column]
             off = ratio / law[-1, column] - 1.0

@@ -38,8 +38,10 @@ def run(quick: Any) -> Any:
             least, THRESHOLD, THRESHOLD + 0.0026, f"7 - 4 sqrt 3 = {THRESHOLD:.4f}, above it to the next of 33 values"
         ),
     )
-    data: dict = {"ball": {"bounce": np.arange(30), "t": times[:30], "height": heights[:30]},
-            "three": {"e_n": span, "contacts": contacts}}  # fmt: skip
+    data: dict = {
+        "ball": {"bounce": np.arange(30), "t": times[:30], "height": heights[:30]},
+        "three": {"e_n": span, "contacts": contacts},
+    }
     rows = {"contact_time": [], "contacts": [], "energy": []}
     for contact_time in (1e-1, 1e-2, 1e-3, 1e-4):
         number, energy = with_contact_time(contact_time)

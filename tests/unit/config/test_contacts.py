@@ -88,7 +88,7 @@ def test_smooth_elastic_runs_need_nothing_more(load):
         ("[contact]", '[propagator]\nname = "variational"\nstep = 0.1\n[contact]', 'collision = "exact" alone'),
         ("[contact]", "[steps]\nstep = 0.1\n[contact]", "steps"),
     ],
-)  # fmt: skip
+)
 def test_each_mistake_gives_one_message(load, old, new, message):
     with pytest.raises(ConfigError) as caught:
         load(old, new)

@@ -75,10 +75,18 @@ def chain(base, energy, beads=4):
     bound += CENTER - bound.mean(axis=0)
     free = np.array([[1.0, 4.5, 1.5], [4.8, 4.6, 4.4], [1.2, 1.0, 4.9], [4.9, 1.1, 1.0]])
     kinds = [
-        {"name": "A", "kind": "chain", "beads": beads, "count": 1, "bond_length": 0.8, "diameter": 2.0 * RADIUS,
-         "mass": [1.0, 2.0, 1.0, 3.0], "positions": bound.tolist()},
+        {
+            "name": "A",
+            "kind": "chain",
+            "beads": beads,
+            "count": 1,
+            "bond_length": 0.8,
+            "diameter": 2.0 * RADIUS,
+            "mass": [1.0, 2.0, 1.0, 3.0],
+            "positions": bound.tolist(),
+        },
         {"name": "B", "kind": "monomer", "count": 4, "diameter": 2.0 * RADIUS, "positions": free.tolist()},
-    ]  # fmt: skip
+    ]
     return {
         "box": {"size": [SIDE] * 3, "boundary": ["wall"] * 3},
         "molecule": kinds,
@@ -207,9 +215,15 @@ def hard(seed, flexible, **steps):
     return tables
 
 
-@pytest.mark.parametrize("flexible, base, energy, ranks", [
-    (True, "verlet", "H2", 2), (False, "verlet", "H2", 3), (True, "midpoint", "H2", 3), (False, "midpoint", "H", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "flexible, base, energy, ranks",
+    [
+        (True, "verlet", "H2", 2),
+        (False, "verlet", "H2", 3),
+        (True, "midpoint", "H2", 3),
+        (False, "midpoint", "H", 2),
+    ],
+)
 def test_ranks_lists_and_restarts_leave_no_trace(flexible, base, energy, ranks):
     system = system_of(hard(11 + ranks, flexible, base=base, energy=energy))
     engine = SteppedEngine(system)
@@ -233,8 +247,10 @@ def test_the_midpoint_rule_is_of_order_two_and_keeps_momentum():
 @pytest.mark.parametrize("base", ["verlet", "midpoint"])
 def test_steps_are_symplectic(base):
     """The derivative J of two steps has J^T S J = S, S the symplectic form."""
-    wells = [{"name": "harmonic", "stiffness": 40.0, "length": 1.0}, {"name": "lennard-jones", "epsilon": 1.0,
-             "sigma": 1.0, "cutoff": 3.0}]  # fmt: skip
+    wells = [
+        {"name": "harmonic", "stiffness": 40.0, "length": 1.0},
+        {"name": "lennard-jones", "epsilon": 1.0, "sigma": 1.0, "cutoff": 3.0},
+    ]
     system = system_of(liquid(3, beads=2, chains=0, potential=wells, steps={"step": 0.05, "base": base}))
     places = np.array([[3.0, 3.0, 3.0], [3.9, 3.5, 3.2]])
     n, step = 6, 1e-4

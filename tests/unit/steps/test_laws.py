@@ -65,9 +65,9 @@ def test_forces_and_energies_are_those_of_built_in_potentials(own):
     at = {"center": [1.0, 2.0, 3.0]}
     harmonic = {"name": "harmonic", "stiffness": 40.0, "length": 1.0}
     built = liquid(1, beads=120, potential=[LJ, harmonic, {"name": "center", "stiffness": 0.3} | at])
-    mine = liquid(1, beads=120, potential=[
-        own("pair", "pair", cutoff=2.0), own("bond", "bond"), own("center", "center", **at)
-    ])  # fmt: skip
+    mine = liquid(
+        1, beads=120, potential=[own("pair", "pair", cutoff=2.0), own("bond", "bond"), own("center", "center", **at)]
+    )
     one, other = (SteppedEngine(system_of(tables)) for tables in (built, mine))
     assert np.abs(one.force - other.force).max() < 1e-13 * np.abs(one.force).max()
     a, b = one.energies(), other.energies()
@@ -107,14 +107,21 @@ def test_discs_in_a_potential_of_their_own_move_as_in_the_dense_integrator(own):
     mechanics, q, p = inclusion_systems.oscillator()
     tables = {
         "box": {"size": [20.0] * 3, "boundary": ["open"] * 3},
-        "molecule": [{"name": "A", "kind": "monomer", "count": 2, "diameter": 2.0,
-                      "positions": [[10.0, 8.6, 10.0], [10.0, 11.4, 10.0]],
-                      "velocities": [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]}],
+        "molecule": [
+            {
+                "name": "A",
+                "kind": "monomer",
+                "count": 2,
+                "diameter": 2.0,
+                "positions": [[10.0, 8.6, 10.0], [10.0, 11.4, 10.0]],
+                "velocities": [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
+            }
+        ],
         "potential": [own("torus", "center", center=[10.0] * 3)],
         "initial": {"method": "explicit", "seed": 1},
         "run": {"engine": "steps", "end_time": 1.0},
         "steps": {"step": 0.1, "base": "midpoint"},
-    }  # fmt: skip
+    }
     engine = SteppedEngine(system_of(tables), skin=4.0)
     for k in range(1, 31):
         q, p = inclusions.step(mechanics, Method(0.1, "midpoint", "H"), q, p)
@@ -149,13 +156,16 @@ def test_a_file_is_found_beside_its_input(tmp_path):
         try_own_potentials(load_config(tmp_path / "input.toml"))
 
 
-@pytest.mark.parametrize("function, message", [
-    ("wrong_slope", "as the derivative at the distance .*, where the energy's differences say"),
-    ("one_number", "returns float64; it must return two floats"),
-    ("endless", "it must return finite numbers"),
-    ("unknown", "does not compile: .*it must be a function of one number that numba compiles"),
-    ("absent", "'absent' of .*laws.py is not there; name a function of the file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "function, message",
+    [
+        ("wrong_slope", "as the derivative at the distance .*, where the energy's differences say"),
+        ("one_number", "returns float64; it must return two floats"),
+        ("endless", "it must return finite numbers"),
+        ("unknown", "does not compile: .*it must be a function of one number that numba compiles"),
+        ("absent", "'absent' of .*laws.py is not there; name a function of the file"),
+    ],
+)
 def test_functions_that_are_no_potentials_are_refused(own, tmp_path, function, message):
     (tmp_path / "input.toml").write_text(toml(liquid(1, potential=[own(function, "pair", cutoff=2.0), FENE])))
     with pytest.raises(ConfigError, match=message):

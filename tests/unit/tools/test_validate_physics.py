@@ -93,8 +93,10 @@ def test_modes_that_bonds_allow(cases):
 
 
 def test_the_manual_has_a_row_of_every_case(tool):
-    rows = [[cell.strip() for cell in line.strip("|").split("|")]
-            for line in (ROOT / "docs" / "physics.md").read_text(encoding="utf-8").splitlines()
-            if line.startswith("| ") and "`" in line]  # fmt: skip
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in (ROOT / "docs" / "physics.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ") and "`" in line
+    ]
     assert {row[1].split("`")[1] for row in rows} == set(tool["CASES"])
     assert all(abs(float(row[-1])) <= 3 for row in rows)

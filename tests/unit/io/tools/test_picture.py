@@ -83,8 +83,10 @@ def test_up_is_up_and_beads_are_where_they_are():
     """A bead at the upper right of the box is drawn there, one that left the periodic box comes in again."""
     one = Beads(np.array([1.0]), np.array([0]), np.array([0]))
     inside = drawn(one, np.array([[9.0, 1.0, 9.0]]), Look(width=200, color="type"))
-    row, column = (places.mean() / length for places, length in
-                   zip(np.nonzero(close(inside, TYPE_COLORS[0])), inside.shape[:2], strict=True))  # fmt: skip
+    row, column = (
+        places.mean() / length
+        for places, length in zip(np.nonzero(close(inside, TYPE_COLORS[0])), inside.shape[:2], strict=True)
+    )
     assert row < 0.35 and column > 0.65
     again = drawn(one, np.array([[-1.0, 11.0, 29.0]]), Look(width=200, color="type"))
     assert np.array_equal(inside, again)
