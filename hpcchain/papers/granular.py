@@ -1,4 +1,4 @@
-"""Gases of single spheres for paper 004's experiments, in the event-driven engine; closed forms of how they cool."""
+"""Gases of single spheres for the experiments of Marinkovic 2022, and how they cool in closed form."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MISSING = {  # what a fragment of an input does not say
 }
 CITED_PAGE = re.compile(r"\bdocs/((?:[a-z_]+/)*[a-z_]+\.md)(?:, ([A-Z][^()`]*?)\))?")
 UNPUBLISHED = re.compile(r"\b(?:NUMERICS|DESIGN|CONTRACT|PARALLEL|RANKS|SERIAL|HOUSE)(?:\.md| \d|, \"|: y)")
-AUTHORS = re.compile(r"\b([A-Z][a-z]\w+) (?:and ([A-Z]\w+)|et al\.)")
+AUTHORS = re.compile(r"\b(?!None|True|False)([A-Z][a-z]\w+) (?:and ([A-Z][a-z]\w+)|et al\.)")
 
 
 def is_complete(block):
