@@ -107,7 +107,7 @@ def _scene(path: Path | str) -> Iterator[Scene | None]:
             fixed.origin,
             fixed.periodic,
             fixed.angular_velocity,
-            fixed.moment_of_inertia,
+            None if fixed.angular_velocity is None else fixed.moment_of_inertia,
             _Frames(frames),
         )
 

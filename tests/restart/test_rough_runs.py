@@ -1,0 +1,97 @@
+"""Runs whose beads spin: restarts leave no trace, files have what they say, other runs start from them."""
+
+import h5py
+import numpy as np
+import pytest
+
+from hpcchain import api
+from hpcchain.io.output.events import read_events
+from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.parallel.comm import Single
+from tests.support.run_folders import EVERY, difference, resume_here, run_here, write_input
+
+TABLES = {
+    "box": {"size": [4.0, 4.0, 4.0], "boundary": ["wall", "periodic", "periodic"]},
+    "molecule": [
+        {
+            "name": "A",
+            "kind": "monomer",
+            "count": 4,
+            "moment": 0.2,
+            "positions": [[1, 1, 1], [2.5, 1, 1], [1, 2.5, 1], [1, 1, 2.5]],
+            "velocities": [[1, 0.2, 0], [-1, 0, 0.1], [0.3, -1, 0.5], [0, 0.2, -1]],
+            "angular_velocities": [[1, 0, 0], [0, 1, 0], [0, 0, 2], [0, 0, 0]],
+        },
+        {
+            "name": "B",
+            "kind": "chain",
+            "beads": 2,
+            "types": ["H", "P"],
+            "positions": [[3, 3, 2.5], [3, 3, 3.5]],
+            "velocities": [[-1, 0, 0], [-1, 0, 0]],
+        },
+    ],
+    "initial": {"method": "explicit"},
+    "contact": {"tangential_restitution": -1.0},
+    "contact.pair": [
+        {"types": ["A", "x-"], "restitution": 0.9},
+        {"types": ["A", "P"], "restitution": 0.8, "contact_time": 0.01},
+    ],
+    "run": {"end_time": 3.0},
+    "output": {"events": True, "frame_every": 0.5, "report_every": 0.5, "checkpoint_every": 1.0},
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of a run in one piece, and its input."""
+    folder = tmp_path_factory.mktemp("rough")
+    path = write_input(folder / "in.toml", TABLES)
+    return run_here(path, folder / "a"), path
+
+
+def test_a_restart_leaves_no_trace(whole, tmp_path):
+    folder, path = whole
+    other = run_here(path, tmp_path / "b", until=1.3)
+    resume_here(other, until=3.0)
+    assert difference(folder, other, EVERY) is None
+
+
+def test_frames_events_and_reports_have_the_spins(whole):
+    folder, _ = whole
+    with open_trajectory(folder / "trajectory.h5") as found:
+        assert found.names == ["A", "H", "P"]
+        assert found.spins(0)[:4].tolist() == TABLES["molecule"][0]["angular_velocities"]
+        assert np.allclose(found.moment_of_inertia, [0.2] * 4 + [0.1] * 2)
+        last = found.spins(len(found) - 1)
+        turning = 0.5 * np.sum(found.moment_of_inertia[:, None] * last**2)
+    events = read_events(folder / "events.h5")
+    assert len(events) > 5
+    assert np.abs(events["tangential"]).max() > 0.1
+    walls = events[events["kind"] == 1]
+    assert np.all(walls["tangential"][:, 0] == 0.0)  # walls are along x
+    with h5py.File(folder / "observables.h5") as file:
+        energy, kinetic = file["rotational_energy/value"][...], file["kinetic_energy/value"][...]
+        assert abs(energy[-1] - turning) < 1e-14
+        assert np.allclose(file["rotational_temperature/value"][...], 2.0 * energy / 18.0)
+    assert np.all(np.diff(energy + kinetic) < 1e-13)  # e_t = -1 keeps it, e_n of pairs does not
+
+
+def test_a_start_from_a_checkpoint_keeps_the_spins(whole, tmp_path):
+    folder, _ = whole
+    source = sorted((folder / "checkpoints").glob("*.h5"))[-1]
+    tables = {"initial": {"method": "file", "file": str(source)}, "contact": TABLES["contact"]}
+    tables |= {"box": TABLES["box"], "run": {"end_time": 0.0}, "output": {"frame_every": 1.0}}
+    found = run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "c")
+    with open_trajectory(found / "trajectory.h5") as frames, open_trajectory(folder / "trajectory.h5") as before:
+        assert np.array_equal(frames.spins(0), before.spins(len(before) - 1))
+
+
+def test_a_start_that_is_built_has_the_spins_of_its_input(whole, tmp_path):
+    folder, path = whole
+    assert api.build(path, tmp_path / "s.h5", comm=Single()) == 0
+    tables = TABLES | {"initial": {"method": "file", "file": str(tmp_path / "s.h5")}}
+    given = ("positions", "velocities", "angular_velocities")
+    tables["molecule"] = [{key: kind[key] for key in kind if key not in given} for kind in TABLES["molecule"]]
+    other = run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "d")
+    assert difference(folder, other, ("trajectory", "events")) is None
