@@ -15,7 +15,8 @@ from hpcchain.model.starts.start import build_physics, build_system
 from hpcchain.model.system import System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single
-from hpcchain.run.energy import EnergyWatch
+from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
+from hpcchain.run.energy import BANDS, EnergyWatch
 from tests.support.mixtures import to_toml
 
 LEAN = 3e-6
@@ -170,3 +171,9 @@ def test_bands_go_with_bonds_masses_and_temperature(tmp_path):
     one, energy = watch(tmp_path, text)
     assert one.heed(1.0, 4.0 * energy * 1.24, 4.0 * energy, 0) is None
     assert one.heed(1.0, 4.0 * energy * 1.26, 4.0 * energy, 0) is not None
+
+
+def test_bands_are_those_of_propagators_and_variants_that_there_are():
+    """Every propagator in steps has one, collocation by its variants; index2 is exact."""
+    stepped = {name for name, what in PROPAGATORS.items() if what.stepped}
+    assert set(BANDS) == (stepped - {"collocation"}) | (set(VARIANTS) - {"index2"})
