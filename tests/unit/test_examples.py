@@ -20,7 +20,8 @@ MOLECULES, THIN, REPORTS = 12, 0.02, 3
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_in_small(path, tmp_path, capsys):
     config = load_config(path)
-    fewer = [f"molecule.{k}.count={min(molecule.count, MOLECULES)}" for k, molecule in enumerate(config.molecules)]
+    free = [k for k, molecule in enumerate(config.molecules) if molecule.positions is None]
+    fewer = [f"molecule.{k}.count={min(config.molecules[k].count, MOLECULES)}" for k in free]
     fewer += [f"box.packing_fraction={THIN}"] * ("packing_fraction" in path.read_text(encoding="utf-8"))
     until = REPORTS * config.output.report_every
     out = tmp_path / path.stem

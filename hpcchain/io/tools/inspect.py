@@ -213,4 +213,4 @@ def _span(times: np.ndarray) -> str:
 
 
 def _numbers(values: np.ndarray) -> str:
-    return " x ".join(f"{value:.17g}" for value in values)
+    return " x ".join(f"{float(value)!r}" for value in values)

@@ -173,7 +173,7 @@ def view_axes() -> np.ndarray:
 
 def box_edges(scene: Scene) -> np.ndarray:
     """Return points along the twelve edges of the box, so close that they look like lines, (n, 3) [length]."""
-    along = np.linspace(0.0, 1.0, 600)
+    along = np.linspace(0.0, 1.0, 2000)
     points = []
     for axis in range(3):
         for corner in np.ndindex(2, 2):
