@@ -189,9 +189,10 @@ class GhostedSector:
         """Return the rows of the molecules that beads, by row, are of."""
         return self.core.sector.segment[beads, L.MOLECULE]
 
-    def velocity(self, beads: np.ndarray) -> np.ndarray:
-        """Return the velocities with which beads, by row, began their segments, (n, 3) [length / time]."""
-        return self.core.sector.starts[beads, L.VX : L.START_TICKS]
+    def fastest(self, rows: np.ndarray) -> np.ndarray:
+        """Return with what speed the fastest bead of the molecules in these rows began its segment, (n,) float64."""
+        sampling.fastest(self.core.sector, rows, speed := np.empty(len(rows)))
+        return speed
 
     def first_and_count(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first bead's row and the number of beads of the molecules in these rows."""
@@ -390,10 +391,12 @@ class GhostedSector:
         """
         s = self.sector
         rows = self._rows[: ghost_messages.changed(s, lent_at_all, self._rows)]
-        messages = {}
-        for rank, its in lent.items():
-            messages[rank] = np.empty(int(ghost_messages.message_size(s, rows, its)))
-            ghost_messages.pack(s, rows, its, messages[rank])
+        messages = dict.fromkeys(lent, np.empty(0))
+        for rank, its in lent.items() if len(rows) else ():
+            size = int(ghost_messages.message_size(s, rows, its))
+            if size:
+                messages[rank] = np.empty(size)
+                ghost_messages.pack(s, rows, its, messages[rank])
         ghost_messages.sent(s, rows)
         return messages
 

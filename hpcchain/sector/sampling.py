@@ -1,5 +1,7 @@
 """Where the beads are at a time: for frames, checkpoints and the homes of a new window."""
 
+import math
+
 from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
@@ -22,6 +24,18 @@ def locate(s, rows, ticks, remainder, reference_position):
             reference_position[i, 1] = y
             reference_position[i, 2] = z
         move_reference(s, m, ticks, remainder)
+
+
+@kernel
+def fastest(s, rows, speed):
+    """Write with what speed the fastest bead of each of these molecule rows began its segment [length / time]."""
+    for k in range(len(rows)):
+        m = rows[k]
+        square = 0.0
+        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+            u, v, w = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
+            square = max(square, u * u + v * v + w * w)
+        speed[k] = math.sqrt(square)
 
 
 @kernel

@@ -244,26 +244,14 @@ class GhostManager:
         news : dict of rank -> (n,) int64 array
             Cells that a neighbour's molecules may come to since now, by their places in what is common with it.
         """
-        numbers = [self.around.cells.numbers(self.around.neighbours[rank], places) for rank, places in news.items()]
-        fresh, coming = self.around.coming_to(
-            self.around.cells.within(self.around.extent, np.concatenate([NOBODY, *numbers])),
-            self._balls(self.patch.owned),
-        )
-        self.around.all_theirs |= fresh
-        coming = self.patch.owned[coming]
-        return {rank: self._wanted_since(rank, moved, coming, places) for rank, places in news.items()}
-
-    def _wanted_since(self, rank: int, moved: np.ndarray, coming: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return rows of molecules that a neighbour needs from now on, of those that may be; see `_newly_wanted`."""
-        common = self.around.neighbours[rank]
-        if rank in self.lent:
-            moved, coming = moved[self.lent[rank][moved] == 0], coming[self.lent[rank][coming] == 0]
-        reached = moved[self.around.reaching(common, self.around.theirs[rank], self._balls(moved))]
-        if not len(places):
-            return np.unique(reached)
-        fresh = common.bits_at(places)
-        self.around.theirs[rank] |= fresh
-        return np.union1d(reached, coming[self.around.reaching(common, fresh, self._balls(coming))])
+        since, here = self.around.take(news)
+        coming = self.patch.owned[self.around.near_cells(here, self._balls(self.patch.owned))]
+        balls = self.reference_position, self.radius, *self.first_and_count, self.skin
+        nothing = np.zeros_like(self.lent_at_all)
+        return {
+            rank: self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lent.get(rank, nothing))
+            for rank in news
+        }
 
     def _activate(self, ghosts: np.ndarray, fresh: np.ndarray, now: tuple) -> bool:
         """Give ghosts new skins, and wake idle beads that may touch owned ones from now on.
@@ -291,7 +279,7 @@ class GhostManager:
         near = idle[moved]
         near = near[self.around.reaching(self.around.extent, self.around.bits, self._singly(near))]
         rest = idle[~moved]
-        coming = self.around.coming_to(self.around.cells.within(self.around.extent, fresh), self._singly(rest))[1]
+        coming = self.around.coming_to(self.around.cells.within(self.around.extent, fresh), self._singly(rest))
         return patch.activate(np.concatenate([near, rest[coming]]), now)
 
     def _singly(self, beads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -306,8 +294,7 @@ class GhostManager:
 
     def _give_skins(self, rows: np.ndarray) -> None:
         """Choose the skins of molecules for how fast they are."""
-        beads = self.patch.beads_of(rows)
-        self.skin[rows] = self.skins.of(self.patch.molecule_ids[rows], self.patch.velocity(beads))
+        self.skin[rows] = self.skins.for_speeds(self.patch.molecule_ids[rows], self.patch.fastest(rows))
 
     def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
@@ -315,10 +302,12 @@ class GhostManager:
         That is None if there was no room for one.
         """
         patch = self.patch
-        out = {}
+        beads = patch.beads_of(np.concatenate([NOBODY, *wanted.values()]))
+        table = pack(patch.ids[beads], patch.state(beads), self.reference_position[beads])
+        out, at = {}, 0
         for rank, rows in wanted.items():
-            beads = patch.beads_of(rows)
-            out[rank] = pack(patch.ids[beads], patch.state(beads), self.reference_position[beads]).ravel()
+            size = int(self.first_and_count[1][rows].sum())
+            out[rank], at = table[at : at + size].ravel(), at + size
             self._lend(rank, rows)
         received = self.comm.exchange_known(out, sorted(wanted))
         taken, good = [NOBODY], True
@@ -421,6 +410,8 @@ class GhostManager:
         self.skin[patch.rows_of(held.molecule_ids)] = skins
         self.skin[patch.rows_of(own.molecule_ids)] = skin
         self.radius = patch.radius * (1.0 + ROUNDING)
+        every = patch.first_and_count(np.arange(len(patch.molecule_ids)))
+        self.first_and_count = tuple(np.ascontiguousarray(of) for of in every)
         self.ghosts_at_first = patch.ghosts
 
     def _lend(self, rank: int, rows: np.ndarray) -> None:
@@ -473,7 +464,7 @@ class GhostManager:
 
     def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""
-        return self.reference_position, self.radius, *self.patch.first_and_count(rows), self.skin[rows]
+        return self.reference_position, self.radius, *(of[rows] for of in self.first_and_count), self.skin[rows]
 
     def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: tuple) -> np.ndarray:
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""

@@ -87,10 +87,8 @@ class Cells:
 
     def within(self, extent: Extent, cells: np.ndarray) -> np.ndarray:
         """Return the places that cells, by number in the whole box, have in an extent; those outside are left out."""
-        xyz = np.stack(np.unravel_index(cells, tuple(self.counts)))
-        at = (xyz - extent.low[:, None]) % self.counts[:, None]
-        at = at[:, np.all(at < extent.length[:, None], axis=0)]
-        return (at[0] * extent.length[1] + at[1]) * extent.length[2] + at[2]
+        places = np.empty(len(cells), dtype=np.int64)
+        return places[: places_within(cells, self.counts, extent.low, extent.length, places)]
 
     def numbers(self, extent: Extent, places: np.ndarray) -> np.ndarray:
         """Return the numbers in the whole box of cells that are given by their places in an extent; undoes `within`."""
@@ -131,13 +129,6 @@ class Extent:
         padded[:, :, : self.length[2]] = flags
         return np.packbits(padded, axis=2, bitorder="little").view(np.uint32).ravel()
 
-    def bits_at(self, places: np.ndarray) -> np.ndarray:
-        """Return the bits of the cells at these places, (n,) uint32."""
-        bits, row = self.nothing(), places // self.length[2]
-        at = places % self.length[2]
-        np.bitwise_or.at(bits, row * self.shape[2] + at // WORD, np.uint32(1) << (at % WORD).astype(np.uint32))
-        return bits
-
     def flags(self, bits: np.ndarray) -> np.ndarray:
         """Return for which cells bits are set, (nx, ny, nz) bool."""
         octets = bits.view(np.uint8).reshape(*self.shape[:2], 4 * self.shape[2])
@@ -168,6 +159,21 @@ def shortest(layers: np.ndarray, count: int, wraps: bool, margin: int) -> tuple[
     if length >= count:
         return 0, count
     return int(layers[(at + 1) % len(layers)] - margin) % count, length
+
+
+@kernel
+def places_within(numbers, cells, low, length, places):
+    """Write the places in an extent of cells given by their numbers in the whole box; return how many are in it."""
+    count = 0
+    for k in range(len(numbers)):
+        row = numbers[k] // cells[2]
+        x = (row // cells[1] - low[0]) % cells[0]
+        y = (row % cells[1] - low[1]) % cells[1]
+        z = (numbers[k] % cells[2] - low[2]) % cells[2]
+        if x < length[0] and y < length[1] and z < length[2]:
+            places[count] = (x * length[1] + y) * length[2] + z
+            count += 1
+    return count
 
 
 @kernel
@@ -278,129 +284,52 @@ def _any_in_run(bits, line, start, number):
 @kernel
 def reaches(bits, low, length, place, balls, hit):
     """Set hit[k] where molecule k may come to a set cell of an extent; see `mark_cells`."""
-    cells, origin, inverse, periodic = place
+    for k in range(len(hit)):
+        if hit[k] == 0 and reaches_one(bits, low, length, place, balls, k):
+            hit[k] = 1
+
+
+@inlined
+def reaches_one(bits, low, length, place, balls, k):
+    """Whether molecule k may come to a set cell of an extent; see `mark_cells`."""
     position, radius, first, count, skin = balls
+    found = False
+    for i in range(first[k], first[k] + count[k]):
+        if bead_reaches(bits, low, length, place, position, radius[i] + skin[k], i):
+            found = True
+            break
+    return found
+
+
+@kernel
+def bead_reaches(bits, low, length, place, position, far, i):
+    """Whether the box of half width `far` about bead i reaches a set cell of an extent; see `mark_cells`."""
+    cells, origin, inverse, periodic = place
     words = (length[2] + WORD - 1) // WORD
-    for k in range(len(first)):
-        for i in range(first[k], first[k] + count[k]):
-            if hit[k] != 0:
-                break
-            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 0)
-            if not _meets(x0, x1, low[0], length[0], cells[0]):
-                continue
-            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 1)
-            if not _meets(y0, y1, low[1], length[1], cells[1]):
-                continue
-            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 2)
-            start = (z0 - low[2]) % cells[2]
-            ahead = min(z1 - z0 + 1, cells[2] - start)
-            again = min(z1 - z0 + 1 - ahead, length[2])
-            ahead = min(ahead, length[2] - start)
-            found = np.int64(0)
-            dx = (x0 - low[0]) % cells[0]
-            from_y = (y0 - low[1]) % cells[1]
-            for _ in range(x0, x1 + 1):
-                dy = from_y
-                for _ in range(y0, y1 + 1):
-                    if found == 0 and dx < length[0] and dy < length[1]:
-                        line = (dx * length[1] + dy) * words
-                        found |= _any_in_run(bits, line, start, ahead)
-                        found |= _any_in_run(bits, line, np.int64(0), again)
-                    dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
-                dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
-            if found != 0:
-                hit[k] = 1
-
-
-@kernel
-def set_cells(bits, wide, length, cells, periodic, places, span):
-    """Set cells of an extent in `bits`, and in `wide` also those up to `span` cells from them; see `mark_cells`.
-
-    Parameters
-    ----------
-    bits, wide : (n,) uint32 arrays
-    places : (k,) int64 array
-        The cells' numbers in the extent.
-    span : int
-    """
-    for p in range(len(places)):
-        z = places[p] % length[2]
-        y = places[p] // length[2] % length[1]
-        x = places[p] // (length[2] * length[1])
-        _set_bit(bits, length, x, y, z)
-        for ox in range(-span, span + 1):
-            nx = _beside(x + ox, length[0], cells[0], periodic[0])
-            for oy in range(-span if nx >= 0 else span + 1, span + 1):
-                ny = _beside(y + oy, length[1], cells[1], periodic[1])
-                if ny >= 0:
-                    line = (nx * length[1] + ny) * ((length[2] + WORD - 1) // WORD)
-                    _fill(wide, line, z - span, z + span, length[2])
-                    if periodic[2] and z - span < 0:
-                        _fill(wide, line, cells[2] + z - span, cells[2] - 1, length[2])
-                    if periodic[2] and z + span >= cells[2]:
-                        _fill(wide, line, np.int64(0), z + span - cells[2], length[2])
-
-
-@inlined
-def _fill(bits, line, first, last, length):
-    """Set the bits from the first to the last one of a row, as far as there are that many."""
-    at = max(first, 0)
-    left = min(last, length - 1) - at + 1
-    while left > 0:
-        bit = at % WORD
-        some = min(left, WORD - bit)
-        bits[line + at // WORD] = np.uint32(np.int64(bits[line + at // WORD]) | (((np.int64(1) << some) - 1) << bit))
-        at += some
-        left -= some
-
-
-@inlined
-def _set_bit(bits, length, x, y, z):
-    word = (x * length[1] + y) * ((length[2] + WORD - 1) // WORD) + z // WORD
-    bits[word] = np.uint32(np.int64(bits[word]) | (np.int64(1) << (z % WORD)))
-
-
-@inlined
-def _beside(x, length, n, periodic):
-    """Return the place of a layer of cells in an extent, -1 if it is outside."""
-    if periodic:
-        x %= n
-    return x if 0 <= x < length else np.int64(-1)
-
-
-@kernel
-def may_reach(wide, low, length, place, balls, span, hit):
-    """Set hit[k] where molecule k may come to the cells that `set_cells` made `wide` of, and for some that cannot."""
-    cells, origin, inverse, periodic = place
-    position, radius, first, count, skin = balls
-    for k in range(len(first)):
-        for i in range(first[k], first[k] + count[k]):
-            far = radius[i] + skin[k]
-            if far * max(inverse[0], inverse[1], inverse[2]) > span:
-                hit[k] = 1
-                break
-            x = _range(cells, origin, inverse, periodic, position, 0.0, i, 0)[0]
-            y = _range(cells, origin, inverse, periodic, position, 0.0, i, 1)[0]
-            z = _range(cells, origin, inverse, periodic, position, 0.0, i, 2)[0]
-            x = (x - low[0]) % cells[0]
-            y = (y - low[1]) % cells[1]
-            z = (z - low[2]) % cells[2]
-            if x >= length[0] or y >= length[1] or z >= length[2]:
-                near = _beyond(x, length[0], cells[0]) <= span and _beyond(y, length[1], cells[1]) <= span
-                if near and _beyond(z, length[2], cells[2]) <= span:
-                    hit[k] = 1
-                    break
-                continue
-            word = (x * length[1] + y) * ((length[2] + WORD - 1) // WORD) + z // WORD
-            if (np.int64(wide[word]) >> (z % WORD)) & 1 != 0:
-                hit[k] = 1
-                break
-
-
-@inlined
-def _beyond(x, length, n):
-    """Return how many layers beyond an extent one is, on the nearer side."""
-    return np.int64(0) if x < length else min(x - length + 1, n - x)
+    x0, x1 = _range(cells, origin, inverse, periodic, position, far, i, 0)
+    if not _meets(x0, x1, low[0], length[0], cells[0]):
+        return False
+    y0, y1 = _range(cells, origin, inverse, periodic, position, far, i, 1)
+    if not _meets(y0, y1, low[1], length[1], cells[1]):
+        return False
+    z0, z1 = _range(cells, origin, inverse, periodic, position, far, i, 2)
+    start = (z0 - low[2]) % cells[2]
+    ahead = min(z1 - z0 + 1, cells[2] - start)
+    again = min(z1 - z0 + 1 - ahead, length[2])
+    ahead = min(ahead, length[2] - start)
+    found = np.int64(0)
+    dx = (x0 - low[0]) % cells[0]
+    from_y = (y0 - low[1]) % cells[1]
+    for _ in range(x0, x1 + 1):
+        dy = from_y
+        for _ in range(y0, y1 + 1):
+            if found == 0 and dx < length[0] and dy < length[1]:
+                line = (dx * length[1] + dy) * words
+                found |= _any_in_run(bits, line, start, ahead)
+                found |= _any_in_run(bits, line, np.int64(0), again)
+            dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
+        dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
+    return found != 0
 
 
 @kernel

@@ -51,6 +51,13 @@ class Skins:
             return np.zeros(0)
         size = self.composition.size_of(molecules)
         fastest = np.sqrt(np.maximum.reduceat(np.sum(velocity**2, axis=1), np.cumsum(size) - size))
+        return self.for_speeds(molecules, fastest)
+
+    def for_speeds(self, molecules: np.ndarray, fastest: np.ndarray) -> np.ndarray:
+        """Return the skins of molecules, (k,) int64 global numbers, by the speeds of their fastest beads, (k,) float64.
+
+        Speeds are in length / time, skins in lengths.
+        """
         life = LEAST * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
         return np.maximum(self._least(molecules), fastest * max(life, WINDOWS * self.window))
 

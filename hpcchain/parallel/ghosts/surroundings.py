@@ -6,15 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.parallel.ghosts.reach import Cells, Extent, mark_cells, may_reach, reaches, set_cells
+from hpcchain.parallel.ghosts.first_look import (
+    coming_to,
+    near,
+    no_blocks,
+    set_cells,
+    take_cells,
+    wanted_since,
+    wrapping,
+)
+from hpcchain.parallel.ghosts.reach import Cells, Extent, mark_cells, reaches
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
     from hpcchain.parallel.exchange import Exchange
 
 MOST_FRESH = 1 << 16
-SPAN = 3  # cells that most beads' balls reach from their own: for a first look at what may come to fresh ones
 MARGIN = 5  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
+BITS = 3  # of what `first_look` has of an extent
 MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 
 
@@ -41,6 +50,8 @@ class Surroundings:
         Ranks that may come to need ghosts from here, and the part of the box where.
     theirs : dict of rank -> uint32 array
         Which cells there their molecules may come to, as bits.
+    told : dict of rank -> tuple
+        The same as the kernels of `first_look` take it.
     all_theirs : uint32 array
         Which cells of this rank's extent any neighbour's molecules may come to, as bits; it grows as `theirs` do.
     """
@@ -93,11 +104,13 @@ class Surroundings:
         }
         received = self.comm.exchange_known(bits, sorted(self.neighbours))
         self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
-        taken = np.zeros(self.extent.size, dtype=bool)
+        here, self.told = self._no_cells(self.extent), {}
         for rank, extent in self.neighbours.items():
-            cells = self.cells.numbers(extent, np.flatnonzero(extent.flags(self.theirs[rank])))
-            taken[self.cells.within(self.extent, cells)] = True
-        self.all_theirs = self.extent.bits(taken.reshape(tuple(self.extent.length)))
+            self.told[rank] = self._no_cells(extent)
+            cells = np.flatnonzero(extent.flags(self.theirs[rank]))
+            take_cells(cells, self.told[rank], self._no_cells(extent), self.cells.counts, here)
+            self.theirs[rank] = self.told[rank][BITS]
+        self.all_theirs = here[BITS]
 
     def mark(self, balls: tuple) -> np.ndarray | None:
         """Set the cells that these molecules may come to; return those that were not set before.
@@ -122,17 +135,51 @@ class Surroundings:
         """Return a mask of those of these molecules that may come to where a neighbour's may."""
         return self.reaching(self.extent, self.all_theirs, balls)
 
-    def coming_to(self, places: np.ndarray, balls: tuple) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bits of cells, given by their places in the extent, and which molecules may come to them."""
-        cells, _, _, periodic = self.cells.place
-        extent = self.extent
-        fresh, wide = extent.nothing(), extent.nothing()
-        set_cells(fresh, wide, extent.length, cells, periodic, places, SPAN)
-        near = np.zeros(len(balls[2]), dtype=np.uint8)
-        may_reach(wide, extent.low, extent.length, self.cells.place, balls, SPAN, near)
-        near = np.flatnonzero(near)
-        position, radius, *others = balls
-        return fresh, near[self.reaching(extent, fresh, (position, radius, *(of[near] for of in others)))]
+    def take(self, news: dict) -> tuple[dict, tuple]:
+        """Note cells that neighbours' molecules may come to since now.
+
+        Parameters
+        ----------
+        news : dict of rank -> (n,) int64 array
+            Their places in what is common with it.
+
+        Returns
+        -------
+        dict of rank -> tuple, tuple
+            As the kernels of `first_look` take them: these cells of each, and of all in this rank's extent.
+        """
+        here, since = self._no_cells(self.extent), {}
+        for rank, places in news.items():
+            since[rank] = self._no_cells(self.neighbours[rank])
+            take_cells(places, self.told[rank], since[rank], self.cells.counts, here)
+        self.all_theirs |= here[BITS]
+        return since, here
+
+    def wanted_since(
+        self, rank: int, fresh: tuple, balls: tuple, moved: np.ndarray, coming: np.ndarray, lent: np.ndarray
+    ) -> np.ndarray:
+        """Return rows of molecules that a neighbour needs and has not had, in order; see `first_look.wanted_since`."""
+        rows = np.empty(len(moved) + len(coming), dtype=np.int64)
+        number = wanted_since(self.told[rank], fresh, self.cells.place, balls, moved, coming, lent, rows)
+        return np.sort(rows[:number])
+
+    def near_cells(self, cells: tuple, balls: tuple) -> np.ndarray:
+        """Return a mask of the molecules that may come to cells (`take`), and of some others that are near them."""
+        hit = np.zeros(len(balls[2]), dtype=np.uint8)
+        near(cells, self.cells.place, balls, hit)
+        return hit != 0
+
+    def coming_to(self, places: np.ndarray, balls: tuple) -> np.ndarray:
+        """Return a mask of the molecules that may come to cells, given by their places in the extent."""
+        cells, hit = self._no_cells(self.extent), np.zeros(len(balls[2]), dtype=np.uint8)
+        set_cells(cells, places)
+        coming_to(cells, self.cells.place, balls, hit)
+        return hit != 0
+
+    def _no_cells(self, extent: Extent) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return an extent without cells, as the kernels of `first_look` take it."""
+        wraps = wrapping(extent.length, self.cells.counts, self.cells.place[3])
+        return extent.low, extent.length, wraps, extent.nothing(), no_blocks(extent.length)
 
 
 def as_message(bits: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of
-from hpcchain.contact.pair import curve
 from hpcchain.contact.rough import meet_rough, tangential_of
 from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.jit.decorators import inlined, kernel, outlined
@@ -15,12 +14,12 @@ from hpcchain.sector.events.contact_event import contact_event, learn_pace, othe
 from hpcchain.sector.queue.event_order import is_current, precedes
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.earliest_event import list_expiry
-from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import BEAD, choose_next, prefetch
 from hpcchain.sector.segments.monomer import bounce, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import (
     make_own_series,
     new_segment,
+    renew_list,
     renew_lists,
     schedule_molecule,
     search_molecule,
@@ -85,11 +84,9 @@ def _end_segment(s, m, ticks, remainder):
 @inlined
 def _renew_list(s, i, ticks, remainder):
     """Make a bead's list anew where it is now; no segment changes."""
-    make_own_series(s, s.segment[i, L.MOLECULE])
-    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
-    x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
-    s.count[L.N_RELISTS] += 1
-    return rebuild_list(s, i, x, y, z, dt)
+    return renew_list(
+        s, i, time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    )
 
 
 @kernel
@@ -241,10 +238,7 @@ def refresh_touched(s, base):
                 time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0
             )
             if status == 0 and s.row[i, L.OWNERSHIP] != L.IDLE and _strayed(s, i, dt):
-                make_own_series(s, m)
-                x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
-                s.count[L.N_RELISTS] += 1
-                status = rebuild_list(s, i, x, y, z, dt)
+                status = renew_list(s, i, dt)
         if status == 0:
             search_molecule(s, m)
             schedule_molecule(s, m, base)

@@ -58,6 +58,16 @@ def ask(typing, array, row):
 
 
 @intrinsic
+def ask_row(typing, array, row):
+    """Ask for the four cache lines that begin with a row of an array, as a molecule's in `mol`, as `ask` does."""
+
+    def generate(context, builder, signature, args):
+        return _ask(context, builder, signature.args[0], *args, 4, 2)
+
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
 def ask_first(typing, array, row):
     """Ask for the cache line in which a row, or an entry, of an array begins, to wait in the first-level cache."""
 
@@ -251,6 +261,9 @@ if config.DISABLE_JIT:
         """Do nothing."""
 
     def ask(array: Any, row: Any) -> None:
+        """Do nothing."""
+
+    def ask_row(array: Any, row: Any) -> None:
         """Do nothing."""
 
     def ask_first(array: Any, row: Any) -> None:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_record as R
@@ -31,6 +32,7 @@ from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
 LONGEST = 2.0**20
 REBASE = 0.25
 SOON = 0.5
+MOST_BEND = 0.25  # of the lists' shell, that a bead may be off the place about which its list is made
 
 
 @kernel
@@ -195,6 +197,27 @@ def make_own_series(s, h):
         make_series(s, h)
 
 
+@inlined
+def renew_list(s, i, dt):
+    """Make bead i's list anew about where it is a time dt after its segment's start; 0 or an error.
+
+    A series is not made for that alone: without one the place is on the straight line, and how far the bead may have
+    bent away from it makes the list so much older.
+    """
+    s.count[L.N_RELISTS] += 1
+    m = s.segment[i, L.MOLECULE]
+    if s.stepper is None and series_order(s.segment, s.mol[m, L.MOL_FIRST]) == L.UNMADE:
+        bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + s.timing[m, L.SERIES_ERROR]
+        if bend <= MOST_BEND * s.par[L.SHELL] and bend < s.bounds[i, L.SPEED] * dt:
+            x = s.starts[i, L.X] + s.starts[i, L.VX] * dt
+            y = s.starts[i, L.Y] + s.starts[i, L.VY] * dt
+            z = s.starts[i, L.Z] + s.starts[i, L.VZ] * dt
+            return rebuild_list(s, i, x, y, z, dt - bend / s.bounds[i, L.SPEED])
+    make_own_series(s, m)
+    x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
+    return rebuild_list(s, i, x, y, z, dt)
+
+
 @kernel
 def renew_lists(s, m):
     """Make new lists for those beads of a new segment that would soon leave their shell; 0 or an error.
@@ -263,6 +286,32 @@ def schedule_molecule(s, m, base):
         lower = lo
         higher = hi
         holder = i
+    _enqueue(s, m, ticks, remainder, depth, lower, higher, holder, base)
+
+
+@kernel
+def schedule_history(s, m, base):
+    """Put ghost m into the queue, of which its owner has told more segments; see `schedule_molecule`.
+
+    Where the next of them is sooner than all that was due, no bead is looked at.
+    """
+    if s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_HISTORY]:
+        place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+        ticks = s.owner_history[place + R.TICKS]
+        remainder = s.owner_history[place + R.REM]
+        sooner = earlier(ticks, remainder, s.first[m, L.EVENT_TICKS], s.first[m, L.EVENT_REM])
+        if sooner and s.owner_history[place + R.ALONE] != 0.0:
+            depth = np.int64(s.owner_history[place + R.DEPTH])
+            lower = np.int64(s.owner_history[place + R.LOWER])
+            higher = np.int64(s.owner_history[place + R.HIGHER])
+            _enqueue(s, m, ticks, remainder, depth, lower, higher, np.int64(L.BY_HISTORY), base)
+            return
+    schedule_molecule(s, m, base)
+
+
+@inlined
+def _enqueue(s, m, ticks, remainder, depth, lower, higher, holder, base):
+    """Write down molecule m's earliest event, and renew its place in the queue."""
     s.first[m, L.EVENT_TICKS] = ticks
     s.first[m, L.EVENT_REM] = remainder
     s.molecule_event[m, L.NEXT_DEPTH] = depth

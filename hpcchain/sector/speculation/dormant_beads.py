@@ -5,13 +5,11 @@ ghost is a whole molecule of which a bead or two come near. The owner of a ghost
 hold it. Idle beads have further skins, which each rank watches itself.
 """
 
-from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.neighbour_lists import rebuild_list
-from hpcchain.sector.segments.new_segment import make_own_series, schedule_molecule, search_range
+from hpcchain.sector.segments.new_segment import renew_list, schedule_molecule, search_range
 from hpcchain.sector.speculation.window import move_reference
 
 INFINITE = float("inf")
@@ -50,11 +48,9 @@ def activate(s, beads, ticks, remainder, base):
     for k in range(len(beads)):
         i = beads[k]
         m = s.segment[i, L.MOLECULE]
-        make_own_series(s, m)
         sweep(s, m)
         dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
-        x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
-        status = rebuild_list(s, i, x, y, z, dt)
+        status = renew_list(s, i, dt)
         if status:
             return status
     for k in range(len(beads)):

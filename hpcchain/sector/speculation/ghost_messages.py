@@ -31,10 +31,12 @@ from hpcchain.layout.clock import after
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.segments.new_segment import schedule_molecule
+from hpcchain.sector.search.prefetch import ask, ask_row, prefetch
+from hpcchain.sector.segments.new_segment import schedule_history
 from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
 
 FROM_OWNER = -1
+SOON = 8  # molecules ahead whose memory is asked for
 
 
 @kernel
@@ -50,11 +52,19 @@ def changed(s, lent, rows):
     """
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        _ask_for_lent(s, lent, k)
         m = s.touched[k]
-        if s.mol[m, L.MOL_CHANGED] != 0 and lent[m] != 0:
+        if lent[m] != 0 and s.mol[m, L.MOL_CHANGED] != 0:
             rows[count] = m
             count += 1
     return count
+
+
+@inlined
+def _ask_for_lent(s, lent, k):
+    """Have the row of a touched molecule, a few behind number k, brought to the cache if it is lent."""
+    if k + SOON < s.scalars[L.SCALAR_TOUCHED] and lent[s.touched[k + SOON]] != 0:
+        ask_row(s.mol, s.touched[k + SOON])
 
 
 @kernel
@@ -124,12 +134,22 @@ def pack(s, rows, lent, out):
         out[at + R.HEAD_TOTAL] = s.mol[m, L.MOL_NUMBER]
         at += R.HEAD
         size = _size(s, m, s.extended)
+        if k + 1 < len(rows) and lent[rows[k + 1]] != 0:
+            _ask_for_segment(s, rows[k + 1])
         h = m
         while s.mol[h, L.MOL_NUMBER] > sent:
             _write(s, h, out, at + (s.mol[h, L.MOL_NUMBER] - sent - 1) * size)
             h = s.mol[h, L.MOL_PREVIOUS]
         at += (s.mol[m, L.MOL_NUMBER] - sent) * size
     return at
+
+
+@inlined
+def _ask_for_segment(s, m):
+    """Have molecule m's present segment brought to the cache."""
+    ask(s.timing, m)
+    for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+        prefetch(s.starts, i)
 
 
 @kernel
@@ -182,8 +202,9 @@ def unsent(s, lent):
     """Return how many of the molecules that are lent have changed since their holders were sent their segments."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        _ask_for_lent(s, lent, k)
         m = s.touched[k]
-        count += s.mol[m, L.MOL_CHANGED] != 0 and lent[m] != 0
+        count += lent[m] != 0 and s.mol[m, L.MOL_CHANGED] != 0
     return count
 
 
@@ -197,10 +218,22 @@ def longest_history(s, message, row_of):
         m = lookup(row_of, np.int64(message[at + R.HEAD_ID]))
         more = np.int64(message[at + R.HEAD_TOTAL]) - np.int64(message[at + R.HEAD_KEPT])
         most = max(most, np.int64(message[at + R.HEAD_TOTAL]))
+        _ask_for_events(s, m)
         size = more * _size(s, m, s.extended)
         floats += size
         at += R.HEAD + size
     return most, floats
+
+
+@inlined
+def _ask_for_events(s, m):
+    """Have what `receive` reads of ghost m, to put it in the queue, brought to the cache."""
+    ask_row(s.mol, m)
+    ask(s.timing, m)
+    ask(s.owner_history_at, m)
+    ask_row(s.event_time, s.mol[m, L.MOL_FIRST])
+    for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS], 2):
+        ask(s.next_event, i)
 
 
 @kernel
@@ -245,7 +278,7 @@ def receive(s, message, row_of, wanted, base):
         s.mol[m, L.MOL_HISTORY] = total
         touch(s.mol, s.touched, s.scalars, m)
         _check(s, m)
-        schedule_molecule(s, m, base)
+        schedule_history(s, m, base)
     return count
 
 
@@ -402,6 +435,8 @@ def count_mismatched(s):
     """Return how many ghosts are not what their owners have sent."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
+            ask(s.mol, s.touched[k + SOON])
         m = s.touched[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue

@@ -125,15 +125,23 @@ def _copy_segment(mol, timing, starts, bounds, segment, a, b):
     j = mol[b, L.MOL_FIRST]
     order = L.UNMADE if mol[a, L.MOL_SOLVER] != L.BALLISTIC else 1
     for _ in range(mol[a, L.MOL_BEADS]):
-        for c in range(8):
-            starts[j, c] = starts[i, c]
-        for c in range(4):
-            bounds[j, c] = bounds[i, c]
-        for c in range(2):
-            segment[j, c] = segment[i, c]
+        _copy_bead(starts, bounds, segment, i, j)
         set_order(segment, j, order)
         i += 1
         j += 1
+
+
+@inlined
+def _copy_bead(starts, bounds, segment, i, j):
+    """Copy what is kept of a bead's segment from row i to row j: all is read first, so that several go at once."""
+    x, y, z, u = starts[i, L.X], starts[i, L.Y], starts[i, L.Z], starts[i, L.VX]
+    v, w, ticks, remainder = starts[i, L.VY], starts[i, L.VZ], starts[i, L.START_TICKS], starts[i, L.START_REM]
+    a, b, c, d = bounds[i, L.ACCELERATION], bounds[i, L.SPEED], bounds[i, L.RADIUS], bounds[i, L.LENGTH]
+    serial, marks = segment[i, L.SERIAL], segment[i, L.START_MARKS]
+    starts[j, L.X], starts[j, L.Y], starts[j, L.Z], starts[j, L.VX] = x, y, z, u
+    starts[j, L.VY], starts[j, L.VZ], starts[j, L.START_TICKS], starts[j, L.START_REM] = v, w, ticks, remainder
+    bounds[j, L.ACCELERATION], bounds[j, L.SPEED], bounds[j, L.RADIUS], bounds[j, L.LENGTH] = a, b, c, d
+    segment[j, L.SERIAL], segment[j, L.START_MARKS] = serial, marks
 
 
 @kernel

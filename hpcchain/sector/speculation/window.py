@@ -5,17 +5,20 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
+from hpcchain.sector.search.prefetch import ask, ask_row
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
 WALL_CONTACTS, LOST_ROOTS, VIRIAL, WALL_IMPULSE = range(4)  # of `settle_log`
+SOON, SOONER = 8, 4  # molecules ahead whose memory is asked for: what tells where the rest is, and the rest
 
 
 @kernel
 def commit_window(s):
     """Forget all closed segments, histories and events: the present segments are the next window's first."""
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        _ask_ahead(s, k)
         m = s.touched[k]
         if s.mol[m, L.MOL_NUMBER] > 0:
             _note_since(s, m)
@@ -36,6 +39,19 @@ def commit_window(s):
     s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
     s.scalars[L.SCALAR_REOPENED] = 0
     s.count[L.N_LOGGED] = 0
+
+
+@inlined
+def _ask_ahead(s, k):
+    """Have what the end of a window changes of the touched molecules behind number k brought to the cache."""
+    if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
+        ask_row(s.mol, s.touched[k + SOON])
+        ask(s.inside, s.touched[k + SOON])
+        ask(s.timing, s.touched[k + SOON])
+    if k + SOONER < s.scalars[L.SCALAR_TOUCHED]:
+        h = s.mol[s.touched[k + SOONER], L.MOL_PREVIOUS]
+        if h >= 0:
+            ask_row(s.mol, h)
 
 
 @kernel
@@ -99,6 +115,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         and -inf where that is known from before [length].
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
+        _ask_for_way(s, m)
         violation[m] = -np.inf
         soon = not earlier(until_ticks, until_remainder, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
         if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):
@@ -110,6 +127,16 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
                 )
             if violation[m] <= 0.0:  # its closed segments, too: they are no more asked about
                 _keep_inside(s, m, skin[m])
+
+
+@inlined
+def _ask_for_way(s, m):
+    """Have what bounds the ways of molecules with new segments, a few behind m, brought to the cache."""
+    if m + SOON < s.scalars[L.SCALAR_MOLECULES] and s.inside[m + SOON, L.IN_UNTIL] == -np.inf:
+        ask_row(s.mol, m + SOON)
+        ask(s.timing, m + SOON)
+    if m + SOONER < s.scalars[L.SCALAR_MOLECULES] and s.inside[m + SOONER, L.IN_UNTIL] == -np.inf:
+        ask(s.starts, s.mol[m + SOONER, L.MOL_FIRST])
 
 
 @inlined

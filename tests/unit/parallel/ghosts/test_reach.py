@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC
-from hpcchain.parallel.ghosts.reach import Cells, Extent, mark_cells, may_reach, reaches, set_cells, shortest
+from hpcchain.parallel.ghosts.first_look import (
+    coming_to,
+    near,
+    no_blocks,
+    set_cells,
+    take_cells,
+    wanted_since,
+    wrapping,
+)
+from hpcchain.parallel.ghosts.reach import Cells, Extent, mark_cells, reaches, shortest
 
 BOX = SimpleNamespace(
     size=np.array([7.0, 5.0, 9.0]), origin=np.array([-3.0, 2.0, 0.5]), boundary=np.array([PERIODIC, OPEN, PERIODIC])
@@ -91,26 +100,66 @@ def test_what_beads_reach(seed):
     assert hit.tolist() == expected
 
 
-@pytest.mark.parametrize("span", [2, 3])
-@pytest.mark.parametrize("seed", range(30))
-def test_a_first_look_misses_nobody(seed, span):
-    """Who reaches one of a few cells is among those that the first look leaves, and these are not everyone."""
+def no_cells(cells, extent):
+    """Return an extent without cells, as kernels take it."""
+    wraps = wrapping(extent.length, cells.place[0], cells.place[3])
+    return extent.low, extent.length, wraps, extent.nothing(), no_blocks(extent.length)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_who_comes_to_a_few_cells(seed):
+    """A first look by blocks of cells misses nobody, and is not all that is looked at."""
     rng = np.random.default_rng(seed)
     cells = Cells(BOX, rng.choice([0.7, 0.2]))
     frame = some_extent(rng, cells)
     places = rng.choice(frame.size, min(3, frame.size), replace=False)
-    bits, wide = frame.nothing(), frame.nothing()
-    set_cells(bits, wide, frame.length, cells.place[0], cells.place[3], places, span)
+    extent = no_cells(cells, frame)
+    bits, blocks = extent[-2:]
+    set_cells(extent, places)
     assert set(np.flatnonzero(frame.flags(bits)).tolist()) == set(places.tolist())
-    left = 0
+    assert np.count_nonzero(blocks == 2) <= len(places)
+    assert np.count_nonzero(blocks) <= 8 * 27 * len(places)
     for _ in range(20):
         balls, _ = some_balls(rng)
-        hit, near = np.zeros(len(balls[2]), dtype=np.uint8), np.zeros(len(balls[2]), dtype=np.uint8)
+        hit, first, coming = (np.zeros(len(balls[2]), dtype=np.uint8) for _ in range(3))
         reaches(bits, frame.low, frame.length, cells.place, balls, hit)
-        may_reach(wide, frame.low, frame.length, cells.place, balls, span, near)
-        assert np.all(near >= hit)
-        left += np.count_nonzero(near == 0)
-    assert left or cells.counts[0] > 20 or frame.size < 3
+        near(extent, cells.place, balls, first)
+        coming_to(extent, cells.place, balls, coming)
+        assert np.all(first >= hit)
+        assert np.array_equal(coming, hit)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_who_is_wanted_since_a_neighbour_has_told_of_cells(seed):
+    """Cells told are those of what is common, here too; who reaches them, or has moved to any, is wanted, once."""
+    rng = np.random.default_rng(seed)
+    cells = Cells(BOX, rng.choice([0.7, 0.2]))
+    mine, theirs = some_extent(rng, cells), some_extent(rng, cells)
+    common = cells.common(mine, theirs)
+    if not common.size:
+        return
+    known, rest = (rng.integers(0, 40, common.length) == 0 for _ in range(2))
+    told, fresh, here = (no_cells(cells, extent) for extent in (common, common, mine))
+    set_cells(told, np.flatnonzero(known))
+    places = np.flatnonzero(rest)
+    take_cells(places, told, fresh, cells.place[0], here)
+    assert np.array_equal(common.flags(fresh[3]), rest)
+    assert np.array_equal(common.flags(told[3]), known | rest)
+    numbers = set(cells.numbers(common, places).tolist())
+    assert set(cells.numbers(mine, np.flatnonzero(mine.flags(here[3]))).tolist()) == numbers
+    balls, far = some_balls(rng)
+    position, _, first, count, _ = balls
+    boxes = [set(cells_of(cells, x, r)) for x, r in zip(position, far, strict=True)]
+    every = numbers | set(cells.numbers(common, np.flatnonzero(known)).tolist())
+    which = np.arange(len(first))
+    moved, coming = which[rng.integers(0, 2, len(which)) == 0], which[rng.integers(0, 2, len(which)) == 0]
+    lent, rows = rng.integers(0, 2, len(which)).astype(np.uint8), np.zeros(2 * len(which), dtype=np.int64)
+    had = lent.copy()
+    number = wanted_since(told, fresh, cells.place, balls, moved, coming, lent, rows)
+    reach = {k: set().union(*boxes[at : at + n]) for k, at, n in zip(which.tolist(), first, count, strict=True)}
+    expected = {k for k in moved.tolist() if reach[k] & every} | {k for k in coming.tolist() if reach[k] & numbers}
+    assert sorted(rows[:number].tolist()) == sorted(k for k in expected if not had[k])
+    assert np.array_equal(lent, had)
 
 
 def cells_of(cells, x, r):

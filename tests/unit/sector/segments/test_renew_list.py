@@ -1,0 +1,57 @@
+"""Lists that are made anew on the straight line: the bead stays within the shell for as long as the list says."""
+
+import numpy as np
+import pytest
+
+from hpcchain.contact.pair import curve
+from hpcchain.jit.decorators import kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import series_order, set_order
+from hpcchain.sector.search.earliest_event import list_expiry
+from hpcchain.sector.segments.new_segment import make_own_series, renew_list
+from hpcchain.sector.serial import Engine
+from tests.support.gases import gas
+
+
+@kernel
+def renewed(s, i, dt):
+    """Renew bead i's list a time dt after its segment's start, without a series; return the status and its expiry."""
+    set_order(s.segment, s.mol[s.segment[i, L.MOLECULE], L.MOL_FIRST], L.UNMADE)
+    return renew_list(s, i, dt), list_expiry(s, i)
+
+
+@kernel
+def made(s, i):
+    """Whether bead i's molecule has its series; it has from now on."""
+    m = s.segment[i, L.MOLECULE]
+    order = series_order(s.segment, s.mol[m, L.MOL_FIRST])
+    make_own_series(s, m)
+    return order != L.UNMADE
+
+
+@kernel
+def place(s, i, dt):
+    """Return where bead i is a time after its segment's start."""
+    x, y, z, _, _, _ = curve(s.starts, s.segment, s.series, i, dt)
+    return x, y, z
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beads_stay_in_the_shell_until_the_list_expires(seed):
+    engine = Engine(gas(["chain10", "ring", "chain5"] * 4, seed=seed, pitch=3.6, cells=(3, 2, 2)))
+    engine.advance(0.4)
+    s = engine.core.sector
+    lengths, shell = s.bounds[:, L.LENGTH], s.par[L.SHELL]
+    straight = 0
+    for i in range(seed, s.scalars[L.SCALAR_BEADS], 4):
+        for part in (0.02, 0.3, 0.7, 1.0):
+            dt = part * lengths[i]
+            status, expiry = renewed(s, i, dt)
+            assert status == 0
+            with_series = made(s, i)
+            straight += not with_series
+            assert np.linalg.norm(np.array(place(s, i, dt)) - s.centre[i, :3]) <= (0.0 if with_series else 0.25 * shell)
+            assert with_series or s.centre[i, L.CENTRE_TIME] < dt or s.bounds[i, L.ACCELERATION] == 0.0
+            for t in np.linspace(dt, min(expiry, lengths[i]), 5):
+                assert np.linalg.norm(np.array(place(s, i, t)) - s.centre[i, :3]) <= shell * (1.0 + 1e-12)
+    assert straight > 0
