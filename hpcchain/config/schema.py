@@ -299,9 +299,10 @@ KEYS = (
     Key(
         "contact",
         "simultaneous",
-        Choice(("joint",), later=("moreau", "generalised")),
+        Choice(("joint", "generalised", "moreau")),
         "joint",
-        "contacts of the same molecules at one instant: those that approach together, one impulse each",
+        "contacts of the same molecules at one instant: those that approach together, one impulse each; "
+        'engine "steps": generalised: the same; moreau: with those at rest',
     ),
     Key(
         "contact.pair",

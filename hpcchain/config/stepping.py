@@ -31,6 +31,10 @@ def check_stepping(config: Config) -> None:
         raise Wrong('contact.contact_time: means nothing for run.engine "steps"; remove it')
     if config.steps.energy == "H2" and config.steps.integrator == "dsi":
         raise Wrong('steps.energy: "H2" means nothing for steps.integrator "dsi", which reflects nothing; use "H"')
+    if config.contact.simultaneous == "moreau" and config.steps.integrator == "dsi":
+        raise Wrong(
+            'contact.simultaneous: "moreau" means nothing for steps.integrator "dsi", which reflects nothing; remove it'
+        )
     check_whole(config)
     check_potentials(config)
     for index, kind in enumerate(config.molecules):
@@ -39,6 +43,11 @@ def check_stepping(config: Config) -> None:
 
 def check_events(config: Config) -> None:
     """Check that the engine of events is not asked for what only that of steps has."""
+    if config.contact.simultaneous != "joint":
+        raise Wrong(
+            f'contact.simultaneous: "{config.contact.simultaneous}" is not available in this version for run.engine '
+            '"events"; use "joint"'
+        )
     given = {
         "steps": config.steps is not None,
         "potential": bool(config.potentials),

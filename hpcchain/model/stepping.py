@@ -3,6 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
+OF_MODULES = ("file", "function", "on", "digest")
+"""Keys that runs begun before there were modules do not know."""
+
 
 def stepping(config: Any) -> dict:
     """Return the table of a run's steps, potentials, field and thermostat; {} for the engine of events.
@@ -14,8 +17,10 @@ def stepping(config: Any) -> dict:
     """
     if config.steps is None:
         return {}
+    reflections = {} if config.contact.simultaneous == "joint" else {"simultaneous": config.contact.simultaneous}
     return {
         **asdict(config.steps),
+        **reflections,
         "potentials": [plain(asdict(one)) for one in config.potentials],
         "gravity": list(config.external.gravity),
         "thermostat": None if config.thermostat is None else asdict(config.thermostat),
@@ -25,5 +30,6 @@ def stepping(config: Any) -> dict:
 
 
 def plain(table: dict) -> dict:
-    """Return a table with lists in place of tuples."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}
+    """Return a table with lists in place of tuples, without keys of a module where it is of none."""
+    kept = {name: value for name, value in table.items() if value is not None or name not in OF_MODULES}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}

@@ -12,6 +12,8 @@ import numpy as np
 from hpcchain.errors import EngineError
 
 MOST_NEWTON, MOST_SWEEPS, HALVINGS = 200, 20000, 40
+AT_REST = 1e-9
+"""Rate, relative to the greatest, that counts as none."""
 
 
 def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton", tolerance: float = 1e-13) -> np.ndarray:
@@ -65,10 +67,9 @@ def newton(function: Callable, slope: Callable, x: np.ndarray, tolerance: float)
 
 def step_of(jacobian: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Return the Newton step, the least one of a singular system."""
-    size = len(value)
-    damped = jacobian.T @ jacobian + 1e-14 * max(1.0, float(value @ value)) * np.eye(size)
     if np.linalg.cond(jacobian) < 1e10:
         return -np.linalg.solve(jacobian, value)
+    damped = jacobian.T @ jacobian + 1e-14 * max(1.0, float(value @ value)) * np.eye(len(value))
     return -np.linalg.solve(damped, jacobian.T @ value)
 
 
@@ -99,7 +100,12 @@ def sweeps(function: Callable, slope: Callable, x: np.ndarray, tolerance: float)
 
 
 def reflected(
-    matrix: np.ndarray, rates: np.ndarray, restitution: float = 1.0, solver: str = "newton", most: int = 1000
+    matrix: np.ndarray,
+    rates: np.ndarray,
+    restitution: float = 1.0,
+    solver: str = "newton",
+    moreau: bool = False,
+    most: int = 1000,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the impulses of a generalised reflection (Kaufman and Pai 2012, algorithm 2), and the rates after it.
 
@@ -112,15 +118,23 @@ def reflected(
         What an impulse of one contact adds to the rate of another.
     rates : (n,) float64 array
         At which gaps grow.
+    restitution, solver :
+        See `linear`.
+    moreau : bool
+        Whether those that neither approach nor part are projected with them, as Moreau 1988 does (algorithm 3). Those
+        that part are not: there would be no solution.
+    most : int
+        Times at most.
     """
     total, rates = np.zeros(len(rates)), rates.copy()
-    limit = 1e-13 * float(np.abs(rates).max(initial=0.0))
+    greatest = float(np.abs(rates).max(initial=0.0))
+    limit = 1e-13 * greatest
     for _ in range(most):
-        approaching = np.flatnonzero(rates < -limit)
-        if len(approaching) == 0:
+        if not np.any(rates < -limit):
             return total, rates
-        block = matrix[np.ix_(approaching, approaching)]
-        impulse = (1.0 + restitution) * linear(block, rates[approaching], solver)
-        total[approaching] += impulse
-        rates = rates + matrix[:, approaching] @ impulse
+        chosen = np.flatnonzero(rates <= AT_REST * greatest if moreau else rates < -limit)
+        block = matrix[np.ix_(chosen, chosen)]
+        impulse = (1.0 + restitution) * linear(block, rates[chosen], solver)
+        total[chosen] += impulse
+        rates = rates + matrix[:, chosen] @ impulse
     raise EngineError("contacts that hang together never cease to approach; make steps.step smaller")

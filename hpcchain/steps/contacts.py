@@ -66,7 +66,7 @@ class Contacts:
         settings = physics.steps
         self.h, self.integrator, self.solver = settings["step"], settings["integrator"], settings["solver"]
         self.rounds = 1 if settings["predictions"] == 1 else MOST_ROUNDS
-        self.restitution = physics.restitution
+        self.restitution, self.moreau = physics.restitution, settings.get("simultaneous") == "moreau"
         self.metric = Metric(constants.composition, constants, settings) if settings["energy"] == "H2" else None
         prototypes = self.composition.prototypes
         self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
@@ -266,7 +266,7 @@ class Contacts:
             if len(cluster) == 1 or not np.any(rates[cluster] < 0.0):
                 continue
             matrix = responses.matrix(geometry, normal, cluster)
-            impulse[cluster] = reflected(matrix, rates[cluster], self.restitution, self.solver)[0]
+            impulse[cluster] = reflected(matrix, rates[cluster], self.restitution, self.solver, self.moreau)[0]
             responses.add(velocity, cluster, impulse[cluster])
 
     def _reflect_in_metric(
@@ -282,7 +282,7 @@ class Contacts:
         for cluster in self._clusters(pool, geometry, linked=True):
             matrix, rates = self.metric.weighted(pool, geometry, responses, normal, cluster)
             if np.any(rates < 0.0):
-                impulse[cluster] = reflected(matrix, rates, self.restitution, self.solver)[0]
+                impulse[cluster] = reflected(matrix, rates, self.restitution, self.solver, self.moreau)[0]
                 responses.add(velocity, cluster, impulse[cluster])
 
     def _press(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.stepped import liquid, require_equal, rigid, run_on, system_of
+from tests.support.stepped import LJ, liquid, require_equal, rigid, run_on, system_of
 
 END = 0.2
 
@@ -29,9 +29,17 @@ def hard(seed, hot):
     return tables
 
 
+def attracting(seed, hot):
+    """Return hard rigid molecules that attract, on either base and with either energy of reflections."""
+    tables = hard(seed, hot)
+    tables["potential"] = [LJ | {"sigma": 0.65}]
+    tables["steps"] |= {"base": ("verlet", "midpoint")[seed % 2], "energy": ("H", "H2")[seed // 2 % 2]}
+    return tables
+
+
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(
-    build=st.sampled_from([flexible, stiff, hard]),
+    build=st.sampled_from([flexible, stiff, hard, attracting]),
     seed=st.integers(1, 10**6),
     hot=st.booleans(),
     ranks=st.lists(st.integers(1, 5), min_size=2, max_size=2),

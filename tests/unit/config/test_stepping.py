@@ -49,6 +49,7 @@ MISTAKES = [
     ("steps.stepp = 0.1", "steps.stepp: unknown key; the nearest valid key is steps.step"),
     ('steps.integrator = "contact"', 'steps.integrator: "contact" is not available'),
     ('steps = {step = 0.005, energy = "H2", integrator = "dsi"}', 'steps.energy: "H2" means nothing for'),
+    ('contact.simultaneous = "all"', "contact.simultaneous: 'all' is unknown"),
     ('steps.energy = "H3"', "steps.energy: 'H3' is unknown"),
     ('steps.base = "euler"', "steps.base: 'euler' is unknown"),
     ("steps.predictions = 3", "steps.predictions: 3 is out of range"),

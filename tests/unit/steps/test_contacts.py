@@ -18,7 +18,7 @@ def test_solvers_agree_on_random_problems(contacts, unknowns):
         jacobian = rng.normal(size=(contacts, unknowns))
         matrix, offset = jacobian @ jacobian.T, jacobian @ rng.normal(size=unknowns)
         found = [matrix @ linear(matrix, offset, solver) + offset for solver in ("newton", "gauss-seidel")]
-        assert np.abs(found[0] - found[1]).max() < 1e-11 * np.abs(offset).max()
+        assert np.abs(found[0] - found[1]).max() < 1e-12 * np.abs(offset).max()
         x = linear(matrix, offset)
         assert x.min() >= 0.0 and found[0].min() > -1e-12 * np.abs(offset).max()
         assert abs(x @ found[0]) < 1e-11 * np.abs(offset).max() * max(np.abs(x).max(), 1.0)
@@ -40,6 +40,42 @@ def test_a_row_of_balls_passes_the_blow_on():
     velocity = np.array([1.0, 0.0, 0.0])
     impulse, _ = reflected(jacobian @ jacobian.T, jacobian @ velocity)
     assert velocity + jacobian.T @ impulse == pytest.approx([0.0, 0.0, 1.0], abs=1e-13)
+
+
+def test_moreau_shares_the_blow_out():
+    """Three equal balls that touch, the first moving: (-1/3, 2/3, 2/3), as of three at once."""
+    jacobian = np.array([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
+    velocity = np.array([1.0, 0.0, 0.0])
+    impulse, _ = reflected(jacobian @ jacobian.T, jacobian @ velocity, moreau=True)
+    assert velocity + jacobian.T @ impulse == pytest.approx([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0], abs=1e-13)
+
+
+def test_moreau_keeps_the_energy_and_ends_all_approach():
+    rng = np.random.default_rng(2)
+    for contacts, unknowns in ((2, 4), (6, 5), (15, 12)):
+        jacobian, velocity = rng.normal(size=(contacts, unknowns)), rng.normal(size=unknowns)
+        jacobian[0] -= velocity * (jacobian[0] @ velocity) / (velocity @ velocity)
+        impulse, rates = reflected(jacobian @ jacobian.T, jacobian @ velocity, moreau=True)
+        after = velocity + jacobian.T @ impulse
+        assert after @ after == pytest.approx(velocity @ velocity, rel=1e-12)
+        assert rates.min() > -1e-12 and impulse.min() >= 0.0
+
+
+def three(rule, **steps):
+    """Return the input of three balls in a row that touch, the first of them moving."""
+    tables = gas(1, 3, contact={"simultaneous": rule}, steps={"step": 0.01} | steps)
+    places = [[1.5, 3.0, 3.0], [2.5, 3.0, 3.0], [3.5, 3.0, 3.0]]
+    tables["molecule"][0] |= {"positions": places, "velocities": [[1.0, 0.0, 0.0], [0.0] * 3, [0.0] * 3]}
+    return tables
+
+
+@pytest.mark.parametrize("rule, speeds", [
+    ("joint", [0.0, 0.0, 1.0]), ("generalised", [0.0, 0.0, 1.0]), ("moreau", [-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
+])  # fmt: skip
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_runs_reflect_as_the_input_says(rule, speeds, ranks):
+    velocity = run_on(system_of(three(rule)), 0.05, ranks)[1]
+    assert velocity[:, 0] == pytest.approx(speeds, abs=1e-12)
 
 
 def gas(seed=1, count=60, side=6.0, **sections):
