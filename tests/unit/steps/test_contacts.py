@@ -69,9 +69,10 @@ def three(rule, **steps):
     return tables
 
 
-@pytest.mark.parametrize("rule, speeds", [
-    ("joint", [0.0, 0.0, 1.0]), ("generalised", [0.0, 0.0, 1.0]), ("moreau", [-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rule, speeds",
+    [("joint", [0.0, 0.0, 1.0]), ("generalised", [0.0, 0.0, 1.0]), ("moreau", [-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])],
+)
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_runs_reflect_as_the_input_says(rule, speeds, ranks):
     velocity = run_on(system_of(three(rule)), 0.05, ranks)[1]
