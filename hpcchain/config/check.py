@@ -9,6 +9,7 @@ import numpy as np
 from hpcchain.config.apart import check_apart
 from hpcchain.config.contacts import check_contact
 from hpcchain.config.directors import check_directors, check_own_of_sphere
+from hpcchain.config.fixed import check_fixed
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
 from hpcchain.config.stepping import check_stepping
@@ -50,6 +51,7 @@ def check(config: Config) -> None:
     check_method(config)
     check_stepping(config)
     check_contact(config)
+    check_fixed(config)
     check_propagator(config.propagator, "propagator", [kind for kind in config.molecules if kind.propagator is None])
     if config.beads > MOST_BEADS:
         raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")

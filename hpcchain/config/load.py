@@ -18,6 +18,7 @@ from hpcchain.config.potentials import read_potentials, thermostat
 from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
 from hpcchain.config.text import read_text
 from hpcchain.config.values import Wrong, likeness, nearest, shown
+from hpcchain.config.walls import read_walls
 from hpcchain.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def resolve(table: dict, name: str) -> Config:
     values["box"] = with_size(values["box"], molecules)
     read = {section: record(**values[section]) for section, record in RECORDS.items()}
     molecules = tuple(own_propagator(kind, read["propagator"], i) for i, kind in enumerate(molecules))
+    read["walls"] = read_walls(table.get("wall", []), read_section)
     read["potentials"] = read_potentials(table.get("potential", []), read_section, name)
     if "steps" in table or read["run"].engine == "steps":
         read["steps"] = sections.StepsSection(**read_named(table, "steps"))

@@ -68,6 +68,7 @@ class Key:
 
 
 POSITIVE, TIME = Number(above=0.0), Number(above=0.0, tried=TIMES)
+SIDES = ("x-", "y-", "z-", "x+", "y+", "z+")
 
 KEYS = (
     Key("", "title", Text(), "", "free text, kept with the results"),
@@ -144,6 +145,20 @@ KEYS = (
         Number(least=0.0),
         0.0,
         'engine "steps": linear friction of the beads, which takes energy out [1 / time]',
+    ),
+    Key(
+        "molecule",
+        "fixed",
+        Each(Integer(0, MOST_BEADS)),
+        ABSENT,
+        "beads, counted from 0, that stay where they start; they count no degrees of freedom",
+    ),
+    Key(
+        "molecule",
+        "fixed_velocity",
+        Each(Number(tried=SPEEDS), 3),
+        ABSENT,
+        "monomer: velocity at which fixed ones move instead [length / time]",
     ),
     Key(
         "molecule",
@@ -314,7 +329,21 @@ KEYS = (
     Key("contact.pair", "restitution", Number(least=0.0, most=1.0), ABSENT, "their own; that of [contact] if left out"),
     Key("contact.pair", "tangential_restitution", Number(least=-1.0, most=1.0), ABSENT, "the same"),
     Key("contact.pair", "contact_time", Number(least=0.0, tried=TIMES), ABSENT, "the same [time]"),
-    Key("external", "gravity", Each(Number(), 3), (0.0, 0.0, 0.0), 'engine "steps": acceleration [length / time^2]'),
+    Key(
+        "external",
+        "gravity",
+        Each(Number(), 3),
+        (0.0, 0.0, 0.0),
+        "acceleration of all beads; not while a start grows [length / time^2]",
+    ),
+    Key("wall", "side", Choice(SIDES), ABSENT, 'side of the box, of an axis whose boundary is "wall"; or else:'),
+    Key("wall", "shape", Choice(("sphere", "cylinder")), ABSENT, "wall that encloses all beads, along open axes"),
+    Key("wall", "center", Each(Number(tried=PLACES), 3), ABSENT, "shape: a place on its axis or its centre [length]"),
+    Key("wall", "radius", Number(above=0.0, tried=EDGES), ABSENT, "shape: of its surface, at time 0 [length]"),
+    Key("wall", "axis", Choice(("x", "y", "z")), ABSENT, "cylinder: its direction"),
+    Key("wall", "velocity", Number(), 0.0, "along its normal, positive into the box, from time 0 on [length / time]"),
+    Key("wall", "temperature", POSITIVE, ABSENT, "of diffuse reflection; none: a mirror [mass length^2 / time^2]"),
+    Key("wall", "restitution", Number(least=0.0, most=1.0), ABSENT, "its own; that of [contact] when left out"),
     Key(
         "potential",
         "name",
@@ -369,7 +398,7 @@ KEYS = (
         "name",
         Choice(("langevin", "andersen")),
         REQUIRED,
-        'engine "steps": friction and random forces on beads, or velocities of molecules drawn anew',
+        'velocities of molecules drawn anew; or, engine "steps", friction and random forces on beads',
     ),
     Key("thermostat", "temperature", POSITIVE, REQUIRED, "that it holds [mass length^2 / time^2]"),
     Key("thermostat", "damping", POSITIVE, ABSENT, "langevin: friction [1 / time]"),
@@ -446,6 +475,7 @@ SECTIONS = (
     "propagator",
     "contact",
     "external",
+    "wall",
     "potential",
     "thermostat",
     "run",

@@ -45,6 +45,8 @@ class MoleculeSection:
     hard: Any
     rigid: bool
     damping: float
+    fixed: tuple | None
+    fixed_velocity: tuple | None
     propagator: Any
     directors: bool
     moment: Any
@@ -64,6 +66,13 @@ class MoleculeSection:
     def soft(self) -> Any:
         """Whether beads have no hard core: one flag for all or an array."""
         return ~np.array(self.hard, dtype=bool)
+
+    @property
+    def pinned(self) -> np.ndarray:
+        """(beads,) bool: which beads are fixed."""
+        found = np.zeros(self.beads, dtype=bool)
+        found[list(self.fixed or ())] = True
+        return found
 
     @property
     def is_line(self) -> bool:
@@ -158,6 +167,20 @@ class ExternalSection:
 
 
 @dataclass(frozen=True)
+class WallSection:
+    """One [[wall]]: a side of the box, or a shape; keys that it does not have are None [length], [length / time]."""
+
+    side: str | None
+    shape: str | None
+    center: tuple | None
+    radius: float | None
+    axis: str | None
+    velocity: float
+    temperature: float | None
+    restitution: float | None
+
+
+@dataclass(frozen=True)
 class PotentialSection:
     """One [[potential]]; keys that its name does not have are None, as is `types` where it is for all.
 
@@ -240,6 +263,7 @@ class Config:
     output: OutputSection
     external: ExternalSection
     potentials: tuple = ()
+    walls: tuple = ()
     steps: StepsSection | None = None
     thermostat: ThermostatSection | None = None
     source: str = field(default="input", compare=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.external import check_external
 from hpcchain.config.values import Wrong
 from hpcchain.model.bonds import bond_table, type_names
 
@@ -51,8 +52,7 @@ def check_events(config: Config) -> None:
     given = {
         "steps": config.steps is not None,
         "potential": bool(config.potentials),
-        "external.gravity": any(config.external.gravity),
-        "thermostat": config.thermostat is not None,
+        "thermostat.damping": config.thermostat is not None and config.thermostat.name != "andersen",
     }
     for index, kind in enumerate(config.molecules):
         given |= {
@@ -63,6 +63,7 @@ def check_events(config: Config) -> None:
     for key, there in given.items():
         if there:
             raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
+    check_external(config)
 
 
 def check_whole(config: Config) -> None:

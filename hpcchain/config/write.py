@@ -37,6 +37,8 @@ def to_toml(config: Config) -> str:
     for section in SECTIONS:
         if section == "molecule":
             parts += [section_text("[[molecule]]", section, kind, skip_for(kind)) for kind in config.molecules]
+        elif section == "wall":
+            parts += [section_text("[[wall]]", section, one) for one in config.walls]
         elif section == "potential":
             parts += [section_text("[[potential]]", section, one) for one in config.potentials]
         elif section in ("steps", "external", "thermostat") and not applies(config, section):
@@ -51,8 +53,10 @@ def to_toml(config: Config) -> str:
 
 
 def applies(config: Config, section: str) -> Any:
-    """Return whether an input has a section that only the engine of steps knows."""
-    return config.steps is not None and getattr(config, section) is not None
+    """Return whether an input has a section that not all have."""
+    if section == "external":
+        return config.steps is not None or any(config.external.gravity)
+    return getattr(config, section) is not None
 
 
 def skip_for(record: Any) -> tuple | tuple:

@@ -73,10 +73,11 @@ def trait(s, i, which):
 
 @kernel
 def pair_row(s, i, other):
-    """Return the row of `coefficients` of bead i and another, or a wall (below 0)."""
+    """Return the row of `coefficients` of bead i and another, or a wall (below 0); walls with shapes have their own."""
     columns = np.int64(s.par[L.PAIR_COLUMNS])
     first = np.int64(trait(s, i, L.TRAIT_TYPE))
-    second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else columns - L.WALL_CODES - 1 - other
+    wall = columns - L.WALL_CODES + min(-1 - other, L.WALL_CODES - 1)
+    second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else wall
     return first * columns + second
 
 

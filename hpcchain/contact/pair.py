@@ -69,6 +69,11 @@ def curve(starts, segment, series, i, t):
     u = starts[i, L.VX]
     v = starts[i, L.VY]
     w = starts[i, L.VZ]
+    if order == L.FALLING:
+        gx, gy, gz = series[L.X] * t, series[L.Y] * t, series[L.Z] * t
+        x = starts[i, L.X] + (u + 0.5 * gx) * t
+        y = starts[i, L.Y] + (v + 0.5 * gy) * t
+        return x, y, starts[i, L.Z] + (w + 0.5 * gz) * t, u + gx, v + gy, w + gz
     return starts[i, L.X] + u * t, starts[i, L.Y] + v * t, starts[i, L.Z] + w * t, u, v, w
 
 

@@ -54,9 +54,10 @@ free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of f
                               SPARE_ROWS: their number
 window_event      15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which;
                               EVENT_LOG, EVENT_LOGS: first row in `log`, rows there
-log               11 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall), LOG_LOWER, LOG_HIGHER id,
-                              LOG_IMPULSE, LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS;
-                              LOG_MOLECULE: row of the lower bead's molecule; from LOG_TANGENTIAL on, the
+log               13 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6 thermostat), LOG_LOWER, LOG_HIGHER
+                              id, LOG_IMPULSE, LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS;
+                              LOG_MOLECULE: row of the lower bead's molecule; LOG_WORK, LOG_HEAT: energy that
+                              came in through a wall or a thermostat, in quanta; from LOG_TANGENTIAL on, the
                               tangential part of the impulse on the lower bead, in extended runs
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
@@ -78,6 +79,7 @@ coefficients      4 float64   in runs that are `extended`, per pair of types, an
 tangential        float64     (3,): tangential part of the impulse on the first bead of the event's last contact
 extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.extended`)
+walls             10 float64  sides of the box and walls with shapes: columns WALL_… below
 stepper                       None, or True where molecules are moved by a method that solves for its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.extended`)
 ================  ==========  ======================================================================================
@@ -87,7 +89,10 @@ import numpy as np
 
 from hpcchain.jit.struct import kernel_struct
 
-NO_EVENT, RELIST, SEGMENT_END = -9, -8, -7
+# Codes in place of a partner's row: below those of walls, which are -1 - axis (lower), -4 - axis (upper) and, of those
+# with shapes, -7, -8, ... (`contact.walls`).
+NO_EVENT, RELIST, REDRAW, SEGMENT_END = -(2**40) - 3, -(2**40) - 2, -(2**40) - 1, -(2**40)
+SIDES = 6  # of the box: walls of rows 0 ... 5
 
 X, Y, Z, VX, VY, VZ, START_TICKS, START_REM = range(8)
 AXES = 3
@@ -126,9 +131,11 @@ EVENT_SIZE = 0
     LOG_TANGENTIAL,
     LOG_TANGENTIAL_Y,
     LOG_TANGENTIAL_Z,
-) = range(11)
+    LOG_WORK,
+    LOG_HEAT,
+) = range(13)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
-LOG_COLUMNS = 11
+LOG_COLUMNS = 13
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
@@ -163,8 +170,9 @@ MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER, ROD_STEPPER = range(8)
 OWNED, GHOST, FULL_GHOST, VACANT, IDLE = range(5)
-AT_END, BY_HISTORY = -1, -2
+AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
+FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
 (
     SCALAR_MOLECULES,
     SCALAR_BEADS,
@@ -182,6 +190,8 @@ UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has ne
     SCALAR_TOUCHED,
     SCALAR_WALL_IMPULSE,
 ) = range(15)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
+# Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
+SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALARS = 24
 
 (
@@ -215,50 +225,63 @@ SCALARS = 24
     ASTRAY,
     CONTACT_RATE,
     IMPULSE_QUANTUM,
+    GRAVITY,
+    FALL,
+    ENERGY_QUANTUM,
+    REDRAW_RATE,
+    REDRAW_TEMPERATURE,
     PAIR_COLUMNS,
 ) = (
-    0,
-    1,
-    4,
-    7,
-    10,
-    13,
-    14,
-    15,
-    16,
-    18,
-    20,
-    21,
-    22,
-    23,
-    26,
-    29,
-    32,
-    33,
-    34,
-    36,
-    37,
-    39,
-    40,
-    42,
-    43,
-    44,
-    45,
-    46,
-    47,
-    48,
-    49,
-)
-PARAMETERS = 50
+    *(
+        0,
+        1,
+        4,
+        7,
+        10,
+        13,
+        14,
+        15,
+        16,
+        18,
+        20,
+        21,
+        22,
+        23,
+        26,
+        29,
+        32,
+        33,
+        34,
+        36,
+        37,
+        39,
+        40,
+        42,
+        43,
+        44,
+        45,
+        46,
+        47,
+        48,
+    ),
+    *(49, 52, 53, 54, 55, 56),
+)  # GRAVITY: of each axis; FALL: its size
+PARAMETERS = 57
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if
 # that is later, and when its present one did [length].
 IN_UNTIL, IN_UNTIL_REM, IN_SINCE, IN_SINCE_REM, IN_FAR, IN_NOW = range(6)
 IN_COLUMNS = 8
+# Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of
+# the surface, at time 0; velocity towards the inside; temperature, 0: it reflects; coefficient of restitution.
+WALL_SORT, WALL_AXIS, WALL_CENTRE, WALL_PLACE, WALL_VELOCITY, WALL_TEMPERATURE, WALL_RESTITUTION = 0, 1, 2, 5, 6, 7, 8
+WALL_COLUMNS = 10
+NO_WALL, PLANE, SPHERE, CYLINDER = range(4)
 # In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's
 # law and their times are found by bisection alone.
 STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
+FALLS_AT, GRAVITY_AT = -4, -3  # whether single beads fall; their acceleration, for each axis
 LIMITS = 8
 # Before them, in runs that are extended, TRAITS numbers of bead b of the kind's molecules: its type, and 1 / moment of
 # inertia, from place -LIMITS - TRAITS (b + 1) on.
@@ -334,6 +357,7 @@ FIELDS = {
     "extra": "f8 :",
     "coefficients": "f8 4",
     "tangential": "f8",
+    "walls": f"f8 {WALL_COLUMNS}",
 }
 Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"))
 

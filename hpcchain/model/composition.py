@@ -16,9 +16,9 @@ import numpy as np
 from hpcchain.errors import EngineError
 from hpcchain.model.system import Topology
 
-PER_BEAD, PER_BOND = ("mass", "diameter", "soft", "bead_type", "moment"), ("bond_length",)
+PER_BEAD, PER_BOND = ("mass", "diameter", "soft", "bead_type", "moment", "fixed"), ("bond_length",)
 PER_MOLECULE = ("self_contact", "rod", "flexible", "exclude")
-FLAGS = ("soft", "self_contact", "rod", "flexible")
+FLAGS = ("soft", "fixed", "self_contact", "rod", "flexible")
 """Files have bytes in their place."""
 
 

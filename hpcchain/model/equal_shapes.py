@@ -26,7 +26,7 @@ class Group:
     length : (b,) float64 array
         Bond lengths [length].
     mass : (n,) float64 array
-        Bead masses [mass].
+        Bead masses, infinite of those that are fixed [mass].
     rod : bool
         Whether they are rods of more than two beads.
     exclude : int
@@ -78,7 +78,7 @@ def groups_of(topology: Topology) -> list:
                 beads=start[:, None] + np.arange(bead.stop - bead.start),
                 bonds=topology.bonds[bond] - topology.first_bead[one],
                 length=topology.bond_length[bond],
-                mass=topology.mass[bead],
+                mass=topology.inertia[bead],
                 rod=bool(topology.rod[one]),
                 exclude=int(topology.exclude[one]),
             )

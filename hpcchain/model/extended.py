@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.model.external import external
+from hpcchain.model.walls import at_rest
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -91,6 +93,18 @@ EXTRA = (
         lambda physics: bool(physics.extended),
         "events that the bead has taken part in",
     ),
+    ExtraColumn("draws", L.DRAWS, 1, np.int64, 0, 2**53, False, has("seed"), "random numbers that the bead has drawn"),
+    ExtraColumn(
+        "next_draw",
+        L.NEXT_DRAW,
+        2,
+        np.float64,
+        0.0,
+        2**53,
+        True,
+        has("thermostat"),
+        "ticks and remainder of when its molecule's velocities are drawn next; 0 where they never were",
+    ),
     ExtraColumn(
         "inside",
         L.INSIDE,
@@ -127,16 +141,18 @@ def settings(config: Any) -> dict:
             "seed": config.initial.seed,
             "temperature": config.initial.temperature,
         }
-    return found
+    return found | external(config)
 
 
-SHAPES = ("exclude",)
+SHAPES = ("exclude", "fixed")
 """Names in `Physics.extended` of what acts while a start is grown, too: which beads collide, and where."""
 
 
 def while_growing(extended: dict) -> dict:
-    """Return the part of `Physics.extended` that acts while a start is grown."""
-    return {name: value for name, value in extended.items() if name in SHAPES}
+    """Return the part of `Physics.extended` that acts while a start is grown; walls with shapes are at rest then."""
+    walls = at_rest(extended.get("walls", []))
+    found = {name: value for name, value in extended.items() if name in SHAPES}
+    return found | ({"walls": walls} if walls else {})
 
 
 def is_extended(physics: Physics) -> bool:

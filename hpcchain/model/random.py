@@ -24,6 +24,9 @@ class Stream(IntEnum):
     LANGEVIN = 6
     ANDERSEN = 7
     REDRAWN = 8
+    DIFFUSE = 9
+    WAITING = 10
+    MAXWELL = 11
 
 
 def raw(seed: int, purpose: Stream | int, ids: np.ndarray, draw: int = 0) -> np.ndarray:

@@ -19,6 +19,7 @@ Topology.soft          (N,) bool       whether a bead has no hard core (engine "
 Topology.bead_type     (N,) int32      index of the bead's type in Topology.type_names; its molecule's kind unless given
 Topology.moment        (N,) float64    moment of inertia; of a uniform sphere unless given [mass length^2]
 Topology.exclude       (M,) int8       beads of the molecule up to so many bonds apart never collide with each other
+Topology.fixed         (N,) bool       whether a bead has no motion but that which it starts with (engine "events")
 =====================  ==============  ==============================================================
 
 `BEAD_STATE` is the table of the state's arrays, one row per bead each.
@@ -117,9 +118,10 @@ class Topology:
     exclude: np.ndarray = None
     moment: np.ndarray = None
     type_names: tuple = None
+    fixed: np.ndarray = None
 
     def __post_init__(self) -> None:
-        for name, like in (("rod", self.kind), ("flexible", self.kind), ("soft", self.mass)):
+        for name, like in (("rod", self.kind), ("flexible", self.kind), ("soft", self.mass), ("fixed", self.mass)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros(len(like), dtype=bool))
         if self.bead_type is None:
@@ -151,6 +153,11 @@ class Topology:
     def beads(self) -> int:
         """Number of beads N."""
         return len(self.mass)
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """(N,) float64: masses, infinite of beads that are fixed [mass]."""
+        return np.where(self.fixed, np.inf, self.mass)
 
     @property
     def molecules(self) -> int:

@@ -70,6 +70,7 @@ def build_topology(config: Config) -> Topology:
         moment=np.concatenate([moments(kind) for kind in kinds]) if kinds else np.zeros(0),
         exclude=np.repeat(np.array([kind.exclude for kind in kinds], dtype=np.int8), counts),
         type_names=tuple(numbers),
+        fixed=per_item(kinds, "pinned", "beads").astype(bool),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.model.composition import composition_of
+from hpcchain.model.external import gravity_of, not_one_volume
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import WALL
 
@@ -33,6 +34,11 @@ class Observables:
     def __init__(self, system: System, freedom: int | None = None) -> None:
         self.composition = composition_of(system.topology)
         self.box = system.box
+        self.gravity = gravity_of(system.physics)
+        examples = self.composition.prototypes
+        self._mass = np.where(examples.fixed, 0.0, examples.mass)
+        self._no_pressure = examples.fixed.any() or not_one_volume(system.physics)
+        self.stepped = bool(system.physics.steps)
         self.freedom = freedom if freedom is not None else degrees_of_freedom(system.topology, system.state.position)
 
     def sums(
@@ -47,8 +53,8 @@ class Observables:
     ) -> np.ndarray:
         """Return (blocks, 7) float64: kinetic energy, momentum and angular momentum of each block of beads.
 
-        With potential energies and virials of the beads there are two more columns, their sums; with angular
-        velocities four at the end, kinetic energy and angular momentum of the spins.
+        With potential energies and virials of the beads, or gravity, there are two more columns, their sums; with
+        angular velocities four at the end, kinetic energy and angular momentum of the spins.
 
         Parameters
         ----------
@@ -64,8 +70,13 @@ class Observables:
             Angular velocities [1 / time].
         """
         ids = np.arange(low, low + len(position))
-        mass = self.composition.prototypes.mass[self.composition.prototype_of(ids)][:, None]
+        mass = self._mass[self.composition.prototype_of(ids)][:, None]
         unwrapped = position + image * self.box.size
+        if self.gravity.any():
+            field = -mass[:, 0] * (unwrapped @ self.gravity)
+            energies = np.column_stack(
+                [field, np.zeros_like(field)] if energies is None else [energies[:, 0] + field, energies[:, 1]]
+            )
         found = np.empty((-(-len(ids) // block), 7 if energies is None else 9))
         turning = np.zeros((len(found), 0 if spins is None else 4))
         for row, start in zip(found, range(0, len(ids), block), strict=True):
@@ -108,8 +119,9 @@ class Observables:
         if interval > 0.0:
             inner = inner / 3.0 + virial / (3.0 * interval)
             pressure = (self.composition.molecules * temperature + inner) / self.box.volume
-        elif potential is not None:
+        elif self.stepped and potential is not None:
             pressure = (self.composition.molecules * temperature + inner / 3.0) / self.box.volume
+        pressure = np.nan if self._no_pressure else pressure
         return {
             "kinetic_energy": kinetic,
             **({} if potential is None else {"potential_energy": potential}),
@@ -146,3 +158,8 @@ def total_energy(row: Any) -> Any:
     """
     turning = row["rotational_energy"] if "rotational_temperature" in row else 0.0
     return row["kinetic_energy"] + row.get("potential_energy", 0.0) + turning
+
+
+def kept_energy(row: Any) -> Any:
+    """Return what elastic motion keeps of a report: its energy less the work and heat that have come in."""
+    return total_energy(row) - row.get("work", 0.0) - row.get("heat", 0.0)

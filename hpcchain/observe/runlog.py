@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcchain.io.hdf5 import plain
-from hpcchain.observe.observables import total_energy
+from hpcchain.observe.observables import kept_energy, total_energy
 
 
 class RunLog:
@@ -23,7 +23,7 @@ class RunLog:
     Attributes
     ----------
     energy : float or None
-        Energy of the run's first report, which errors refer to [mass length^2 / time^2].
+        Energy of the run's first report, less work and heat, which errors refer to [mass length^2 / time^2].
     """
 
     def __init__(self, path: Path, contacts: int = 0, energy: float | None = None) -> None:
@@ -39,6 +39,7 @@ class RunLog:
         wall_contacts: int,
         windows: dict | None = None,
         left: float | None = None,
+        scale: float = 0.0,
     ) -> Any:
         """Append a report; return what to tell of it in a few words.
 
@@ -54,6 +55,8 @@ class RunLog:
             How the ranks work together: passes_per_window, imbalance, ...
         left : float, optional
             Wall seconds to the end of the run; None: not known.
+        scale : float, optional
+            What errors of the energy are relative to if it is more than the reference (`relative_error`).
 
         Returns
         -------
@@ -63,7 +66,7 @@ class RunLog:
         rate = self._rate(events)
         energy = total_energy(observables)
         if self.energy is None:
-            self.energy = energy
+            self.energy = kept_energy(observables)
         row = {
             "time": simulated,
             "wall": time.time(),
@@ -72,7 +75,7 @@ class RunLog:
             "wall_contacts": wall_contacts,
             "events_per_second": rate,
             "energy": energy,
-            "energy_error": relative_error(energy, self.energy),
+            "energy_error": relative_error(kept_energy(observables), self.energy, scale),
             "temperature": observables["temperature"],
             "pressure": observables["pressure"],
             "momentum": float(abs(observables["momentum"]).max()),
@@ -90,8 +93,13 @@ class RunLog:
         return (events - before) / (now - then) if now > then else 0.0
 
 
-def relative_error(energy: Any, reference: float | None) -> float:
-    """Return how far an energy is off the reference, relative; 0 where that is 0 or not known."""
+def relative_error(energy: Any, reference: float | None, scale: float = 0.0) -> float:
+    """Return how far an energy is off the reference, relative to it or to a larger scale; 0 where it is not known.
+
+    A scale is given where the zero of the energy means nothing, as in a field of gravity.
+    """
+    if scale > 0.0 and reference is not None:
+        return (energy - reference) / max(abs(reference), scale)
     return energy / reference - 1.0 if reference else 0.0
 
 

@@ -27,7 +27,7 @@ from hpcchain.sector.core import event_row, event_rows
 from hpcchain.sector.events import loop
 from hpcchain.sector.ghosted import WindowBroken
 from hpcchain.sector.serial import default_shell
-from hpcchain.sector.setup.allocate import quanta
+from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ class WindowedEngine:
         self.log_events = log_events
         self.quantum, self.impulse_quantum = quanta(system)
         self.virial, self.wall_impulse = 0, [0, 0, 0]
+        self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
         self.last_contacts = 0.0
@@ -280,10 +281,12 @@ class WindowedEngine:
         """Make final what was done up to the end of the window."""
         with self._spent("finishing"):
             log, sums = self.patch.finish()
-        walls, rootless, virial, *wall_impulse = sums.tolist()
+        walls, rootless, virial, work, heat, others, *wall_impulse = sums.tolist()
         self.virial += virial
+        self.work += work
+        self.heat += heat
         self.wall_impulse = [old + more for old, more in zip(self.wall_impulse, wall_impulse, strict=True)]
-        self.finished["contacts"] += len(log) - walls
+        self.finished["contacts"] += len(log) - walls - others
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless
         self.last_contacts = 2.0 * len(log) / max(len(self.patch.owned), 1)

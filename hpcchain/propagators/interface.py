@@ -55,6 +55,8 @@ def load(work, offset, mol, m, table, graph, series, starts, dt, stepper):
     _load_table(work, offset, mol, m, table, graph, stepper)
     if mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         _load_straight(work, offset, starts, mol[m, L.MOL_FIRST], dt)
+        if table[mol[m, L.MOL_TABLE] + L.FALLS_AT] != 0.0:
+            _load_falling(work, offset, starts, mol[m, L.MOL_FIRST], dt, table, mol[m, L.MOL_TABLE] + L.GRAVITY_AT)
         return
     if stepper is not None:
         if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
@@ -138,6 +140,15 @@ def _load_straight(work, offset, starts, i, dt):
     for c in range(3):
         work[offset + W.COEF + W.LANES * c] = starts[i, c] + starts[i, L.VX + c] * dt
         work[offset + W.COEF + W.ROW + W.LANES * c] = starts[i, L.VX + c]
+
+
+@kernel
+def _load_falling(work, offset, starts, i, dt, table, at):
+    """Write position and velocity of a single bead on a parabola, with the acceleration at `at` in the table."""
+    for c in range(3):
+        change = table[at + c] * dt
+        work[offset + W.COEF + W.LANES * c] = starts[i, c] + (starts[i, L.VX + c] + 0.5 * change) * dt
+        work[offset + W.COEF + W.ROW + W.LANES * c] = starts[i, L.VX + c] + change
 
 
 @inlined

@@ -19,7 +19,8 @@ from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
 from hpcchain.layout import arrays as L
-from hpcchain.observe.observables import Observables, total_energy
+from hpcchain.model.external import exchanges_energy
+from hpcchain.observe.observables import Observables, kept_energy, total_energy
 from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.agreement import gathered
@@ -269,13 +270,19 @@ class Run:
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
             left, totals = self.progress.seconds_left, self.totals
-            note = self.log.report(self.time, row, totals.contacts, totals.wall_contacts, windows, left)
+            note = self.log.report(
+                self.time, row, totals.contacts, totals.wall_contacts, windows, left, self._scale(row["kinetic_energy"])
+            )
         self.progress.look(self.time, note)
-        self._heed(total_energy(row))
+        self._heed(kept_energy(row), row["kinetic_energy"])
 
-    def _heed(self, energy: Any) -> None:
+    def _scale(self, kinetic: float) -> float:
+        """Return what errors of the energy are relative to at least: where heights have no zero, the kinetic energy."""
+        return kinetic if self.observables.gravity.any() else 0.0
+
+    def _heed(self, energy: Any, kinetic: float) -> None:
         """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
-        warning = self.energy.heed(self.time, energy, self.log.energy, self.totals.contacts)
+        warning = self.energy.heed(self.time, energy, self.log.energy, self.totals.contacts, self._scale(kinetic))
         if warning and self.comm.rank == 0:
             LOG.warning("t %.6g: %s", self.time, warning)
 
@@ -284,7 +291,9 @@ class Run:
         if self.reports.served != self.time:
             sums = self._sums(self.engine.ids, self.engine.frame(self.time))
             found = np.concatenate(sums)
-            self._heed(self.comm.bcast(total_energy(self.observables.measure(found, 0.0, 0.0, 0))))
+            row = self.observables.measure(found, 0.0, 0.0, 0)
+            kept = total_energy(row) - self.totals.work - self.totals.heat
+            self._heed(*self.comm.bcast((kept, row["kinetic_energy"])))
 
     def _measure(self, sums: np.ndarray) -> dict:
         interval = self.time - (self.reports.served or 0.0)
@@ -292,6 +301,8 @@ class Run:
         row = self.observables.measure(
             sums, interval, totals.interval_virial, totals.interval_contacts, totals.interval_pushes
         )
+        if exchanges_energy(self.system.physics):
+            row |= {"work": totals.work, "heat": totals.heat}
         return row if self.spinning is None else row | self.spinning.observables
 
     def _drain_events(self) -> None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.errors import EngineError
+from hpcchain.model.external import loses_energy
 from hpcchain.observe.runlog import relative_error
 from hpcchain.propagators.catalogue import PROPAGATORS
 
@@ -75,11 +76,13 @@ class EnergyWatch:
 
     def __init__(self, system: System, freedom: int) -> None:
         self._topology, self._physics, self._freedom = system.topology, system.physics, max(int(freedom), 1)
-        self._elastic = system.physics.is_elastic
+        self._elastic = system.physics.is_elastic and not loses_energy(system.physics)
         self._kinds = list(stepped_kinds(self._topology.prototypes, self._physics))
         self._silent = False
 
-    def heed(self, time: float, energy: float, reference: float | None, contacts: int) -> str | None:
+    def heed(
+        self, time: float, energy: float, reference: float | None, contacts: int, scale: float = 0.0
+    ) -> str | None:
         """Return what to tell the user, None for nothing; said once.
 
         Parameters
@@ -87,9 +90,11 @@ class EnergyWatch:
         time : float
             [time]
         energy, reference : float
-            Kinetic energy now, and of the run's first report (None: there was none) [mass length^2 / time^2].
+            What is to be kept now, and of the run's first report (None: there was none) [mass length^2 / time^2].
         contacts : int
             Between beads in the whole run.
+        scale : float, optional
+            What errors are relative to if it is more than the reference (`relative_error`).
 
         Raises
         ------
@@ -98,7 +103,7 @@ class EnergyWatch:
         """
         if not math.isfinite(energy):
             raise EngineError(f"at t {time:.6g} the kinetic energy is not a number: {advice()}")
-        error = relative_error(energy, reference)
+        error = relative_error(energy, reference, scale)
         if not self._elastic or error == 0.0:
             return None
         if not self._kinds and abs(error) > self._limit(REFUSED):

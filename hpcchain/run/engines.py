@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.model.external import draws_momenta
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
@@ -115,9 +116,9 @@ def warn_of_sectors(sectors: Any, comm: Single | World) -> None:
 def freedom_of(system: System, comm: Single | World) -> int:
     """Return the degrees of freedom of a system, of which each rank may have a part; collective.
 
-    A thermostat moves the centre of mass, too: it counts then.
+    A thermostat, or a thermal wall, moves the centre of mass, too: it counts then.
     """
-    return freedom_at_rest(system, comm) + (3 if system.physics.steps.get("thermostat") else 0)
+    return freedom_at_rest(system, comm) + (3 if draws_momenta(system.physics) else 0)
 
 
 def freedom_at_rest(system: System, comm: Single | World) -> int:

@@ -46,6 +46,7 @@ TABLES = (
     "bead_type",
     "exclude",
     "moment",
+    "fixed",
 )
 
 
@@ -103,7 +104,7 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     A molecule's is the same all along a segment, so segments may have begun at different times.
     """
     known = energy is not None and all(
-        one.propagator == "taylor" and one.tolerance <= 1e-9 and not one.steps and "rough" not in one.extended
+        one.propagator == "taylor" and one.tolerance <= 1e-9 and not (one.steps or one.extended)
         for one in system.physics.every()
     )
     topology, velocity = system.topology, system.state.velocity

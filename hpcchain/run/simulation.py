@@ -30,7 +30,7 @@ from hpcchain.run.lock import FolderLock
 from hpcchain.run.memory import require_memory_for
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.signals import Signals
-from hpcchain.run.starting import mpi_of, read_input, start_system, warn
+from hpcchain.run.starting import mpi_of, read_input, require_room, start_system, warn
 from hpcchain.run.user_system import System
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class Simulation:
         end = self.time + dt if dt is not None else self._run.end if until is None else until
         if not (math.isfinite(end) and end >= self.time):
             raise UsageError(f"run: the time {end} is not after the present one, {self.time}")
+        require_room(self._run.config, end)
         self._run.end = max(self._run.end, end)
         if not self._open:
             self._run.open()
@@ -226,7 +227,7 @@ class Moving:
     """What a Simulation without output runs: the engine alone, with the names of `Run`."""
 
     def __init__(self, config: Config, system: Any, comm: Any) -> None:
-        self.comm, self.end, self.time = comm, config.run.end_time, 0.0
+        self.comm, self.end, self.time, self.config = comm, config.run.end_time, 0.0, config
         self.engine = engine_for(system, replace(config, output=replace(config.output, events=False)), comm)
         self.system = replace(system, state=None)
 

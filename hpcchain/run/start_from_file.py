@@ -22,6 +22,7 @@ from hpcchain.model.starts.start import (
     physics_with,
     require_apart,
     require_tried,
+    require_within,
 )
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
@@ -55,6 +56,7 @@ KEY_OF_TABLE = {
     "soft": "hard",
     "exclude": "exclude",
     "moment": "moment",
+    "fixed": "fixed",
 }
 
 
@@ -93,6 +95,8 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     engine = engine_for(system, config, comm)
     position, velocity, image = brought_together(comm, topology, engine.ids, engine.frame(found.time))
     check_start(str(path), system.box, topology, position, velocity)
+    every = np.arange(topology.beads)
+    require_within(config, position, topology.prototypes.diameter[topology.prototype_of(every)], every)
     if not fresh:
         position, velocity = projected(path, topology, position, velocity)
     state = State.at_time_zero(position, velocity)
@@ -126,6 +130,8 @@ def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single 
     state = State.at_time_zero(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     state.extra = system.state.extra
+    ids = np.arange(len(state.position)) if system.held is None else topology.beads_of(system.held)
+    require_within(config, state.position, topology.prototypes.diameter[topology.prototype_of(ids)], ids)
     return replace(system, state=state, physics=physics_with(config, system.physics.tick))
 
 

@@ -10,6 +10,7 @@ from hpcchain.config import load_config
 from hpcchain.config.cautions import cautions
 from hpcchain.config.stepping import require_whole
 from hpcchain.config.values import Wrong
+from hpcchain.config.walls import check_apart
 from hpcchain.errors import ConfigError, HpcchainError, UsageError
 from hpcchain.model.spins import with_spins
 from hpcchain.model.starts.start import build_system
@@ -89,7 +90,16 @@ def with_end(config: Config, until: float) -> Any:
             require_whole("--until", float(until), config.steps.step)
         except Wrong as wrong:
             raise UsageError(str(wrong)) from None
+    require_room(config, float(until))
     return replace(config, run=replace(config.run, end_time=float(until)))
+
+
+def require_room(config: Config, until: float) -> None:
+    """Raise UsageError where walls that move leave beads no room up to a time [time]."""
+    try:
+        check_apart(config, until)
+    except Wrong as wrong:
+        raise UsageError(f"until {until:g}: {wrong}") from None
 
 
 def start_system(

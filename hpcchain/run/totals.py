@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
 
 WALL_IMPULSE = ("push_x", "push_y", "push_z")
+ENERGIES = ("work", "heat")
 CONTACTS = ("contacts", "wall_contacts", "no_roots")
 SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
 MOST = ("most_iterations", "most_node_iterations")
@@ -39,13 +40,16 @@ class Totals:
         self._before = {name: counters.get(name, 0) for name in (*CONTACTS, *SOLVED, *MOST)}
         self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
         self._wall_impulse = restored_wall_impulse(counters, engine.impulse_quantum)
-        self._now = self._start = dict.fromkeys(("virial", *WALL_IMPULSE, *CONTACTS, *SOLVED, *MOST), 0)
+        self._before |= {name: counters.get(name, 0) for name in ENERGIES}
+        self._now = self._start = dict.fromkeys(("virial", *WALL_IMPULSE, *ENERGIES, *CONTACTS, *SOLVED, *MOST), 0)
 
     def gather(self) -> None:
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
         own = {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)} | {"virial": self._engine.virial}
-        own |= dict(zip(WALL_IMPULSE, self._engine.wall_impulse, strict=True))
+        own |= dict(zip(WALL_IMPULSE, self._engine.wall_impulse, strict=True)) | {
+            name: getattr(self._engine, name) for name in ENERGIES
+        }
         every = self._comm.allgather(own)
         self._now = {name: (max if name in MOST else sum)(one[name] for one in every) for name in own}
 
@@ -63,6 +67,16 @@ class Totals:
     def no_roots(self) -> int:
         """Contacts of the run that have the exact impulse because the variational law had no root."""
         return self._total("no_roots")
+
+    @property
+    def work(self) -> float:
+        """Energy that has come in through walls that move, in the whole run [mass length^2 / time^2]."""
+        return float(self._total("work") * Fraction(self._engine.energy_quantum))
+
+    @property
+    def heat(self) -> float:
+        """Energy that has come in as heat, in the whole run [mass length^2 / time^2]."""
+        return float(self._total("heat") * Fraction(self._engine.energy_quantum))
 
     def _total(self, name: str) -> int:
         return self._before[name] + self._now[name]
@@ -107,6 +121,7 @@ class Totals:
                 "interval_pushes": self._interval_push_quanta,
                 "impulse_quantum": self._engine.impulse_quantum,
             }
+            | {name: self._total(name) for name in ENERGIES if self._total(name)}
         )
 
     @property

@@ -29,8 +29,10 @@ class Engine(Protocol):
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
     wall_impulse : sequence of 3 int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
-    quantum, impulse_quantum : float
-        Powers of two [mass length^2 / time], [mass length / time].
+    work, heat : int
+        Energy that has come in so far through walls that move, and as heat, in units of `energy_quantum`.
+    quantum, impulse_quantum, energy_quantum : float
+        Powers of two [mass length^2 / time], [mass length / time], [mass length^2 / time^2].
     time : float
         A time before which all events are done [time].
     counters : dict
@@ -39,6 +41,9 @@ class Engine(Protocol):
 
     quantum: float
     impulse_quantum: float
+    energy_quantum: float
+    work: int
+    heat: int
 
     @property
     def ids(self) -> NDArray[np.int64]: ...

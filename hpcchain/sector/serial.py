@@ -14,7 +14,7 @@ from hpcchain.model.composition import composition_of
 from hpcchain.sector.collapse import Standstill, stuck
 from hpcchain.sector.core import Core, Options, event_row, event_rows, require_finite
 from hpcchain.sector.events import loop
-from hpcchain.sector.setup.allocate import list_capacity, quanta
+from hpcchain.sector.setup.allocate import energy_quantum, list_capacity, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_order
 
@@ -44,8 +44,10 @@ class Engine:
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
     wall_impulse : (3,) list of int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
-    quantum, impulse_quantum : float
-        Powers of two [mass length^2 / time], [mass length / time].
+    work, heat : int
+        Energy that has come in so far through walls that move, and as heat, in units of `energy_quantum`.
+    quantum, impulse_quantum, energy_quantum : float
+        Powers of two [mass length^2 / time], [mass length / time], [mass length^2 / time^2].
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Engine:
         self.log_rows = LOG_ROWS if log_events else 0
         self.quantum, self.impulse_quantum = quanta(system)
         self.virial, self.wall_impulse, self.rows = 0, [0, 0, 0], []
+        self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         topology = system.topology
         options = Options(
             default_shell(system) if shell is None else shell,
@@ -129,6 +132,9 @@ class Engine:
         """Move the kernel's sums to Python's integers, which do not overflow."""
         scalars = self.sector.scalars
         self.virial += int(scalars[L.SCALAR_VIRIAL])
+        self.work += int(scalars[L.SCALAR_WORK])
+        self.heat += int(scalars[L.SCALAR_HEAT])
+        scalars[L.SCALAR_WORK : L.SCALAR_HEAT + 1] = 0
         self.wall_impulse = [
             old + int(more)
             for old, more in zip(

@@ -80,6 +80,7 @@ class SteppedEngine:
         self.step = Fraction(repr(settings["step"]))
         self.h, self.implicit = settings["step"], settings["base"] == "midpoint"
         self.quantum, self.impulse_quantum = quanta(system)
+        self.energy_quantum, self.work, self.heat = 1.0, 0, 0
         self.rebuilds = 0
         self.stuck: tuple | None = None
         constants = Constants(self.composition, settings)

@@ -39,6 +39,7 @@ class ReplicatedEngine:
         self._turn, self._reached, self._seen, self._rows = 0, 0.0, 0, []
         self._own = {"contacts": 0, "wall_contacts": 0}
         self.quantum, self.impulse_quantum = self._serial.quantum, self._serial.impulse_quantum
+        self.work, self.heat, self.energy_quantum = 0, 0, self._serial.energy_quantum
         self._deal_out()
 
     def _deal_out(self):

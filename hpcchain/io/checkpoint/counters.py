@@ -39,6 +39,8 @@ COUNTERS = {
     "energy": ENERGY,
     "interval_virial": ENERGY,
     "part_seal": SEAL,
+    "work": QUANTA,
+    "heat": QUANTA,
 }
 """Name -> what it may be. Those of earlier versions are among them; others are nobody's, and are let be."""
 

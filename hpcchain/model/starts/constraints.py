@@ -175,6 +175,8 @@ def constraint_rank(group: Group, position: np.ndarray) -> int:
 def degrees_of_freedom(topology: Topology, position: np.ndarray, copies: np.ndarray | None = None) -> int:
     """Return 3 N minus the independent bonds (a rod is left 5 ways to move) minus 3 for the total momentum, as an int.
 
+    Fixed beads count none, and where there are any the momentum counts: it is not kept.
+
     Parameters
     ----------
     topology : Topology
@@ -186,6 +188,6 @@ def degrees_of_freedom(topology: Topology, position: np.ndarray, copies: np.ndar
     """
     free = 0
     for group in groups_of(topology):
-        one = 3 * len(group.mass) - constraint_rank(group, position[group.beads[0]])
+        one = 3 * int(np.isfinite(group.mass).sum()) - constraint_rank(group, position[group.beads[0]])
         free += one * (len(group.molecules) if copies is None else int(copies[group.molecules].sum()))
-    return free - 3
+    return free if topology.fixed.any() else free - 3

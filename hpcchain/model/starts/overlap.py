@@ -34,7 +34,7 @@ def wall_overlap(
     radius = 0.5 * topology.diameter[:, None]
     x = position[:, axes] - box.origin[axes]
     depth = radius - np.minimum(x, box.size[axes] - x)
-    excess = np.where(topology.soft[:, None], -1.0, depth - 2.0 * tolerance * radius)
+    excess = np.where((topology.soft | topology.fixed)[:, None], -1.0, depth - 2.0 * tolerance * radius)
     at, axis = np.unravel_index(np.argmax(excess), excess.shape)
     return (int(at), int(axes[axis]), float(depth[at, axis])) if excess[at, axis] > 0.0 else None
 
@@ -70,7 +70,7 @@ def bead_overlap(box: Box, topology: Topology, position: np.ndarray, tolerance: 
         through = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]]
         free = through | _among(bonded, i, j, topology.beads)
         depth[free & (shift == 0.0).all(axis=1)] = 0.0
-        depth[topology.soft[i] | topology.soft[j]] = 0.0
+        depth[topology.soft[i] | topology.soft[j] | (topology.fixed[i] & topology.fixed[j])] = 0.0
         at = int(np.argmax(depth))
         if depth[at] > 0.0:
             low, high = sorted((int(i[at]), int(j[at])))

@@ -22,6 +22,7 @@ from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.stepping import stepping
 from hpcchain.model.system import Options, Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.walls import outside, walls_of
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config, PropagatorSection
@@ -54,8 +55,10 @@ def build_system(config: Config) -> System:
     given = config.molecules[0].velocities is not None
     velocity = np.zeros_like(position)
     if given:
+        require_still(config)
         velocity = np.concatenate([kind.velocities for kind in config.molecules])
     check_start(config.source, box, topology, position, velocity)
+    require_within(config, position, topology.diameter, np.arange(topology.beads))
     try:
         position = project_positions(topology, position)
     except NotConverged as error:
@@ -64,8 +67,57 @@ def build_system(config: Config) -> System:
         velocity = project_velocities(topology, position, velocity)
     else:
         velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
+    velocity = moved_along(config, velocity)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     return System(box, topology, state, physics, directors=build_directors(config))
+
+
+def moved_along(config: Config, velocity: np.ndarray) -> np.ndarray:
+    """Return velocities (N, 3) with those of fixed beads as molecule.fixed_velocity says."""
+    first = 0
+    for kind in config.molecules:
+        if kind.fixed_velocity is not None:
+            velocity[first : first + kind.count] = kind.fixed_velocity
+        first += kind.count * kind.beads
+    return velocity
+
+
+def require_still(config: Config) -> None:
+    """Raise ConfigError where velocities are given of fixed beads that are not theirs."""
+    first = 0
+    for index, kind in enumerate(config.molecules):
+        given = kind.velocities.reshape(kind.count, kind.beads, 3)[:, kind.pinned]
+        wrong = np.argwhere(np.any(given != np.array(kind.fixed_velocity or (0.0, 0.0, 0.0)), axis=2))
+        if len(wrong):
+            bead = first + int(wrong[0, 0]) * kind.beads + int(np.flatnonzero(kind.pinned)[wrong[0, 1]])
+            raise ConfigError(
+                f"{config.source}: molecule[{index}].velocities: bead {bead} is fixed; give it 0, or its fixed_velocity"
+            )
+        first += kind.count * kind.beads
+
+
+def require_within(config: Config, position: np.ndarray, diameter: np.ndarray, ids: np.ndarray) -> None:
+    """Raise ConfigError unless beads are inside all walls with shapes, to 1e-9 of their diameters.
+
+    Parameters
+    ----------
+    config : Config
+    position, diameter : (n, 3), (n,) float64 arrays
+        Of some beads [length].
+    ids : (n,) int64 array
+        Their global ids, for the message.
+    """
+    shapes = [wall for wall in walls_of(config) if wall["shape"] is not None]
+    if not shapes or not len(position):
+        return
+    depth = outside(shapes, position, 0.5 * diameter)
+    bead, shape = np.unravel_index(np.argmax(depth - TOLERANCE * diameter[:, None]), depth.shape)
+    if depth[bead, shape] > TOLERANCE * diameter[bead]:
+        wall = shapes[shape]
+        raise ConfigError(
+            f"{config.source}: wall: bead {ids[bead]} reaches {depth[bead, shape]:.6g} beyond the {wall['shape']} of "
+            f"radius {wall['radius']:g} about {wall['center']}; move it inside, or enlarge wall.radius"
+        )
 
 
 def check_start(source: str, box: Box, topology: Any, position: np.ndarray, velocity: np.ndarray) -> None:
@@ -244,6 +296,8 @@ def build_physics(config: Config, topology: Any, velocity: np.ndarray) -> Physic
     """
     speed = float(np.sqrt(np.mean(np.einsum("ik,ik->i", velocity, velocity)))) if len(velocity) else 0.0
     contact = float(topology.diameter.min())
+    if speed == 0.0 and config.run.engine == "events":  # what is at rest begins to fall
+        speed = float(np.sqrt(np.linalg.norm(config.external.gravity) * contact))
     return physics_with(config, tick_for(contact / speed if speed > 0.0 else 0.0))
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def kinetic_energy(topology: Topology, velocity: np.ndarray) -> float:
-    """Return the kinetic energy [mass length^2 / time^2].
+    """Return the kinetic energy of what is not fixed [mass length^2 / time^2].
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def kinetic_energy(topology: Topology, velocity: np.ndarray) -> float:
     velocity : (N, 3) float64 array
         [length / time].
     """
-    return 0.5 * float(np.sum(topology.mass * np.einsum("ik,ik->i", velocity, velocity)))
+    return 0.5 * float(np.sum(np.where(topology.fixed, 0.0, topology.mass) * np.einsum("ik,ik->i", velocity, velocity)))
 
 
 def maxwell(topology: Topology, position: np.ndarray, temperature: float, seed: int) -> np.ndarray:
@@ -57,7 +57,7 @@ def maxwell(topology: Topology, position: np.ndarray, temperature: float, seed: 
     """
     freedom = degrees_of_freedom(topology, position)
     require_freedom(freedom)
-    velocity = drawn(np.arange(topology.beads), topology.mass, temperature, seed)
+    velocity = drawn(np.arange(topology.beads), topology.inertia, temperature, seed)
     # resting and scaling bring back some round-off along the bonds; the second round leaves none
     for _ in range(2):
         velocity = rest(topology, project_velocities(topology, position, velocity))
@@ -89,5 +89,7 @@ def drawn(ids: np.ndarray, mass: np.ndarray, temperature: float, seed: int) -> n
 
 
 def rest(topology: Topology, velocity: np.ndarray) -> np.ndarray:
-    """Return velocities less that of the centre of mass."""
+    """Return velocities less that of the centre of mass; as they are where beads are fixed."""
+    if topology.fixed.any():
+        return velocity
     return velocity - (topology.mass @ velocity) / topology.mass.sum()

@@ -5,14 +5,17 @@ import numpy as np
 from hpcchain.contact.coefficients import restitution_of, restitution_of_tied
 from hpcchain.contact.impulse import Ties, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
-from hpcchain.contact.tc_model import begin_contact, pass_time
+from hpcchain.contact.tc_model import begin_contact, own_restitution, pass_time
+from hpcchain.contact.thermal import diffuse
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
+from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
-from hpcchain.sector.events.simultaneous import bring, gather_ties, join, rewind_touching
+from hpcchain.sector.events.simultaneous import bring, gather_ties, join, kinetic_energy, rewind_touching
+from hpcchain.sector.segments.falling import work_of_fixed
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
 from hpcchain.sector.speculation.rollback import roll_back, save_segment
 
@@ -68,11 +71,11 @@ def forget_tangential(s, extended):
 
 
 @kernel
-def record(s, log_rows, time, i, partner, size, moment):
+def record(s, log_rows, time, i, partner, size, moment, work, heat):
     """Count a contact of bead i and its virial `moment`, and log it: time, kind, ids (lower first), impulse.
 
-    `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis.
-    In a window contacts are counted when it is final.
+    `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis,
+    and the energy that comes in, as work of what moves and as heat. In a window contacts are counted when it is final.
     """
     gid_a = s.next_event[i, L.BEAD_ID]
     gid_b = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
@@ -80,13 +83,22 @@ def record(s, log_rows, time, i, partner, size, moment):
     if partner >= 0:
         count_event(s, partner, s.extended)
     quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(size / s.par[L.IMPULSE_QUANTUM])
+    if s.extended is not None:
+        work = np.rint(work / s.par[L.ENERGY_QUANTUM])
+        heat = np.rint(heat / s.par[L.ENERGY_QUANTUM])
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.count[L.N_CONTACTS if gid_b >= 0 else L.N_WALL_CONTACTS] += 1
-        s.scalars[L.SCALAR_VIRIAL if gid_b >= 0 else L.SCALAR_WALL_IMPULSE + (-1 - gid_b) % 3] += np.int64(quanta)
+        if gid_b >= -L.SIDES:
+            s.scalars[L.SCALAR_VIRIAL if gid_b >= 0 else L.SCALAR_WALL_IMPULSE + (-1 - gid_b) % 3] += np.int64(quanta)
+        if s.extended is not None:
+            s.scalars[L.SCALAR_WORK] += np.int64(work)
+            s.scalars[L.SCALAR_HEAT] += np.int64(heat)
     if log_rows == 0:
         forget_tangential(s, s.extended)
         return
     row = s.log[s.count[L.N_LOGGED]]
+    row[L.LOG_WORK] = work
+    row[L.LOG_HEAT] = heat
     row[L.LOG_TIME] = time
     row[L.LOG_KIND] = 0.0 if gid_b >= 0 else 1.0
     row[L.LOG_LOWER] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
@@ -104,7 +116,7 @@ def record(s, log_rows, time, i, partner, size, moment):
 
 @kernel
 def centre_of_mass(work, offset, tiles, c):
-    """Return component c of the centre of mass of the molecule in the workspace at `offset`."""
+    """Return component c of the centre of mass of the molecule at offset, of a fixed bead its place."""
     total = 0.0
     moment = 0.0
     for t in range(tiles):
@@ -113,7 +125,7 @@ def centre_of_mass(work, offset, tiles, c):
             if im > 0.0:
                 total += 1.0 / im
                 moment += work[offset + t * W.TILE + W.COEF + W.LANES * c + i] / im
-    return moment / total
+    return moment / total if total > 0.0 else work[offset + W.COEF + W.LANES * c]
 
 
 @kernel
@@ -156,11 +168,14 @@ def tangential_virial(s, oa, ob, i, other, p, q, n, r, extended):
 
 
 @kernel
-def _log_contact(s, time, i, other, p, q, oa, ob, size, log_rows):
+def _log_contact(s, time, i, other, p, q, oa, ob, size, heat, log_rows):
     """Mark a contact's beads, count and log it."""
     set_struck(s.segment, i, 1)
     begin_contact(s.par, s.segment, i)
     moment = 0.0
+    work = 0.0
+    if s.extended is not None and other < 0:
+        work = size * wall_velocity(s, min(other, -1))
     if other >= 0:
         n = s.normals[L.MOST_TIES]
         r = separation(s.par, s.work, p, q, n)
@@ -170,7 +185,9 @@ def _log_contact(s, time, i, other, p, q, oa, ob, size, log_rows):
             s.par, s.work, oa, ob, s.mol, s.segment[i, L.MOLECULE], s.segment[other, L.MOLECULE], p, q, n, r, size
         )
         moment += tangential_virial(s, oa, ob, i, other, p, q, n, r, s.extended)
-    record(s, log_rows, time, i, other, size, moment)
+        if s.extended is not None:
+            work = work_of_fixed(s, i, other, n[0], n[1], n[2], size)
+    record(s, log_rows, time, i, other, size, moment, work, heat)
 
 
 @inlined
@@ -218,6 +235,8 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
         projection_loss += more
     found = 0
     others = False
+    if s.extended is not None and crowded and partner < 0:
+        crowded = s.walls[-1 - partner, L.WALL_TEMPERATURE] == 0.0  # a thermal wall's contact is done by itself
     if crowded:
         if is_straggler:
             higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
@@ -246,8 +265,20 @@ def _part_together(s, members, found, ticks, remainder):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
     ties = Ties(s.group, s.offset, members, s.contacts, s.normals, s.growths, found)
     e = restitution_of_tied(s, found, ticks, remainder, s.extended)
+    if s.extended is not None:
+        e = _least_of_walls(s, e, found)
     lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
     return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost) == 0
+
+
+@kernel
+def _least_of_walls(s, e, found):
+    """Return e_n of contacts at one instant where walls have their own: the least, as `restitution_of_tied`."""
+    if s.par[L.CONTACT_RATE] == 0.0:
+        for k in range(found):
+            if s.tied[k, L.SECOND_BEAD] < 0 and s.walls[-1 - s.tied[k, L.SECOND_BEAD], L.WALL_RESTITUTION] >= 0.0:
+                e = min(e, s.walls[-1 - s.tied[k, L.SECOND_BEAD], L.WALL_RESTITUTION])
+    return e
 
 
 @inlined
@@ -270,7 +301,7 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
         ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
         p = lane(oa, contacts[k, L.MEMBER_BEAD])
         q = lane(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
-        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], log_rows)
+        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], 0.0, log_rows)
         if kappa == 0.0:
             _note_rootless(s, log_rows)
 
@@ -340,7 +371,10 @@ def _note_rootless(s, log_rows):
 
 @outlined
 def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss):
-    """Apply one contact's impulse and log it; a graze that rounds to parting gets none."""
+    """Apply one contact's impulse and log it; a graze that rounds to parting gets none.
+
+    Long, since beads and walls have laws of several sorts.
+    """
     group, offset, n = s.group, s.offset, s.normals[0]
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
@@ -362,10 +396,21 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
         n[code % 3] = 1.0 if code < 3 else -1.0
         growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
     set_struck(s.segment, i, 1)
+    heat = 0.0
     e = restitution_of(s, i, partner, s.extended)
     et = tangential_of(s, i, partner, s.extended)
+    if s.extended is not None:
+        if partner < 0:
+            c = p + W.COEF
+            normal_of(s, -1 - partner, s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES], n)
+            growth += wall_velocity(s, partner)
+            e = own_restitution(s, i, partner, e)
     if et != 1.0:
         size = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
+    elif s.extended is not None and partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0:
+        before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
+        size = diffuse(s, oa, ma, a, i, partner, n)
+        heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - size * wall_velocity(s, partner)
     else:
         size = single_impulse(
             s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss
@@ -384,6 +429,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             oa,
             ob,
             size * kappa if kappa > 0.0 else size,
+            heat,
             log_rows,
         )
         if kappa == 0.0:

@@ -1,21 +1,26 @@
 """The sector loop: take the earliest event, carry it out, and search again for the molecules that it changed."""
 
+import math
+
 import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.rough import meet_rough, tangential_of
 from hpcchain.contact.tc_model import begin_contact, pass_time
+from hpcchain.contact.walls import wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.segment_bits import set_struck
+from hpcchain.layout.segment_bits import series_order, set_struck
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
+from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.queue.event_order import is_current, precedes
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.earliest_event import list_expiry
 from hpcchain.sector.search.prefetch import BEAD, choose_next, prefetch
-from hpcchain.sector.segments.monomer import bounce, move_straight, rebound, set_bounds
+from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
+from hpcchain.sector.segments.monomer import bounce, meet_wall, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import (
     make_own_series,
     new_segment,
@@ -52,21 +57,8 @@ def _end_segment(s, m, ticks, remainder):
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         save_segment(s, m)
         pass_time(s.par, s.segment, first, 1, s.timing[m, L.SEGMENT_LENGTH])
-        move_straight(
-            s.par,
-            s.starts,
-            s.segment,
-            s.mol,
-            first,
-            m,
-            s.timing[m, L.SEGMENT_LENGTH],
-            ticks,
-            remainder,
-            s.scalars[L.SCALAR_SERIAL],
-            0,
-            0,
-        )
-        set_bounds(s.par, s.starts, s.bounds, s.timing, first, m)
+        move_straight(s, first, m, s.timing[m, L.SEGMENT_LENGTH], ticks, remainder, s.scalars[L.SCALAR_SERIAL], 0, 0)
+        set_bounds(s, first, m)
         store_path(s, first)
         return
     make_own_series(s, m)
@@ -144,6 +136,20 @@ def _crowded(s, i, partner, m, other, ticks, remainder, base):
     return False
 
 
+@kernel
+def _work_between(s, i, j, size):
+    """Return `work_of_fixed` of two single beads that have just been brought to their contact."""
+    if inverse_mass(s, i) > 0.0 and inverse_mass(s, j) > 0.0:
+        return 0.0
+    n = s.normals[L.MOST_TIES]
+    square = 0.0
+    for c in range(3):
+        n[c] = s.starts[i, c] - s.starts[j, c]
+        n[c] -= s.par[L.SIZE + c] * np.rint(n[c] * s.par[L.INVERSE + c])
+        square += n[c] * n[c]
+    return work_of_fixed(s, i, j, n[0], n[1], n[2], size) / math.sqrt(square)
+
+
 @inlined
 def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
@@ -153,12 +159,14 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     save_segment(s, mi)
     pass_time(s.par, s.segment, i, 1, dt)
     s.scalars[L.SCALAR_SERIAL] += 1
-    move_straight(s.par, s.starts, s.segment, s.mol, i, mi, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
+    move_straight(s, i, mi, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
     time = ticks * s.par[L.TICK] + remainder
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
     moment = 0.0
     et = tangential_of(s, i, partner, s.extended)
+    work = 0.0
+    heat = 0.0
     if partner >= 0:
         mj = s.segment[partner, L.MOLECULE]
         s.group[1] = mj
@@ -168,9 +176,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         save_segment(s, mj)
         pass_time(s.par, s.segment, partner, 1, dt)
         s.scalars[L.SCALAR_SERIAL] += 1
-        move_straight(
-            s.par, s.starts, s.segment, s.mol, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1
-        )
+        move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
         e = restitution_of(s, i, partner, s.extended)
         if et != 1.0:
             size, moment = meet_rough(s, i, partner, mi, mj, e, et)
@@ -178,7 +184,9 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
             size, moment = bounce(
                 s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], s.mol[mj, L.MOL_TABLE], i, partner, e
             )
-        set_bounds(s.par, s.starts, s.bounds, s.timing, partner, mj)
+        if s.extended is not None:
+            work = _work_between(s, i, partner, size)
+        set_bounds(s, partner, mj)
         store_path(s, partner)
         s.count[L.N_SEGMENTS] += 1
         s.count[L.N_BEAD_SEGMENTS] += 1
@@ -186,9 +194,12 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         e = restitution_of(s, i, partner, s.extended)
         if et != 1.0:
             size, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
+        elif s.extended is not None:
+            size, heat = meet_wall(s, i, partner, e)
+            work = size * wall_velocity(s, partner)
         else:
             size = rebound(s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
-    set_bounds(s.par, s.starts, s.bounds, s.timing, i, mi)
+    set_bounds(s, i, mi)
     store_path(s, i)
     if size == 0.0:
         s.count[L.N_GRAZES] += 1
@@ -196,7 +207,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     begin_contact(s.par, s.segment, i)
     if partner >= 0:
         begin_contact(s.par, s.segment, partner)
-    record(s, log_rows, time, i, partner, size, moment)
+    record(s, log_rows, time, i, partner, size, moment, work, heat)
 
 
 @inlined
@@ -210,7 +221,9 @@ def _ask_for_neighbours(s, i):
 @inlined
 def _refresh(s, m, base):
     """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
-    status = renew_lists(s, m) if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC else 0
+    status = 0
+    if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        status = renew_lists(s, m)
     if status == 0:
         search_molecule(s, m)
         schedule_molecule(s, m, base)
@@ -256,7 +269,7 @@ def set_back(s, base):
 @inlined
 def _strayed(s, i, dt):
     """Whether bead i may be out of its list's shell a time dt after its segment's start."""
-    if s.bounds[i, L.ACCELERATION] != 0.0:
+    if s.bounds[i, L.ACCELERATION] != 0.0 or series_order(s.segment, i) == L.FALLING:
         return list_expiry(s, i) <= dt
     far = 0.0
     for c in range(3):
@@ -362,7 +375,10 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             s.par[L.LATEST_REM] = remainder
         holder = s.molecule_event[m, L.NEXT_HOLDER]
         if holder < 0:
-            _carry_on(s, m, holder, ticks, remainder)
+            if s.extended is not None:
+                if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
+                    return LOG_FULL
+            _carry_on(s, m, holder, ticks, remainder, log_rows)
             if _refresh(s, m, base):
                 return LIST_FULL
             continue
@@ -417,13 +433,16 @@ def _halt(s, m, until_ticks, until_remainder, until, windowed):
 
 
 @inlined
-def _carry_on(s, m, holder, ticks, remainder):
+def _carry_on(s, m, holder, ticks, remainder, log_rows):
     """Start the next segment of a molecule that nothing here has hit: the next of its free motion, or its owner's."""
     if holder == L.BY_HISTORY:
         replay(s, m)
         return
-    s.count[L.N_SEGMENT_ENDS] += 1
-    _end_segment(s, m, ticks, remainder)
+    if s.extended is not None and holder == L.BY_THERMOSTAT:
+        redraw(s, m, ticks, remainder, log_rows)
+    else:
+        s.count[L.N_SEGMENT_ENDS] += 1
+        _end_segment(s, m, ticks, remainder)
     if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED:
         match_with_owner(s, m)
 
@@ -458,6 +477,10 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
             if s.group[k] >= 0 and s.mol[s.group[k], L.MOL_OWNERSHIP] != L.OWNED:
                 match_with_owner(s, s.group[k])
     if free:
+        if s.extended is not None:
+            s.centre[holder, L.CENTRE_TIME] = -1.0
+            if other >= 0:
+                s.centre[partner, L.CENTRE_TIME] = -1.0
         _search_one(s, holder)
         schedule_molecule(s, m, base)
         if other >= 0:

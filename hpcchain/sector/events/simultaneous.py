@@ -5,6 +5,7 @@ import numpy as np
 from hpcchain.contact.impulse import approach, lane, separation
 from hpcchain.contact.pair import NOISE, curve
 from hpcchain.contact.variational_law import takes_law
+from hpcchain.contact.walls import gap_of, normal_of, place_of_side
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -15,6 +16,7 @@ from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
 from hpcchain.sector.search.earliest_event import joined
+from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.rollback import request_rollback
 
@@ -208,6 +210,11 @@ def _near(s, work, p, j, distance, ticks, remainder):
     x = s.starts[j, L.X] + s.starts[j, L.VX] * dt
     y = s.starts[j, L.Y] + s.starts[j, L.VY] * dt
     z = s.starts[j, L.Z] + s.starts[j, L.VZ] * dt
+    if s.extended is not None:
+        half = 0.5 * dt * dt
+        x += s.par[L.GRAVITY] * half
+        y += s.par[L.GRAVITY + L.Y] * half
+        z += s.par[L.GRAVITY + L.Z] * half
     if not _within(s.par, work, p, far + bend, x, y, z):
         return False
     make_own_series(s, s.segment[j, L.MOLECULE])
@@ -240,6 +247,9 @@ def _closing(par, gap, rate, speed):
 def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     """Note a contact of two beads, i of member g and j of member h, if it is one; return the number of contacts."""
     n, contacts, beads = s.normals[count], s.contacts, s.tied
+    if s.extended is not None:
+        if inverse_mass(s, i) == 0.0 and inverse_mass(s, j) == 0.0:
+            return count
     if s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
         g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
     r = separation(s.par, s.work, p, q, n)
@@ -270,30 +280,68 @@ def _one_more(s, count):
 @kernel
 def _wall_ties(s, p, g, b, i, scale, count):
     """Note the contacts of bead i, of member g, with walls; return the number of contacts."""
-    par, work, bounds, contacts, beads, normals = s.par, s.work, s.bounds, s.contacts, s.tied, s.normals
     for axis in range(3):
         for wall in range(2):
-            place = par[L.LOWER_WALL + axis] if wall == 0 else par[L.UPPER_WALL + axis]
+            place = s.par[L.LOWER_WALL + axis] if wall == 0 else s.par[L.UPPER_WALL + axis]
             if place == np.inf or place == -np.inf:
                 continue
             sign = 1.0 if wall == 0 else -1.0
-            growth = bounds[i, L.RADIUS] * par[L.GROWTH_RATE]
-            gap = sign * (work[p + W.COEF + W.LANES * axis] - place) - bounds[i, L.RADIUS] * scale
-            rate = sign * work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > par[L.SIMULTANEOUS_GAP] * bounds[i, L.RADIUS] or rate >= 0.0:
+            growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+            if s.extended is not None:
+                if _alone(s, i, axis + L.AXES * wall):
+                    continue
+                place = place_of_side(s, axis + L.AXES * wall, s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM])
+                growth += s.walls[axis + L.AXES * wall, L.WALL_VELOCITY]
+            gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - s.bounds[i, L.RADIUS] * scale
+            rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
+            if gap > s.par[L.SIMULTANEOUS_GAP] * s.bounds[i, L.RADIUS] or rate >= 0.0:
                 continue
-            s.sizes[count] = _closing(par, gap, rate, bounds[i, L.SPEED])
-            normals[count, :] = 0.0
-            normals[count, axis] = sign
-            s.growths[count] = growth
-            contacts[count, L.MEMBER] = g
-            contacts[count, L.MEMBER_BEAD] = b
-            contacts[count, L.OTHER_MEMBER] = -1
-            contacts[count, L.OTHER_BEAD] = 0
-            beads[count, L.FIRST_BEAD] = i
-            beads[count, L.SECOND_BEAD] = -1 - axis - 3 * wall
-            count = _one_more(s, count)
+            s.normals[count, :] = 0.0
+            s.normals[count, axis] = sign
+            count = _wall_tie(s, g, b, i, -1 - axis - 3 * wall, gap, rate, growth, count)
+    if s.extended is not None:
+        for number in range(L.SIDES, len(s.walls)):
+            count = _shape_ties(s, p, g, b, i, number, scale, count)
     return count
+
+
+@kernel
+def _shape_ties(s, p, g, b, i, number, scale, count):
+    """Note the contact of bead i, of member g, with a wall that has a shape; return the number of contacts."""
+    if _alone(s, i, number):
+        return count
+    growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE] + s.walls[number, L.WALL_VELOCITY]
+    c = p + W.COEF
+    x, y, z = s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES]
+    time = s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM]
+    gap = gap_of(s, number, x, y, z, time) - s.bounds[i, L.RADIUS] * scale
+    if gap > s.par[L.SIMULTANEOUS_GAP] * s.bounds[i, L.RADIUS]:
+        return count
+    normal_of(s, number, x, y, z, s.normals[count])
+    rate = approach(s.work, p, -1, s.normals[count]) - growth
+    if rate >= 0.0:
+        return count
+    return _wall_tie(s, g, b, i, -1 - number, gap, rate, growth, count)
+
+
+@inlined
+def _alone(s, i, number):
+    """Whether bead i meets a wall by itself, whatever else is due then: it is fixed, or the wall thermal."""
+    return s.walls[number, L.WALL_TEMPERATURE] > 0.0 or inverse_mass(s, i) == 0.0
+
+
+@inlined
+def _wall_tie(s, g, b, i, code, gap, rate, growth, count):
+    """Note a contact of bead i with a wall, whose normal is written; return the number of contacts."""
+    s.sizes[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED])
+    s.growths[count] = growth
+    s.contacts[count, L.MEMBER] = g
+    s.contacts[count, L.MEMBER_BEAD] = b
+    s.contacts[count, L.OTHER_MEMBER] = -1
+    s.contacts[count, L.OTHER_BEAD] = 0
+    s.tied[count, L.FIRST_BEAD] = i
+    s.tied[count, L.SECOND_BEAD] = code
+    return _one_more(s, count)
 
 
 @kernel

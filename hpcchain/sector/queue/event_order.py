@@ -57,7 +57,7 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
     if precedes(s, newer, ticks, remainder, depth, a, b):
         return True
     apart = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
-    contact = s.mol[s.segment[newer, L.MOLECULE], L.MOL_HIGHER] != L.SEGMENT_END
+    contact = s.mol[s.segment[newer, L.MOLECULE], L.MOL_HIGHER] > L.SEGMENT_END
     return contact and apart < s.par[L.SIMULTANEOUS] and s.mol[s.segment[r, L.MOLECULE], L.MOL_REOPENED] < MOST_REOPENED
 
 

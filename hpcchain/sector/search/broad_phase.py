@@ -38,6 +38,8 @@ def sweep(s, m):
     first = s.mol[m, L.MOL_FIRST]
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         store_path(s, first)
+        if s.extended is not None:
+            s.swept[first, L.REACH] = L.UNBOUNDED
         return
     end = s.starts[first, L.START_TICKS] * s.par[L.TICK] + s.starts[first, L.START_REM] + s.bounds[first, L.LENGTH]
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
@@ -58,7 +60,10 @@ def sweep(s, m):
 
 @kernel
 def store_path(s, i):
-    """Write down from where, when and how fast single bead i flies, time as the sum of two numbers."""
+    """Write down from where, when and how fast single bead i flies, time as the sum of two numbers.
+
+    What is fixed has no straight way for those that fall: its numbers are none.
+    """
     for c in range(3):
         s.flight[i, c] = s.starts[i, c] - s.par[L.ORIGIN + c]
         s.flight[i, L.VX + c] = s.starts[i, L.VX + c]
@@ -66,6 +71,10 @@ def store_path(s, i):
     whole = np.float64(np.float32(time))
     s.flight[i, L.FLIGHT_HIGH] = whole
     s.flight[i, L.FLIGHT_LOW] = time - whole
+    if s.extended is not None:
+        if s.bounds[i, L.ACCELERATION] != 0.0:
+            for c in range(8):
+                s.flight[i, c] = np.nan
 
 
 @inlined
@@ -99,12 +108,21 @@ def candidates_straight(s, i, at):
         rx = (xi - ui * own) - (s.flight[j, L.X] + s.flight[j, L.VX] * far)
         ry = (yi - vi * own) - (s.flight[j, L.Y] + s.flight[j, L.VY] * far)
         rz = (zi - wi * own) - (s.flight[j, L.Z] + s.flight[j, L.VZ] * far)
+        if s.extended is not None:
+            half = 0.5 * (own * own - far * far)
+            rx += s.par[L.GRAVITY] * half
+            ry += s.par[L.GRAVITY + L.Y] * half
+            rz += s.par[L.GRAVITY + L.Z] * half
         rx -= s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
         ry -= s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
         rz -= s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
         ux = ui - s.flight[j, L.VX]
         uy = vi - s.flight[j, L.VY]
         uz = wi - s.flight[j, L.VZ]
+        if s.extended is not None:  # `earliest_event._separation_falling`
+            ux -= s.par[L.GRAVITY] * (own + far)
+            uy -= s.par[L.GRAVITY + L.Y] * (own + far)
+            uz -= s.par[L.GRAVITY + L.Z] * (own + far)
         rr = rx * rx + ry * ry + rz * rz
         uu = ux * ux + uy * uy + uz * uz
         ru = rx * ux + ry * uy + rz * uz

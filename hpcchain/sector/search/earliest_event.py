@@ -14,7 +14,8 @@ from hpcchain.sector.queue.event_order import begins_after, comes_first, depth_o
 from hpcchain.sector.search.broad_phase import all_listed, candidates_straight, looking_back, within_reach
 from hpcchain.sector.search.prefetch import prefetch
 from hpcchain.sector.search.solved_contact_time import exact_contact
-from hpcchain.sector.search.wall_time import SLACK, wall_time
+from hpcchain.sector.search.wall_time import SLACK, shape_time, wall_time
+from hpcchain.sector.segments.falling import falling_expiry, inverse_mass
 
 EARLY = 2.0**-6
 SURELY = 1.0 - 2.0**-40  # beyond what rounding does to a square
@@ -209,28 +210,39 @@ def _tied(s, after_best, tied):
 @kernel
 def _against_walls(s, i, limit, best, stepper):
     """Return the best candidate of bead i, or a wall that comes before it, and whether others are due with it."""
-    gid = s.next_event[i, L.BEAD_ID]
-    ticks = s.starts[i, L.START_TICKS]
-    remainder = s.starts[i, L.START_REM]
+    if s.extended is not None:
+        if inverse_mass(s, i) == 0.0:
+            return best
     for axis in range(3):
         for side in range(2):
             time = wall_time(s, i, axis, side, limit, stepper)
             if time > limit:
                 continue
-            t, q = after(ticks, remainder, time, s.par[L.TICK])
-            tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
-            depth = start_depth(s.segment, i) + 1 if t == ticks and q == remainder else np.int64(0)
-            code = np.int64(-1 - axis - 3 * side)
-            sooner = t < best.ticks or (t == best.ticks and q < best.remainder)
-            if t == best.ticks and q == best.remainder:
-                sooner = depth < best.depth or (
-                    depth == best.depth and wall_before(gid, code, best.partner, s.next_event)
-                )
-            if sooner:
-                best = Candidate(t, q, depth, code, np.int64(0), tied)
-            else:
-                best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
+            best = _with_wall(s, i, np.int64(-1 - axis - 3 * side), time, best)
+    if s.extended is not None:
+        for number in range(L.SIDES, len(s.walls)):
+            time = shape_time(s, i, number, limit)
+            if time <= limit:
+                best = _with_wall(s, i, np.int64(-1 - number), time, best)
     return best
+
+
+@inlined
+def _with_wall(s, i, code, time, best):
+    """Return the best candidate of bead i when it meets a wall a time after its segment's start."""
+    ticks = s.starts[i, L.START_TICKS]
+    remainder = s.starts[i, L.START_REM]
+    t, q = after(ticks, remainder, time, s.par[L.TICK])
+    tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
+    depth = start_depth(s.segment, i) + 1 if t == ticks and q == remainder else np.int64(0)
+    sooner = t < best.ticks or (t == best.ticks and q < best.remainder)
+    if t == best.ticks and q == best.remainder:
+        sooner = depth < best.depth or (
+            depth == best.depth and wall_before(s.next_event[i, L.BEAD_ID], code, best.partner, s.next_event)
+        )
+    if sooner:
+        return Candidate(t, q, depth, code, np.int64(0), tied)
+    return Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
 
 
 @kernel
@@ -268,13 +280,19 @@ def contact_time(s, i, r, newer, limit, stepper):
     lag, ti, tj, until, horizon = _common_span(s, i, r, newer, limit)
     if horizon < 0.0:
         return np.inf, lag
-    rx, ry, rz, ux, uy, uz, sx, sy, sz = _separation(s, i, r, ti, tj)
+    if s.extended is not None:
+        rx, ry, rz, ux, uy, uz, sx, sy, sz = _separation_falling(s, i, r, ti, tj)
+    else:
+        rx, ry, rz, ux, uy, uz, sx, sy, sz = _separation(s, i, r, ti, tj)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
     reach = _reach(s, i, r, ti + horizon, tj + horizon, stepper)
     if _least_square(rr, rv, uu, horizon) > reach * reach * SLACK:
         return np.inf, lag
+    if s.extended is not None:
+        if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
+            return np.inf, lag
     if s.par[L.SMALL_BOX] != 0.0 and sx == 0.0 and sy == 0.0 and sz == 0.0 and joined(s, i, r):
         return np.inf, lag
     same = _just_hit(s, i, r, lag, rv)
@@ -336,6 +354,27 @@ def _separation(s, i, r, ti, tj):
     ux = ui - s.starts[r, L.VX]
     uy = vi - s.starts[r, L.VY]
     uz = wi - s.starts[r, L.VZ]
+    return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
+
+
+@inlined
+def _separation_falling(s, i, r, ti, tj):
+    """Return what `_separation` does where all falls: the common acceleration is left out, but for what differs in age.
+
+    One of the times is 0: of the bead whose segment begins with the common span.
+    """
+    gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
+    older = ti - tj
+    half = 0.5 * (ti * ti - tj * tj)
+    rx = (s.starts[i, L.X] + s.starts[i, L.VX] * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj) + gx * half
+    ry = (s.starts[i, L.Y] + s.starts[i, L.VY] * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj) + gy * half
+    rz = (s.starts[i, L.Z] + s.starts[i, L.VZ] * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj) + gz * half
+    sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
+    sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
+    sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
+    ux = (s.starts[i, L.VX] - s.starts[r, L.VX]) + gx * older
+    uy = (s.starts[i, L.VY] - s.starts[r, L.VY]) + gy * older
+    uz = (s.starts[i, L.VZ] - s.starts[r, L.VZ]) + gz * older
     return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
 
 
@@ -437,6 +476,9 @@ def list_expiry(s, i):
     dx, dy, dz = _from_list_origin(s, i)
     shell = s.par[L.SHELL]
     dd = dx * dx + dy * dy + dz * dz
+    if s.extended is not None:
+        if series_order(s.segment, i) == L.FALLING:
+            return falling_expiry(s, i, shell, math.sqrt(dd))
     if s.bounds[i, L.ACCELERATION] == 0.0:
         u = s.starts[i, L.VX]
         v = s.starts[i, L.VY]

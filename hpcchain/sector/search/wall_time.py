@@ -4,6 +4,7 @@ import numpy as np
 
 from hpcchain.contact.pair import Pair
 from hpcchain.contact.wall import wall_contact
+from hpcchain.contact.walls import gap_of, place_of_side, shape_contact
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import struck
@@ -26,13 +27,38 @@ def wall_time(s, i, axis, side, limit, stepper):
     radius = s.bounds[i, L.RADIUS] * s.par[L.GROWTH] + growth * (
         s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
     )
+    if s.extended is not None:
+        number = axis + L.AXES * side
+        wall = place_of_side(s, number, s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM])
+        growth += s.walls[number, L.WALL_VELOCITY]
     gap = sign * (s.starts[i, axis] - wall) - radius
     if stepper is not None:
         gap -= s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR]
     if gap > (s.bounds[i, L.SPEED] + growth) * limit * SLACK:
         return np.inf
     code, just_hit = -1 - axis - 3 * side, struck(s.segment, i) == 1
-    pair = Pair(i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, s.bounds[i, L.ACCELERATION], limit, just_hit)
+    acceleration = s.bounds[i, L.ACCELERATION]
+    if s.extended is not None:
+        acceleration += abs(s.par[L.GRAVITY + axis])
+    pair = Pair(i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, acceleration, limit, just_hit)
     if stepper is not None:
         return exact_contact(s, pair)
     return wall_contact(s.starts, s.segment, s.series, pair, axis, limit * SLACK)
+
+
+@kernel
+def shape_time(s, i, number, limit):
+    """Return how long after its segment's start bead i meets the wall with a shape in row `number`, or inf.
+
+    What is later than `limit` is of no interest.
+    """
+    time = s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
+    growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+    radius = s.bounds[i, L.RADIUS] * s.par[L.GROWTH] + growth * time
+    rate = -growth - s.walls[number, L.WALL_VELOCITY]
+    free = s.walls[number, L.WALL_PLACE] - s.walls[number, L.WALL_VELOCITY] * time - radius
+    gap = gap_of(s, number, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], time) - radius
+    if gap > (s.bounds[i, L.SPEED] - rate) * limit * SLACK:
+        return np.inf
+    acceleration = s.bounds[i, L.ACCELERATION] + s.par[L.FALL]
+    return shape_contact(s, i, number, free, rate, acceleration, limit * SLACK, struck(s.segment, i) == 1)

@@ -7,48 +7,61 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.tc_model import own_restitution
+from hpcchain.contact.thermal import diffuse_single
+from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after
-from hpcchain.layout.segment_bits import set_start
+from hpcchain.layout.segment_bits import series_order, set_start
+from hpcchain.sector.segments.falling import falling_length, inverse_mass
 
 LONGEST = 2.0**20
 REBASE = 0.25
 
 
 @kernel
-def move_straight(par, starts, segment, mol, i, m, dt, ticks, remainder, serial, depth, struck):
-    """Start bead i's next straight segment where it is a time dt after the start of the last one."""
+def move_straight(s, i, m, dt, ticks, remainder, serial, depth, struck):
+    """Start bead i's next segment where it is a time dt after the start of the last one."""
     for c in range(3):
-        x = starts[i, c] + starts[i, L.VX + c] * dt
-        size = par[L.SIZE + c]
+        if s.extended is not None and series_order(s.segment, i) == L.FALLING:
+            change = s.par[L.GRAVITY + c] * dt
+            x = s.starts[i, c] + (s.starts[i, L.VX + c] + 0.5 * change) * dt
+            s.starts[i, L.VX + c] += change
+        else:
+            x = s.starts[i, c] + s.starts[i, L.VX + c] * dt
+        size = s.par[L.SIZE + c]
         if size != 0.0:
-            away = (x - par[L.ORIGIN + c]) / size
+            away = (x - s.par[L.ORIGIN + c]) / size
             if away < -REBASE or away >= 1.0 + REBASE:
                 whole = math.floor(away)
-                mol[m, L.MOL_IMAGE + c] += np.int64(whole)
+                s.mol[m, L.MOL_IMAGE + c] += np.int64(whole)
                 x -= whole * size
-        starts[i, c] = x
-    starts[i, L.START_TICKS] = ticks
-    starts[i, L.START_REM] = remainder
-    segment[i, L.SERIAL] = serial
-    set_start(segment, i, depth, struck)
+        s.starts[i, c] = x
+    s.starts[i, L.START_TICKS] = ticks
+    s.starts[i, L.START_REM] = remainder
+    s.segment[i, L.SERIAL] = serial
+    set_start(s.segment, i, depth, struck)
 
 
 @kernel
-def set_bounds(par, starts, bounds, timing, i, m):
+def set_bounds(s, i, m):
     """Set speed bound and end of bead i's segment from its velocity."""
+    starts, par = s.starts, s.par
     speed = math.sqrt(starts[i, L.VX] ** 2 + starts[i, L.VY] ** 2 + starts[i, L.VZ] ** 2)
     h = LONGEST * par[L.TICK]
+    if s.extended is not None and series_order(s.segment, i) == L.FALLING:
+        h = min(h, falling_length(par[L.FALL], speed, par[L.CAP]))
+        speed += par[L.FALL] * h
     if speed * h > par[L.CAP]:
         h = par[L.CAP] / speed
-    bounds[i, L.SPEED] = speed
-    bounds[i, L.LENGTH] = h
-    timing[m, L.END_TICKS], timing[m, L.END_REM] = after(
+    s.bounds[i, L.SPEED] = speed
+    s.bounds[i, L.LENGTH] = h
+    s.timing[m, L.END_TICKS], s.timing[m, L.END_REM] = after(
         starts[i, L.START_TICKS], starts[i, L.START_REM], h, par[L.TICK]
     )
-    timing[m, L.SEGMENT_LENGTH] = h
-    timing[m, L.TOP_SPEED] = speed
+    s.timing[m, L.SEGMENT_LENGTH] = h
+    s.timing[m, L.TOP_SPEED] = speed
     if speed > par[L.FASTEST]:
         par[L.FASTEST] = speed
 
@@ -94,6 +107,27 @@ def bounce(par, starts, bounds, table, at_i, at_j, i, j, e):
     starts[j, L.VZ] -= p * wj * nz
     p *= length
     return p, p * r
+
+
+@kernel
+def meet_wall(s, i, code, e):
+    """Do what `rebound` does for walls of all sorts; return the impulse, 0 for a graze, and the heat that comes in.
+
+    In units of mass length / time and mass length^2 / time^2.
+    """
+    n = s.normals[L.MOST_TIES]
+    normal_of(s, -1 - code, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], n)
+    velocity = wall_velocity(s, code)
+    un = n[0] * s.starts[i, L.VX] + n[1] * s.starts[i, L.VY] + n[2] * s.starts[i, L.VZ]
+    un -= s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE] + velocity
+    if un >= 0.0:
+        return 0.0, 0.0
+    if s.walls[-1 - code, L.WALL_TEMPERATURE] > 0.0:
+        return diffuse_single(s, i, code, n, inverse_mass(s, i))
+    change = -(1.0 + own_restitution(s, i, code, e)) * un
+    for c in range(3):
+        s.starts[i, L.VX + c] += n[c] * change
+    return change / inverse_mass(s, i), 0.0
 
 
 @kernel

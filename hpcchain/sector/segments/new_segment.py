@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import curve
+from hpcchain.contact.thermal import next_redraw
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_record as R
@@ -28,6 +29,7 @@ from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
+from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, inverse_mass
 
 LONGEST = 2.0**20
 REBASE = 0.25
@@ -69,6 +71,8 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     h = _asked_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     order, length = expand(s.work, offset, s.mol, m, s.graph, h, tolerance, s.stepper)
+    if s.extended is not None:
+        order = add_fall(s, offset, m, order)
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
         s.count[L.N_HALVED] += length < h
         note_iterations(s.count, L.N_STEPS, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
@@ -92,6 +96,9 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
         _asked_length(s, k, ticks, remainder),
         s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
     )
+    if s.extended is not None:
+        order = add_fall(s, offset, m, order)
+        number = add_fall(s, p, k, number)
     s.scalars[L.SCALAR_SERIAL] += 2
     serial = s.scalars[L.SCALAR_SERIAL]
     _write_segment(s, offset, m, ticks, remainder, serial - 1, depth, order, h)
@@ -121,6 +128,8 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     first = s.mol[m, L.MOL_FIRST]
     n = s.mol[m, L.MOL_BEADS]
     solver = s.mol[m, L.MOL_SOLVER]
+    if s.extended is not None and order == L.FALLING:
+        h = min(h, falling_length(s.par[L.FALL], _speed(s.work, offset), s.par[L.CAP]))
     if solver != L.BALLISTIC:
         store(s.work, offset, s.mol, m, s.series, order)
     s.timing[m, L.SERIES_ERROR] = series_error(s.work, offset, s.mol, m, s.graph, order, h, s.stepper)
@@ -145,6 +154,8 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         s.starts[i, L.START_REM] = remainder
         acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
         speed = math.sqrt(u * u + v * v + w * w) + acceleration * h
+        if s.extended is not None:
+            acceleration, speed = bounds_of_fall(s, solver, order, acceleration, speed, h)
         s.bounds[i, L.ACCELERATION] = acceleration
         s.bounds[i, L.SPEED] = speed
         fastest = max(fastest, speed)
@@ -167,6 +178,13 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     s.count[L.N_ORDERS] += order
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += n
+
+
+@inlined
+def _speed(work, offset):
+    """Return the speed of the single bead in the workspace at offset, as `monomer.set_bounds` does."""
+    p = offset + W.COEF + W.ROW
+    return math.sqrt(work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
 
 
 @kernel
@@ -208,6 +226,8 @@ def renew_list(s, i, dt):
     m = s.segment[i, L.MOLECULE]
     if s.stepper is None and series_order(s.segment, s.mol[m, L.MOL_FIRST]) == L.UNMADE:
         bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + s.timing[m, L.SERIES_ERROR]
+        if s.extended is not None:
+            bend += 0.5 * s.par[L.FALL] * dt * dt
         if bend <= MOST_BEND * s.par[L.SHELL] and bend < s.bounds[i, L.SPEED] * dt:
             x = s.starts[i, L.X] + s.starts[i, L.VX] * dt
             y = s.starts[i, L.Y] + s.starts[i, L.VY] * dt
@@ -238,6 +258,21 @@ def renew_lists(s, m):
 
 
 @kernel
+def _redrawn_before(s, m, ticks, remainder):
+    """Return time, depth, higher id and holder of what ends molecule m's segment: its end, or a draw of velocities."""
+    start = s.mol[m, L.MOL_FIRST]
+    depth = np.int64(0)
+    if s.mol[m, L.MOL_BEADS] == 1 and inverse_mass(s, start) == 0.0:
+        return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
+    t, r = next_redraw(s, m)
+    if not earlier(t, r, ticks, remainder):
+        return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
+    if t == s.starts[start, L.START_TICKS] and r == s.starts[start, L.START_REM]:
+        depth = start_depth(s.segment, start) + 1
+    return t, r, depth, np.int64(L.REDRAW), L.BY_THERMOSTAT
+
+
+@kernel
 def schedule_molecule(s, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
@@ -265,6 +300,8 @@ def schedule_molecule(s, m, base):
         lower = s.next_event[start, L.BEAD_ID]
         higher = np.int64(L.SEGMENT_END)
         holder = L.AT_END
+        if s.extended is not None and not waits:
+            ticks, remainder, depth, higher, holder = _redrawn_before(s, m, ticks, remainder)
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
         if earlier(ticks, remainder, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
             continue

@@ -15,8 +15,10 @@ from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
 from hpcchain.model.extended import complete, is_extended
+from hpcchain.model.external import gravity_of
 from hpcchain.model.rods import longest_rod
 from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.model.walls import shapes_of, wall_rows
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.setup.molecule_classes import has_law
 
@@ -49,6 +51,8 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.RESTITUTION] = physics.restitution
     par[L.CONTACT_RATE] = contact_rate(physics.longest_contact_time)
     par[L.PAIR_COLUMNS] = len(topology.type_names) + L.WALL_CODES
+    par[L.GRAVITY : L.GRAVITY + L.AXES] = gravity_of(physics)
+    par[L.FALL] = np.sqrt(np.sum(gravity_of(physics) ** 2))
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
     par[L.SIMULTANEOUS_GAP] = 1e-10
     par[L.FIRST_STEP] = physics.tick
@@ -66,7 +70,10 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.REACH_UNIT] = 2.0**-20 * contact
     par[L.REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.REACH_UNIT]
     par[L.QUANTUM], par[L.IMPULSE_QUANTUM] = quanta(system)
-    par[L.WALLS] = float(wall.any())
+    par[L.ENERGY_QUANTUM] = energy_quantum(system)
+    thermostat = physics.extended.get("thermostat", {"rate": 0.0, "temperature": 0.0})
+    par[L.REDRAW_RATE], par[L.REDRAW_TEMPERATURE] = thermostat["rate"], thermostat["temperature"]
+    par[L.WALLS] = float(wall.any() or bool(shapes_of(physics)))
     reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
     longest = max(float(reach.max(initial=0.0)), longest_rod(topology))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
@@ -84,6 +91,13 @@ def quanta(system: System) -> tuple[float, float]:
     length = float(topology.diameter.max())
     impulse = float(topology.mass.max()) * length / system.physics.tick
     return 2.0 ** (np.floor(np.log2(impulse * length)) - 36.0), 2.0 ** (np.floor(np.log2(impulse)) - 42.0)
+
+
+def energy_quantum(system: System) -> float:
+    """Return the power of two in which work and heat are counted; 2^-48 of a heaviest bead's of its diameter a tick."""
+    topology = composition_of(system.topology).prototypes
+    energy = float(topology.mass.max()) * (float(topology.diameter.max()) / system.physics.tick) ** 2
+    return float(2.0 ** (np.floor(np.log2(energy)) - 48.0))
 
 
 def list_capacity(topology: Topology, shell: float) -> np.ndarray:
@@ -136,7 +150,7 @@ def build_sector(
     at = ids if at is None else at
     n, m = len(ids), len(order)
     like = composition.prototype_of(ids)
-    mol, size = molecule_rows(classes, order)
+    mol, size = molecule_rows(classes, order, W.CURVE if gravity_of(system.physics).any() else 0)
     starting = at[mol[:, L.MOL_FIRST]]
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
     if part:  # molecules of others may come from anywhere, but not before all is built anew
@@ -150,16 +164,17 @@ def build_sector(
         **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n, 1),
-        series=aligned_zeros(size),
+        series=series_array(size, gravity_of(system.physics)),
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
         **extra_arrays(system, at, inside),
         **contact_arrays(system),
+        walls=wall_rows(system),
         **bond_arrays(classes, like),
         **queue_arrays(m),
         **event_arrays(mol, beads, log_rows),
-        **window_arrays(n, m, len(classes.sizes)),
+        **window_arrays(n, m, len(classes.sizes), system.physics.extended.get("seed", 0)),
     )
     return sector, ids
 
@@ -229,6 +244,14 @@ def options(classes: MoleculeClasses, system: System) -> dict:
     }
 
 
+def series_array(size: int, gravity: np.ndarray) -> np.ndarray:
+    """Return `series` of so many floats, at first without coefficients; it begins with gravity, where there is any."""
+    series = aligned_zeros(size)
+    if gravity.any():
+        series[: L.AXES] = gravity
+    return series
+
+
 def list_arrays(capacity: np.ndarray) -> dict:
     """Return the arrays of neighbour lists with these capacities, empty."""
     row = np.zeros((len(capacity), 4), dtype=np.int32)
@@ -277,10 +300,11 @@ def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
     }
 
 
-def window_arrays(beads: int, molecules: int, sizes: int) -> dict:
+def window_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict:
     """Return the arrays that windows need; without windows they stay as they are."""
     scalars = np.zeros(L.SCALARS, dtype=np.int64)
     scalars[L.SCALAR_MOLECULES], scalars[L.SCALAR_BEADS] = molecules, beads
+    scalars[L.SCALAR_SEED] = np.array([seed], dtype=np.uint64).view(np.int64)[0]
     return {
         "scalars": scalars,
         "free_rows": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
@@ -356,19 +380,19 @@ def cell_arrays(cells: np.ndarray, beads: int, cell_capacity_factor: float, entr
     }
 
 
-def molecule_rows(classes: MoleculeClasses, order: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the `mol` table of molecules `order`, and the size of the series' array."""
+def molecule_rows(classes: MoleculeClasses, order: np.ndarray, head: int = 0) -> tuple[np.ndarray, int]:
+    """Return the `mol` table of molecules `order`, and the size of the series' array; it begins with `head` floats."""
     mol = aligned_zeros((len(order), L.MOL_COLUMNS), np.int64)
     mol[:] = classes.rows[classes.composition.class_of(order)]
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
     block = np.where(beads > 1, beads * W.CURVE, 0)
-    mol[:, L.MOL_SERIES] = np.cumsum(block) - block
+    mol[:, L.MOL_SERIES] = np.cumsum(block) - block + head
     mol[:, L.MOL_PREVIOUS] = mol[:, L.MOL_TARGET] = -1
     mol[:, L.MOL_HIGHER] = L.SEGMENT_END
     mol[:, L.MOL_ID] = order
     mol[:, L.MOL_MATCH] = 1
-    return mol, int(block.sum()) or 1
+    return mol, int(block.sum()) + head or 1
 
 
 def response_size(longest: int) -> int:

@@ -14,6 +14,7 @@ from hpcchain.model.bond_graph import build_structure
 from hpcchain.model.composition import composition_of
 from hpcchain.model.exclusion import adjacency, excluded_pairs
 from hpcchain.model.extended import is_extended
+from hpcchain.model.external import gravity_of
 from hpcchain.model.rods import molecule_sites
 from hpcchain.propagators.catalogue import PROPAGATORS, STEP_SOLVER_CODES
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
@@ -80,19 +81,25 @@ class MoleculeClasses:
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
                 row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
-            tables += [own, limits(physics, row[L.MOL_SOLVER]), table]
+            tables += [own, limits(physics, row[L.MOL_SOLVER], topology.fixed[topology.first_bead[m]]), table]
         self.rows[:, L.MOL_ROOM] = -(-self.rows[:, L.MOL_ROOM] // W.LANES) * W.LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, partners = bonded_pairs(topology)
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
 
 
-def limits(physics: Physics, solver: int) -> np.ndarray:
-    """Return what stands in front of the static table of molecules that a code moves (STEP_AT and so on)."""
+def limits(physics: Physics, solver: int, fixed: bool = False) -> np.ndarray:
+    """Return what stands in front of the static table of molecules that a code moves (STEP_AT and so on).
+
+    `fixed`: whether the first bead is.
+    """
     values = np.zeros(L.LIMITS)
     values[L.STEP_AT] = physics.step if physics.step > 0.0 else np.inf
     values[L.TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
     values[L.LAW_AT] = solver == L.STEPPER and has_law(physics)
+    gravity = gravity_of(physics)
+    values[L.FALLS_AT] = solver == L.BALLISTIC and gravity.any() and not fixed
+    values[L.GRAVITY_AT : L.GRAVITY_AT + L.AXES or None] = gravity
     values[L.BISECTS_AT] = solver >= L.STEPPER and physics.options.contact_search == "bisection"
     return values
 
@@ -166,7 +173,7 @@ def static_table(topology: Topology, m: int) -> np.ndarray:
     n = last - first
     count = tiles(n)
     padded = np.zeros(count * W.LANES + 1)
-    padded[:n] = 1.0 / topology.mass[first:last]
+    padded[:n] = 1.0 / topology.inertia[first:last]
     table = np.zeros((count, W.TABLE))
     lengths = np.zeros(count * W.LANES)
     mask = np.zeros(count * W.LANES)

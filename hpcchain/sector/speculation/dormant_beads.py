@@ -72,6 +72,8 @@ def deactivate_again(s, rows, ticks, remainder, reference_position):
             dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
             for c in range(3):
                 reference_position[i, c] = s.starts[i, c] + s.starts[i, L.VX + c] * dt
+                if s.extended is not None:
+                    reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
             off = max(off, 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt)
         move_reference(s, m, ticks, remainder)
         s.inside[m, L.IN_FAR] = off + s.timing[m, L.SERIES_ERROR]

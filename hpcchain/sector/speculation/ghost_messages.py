@@ -32,6 +32,7 @@ from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, ask_row, prefetch
+from hpcchain.sector.segments.falling import falls
 from hpcchain.sector.segments.new_segment import schedule_history
 from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
 
@@ -410,7 +411,7 @@ def replay(s, m):
         marks = np.int64(s.owner_history[at + R.BEAD_MARKS])
         set_start(s.segment, i, np.int64(s.owner_history[place + R.DEPTH]), marks & 1)
         set_in_contact(s.segment, i, marks >> 1)
-        set_order(s.segment, i, L.UNMADE if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC else 1)
+        set_order(s.segment, i, _order_of_replayed(s, m))
         s.bounds[i, L.ACCELERATION] = s.owner_history[at + R.BEAD_ACCELERATION]
         s.bounds[i, L.SPEED] = s.owner_history[at + R.BEAD_SPEED]
         s.bounds[i, L.LENGTH] = s.owner_history[place + R.LENGTH]
@@ -428,6 +429,17 @@ def replay(s, m):
         s.par[L.FASTEST] = fastest
     sweep(s, m)
     s.mol[m, L.MOL_MATCH] = 1
+
+
+@inlined
+def _order_of_replayed(s, m):
+    """Return the order of a segment that has no series as yet."""
+    if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        return L.UNMADE
+    if s.extended is not None:
+        if falls(s, m):
+            return L.FALLING
+    return 1
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.segment_bits import set_order
+from hpcchain.layout.segment_bits import series_order, set_order
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, prefetch
 
@@ -123,7 +123,7 @@ def _copy_segment(mol, timing, starts, bounds, segment, a, b):
         timing[b, c] = timing[a, c]
     i = mol[a, L.MOL_FIRST]
     j = mol[b, L.MOL_FIRST]
-    order = L.UNMADE if mol[a, L.MOL_SOLVER] != L.BALLISTIC else 1
+    order = L.UNMADE if mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(segment, i)
     for _ in range(mol[a, L.MOL_BEADS]):
         _copy_bead(starts, bounds, segment, i, j)
         set_order(segment, j, order)

@@ -10,7 +10,7 @@ from hpcchain.sector.speculation.rollback import discard_history, known_from, re
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
-WALL_CONTACTS, LOST_ROOTS, VIRIAL, WALL_IMPULSE = range(4)  # of `settle_log`
+WALL_CONTACTS, LOST_ROOTS, VIRIAL, WORK, HEAT, OTHERS, WALL_IMPULSE = range(7)  # of `settle_log`
 SOON, SOONER = 8, 4  # molecules ahead whose memory is asked for: what tells where the rest is, and the rest
 
 
@@ -70,9 +70,9 @@ def settle_log(s, sums):
     Parameters
     ----------
     s : Sector
-    sums : (3 + AXES,) int64 array
-        Receives contacts with walls, contacts with the exact impulse for want of a root, the sum of the virials and,
-        for each axis, that of the impulses on walls, in quanta.
+    sums : (PUSHES + AXES,) int64 array
+        Receives contacts with walls, contacts with the exact impulse for want of a root, the sums of the virials, of
+        work and heat, what is no contact and, for each axis, the sum of the impulses on walls, sums in quanta.
     """
     rows = 0
     sums[:] = 0
@@ -88,9 +88,14 @@ def settle_log(s, sums):
         sums[LOST_ROOTS] += s.log[e, L.LOG_STATUS] == L.EXACT_FALLBACK
         if s.log[e, L.LOG_KIND] == 0.0:
             sums[VIRIAL] += quanta
+        elif s.log[e, L.LOG_KIND] > 1.0:
+            sums[OTHERS] += 1
         else:
             sums[WALL_CONTACTS] += 1
-            sums[WALL_IMPULSE + (-1 - np.int64(s.log[e, L.LOG_HIGHER])) % L.AXES] += quanta
+            if s.log[e, L.LOG_HIGHER] >= -L.SIDES:
+                sums[WALL_IMPULSE + (-1 - np.int64(s.log[e, L.LOG_HIGHER])) % L.AXES] += quanta
+        sums[WORK] += np.int64(s.log[e, L.LOG_WORK])
+        sums[HEAT] += np.int64(s.log[e, L.LOG_HEAT])
     return rows
 
 
@@ -227,6 +232,8 @@ def _distance(s, r, dt, reference_position, i):
     total = 0.0
     for c in range(3):
         d = s.starts[r, c] + s.starts[r, L.VX + c] * dt - reference_position[i, c]
+        if s.extended is not None:
+            d += 0.5 * s.par[L.GRAVITY + c] * dt * dt
         d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
         total += d * d
     return np.sqrt(total) + 0.5 * s.bounds[r, L.ACCELERATION] * dt * dt

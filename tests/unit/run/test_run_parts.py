@@ -104,6 +104,7 @@ class Counting:
         self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
         self.quantum, self.impulse_quantum = quantum, quantum / 4
         self.virial, self.wall_impulse = 0, [0, 0, 0]
+        self.work, self.heat, self.energy_quantum = 0, 0, quantum
 
     def count(self, contacts, walls, virial, push=0.0):
         """Add contacts, virial, and impulse on the walls of the third axis."""

@@ -1,0 +1,62 @@
+"""What the keys of fixed beads must satisfy: which beads, of which molecules, moved by what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpcchain.config.values import Wrong
+from hpcchain.model.bonds import bond_table
+
+if TYPE_CHECKING:
+    from hpcchain.config.sections import Config, MoleculeSection
+
+
+def check_fixed(config: Config) -> None:
+    """Raise Wrong, with key and reason, when fixed beads do not fit their molecules, the engine or gravity."""
+    for index, kind in enumerate(config.molecules):
+        place = f"molecule[{index}]"
+        if kind.fixed is None or len(kind.fixed) == 0:
+            if kind.fixed_velocity is not None:
+                raise Wrong(f"{place}.fixed_velocity: means nothing without {place}.fixed; give that, or remove it")
+            continue
+        if config.run.engine != "events":
+            raise Wrong(f'{place}.fixed: run.engine "steps" fixes no beads; set run.engine = "events" or remove it')
+        check_beads(kind, place)
+        check_motion(config, kind, place)
+    if config.molecules and all(kind.pinned.all() for kind in config.molecules):
+        raise Wrong("molecule[0].fixed: all beads of all molecules are fixed; leave one that can move")
+
+
+def check_beads(kind: MoleculeSection, place: str) -> None:
+    """Check that fixed beads exist, are named once and have no bond with one another."""
+    fixed = tuple(kind.fixed or ())
+    high = max(fixed)
+    if high >= kind.beads:
+        raise Wrong(f"{place}.fixed: bead {high} does not exist; the molecule has beads 0 to {kind.beads - 1}")
+    if len(set(fixed)) < len(fixed):
+        raise Wrong(f"{place}.fixed: names a bead twice; name each once")
+    if kind.is_line:
+        raise Wrong(f'{place}.fixed: rods have no fixed beads; choose kind = "chain", or a fixed monomer to meet')
+    if kind.directors:
+        raise Wrong(f"{place}.fixed: spheres with directors move; remove one of the two")
+    bonds = bond_table(kind)
+    both = bonds[kind.pinned[bonds].all(axis=1)] if len(bonds) else bonds
+    if len(both):
+        a, b = both[0].tolist()
+        raise Wrong(f"{place}.fixed: beads {a} and {b} are bonded and both fixed; fix one of them")
+
+
+def check_motion(config: Config, kind: MoleculeSection, place: str) -> None:
+    """Check that the propagator knows fixed beads, and that the work done by those that move can be counted."""
+    if kind.beads == 1:
+        return
+    name = (kind.propagator or config.propagator).name
+    if name != "taylor" and not (name == "collocation" and kind.beads == 2):
+        raise Wrong(f'{place}.fixed: "{name}" moves no molecules with fixed beads; choose propagator.name = "taylor"')
+    if kind.fixed_velocity is not None:
+        raise Wrong(f"{place}.fixed_velocity: is for monomers; fixed beads with bonds stay where they are, remove it")
+    if any(config.external.gravity):
+        raise Wrong(
+            f"{place}.fixed: bonded beads may not be fixed where there is external.gravity; fix monomers alone, or "
+            "remove gravity"
+        )

@@ -1,0 +1,159 @@
+"""Walls that move, and walls with shapes: where they are, their normals, when a bead's surface meets them.
+
+A wall is a row of `walls` (`layout.arrays`) and has the code -1 - row. A side moves along its normal; a sphere or a
+cylinder about its axis encloses the beads, and moves by a radius that shrinks.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.contact.pair import JUST_HIT, LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+
+
+@inlined
+def sense_of(number):
+    """Return +1 for a lower side of the box, -1 for an upper one: the sign of its normal's component."""
+    return 1.0 if number < L.AXES else -1.0
+
+
+@inlined
+def wall_velocity(s, code):
+    """Return how fast the wall with this code moves towards the inside [length / time]."""
+    return s.walls[-1 - code, L.WALL_VELOCITY]
+
+
+@inlined
+def place_of_side(s, number, time):
+    """Return where a side of the box is at a time [length]."""
+    return s.walls[number, L.WALL_PLACE] + sense_of(number) * s.walls[number, L.WALL_VELOCITY] * time
+
+
+@inlined
+def inward(s, number, x, y, z):
+    """Return the vector from a place to the centre of a wall's shape, at right angles to a cylinder's axis."""
+    rx = s.walls[number, L.WALL_CENTRE] - x
+    ry = s.walls[number, L.WALL_CENTRE + L.Y] - y
+    rz = s.walls[number, L.WALL_CENTRE + L.Z] - z
+    if s.walls[number, L.WALL_SORT] == L.CYLINDER:
+        axis = s.walls[number, L.WALL_AXIS]
+        if axis == 0.0:
+            rx = 0.0
+        elif axis == 1.0:
+            ry = 0.0
+        else:
+            rz = 0.0
+    return rx, ry, rz
+
+
+@kernel
+def normal_of(s, number, x, y, z, n):
+    """Write the unit normal, into the inside, of a wall at a bead's place to n; the centre of a shape has none: 0."""
+    n[:] = 0.0
+    if number < L.SIDES:
+        n[number % L.AXES] = sense_of(number)
+        return
+    rx, ry, rz = inward(s, number, x, y, z)
+    r = math.sqrt(rx * rx + ry * ry + rz * rz)
+    if r > 0.0:
+        n[0] = rx / r
+        n[1] = ry / r
+        n[2] = rz / r
+
+
+@kernel
+def gap_of(s, number, x, y, z, time):
+    """Return the distance of a place from a wall at a time [length]."""
+    if number < L.SIDES:
+        p = x if number % L.AXES == 0 else (y if number % L.AXES == 1 else z)
+        return sense_of(number) * (p - place_of_side(s, number, time))
+    rx, ry, rz = inward(s, number, x, y, z)
+    place = s.walls[number, L.WALL_PLACE] - s.walls[number, L.WALL_VELOCITY] * time
+    return place - math.sqrt(rx * rx + ry * ry + rz * rz)
+
+
+@kernel
+def shape_contact(s, i, number, free, rate, acceleration, limit, just_hit):
+    """Return when bead i's centre is as far from the centre of a shape as it can be, or inf.
+
+    f = (free + rate t)^2 - r^2, r being the distance of the centres, is positive inside. Straight flight is solved for;
+    else steps are taken that cannot pass a root, as in `contact.pair.curved_contact`.
+
+    Parameters
+    ----------
+    s : Sector
+    i, number : int
+        Row of the bead, row of the wall.
+    free, rate : float
+        The shape's radius less the bead's, at the segment's start [length], and its rate [length / time].
+    acceleration : float
+        Bound of the bead's [length / time^2].
+    limit : float
+        Length of the search [time].
+    just_hit : bool
+        Whether the bead was struck at its segment's start: then a contact there is that one.
+    """
+    far = abs(s.walls[number, L.WALL_CENTRE]) + abs(s.walls[number, L.WALL_CENTRE + L.Y])
+    far += abs(s.walls[number, L.WALL_CENTRE + L.Z])
+    touching = TOUCHING * free * (free + 0.1 * far)
+    if acceleration == 0.0:
+        return _straight_shape(s, i, number, free, rate, touching, limit, just_hit)
+    widest = free + max(rate, 0.0) * limit
+    big = 2.0 * (s.bounds[i, L.SPEED] ** 2 + widest * acceleration)
+    t = 0.0
+    last = 0.0
+    for step in range(MOST_STEPS):
+        x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, t)
+        rx, ry, rz = inward(s, number, x, y, z)
+        radius = free + rate * t
+        f = radius * radius - (rx * rx + ry * ry + rz * rz)
+        slope = 2.0 * (radius * rate + (rx * u + ry * v + rz * w))
+        if step == 0 and just_hit and abs(f) < JUST_HIT * free * (free + far):
+            if slope > -2.0 * NOISE * free * s.bounds[i, L.SPEED]:
+                slope = max(slope, 0.0)
+                f = 0.0
+        if f <= touching and slope < 0.0:
+            root = t - f / slope
+            return root if step and root > last else t
+        last = t
+        f = max(f, 0.0)
+        root = math.sqrt(slope * slope + 2.0 * big * f)
+        dt = 2.0 * f / (root - slope) if slope < 0.0 else (slope + root) / big
+        t += max(dt, LEAST_STEP * free / (s.bounds[i, L.SPEED] + LEAST_STEP)) if f <= touching else max(dt, 1e-16 * t)
+        if t > limit:
+            return np.inf
+    return t
+
+
+@inlined
+def _straight_shape(s, i, number, free, rate, touching, limit, just_hit):
+    """Return `shape_contact` of straight flight: the later root, as the beads are inside."""
+    rx, ry, rz = inward(s, number, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z])
+    u, v, w = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
+    if s.walls[number, L.WALL_SORT] == L.CYLINDER:
+        axis = s.walls[number, L.WALL_AXIS]
+        u = 0.0 if axis == 0.0 else u
+        v = 0.0 if axis == 1.0 else v
+        w = 0.0 if axis == 2.0 else w
+    a = u * u + v * v + w * w - rate * rate
+    b = -(rx * u + ry * v + rz * w) - free * rate
+    c = rx * rx + ry * ry + rz * rz - free * free
+    speed = math.sqrt(u * u + v * v + w * w)
+    if just_hit and abs(c) < JUST_HIT * free * (free + abs(free)) and b < NOISE * free * speed:
+        if b >= 0.0:
+            return np.inf
+        return -2.0 * b / a if a > 0.0 else np.inf
+    if c >= -touching and b > 0.0:
+        return 0.0
+    square = b * b - a * c
+    if square < 0.0:
+        return np.inf
+    root = math.sqrt(square)
+    time = np.inf
+    if b > 0.0:
+        time = -c / (b + root)
+    elif a > 0.0:
+        time = (root - b) / a
+    return time if time <= limit else np.inf

@@ -1,0 +1,131 @@
+"""Walls of [[wall]]: sides of the box that move, are thermal or have their own coefficient, and walls with shapes.
+
+`Physics.extended["walls"]` is a list of tables with the keys of [[wall]], those left out resolved.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.layout import arrays as L
+from hpcchain.model.system import WALL
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box, Physics, System
+
+SIDES = ("x-", "y-", "z-", "x+", "y+", "z+")
+"""Names of the box's sides in the order of their codes, -1 ... -6."""
+AXES = ("x", "y", "z")
+NOT_GIVEN = -1.0
+SORTS = {"sphere": L.SPHERE, "cylinder": L.CYLINDER}
+
+
+def walls_of(config: Any) -> list:
+    """Return the tables of `Physics.extended["walls"]` of a checked input."""
+    return [
+        {
+            "side": wall.side,
+            "shape": wall.shape,
+            "center": None if wall.center is None else list(wall.center),
+            "radius": wall.radius,
+            "axis": wall.axis,
+            "velocity": wall.velocity,
+            "temperature": wall.temperature or 0.0,
+            "restitution": own_restitution(config, wall),
+        }
+        for wall in config.walls
+    ]
+
+
+def own_restitution(config: Any, wall: Any) -> float:
+    """Return a wall's own coefficient of restitution; NOT_GIVEN where that of its contacts is [contact]'s to say."""
+    if wall.restitution is not None:
+        return float(wall.restitution)
+    return NOT_GIVEN if wall.shape is None else float(config.contact.restitution)
+
+
+def shapes_of(physics: Physics) -> list:
+    """Return those tables of walls that have shapes, in their order."""
+    return [wall for wall in physics.extended.get("walls", ()) if wall["shape"] is not None]
+
+
+def at_rest(walls: list) -> list:
+    """Return tables of walls as they are while a start grows: shapes alone, at rest, that reflect."""
+    still = {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0}
+    return [wall | still for wall in walls if wall["shape"] is not None]
+
+
+def wall_rows(system: System) -> np.ndarray:
+    """Return the (6 + shapes, WALL_COLUMNS) float64 rows of `walls` (`layout.arrays`)."""
+    box, physics = system.box, system.physics
+    shapes = shapes_of(physics)
+    rows = np.zeros((L.SIDES + len(shapes), L.WALL_COLUMNS))
+    rows[:, L.WALL_RESTITUTION] = NOT_GIVEN
+    for number in range(L.SIDES):
+        axis = number % L.AXES
+        rows[number, L.WALL_SORT] = L.PLANE if box.boundary[axis] == WALL else L.NO_WALL
+        rows[number, L.WALL_AXIS] = axis
+        rows[number, L.WALL_PLACE] = box.origin[axis] + (box.size[axis] if number >= L.AXES else 0.0)
+    for wall in physics.extended.get("walls", ()):
+        if wall["shape"] is None:
+            row = rows[SIDES.index(wall["side"])]
+        else:
+            row = rows[L.SIDES + shapes.index(wall)]
+            row[L.WALL_SORT] = SORTS[wall["shape"]]
+            row[L.WALL_AXIS] = AXES.index(wall["axis"]) if wall["axis"] else 0.0
+            row[L.WALL_CENTRE : L.WALL_CENTRE + L.AXES] = wall["center"]
+            row[L.WALL_PLACE] = wall["radius"]
+        row[L.WALL_VELOCITY] = wall["velocity"]
+        row[L.WALL_TEMPERATURE] = wall["temperature"]
+        row[L.WALL_RESTITUTION] = wall["restitution"]
+    return rows
+
+
+def meeting_time(box: Box, walls: list, diameter: float) -> tuple[float, str]:
+    """Return when walls first leave the largest bead no more room, and the axis or shape; inf and "" for never.
+
+    Parameters
+    ----------
+    box : Box
+    walls : list of dict
+        `Physics.extended["walls"]`.
+    diameter : float
+        Of the largest bead [length].
+    """
+    first, which = math.inf, ""
+    sides = {wall["side"]: wall["velocity"] for wall in walls if wall["shape"] is None}
+    for axis, name in enumerate(AXES):
+        rate = sides.get(f"{name}-", 0.0) + sides.get(f"{name}+", 0.0)
+        time = (float(box.size[axis]) - diameter) / rate if rate > 0.0 else math.inf
+        if time < first:
+            first, which = time, f"the sides of axis {name}"
+    for wall in walls:
+        if wall["shape"] is not None and wall["velocity"] > 0.0:
+            time = (wall["radius"] - 0.5 * diameter) / wall["velocity"]
+            if time < first:
+                first, which = time, f"the {wall['shape']}"
+    return first, which
+
+
+def outside(walls: list, position: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Return (n, shapes) how far beads' surfaces reach beyond walls with shapes at time 0 [length].
+
+    Parameters
+    ----------
+    walls : list of dict
+        Those with shapes (`shapes_of`).
+    position : (n, 3) float64 array
+        [length].
+    radius : (n,) float64 array
+        Of the beads [length].
+    """
+    found = np.zeros((len(position), len(walls)))
+    for column, wall in enumerate(walls):
+        away = position - np.array(wall["center"])
+        if wall["shape"] == "cylinder":
+            away[:, AXES.index(wall["axis"])] = 0.0
+        found[:, column] = np.sqrt(np.sum(away**2, axis=1)) + radius - wall["radius"]
+    return found

@@ -1,0 +1,115 @@
+"""The Andersen thermostat: at times of its own a molecule's velocities are drawn anew (Andersen 1980).
+
+Each bead's velocity is drawn from Maxwell's distribution and the molecule's put on its bonds, in the metric of its
+masses: what is left is distributed as the velocities of molecules with rigid bonds are.
+"""
+
+import numpy as np
+
+from hpcchain.contact.tc_model import pass_time
+from hpcchain.contact.thermal import maxwell, set_next_redraw
+from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_bits import set_struck, start_depth
+from hpcchain.propagators.interface import load, prepare, project
+from hpcchain.sector.events.contact_event import learn_pace
+from hpcchain.sector.events.simultaneous import kinetic_energy
+from hpcchain.sector.search.broad_phase import store_path
+from hpcchain.sector.segments.falling import inverse_mass
+from hpcchain.sector.segments.monomer import move_straight, set_bounds
+from hpcchain.sector.segments.new_segment import make_own_series, new_segment
+from hpcchain.sector.speculation.rollback import save_segment, sign_event
+
+KIND = 6.0
+"""Of the log."""
+
+
+@outlined
+def redraw(s, m, ticks, remainder, log_rows):
+    """Draw molecule m's velocities anew at a time, and start its next segment."""
+    first = s.mol[m, L.MOL_FIRST]
+    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
+    logged = s.count[L.N_LOGGED]
+    if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
+        heat = _single(s, first, m, dt, ticks, remainder, depth)
+    else:
+        heat = _molecule(s, first, m, dt, ticks, remainder, depth)
+    _record(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        s.scalars[L.SCALAR_EVENT] += 1
+        s.group[0] = m
+        lower = s.next_event[first, L.BEAD_ID]
+        sign_event(
+            s.window_event, s.mol, s.group, s.count, s.scalars[L.SCALAR_EVENT], 1, lower, np.int64(L.REDRAW), logged
+        )
+
+
+@kernel
+def _single(s, i, m, dt, ticks, remainder, depth):
+    """Draw a single bead's velocity; return the energy that comes in."""
+    save_segment(s, m)
+    pass_time(s.par, s.segment, i, 1, dt)
+    s.scalars[L.SCALAR_SERIAL] += 1
+    move_straight(s, i, m, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 0)
+    before = s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2
+    mobility = inverse_mass(s, i)
+    u, v, w = maxwell(s, i, mobility)
+    s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ] = u, v, w
+    set_next_redraw(s, m, ticks, remainder)
+    set_bounds(s, i, m)
+    store_path(s, i)
+    s.count[L.N_SEGMENTS] += 1
+    s.count[L.N_BEAD_SEGMENTS] += 1
+    return 0.5 * (u * u + v * v + w * w - before) / mobility
+
+
+@kernel
+def _molecule(s, first, m, dt, ticks, remainder, depth):
+    """Draw the velocities of a molecule with bonds; return the energy that comes in."""
+    offset = np.int64(0)
+    make_own_series(s, m)
+    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
+    prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
+    save_segment(s, m)
+    learn_pace(s.timing, m, dt)
+    beads, tiles = s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_TILES]
+    pass_time(s.par, s.segment, first, beads, dt)
+    before = kinetic_energy(s.work, offset, tiles)
+    for b in range(beads):
+        set_struck(s.segment, first + b, 0)
+        mobility = inverse_mass(s, first + b)
+        if mobility > 0.0:
+            u, v, w = maxwell(s, first + b, mobility)
+            p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.ROW
+            s.work[p] = u
+            s.work[p + W.LANES] = v
+            s.work[p + 2 * W.LANES] = w
+    set_next_redraw(s, m, ticks, remainder)
+    project(s.work, offset, s.mol, m, s.graph, s.stepper)
+    heat = kinetic_energy(s.work, offset, tiles) - before
+    s.scalars[L.SCALAR_SERIAL] += 1
+    new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
+    return heat
+
+
+@kernel
+def _record(s, first, time, heat, log_rows):
+    """Count the energy that came in; log the draw: its time, the first bead's id twice, no impulse."""
+    quanta = np.rint(heat / s.par[L.ENERGY_QUANTUM])
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
+        s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
+    if log_rows == 0:
+        return
+    row = s.log[s.count[L.N_LOGGED]]
+    row[:] = 0.0
+    row[L.LOG_TIME] = time
+    row[L.LOG_KIND] = KIND
+    row[L.LOG_LOWER] = s.next_event[first, L.BEAD_ID]
+    row[L.LOG_HIGHER] = s.next_event[first, L.BEAD_ID]
+    row[L.LOG_HEAT] = quanta
+    row[L.LOG_STATUS] = L.VALID
+    row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]
+    s.count[L.N_LOGGED] += 1

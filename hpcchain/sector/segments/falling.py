@@ -1,0 +1,96 @@
+"""Uniform gravity: single beads fly on parabolas, molecules' series have it in their second coefficient.
+
+All that falls keeps its relative motion: contacts of two beads are searched in a frame that falls with them
+(`sector.search.earliest_event`), where single beads fly straight and bounds of accelerations are those of bonds alone.
+What is fixed does not fall: there it has the acceleration -g.
+"""
+
+import math
+
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+
+
+@inlined
+def inverse_mass(s, i):
+    """Return the inverse mass of the bead in row i, 0 of one that is fixed [1 / mass]."""
+    m = s.segment[i, L.MOLECULE]
+    b = i - s.mol[m, L.MOL_FIRST]
+    return s.table[s.mol[m, L.MOL_TABLE] + (b >> W.LANE_SHIFT) * W.TABLE + (b & W.LANE_MASK)]
+
+
+@kernel
+def work_of_fixed(s, i, j, nx, ny, nz, size):
+    """Return the work that a contact of beads i and j does on the one of them that is free, if the other is fixed.
+
+    The impulse `size` acts on bead i along n. A fixed bead has the velocity that it starts with.
+    """
+    if inverse_mass(s, i) == 0.0:
+        return -size * (nx * s.starts[i, L.VX] + ny * s.starts[i, L.VY] + nz * s.starts[i, L.VZ])
+    if inverse_mass(s, j) == 0.0:
+        return size * (nx * s.starts[j, L.VX] + ny * s.starts[j, L.VY] + nz * s.starts[j, L.VZ])
+    return 0.0
+
+
+@inlined
+def falls(s, m):
+    """Whether the single bead of molecule m falls."""
+    return s.table[s.mol[m, L.MOL_TABLE] + L.FALLS_AT] != 0.0
+
+
+@inlined
+def falling_length(fall, speed, way):
+    """Return how long what begins at a speed and falls takes at least for a way [time]; inf if it is at rest for good.
+
+    Parameters
+    ----------
+    fall : float
+        Size of the acceleration [length / time^2].
+    speed : float
+        [length / time].
+    way : float
+        [length].
+    """
+    rate = speed + math.sqrt(speed * speed + 4.0 * fall * way)
+    return 2.0 * way / rate if rate > 0.0 else math.inf
+
+
+@kernel
+def add_fall(s, offset, m, order):
+    """Add gravity to what has been expanded in the workspace; return the order that the segment is to have."""
+    if s.par[L.FALL] == 0.0:
+        return order
+    if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
+        return L.FALLING if falls(s, m) else order
+    for t in range(s.mol[m, L.MOL_TILES]):
+        p = offset + t * W.TILE + W.COEF + 2 * W.ROW
+        for c in range(3):
+            half = 0.5 * s.par[L.GRAVITY + c]
+            for k in range(W.LANES):
+                s.work[p + W.LANES * c + k] += half
+    return order
+
+
+@inlined
+def bounds_of_fall(s, solver, order, acceleration, speed, h):
+    """Return bounds of acceleration, in the frame that falls, and of speed over a segment of length h, with gravity.
+
+    Both are given without it; a single bead that does not fall is fixed.
+    """
+    if solver == L.BALLISTIC and order != L.FALLING:
+        return s.par[L.FALL], speed
+    return acceleration, speed + s.par[L.FALL] * h
+
+
+@kernel
+def falling_expiry(s, i, shell, away):
+    """Return a bound of `earliest_event.list_expiry`, for a single bead that falls.
+
+    `away` is how far from the list's centre its segment began [length].
+    """
+    speed = math.sqrt(s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2)
+    since = s.centre[i, L.CENTRE_TIME]
+    if since >= 0.0:
+        return since + falling_length(s.par[L.FALL], speed + s.par[L.FALL] * since, shell)
+    return falling_length(s.par[L.FALL], speed, max(shell - away, 0.0))
