@@ -10,6 +10,7 @@ from physics_cases.measure import (
     compressibility,
     decay_rate,
     diffusion,
+    example,
     late_frames,
     over_molecules,
     results,
@@ -280,6 +281,15 @@ def rods(folder):
     return lines
 
 
+def brush(folder):
+    """Compare the shape of a brush's profile with the parabola of strongly stretched chains."""
+    frames = example("brush", folder).trajectory
+    late = frames.position[frames.time >= 50.0, :, 2] - 0.5
+    ratio, error = blocked(np.mean(late**2, axis=1) / np.mean(late) ** 2)
+    tail = "chains of 12 have a tail beyond the parabola's end"
+    return [Line("⟨z²⟩ / ⟨z⟩² of a brush", "Milner, Witten and Cates: parabola", 64 / 45, 0.05, ratio, error, tail)]
+
+
 def nematic_start():
     """Return the dense Gas of rods, which starts with all parallel on a square lattice of two layers."""
     gas = Gas(10, 450, 0.28, 80.0, 40.0, 1.0, 82, kind="rod")
@@ -302,6 +312,7 @@ CASES = (
         "dimer-diffusion": chain_motion("dimers, φ = .1", DIMERS_LOG, 0.1),
         "chain-diffusion": chain_motion("chains of 8, φ = .2", CHAINS_LOG, 0.25),
         "equipartition": (equipartition, [CHAINS_LOG]),
+        "brush": (brush, ["docs/examples/brush.toml, seed 1, t = 50 to 200"]),
         "rods": (rods, [RODS_ISOTROPIC, Gas(10, 450, 0.28, 80.0, 40.0, 1.0, 82, kind="rod")]),
     }
 )

@@ -8,6 +8,7 @@ import numpy as np
 import hpcchain
 from tests.reference import theory as spheres
 from tests.reference.program import run
+from tests.support.launching import ROOT, run_hpcchain
 
 BLOCKS = 10
 
@@ -109,6 +110,18 @@ def results(gas, folder, timeout=7200.0):
     if not said.is_file() or said.read_text(encoding="utf-8") != repr(gas):
         run(gas.tables(), folder, timeout=timeout)
         said.write_text(repr(gas), encoding="utf-8")
+    return hpcchain.read(folder / "out")
+
+
+def example(name, folder, timeout=7200.0):
+    """Return the Results of an example of the manual, which is run in a folder unless it is there already."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "out" / "trajectory.h5").is_file():
+        source = ROOT / "docs" / "examples" / f"{name}.toml"
+        done = run_hpcchain(["run", source, "--output", folder / "out"], folder, timeout=timeout)
+        if done.returncode != 0:
+            raise SystemExit(f"{source}: exit code {done.returncode}\n{done.stderr}")
     return hpcchain.read(folder / "out")
 
 
