@@ -417,9 +417,9 @@ KEYS = (
     Key(
         "run",
         "sectors",
-        Each(Integer(1, MOST_BEADS), 3, word="auto"),
+        Each(Integer(1, MOST_BEADS), 3, words=("auto", "all")),
         "auto",
-        "ranks along each axis; no effect on results",
+        "ranks along each axis, at most all; auto: as many ranks as pay, all: every rank; no effect on results",
     ),
     Key(
         "run",

@@ -240,23 +240,26 @@ class FlagOrList:
 
 @dataclass(frozen=True)
 class Each:
-    """A list of a fixed length (any when 0), every entry of one kind; `word` may stand instead."""
+    """A list of a fixed length (any when 0), every entry of one kind; one of `words` may stand instead."""
 
     entry: Any
     length: int = 0
-    word: str | None = None
+    words: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """The kind of value in words."""
-        return f"list of {self.length or 'any'} × ({self.entry.text})" + (f' or "{self.word}"' if self.word else "")
+        return f"list of {self.length or 'any'} × ({self.entry.text})" + self._or_words()
+
+    def _or_words(self) -> str:
+        return "".join(f' or "{word}"' for word in self.words)
 
     def read(self, value: int | list | str) -> str | tuple | tuple:
         """Return the values as a tuple."""
-        if self.word is not None and value == self.word:
+        if isinstance(value, str) and value in self.words:
             return value
         if not isinstance(value, list):
-            raise Wrong(f"{shown(value)} is not a list" + (f' or "{self.word}"' if self.word else ""))
+            raise Wrong(f"{shown(value)} is not a list{self._or_words()}")
         if self.length and len(value) != self.length:
             raise Wrong(f"has {len(value)} entries; needs {self.length}")
         return tuple(self._entry(i, item) for i, item in enumerate(value))

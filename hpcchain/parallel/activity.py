@@ -25,9 +25,15 @@ class Activity:
         self.steps = 0
         self.whom: int | str | None = None
         self.since = time.monotonic()
+        self._asleep = False
 
     def step(self) -> None:
-        """Note that something has been done."""
+        """Note that something has been done; looks of a rank that sleeps do not count."""
+        if not self._asleep:
+            self.heard()
+
+    def heard(self) -> None:
+        """Note a sign of life: one's own, or what others have told a rank that sleeps."""
         self.steps += 1
         self.since = time.monotonic()
 
@@ -41,3 +47,13 @@ class Activity:
         finally:
             self.whom = None
             self.step()
+
+    @contextmanager
+    def asleep(self, whom: int) -> Iterator[None]:
+        """Note that inside this rank sleeps until another wakes it; only what that one tells is a sign of life."""
+        with self.waiting(whom):
+            self._asleep = True
+            try:
+                yield
+            finally:
+                self._asleep = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mpi4py import MPI
@@ -12,7 +12,7 @@ from hpcchain.parallel.activity import Activity
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
-TAG, DELIVERY = 7, 8
+TAG, DELIVERY, NOTE = 7, 8, 9
 
 
 class Exchange:
@@ -28,29 +28,53 @@ class Exchange:
     Attributes
     ----------
     rank, size : int
+    activity : Activity
     """
 
     def __init__(self, mpi: Communicator, activity: Activity | None = None) -> None:
         self._mpi = mpi.Dup()
         self.rank, self.size = mpi.Get_rank(), mpi.Get_size()
-        self._activity = activity or Activity()
+        self.activity = activity or Activity()
+        self._parts: dict[int, Exchange | None] = {self.size: self}
+        self._notes: list[Any] = []
+
+    def part(self, ranks: int) -> Exchange | None:
+        """Return the Exchange of the first so many ranks, None on the others; collective, the first time of a number.
+
+        It is kept: communicators are few.
+        """
+        if ranks not in self._parts:
+            inside = self.rank < ranks
+            mpi = self._mpi.Split(0 if inside else MPI.UNDEFINED, self.rank)
+            self._parts[ranks] = Exchange(mpi, self.activity) if inside else None
+        return self._parts[ranks]
+
+    def tell(self, rank: int, note: Any) -> None:
+        """Send a short object that the other finds when it looks (`heard`); nobody waits."""
+        self._notes = [request for request in self._notes if not request.Test()]
+        self._notes.append(self._mpi.isend(note, rank, NOTE))
+
+    def heard(self, rank: int | None = None) -> Any:
+        """Return the next object that a rank, or any, has told this one, None where there is none yet."""
+        message = self._mpi.improbe(MPI.ANY_SOURCE if rank is None else rank, NOTE)
+        return None if message is None else message.recv()
 
     def allgather(self, value: dict | list | tuple | None) -> list:
         """Return the list of every rank's object, in rank order; between windows only."""
-        with self._activity.waiting():
+        with self.activity.waiting():
             return self._mpi.allgather(value)
 
     def maximum(self, values: np.ndarray) -> np.ndarray:
         """Return the element-wise maximum over ranks of a float64 array."""
         result = np.empty_like(values)
-        with self._activity.waiting():
+        with self.activity.waiting():
             self._mpi.Allreduce(values, result, op=MPI.MAX)
         return result
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Return the element-wise sum over ranks of an int64 array."""
         result = np.empty_like(values)
-        with self._activity.waiting():
+        with self.activity.waiting():
             self._mpi.Allreduce(values, result, op=MPI.SUM)
         return result
 
@@ -71,7 +95,7 @@ class Exchange:
         received = {}
         for rank in sources:
             status = MPI.Status()
-            with self._activity.waiting(rank):
+            with self.activity.waiting(rank):
                 message = self._mpi.Mprobe(rank, TAG, status)
             received[rank] = np.empty(status.Get_count(MPI.DOUBLE))
             message.Recv([received[rank], MPI.DOUBLE])
@@ -86,13 +110,13 @@ class Exchange:
         """
         marks, expected = np.zeros(self.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
         marks[list(outgoing)] = 1
-        with self._activity.waiting():
+        with self.activity.waiting():
             self._mpi.Reduce_scatter_block(marks, expected, op=MPI.SUM)
         requests = [self._mpi.Isend([rows, MPI.DOUBLE], rank, DELIVERY) for rank, rows in outgoing.items()]
         received = {}
         for _ in range(int(expected[0])):
             status = MPI.Status()
-            with self._activity.waiting():
+            with self.activity.waiting():
                 message = self._mpi.Mprobe(MPI.ANY_SOURCE, DELIVERY, status)
             rows = received[status.Get_source()] = np.empty(status.Get_count(MPI.DOUBLE))
             message.Recv([rows, MPI.DOUBLE])

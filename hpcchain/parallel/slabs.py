@@ -112,7 +112,7 @@ def everywhere(comm: Communicator | None, slabs: dict) -> dict:
 
 
 def _all_slabs(comm: Communicator, part: np.ndarray) -> np.ndarray:
-    counts = np.array(comm.allgather(part.size), dtype=np.int64)
-    whole = np.empty((int(counts.sum()) // max(int(np.prod(part.shape[1:])), 1), *part.shape[1:]), dtype=part.dtype)
-    comm.Allgatherv(np.ascontiguousarray(part), [whole, counts])
+    counts = np.array(comm.allgather(len(part)), dtype=np.int64)
+    whole = np.empty((int(counts.sum()), *part.shape[1:]), dtype=part.dtype)
+    comm.Allgatherv(np.ascontiguousarray(part), [whole, counts * int(np.prod(part.shape[1:]))])
     return whole

@@ -6,10 +6,13 @@ For tests on any number of ranks, and to compile what several ranks need; kernel
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from hpcchain.parallel.activity import Activity
 
 
 class Hub:
@@ -19,6 +22,18 @@ class Hub:
         self.size = size
         self.barrier = threading.Barrier(size)
         self.slots: list[Any] = [None] * size
+        self.notes = [deque() for _ in range(size)]
+        self.parts: dict[int, Hub] = {}
+
+    def part(self, ranks: int) -> Hub:
+        """Return where the first so many of the threads meet."""
+        return self.parts.setdefault(ranks, Hub(ranks))
+
+    def abort(self) -> None:
+        """Let nobody wait any longer."""
+        self.barrier.abort()
+        for part in self.parts.values():
+            part.abort()
 
 
 class ThreadExchange:
@@ -26,6 +41,26 @@ class ThreadExchange:
 
     def __init__(self, hub: Hub, rank: int) -> None:
         self.hub, self.rank, self.size = hub, rank, hub.size
+        self.activity = Activity()
+
+    def part(self, ranks: int) -> ThreadExchange | None:
+        if ranks == self.size:
+            return self
+        if self.rank == 0:
+            self.hub.part(ranks)
+        self.allgather(None)
+        return ThreadExchange(self.hub.part(ranks), self.rank) if self.rank < ranks else None
+
+    def tell(self, rank: int, note: Any) -> None:
+        self.hub.notes[rank].append((self.rank, note))
+
+    def heard(self, rank: int | None = None) -> Any:
+        if self.hub.barrier.broken:
+            raise threading.BrokenBarrierError
+        notes = self.hub.notes[self.rank]
+        if not notes or (rank is not None and notes[0][0] != rank):
+            return None
+        return notes.popleft()[1]
 
     def allgather(self, value: Any) -> list:
         self.hub.slots[self.rank] = value
@@ -60,7 +95,7 @@ def on_ranks(size: int, body: Callable) -> list:
         except BaseException as reason:  # noqa: BLE001  # whatever it is, the others must not wait for this rank
             if not isinstance(reason, threading.BrokenBarrierError):
                 failures.append(reason)
-            hub.barrier.abort()
+            hub.abort()
 
     threads = [threading.Thread(target=one, args=(rank,)) for rank in range(size)]
     for thread in threads:

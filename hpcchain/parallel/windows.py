@@ -22,6 +22,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.ghosts.manager import GhostManager
+from hpcchain.parallel.window_length import WindowLength
 from hpcchain.sector.collapse import stuck
 from hpcchain.sector.core import event_row, event_rows
 from hpcchain.sector.events import loop
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
-CONTACTS_PER_WINDOW = 0.4  # per molecule
 GROW = 1.5  # most that a window is longer than the one before
 AHEAD = 8.0  # windows for which molecules get new reference positions beforehand
 LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
@@ -45,7 +45,7 @@ MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has 
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
 WORK = ("computing", "packing", "setting_right", "finishing")
 PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
-WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD = range(8)
+WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SECONDS = range(9)
 
 
 class WindowedEngine:
@@ -95,7 +95,7 @@ class WindowedEngine:
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
-        self.last_contacts = 0.0
+        self.last_contacts, self.last_seconds, self.last_length = 0.0, 0.0, 0.0  # length 0: none, or one cut short
         self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
         shell = default_shell(system) if shell is None else shell
@@ -112,6 +112,7 @@ class WindowedEngine:
             self.now,
             self.window,
         )
+        self.length = WindowLength(comm.maximum(np.array([float(len(self.patch.owned_beads))]))[0])
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self.statistics = dict.fromkeys(("windows", "passes", "undone", "messages", "floats"), 0)
         self.processor = 0.0
@@ -148,11 +149,14 @@ class WindowedEngine:
         target = tuple(map(float, split(time, self.tick)))
         while self.now < target or not self.begun:
             end = min(self._later(self.now, self.window), target)
+            begin = perf_counter()
             flags = self._carry(end, pause)
             if flags is None:
+                self.last_length = 0.0
                 continue
             self._finish(end)
             self._adapt(flags, end == target)
+            self.last_seconds = perf_counter() - begin
             if flags[PAUSE] > 0.0 and self.now < target:
                 return False
         return True
@@ -211,7 +215,7 @@ class WindowedEngine:
 
     def _flags(self, end: tuple, wrong: int, broken: int, wanted: set, pause: Callable | None) -> np.ndarray:
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
-        flags = np.zeros(8)
+        flags = np.zeros(9)
         flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
         flags[BEAD] = self.failed_bead + 1  # 0 for none
         flags[PAUSE] = float(pause is not None and bool(pause()))
@@ -223,7 +227,7 @@ class WindowedEngine:
                 flags[BROKEN], flags[EXCESS], flags[NEXT_EXCESS] = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
             elif flags[EXCESS] > 0.0:
                 flags[EXCESS] = self.groups.violation(self.now, end).max(initial=-np.inf)
-        flags[CONTACTS] = self.last_contacts
+        flags[CONTACTS], flags[SECONDS] = self.last_contacts, self.last_seconds
         return flags
 
     def _exchange(self) -> dict:
@@ -304,7 +308,10 @@ class WindowedEngine:
         if self.asked is not None:
             self.window = min(self.asked, GROW * self.window)  # it may have been shortened
         else:
-            factor = CONTACTS_PER_WINDOW / flags[CONTACTS] if flags[CONTACTS] > 0.0 else GROW
+            if self.last_length > 0.0:
+                self.length.ended(float(flags[SECONDS]), self.last_length)
+            self.last_length = 0.0 if cut else self.window
+            factor = self.length.contacts / flags[CONTACTS] if flags[CONTACTS] > 0.0 else GROW
             self.window *= min(max(float(factor), 0.5), 1.0 if cut else GROW)
         if self._look_at_balance():
             return

@@ -35,9 +35,9 @@ from hpcchain.run.engines import (
     in_slabs,
     overlap_in,
     parts_of_events,
+    ranks_at_work,
     spins_in_slabs,
-    warn_of_ranks,
-    warn_of_sectors,
+    tell_of_ranks,
 )
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.orientations import spinning_of
@@ -103,10 +103,9 @@ class Run:
         self.end = config.run.end_time
         self.timers = Timers()
         self.provenance = collect(self.mpi)
-        warn_of_sectors(config.run.sectors, comm)
-        warn_of_ranks(system.topology.beads, comm)
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
+            tell_of_ranks(system, config, comm, self.engine)
             freedom = counters.get("freedom")
             self.observables = Observables(system, freedom_of(system, comm) if freedom is None else freedom)
             self.spinning = spinning_of(system, self.observables.composition, self.mpi)
@@ -121,7 +120,8 @@ class Run:
         self.checkpoints = Schedule(output.checkpoint_every, time, counters.get("checkpoint_time"))
         self.wall_of_checkpoint = self.timers.wall
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
-        self.collapse = CollapseWatch(system.physics, system.topology.beads / comm.size, self.end)
+        share = system.topology.beads / ranks_at_work(self.engine, comm)
+        self.collapse = CollapseWatch(system.physics, share, self.end)
         self.energy = watch_of(system, self.observables.freedom)
         self.totals = Totals(self.engine, counters, comm)
         self.log = RunLog(

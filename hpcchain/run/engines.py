@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import logging
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.model.composition import composition_of
 from hpcchain.model.external import draws_momenta
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel import slabs
+from hpcchain.parallel.decomposition.worth import LEAST_BEADS, Choice, Work
 from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.sector import interface
 from hpcchain.sector.serial import Engine
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     from hpcchain.config.sections import Config
     from hpcchain.model.system import System
     from hpcchain.parallel.comm import Single, World
+    from hpcchain.parallel.exchange import Exchange
 
 LOG = logging.getLogger("hpcchain.run")
-LEAST_BEADS_PER_RANK = 1000
-"""With half of these a rank holds more ghosts than beads of its own (docs/guide/parallel.md, What it costs)."""
 FRAME = ("position", "velocity", "image")
 
 
@@ -45,25 +44,70 @@ def engine_for(system: System, config: Config, comm: Single | World, growth: tup
         While a start is made: contact distances as a fraction of the full ones at time 0, and that fraction's rate
         [1 / time]; contacts are not logged then.
     """
-    run = config.run
+
+    def make(given: System, exchange: Exchange | None) -> interface.Engine:
+        return engine_on(given, config, exchange, growth)
+
+    if comm.size == 1:
+        return make(system, None)
+    ranks, fixed = ranks_for(system, config, comm.size)
+    if fixed and ranks == comm.size:
+        return make(system, comm.exchange)
+    from hpcchain.parallel.active_ranks import ActiveRanksEngine, ActiveSteppedRanks  # the same
+
+    steps = bool(system.physics.steps) and growth is None
+    choice = None
+    if not (fixed or steps or growth):
+        begin = float(system.state.ticks.max(initial=0.0)) * system.physics.tick
+        choice = Choice(work_of(system), comm.size, begin, lambda words: LOG.info("%s", words))
+    return (ActiveSteppedRanks if steps else ActiveRanksEngine)(system, comm.exchange, make, ranks, choice)
+
+
+def engine_on(system: System, config: Config, exchange: Exchange | None, growth: tuple | None) -> interface.Engine:
+    """Return the engine of the ranks of an exchange, or of one without any; see `engine_for`."""
+    run, log_events = config.run, config.output.events and growth is None
+    sectors = fitting(run.sectors, 1 if exchange is None else exchange.size)
     if system.physics.steps and growth is None:
         from hpcchain.steps.engine import SteppedEngine  # kernels that runs of events need not load
 
-        exchange = comm.exchange if comm.size > 1 else None
-        sectors = fitting(chosen(run.sectors), comm.size)
-        return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, config.output.events)
+        return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, log_events)
     options: dict[str, Any] = {
-        "log_events": config.output.events and growth is None,
+        "log_events": log_events,
         "shell": chosen(run.list_shell),
         "cell": chosen(run.cell_size),
         "growth": growth or (1.0, 0.0),
     }
-    if comm.size == 1:
+    if exchange is None:
         return Engine(system, **options)
     from hpcchain.parallel.windows import WindowedEngine  # costs start-up time that one rank need not spend
 
-    sectors = fitting(chosen(run.sectors), comm.size)
-    return WindowedEngine(system, comm.exchange, **options, window=chosen(run.window), sectors=sectors)
+    return WindowedEngine(system, exchange, **options, window=chosen(run.window), sectors=sectors)
+
+
+def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:
+    """Return how many of some ranks begin with molecules, and whether it stays so many.
+
+    Sectors that the input asks for are one for each rank with molecules. Where they are more than there are ranks, they
+    are not heeded: a run may go on, on other ranks.
+    """
+    sectors = config.run.sectors
+    if sectors == "all":
+        return ranks, True
+    if sectors != "auto" and math.prod(sectors) <= ranks:
+        return math.prod(sectors), True
+    if system.physics.steps:
+        return max(min(work_of(system).beads // LEAST_BEADS, ranks), 1), True
+    return work_of(system).best(ranks), False
+
+
+def work_of(system: System) -> Work:
+    """Return what decides how many ranks pay."""
+    return Work.of(composition_of(system.topology), system.box)
+
+
+def ranks_at_work(engine: Any, comm: Single | World) -> int:
+    """Return how many ranks have molecules."""
+    return getattr(engine, "ranks", comm.size)
 
 
 def parts_of_events(engine: Any) -> dict:
@@ -83,34 +127,41 @@ def chosen(value: Any) -> float | list | tuple[int, int, int] | None:
 
 def fitting(sectors: Any, ranks: int) -> list | tuple[int, int, int] | None:
     """Return the sectors asked for, None where they are not one per rank: a run may go on, on other ranks."""
-    return sectors if sectors is not None and math.prod(sectors) == ranks else None
+    return sectors if not isinstance(sectors, str) and math.prod(sectors) == ranks else None
 
 
-def warn_of_ranks(beads: int, comm: Any) -> None:
-    """Say once in the log where there are more ranks than the work is good for."""
-    if comm.rank == 0 and comm.size > 1 and beads < LEAST_BEADS_PER_RANK * comm.size:
-        most = max(beads // LEAST_BEADS_PER_RANK, 1)
+def tell_of_ranks(system: System, config: Config, comm: Single | World, engine: Any) -> None:
+    """Say once in the log which ranks have no molecules, or that there are more than the work is good for."""
+    if comm.rank > 0:
+        return
+    ranks, beads, sectors = ranks_at_work(engine, comm), work_of(system).beads, config.run.sectors
+    if not isinstance(sectors, str) and math.prod(sectors) > comm.size:
         LOG.warning(
-            "%d ranks outnumber the work: %d beads are %d for each, and with fewer than %d ghosts and messages cost "
-            "more than a rank gains; %d rank%s would do, with the same results",
+            'run.sectors = %s does not fit %s; sectors are chosen as with "auto"', list(sectors), in_words(comm.size)
+        )
+    fits = ranks_for(system, replace(config, run=replace(config.run, sectors="auto")), comm.size)[0]
+    if ranks < comm.size:
+        LOG.info(
+            "%d of %d ranks have the %d beads, the others sleep; %s would be as fast",
+            ranks,
+            comm.size,
+            beads,
+            in_words(ranks),
+        )
+    elif fits < comm.size:
+        LOG.warning(
+            "%d ranks outnumber the work: %d beads are %d for each, and ghosts and messages cost more than a rank "
+            "gains; %s would do, with the same results",
             comm.size,
             beads,
             beads // comm.size,
-            LEAST_BEADS_PER_RANK,
-            most,
-            "s" * (most > 1),
+            in_words(fits),
         )
 
 
-def warn_of_sectors(sectors: Any, comm: Single | World) -> None:
-    """Say once in the log when the sectors that an input asks for do not fit the ranks, and so are not used."""
-    if comm.rank == 0 and chosen(sectors) is not None and fitting(sectors, comm.size) is None:
-        LOG.warning(
-            'run.sectors = %s does not fit %d rank%s; sectors are chosen as with "auto"',
-            list(sectors),
-            comm.size,
-            "s" * (comm.size > 1),
-        )
+def in_words(ranks: int) -> str:
+    """Return a number of ranks as text."""
+    return f"{ranks} rank{'s' * (ranks != 1)}"
 
 
 def freedom_of(system: System, comm: Single | World) -> int:

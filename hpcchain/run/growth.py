@@ -34,7 +34,7 @@ from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single
-from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.engines import brought_together, engine_for, ranks_at_work
 from hpcchain.run.orientations import checked
 from hpcchain.run.signals import Stopped
 
@@ -370,9 +370,10 @@ class Growth:
         That decides what is done next, so it is the same on any ranks. Where it is above MOST_CONTACTS the end may not
         have been reached.
         """
-        share = MOST_CONTACTS * self._topology.beads / self._comm.size
-        notice, most = SlowSlice(scale, share * self._comm.size), share
-        stall = Stall(self._topology.beads / self._comm.size, length)
+        beads = self._topology.beads / ranks_at_work(engine, self._comm)
+        share = MOST_CONTACTS * beads
+        notice, most = SlowSlice(scale, MOST_CONTACTS * self._topology.beads), share
+        stall = Stall(beads, length)
 
         def enough(most: float) -> Any:
             self._tell(min(scale + rate * max(engine.time, 0.0), 1.0))
@@ -416,7 +417,7 @@ class Stall:
         Of the slice [time].
     """
 
-    def __init__(self, beads: int, length: float) -> None:
+    def __init__(self, beads: float, length: float) -> None:
         self._pace = STALLED_PACE * beads / length
         self._contacts, self._time, self.found = 0, 0.0, False
 

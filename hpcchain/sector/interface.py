@@ -42,8 +42,6 @@ class Engine(Protocol):
     quantum: float
     impulse_quantum: float
     energy_quantum: float
-    work: int
-    heat: int
 
     @property
     def ids(self) -> NDArray[np.int64]: ...
@@ -53,6 +51,12 @@ class Engine(Protocol):
 
     @property
     def wall_impulse(self) -> list[int]: ...
+
+    @property
+    def work(self) -> int: ...
+
+    @property
+    def heat(self) -> int: ...
 
     @property
     def time(self) -> float: ...

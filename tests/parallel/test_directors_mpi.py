@@ -34,7 +34,7 @@ from tests.support.run_folders import difference, write_input
 pytestmark = pytest.mark.mpi
 
 TABLES = WITH_DIRECTORS | {
-    "run": {"end_time": 1.5},
+    "run": {"end_time": 1.5, "sectors": "all"},
     "output": {"frame_every": 0.25, "report_every": 0.5, "checkpoint_every": 0.5},
 }
 EVERY = ("trajectory", "observables")
@@ -193,7 +193,11 @@ def test_runs_on_ranks_are_those_of_one(comm, folder, block):
     assert comm.bcast(comm.rank or difference(folder / "ranks", folder / "whole", EVERY)) is None
     start = list_checkpoints(folder / "whole" / "checkpoints")[0][1]
     if comm.rank == 0:
-        tables = {"box": TABLES["box"], "initial": {"method": "file", "file": str(start)}, "run": {"end_time": 0.5}}
+        tables = {
+            "box": TABLES["box"],
+            "initial": {"method": "file", "file": str(start)},
+            "run": {"end_time": 0.5, "sectors": "all"},
+        }
         assert api.run(write_input(folder / "on.toml", tables), output=folder / "one", comm=one) == EXIT_DONE
     comm.barrier()
     assert api.run(folder / "on.toml", output=folder / "several", comm=all_ranks) == EXIT_DONE

@@ -38,6 +38,7 @@ method = "file"
 file = "{file}.h5"
 [run]
 end_time = 1.0
+sectors = "all"
 """
 WRONG = {  # bead -> where to put it: another bead's place, and how far from it
     "long": ({87: (87, (0.1, 0.0, 0.0))}, "beads 86 and 87 are 1.1 apart"),

@@ -13,7 +13,7 @@ OUTPUT = {"output": {"frame_every": 0.05, "report_every": 0.02, "checkpoint_ever
 def folder(tmp_path_factory):
     """Return a folder with an input and its run on one rank."""
     folder = tmp_path_factory.mktemp("steps")
-    text = toml(liquid(8, beads=120, run={"engine": "steps", "end_time": 0.3}, **OUTPUT))
+    text = toml(liquid(8, beads=120, run={"engine": "steps", "end_time": 0.3, "sectors": "all"}, **OUTPUT))
     (folder / "input.toml").write_text(text, encoding="utf-8")
     succeed(["run", "input.toml", "--output", "one"], folder)
     return folder
@@ -50,7 +50,7 @@ def test_a_resume_between_steps_is_refused(folder):
 
 
 def test_a_torn_bond_ends_the_run_on_all_ranks(folder):
-    tables = liquid(9, beads=40, chains=1, run={"engine": "steps", "end_time": 0.3}, **OUTPUT)
+    tables = liquid(9, beads=40, chains=1, run={"engine": "steps", "end_time": 0.3, "sectors": "all"}, **OUTPUT)
     tables["molecule"][-1]["positions"][-1][0] += 0.8
     (folder / "torn.toml").write_text(toml(tables), encoding="utf-8")
     done = run_hpcchain(["run", "torn.toml", "--output", "torn"], folder, 2)

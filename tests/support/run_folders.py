@@ -66,8 +66,9 @@ def wait_for(condition, process):
 
 
 def write_input(path, tables):
-    """Write an input file and return its path."""
-    Path(path).write_text(to_toml(tables))
+    """Write an input file and return its path; all ranks have molecules, though so few do not need them."""
+    run = {"sectors": "all"} | tables.get("run", {})
+    Path(path).write_text(to_toml(tables | {"run": run}))
     return path
 
 

@@ -2,17 +2,36 @@
 
 import logging
 import sys
+from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from hpcchain.parallel.comm import Single
 from hpcchain.run import engines
-from hpcchain.run.engines import engine_for, warn_of_ranks
+from hpcchain.run.engines import engine_for
+from tests.support.gases import MIXTURE, gas
 from tests.support.replicated import SEAM, stand_in
 
-FOUR = SimpleNamespace(size=4)
-FOUR.exchange = FOUR  # what the engine talks through
+
+@dataclass
+class Settings:
+    window: Any = "auto"
+    sectors: Any = "auto"
+    cell_size: Any = "auto"
+    list_shell: Any = "auto"
+
+
+@dataclass
+class Part:
+    run: Settings
+    output: Any
+
+
+SMALL = gas(MIXTURE[:6])
+FOUR = SimpleNamespace(size=4, rank=0)
+FOUR.exchange = FOUR  # what engines talk through
 SYSTEM = SimpleNamespace(physics=SimpleNamespace(steps={}))
 
 
@@ -25,8 +44,7 @@ def recorded(monkeypatch):
 
 def config(events=True, **run):
     """Return the part of an input that decides the engine."""
-    settings = dict.fromkeys(("window", "sectors", "cell_size", "list_shell"), "auto") | run
-    return SimpleNamespace(run=SimpleNamespace(**settings), output=SimpleNamespace(events=events))
+    return Part(Settings(**run), SimpleNamespace(events=events))
 
 
 def test_one_rank_has_the_serial_engine():
@@ -50,21 +68,42 @@ def test_several_ranks_have_the_engine_with_windows():
 
 def test_while_a_start_grows_contacts_are_not_logged():
     for ranks in (Single(), FOUR):
-        options = engine_for(SYSTEM, config(), ranks, growth=(0.4, 0.1))[2]
+        options = engine_for(SYSTEM, config(sectors="all"), ranks, growth=(0.4, 0.1))[2]
         assert (options["growth"], options["log_events"]) == ((0.4, 0.1), False)
 
 
-def test_sectors_for_another_number_of_ranks_are_not_taken(caplog):
-    """That is said once, by one rank, and not whenever an engine is made."""
-    assert engine_for(SYSTEM, config(sectors=[3, 1, 1]), FOUR)[2]["sectors"] is None
-    assert not caplog.records
-    for rank in range(4):
-        engines.warn_of_sectors([3, 1, 1], SimpleNamespace(rank=rank, size=4))
-    for fine in ("auto", [2, 1, 2]):
-        engines.warn_of_sectors(fine, SimpleNamespace(rank=0, size=4))
-    assert [(r.levelno, r.message.split(";")[0]) for r in caplog.records] == [
-        (logging.WARNING, "run.sectors = [3, 1, 1] does not fit 4 ranks")
+@pytest.mark.parametrize(
+    ("sectors", "ranks", "found"),
+    [
+        ("all", 4, (4, True)),
+        ([2, 2, 1], 4, (4, True)),
+        ([3, 1, 1], 4, (3, True)),
+        ([1, 1, 1], 4, (1, True)),
+        ([5, 1, 1], 4, (1, False)),
+        ("auto", 4, (1, False)),
+    ],
+)
+def test_sectors_say_how_many_ranks_have_molecules(sectors, ranks, found):
+    """A product of at most the number of ranks is heeded; with more, ranks are chosen as with auto."""
+    assert engines.ranks_for(SMALL, config(sectors=sectors), ranks) == found
+
+
+def test_more_ranks_than_sectors_share_an_engine(monkeypatch):
+    made = []
+    seam = SimpleNamespace(ActiveRanksEngine=lambda *given: made.append(given), ActiveSteppedRanks=None)
+    monkeypatch.setitem(sys.modules, "hpcchain.parallel.active_ranks", seam)
+    engine_for(SMALL, config(sectors=[3, 1, 1]), FOUR)
+    engine_for(SMALL, config(), FOUR)
+    engine_for(SMALL, config(), FOUR, growth=(0.4, 0.1))
+    assert [(given[:2], given[3], given[4] is None) for given in made] == [
+        ((SMALL, FOUR), 3, True),
+        ((SMALL, FOUR), 1, False),
+        ((SMALL, FOUR), 1, True),
     ]
+    make = made[0][2]
+    assert make(SMALL, None)[0] == "serial"
+    assert make(SMALL, SimpleNamespace(size=3))[2]["sectors"] == [3, 1, 1]
+    assert make(SMALL, SimpleNamespace(size=2))[2]["sectors"] is None
 
 
 def test_steps_have_their_own_engine(monkeypatch):
@@ -79,15 +118,24 @@ def test_steps_have_their_own_engine(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("size", "beads", "said"), [(1, 10, False), (2, 2000, False), (2, 1999, True), (8, 3000, True)]
+    ("sectors", "size", "at_work", "said"),
+    [
+        ("auto", 1, 1, None),
+        ("auto", 4, 1, (logging.INFO, "1 of 4 ranks have the 25 beads, the others sleep; 1 rank would be as fast")),
+        ([1, 1, 3], 4, 3, (logging.INFO, "3 of 4 ranks have the 25 beads, the others sleep; 3 ranks would be as fast")),
+        ("all", 4, 4, (logging.WARNING, "4 ranks outnumber the work: 25 beads are 6 for each")),
+        ([2, 2, 1], 4, 4, (logging.WARNING, "4 ranks outnumber the work: 25 beads are 6 for each")),
+    ],
 )
-def test_ranks_that_outnumber_the_work_are_told_of_once(caplog, size, beads, said):
-    warn_of_ranks(beads, SimpleNamespace(rank=0, size=size))
-    warn_of_ranks(beads, SimpleNamespace(rank=1, size=size))
-    lines = [record.getMessage() for record in caplog.records]
-    assert len(lines) == said
-    if size == 8:
-        assert (
-            lines[0].startswith("8 ranks outnumber the work: 3000 beads are 375 for each")
-            and "3 ranks would" in lines[0]
-        )
+def test_what_is_told_of_ranks_is_told_once(caplog, sectors, size, at_work, said):
+    caplog.set_level(logging.INFO, logger="hpcchain.run")
+    for rank in range(size):
+        comm, engine = SimpleNamespace(rank=rank, size=size), SimpleNamespace(ranks=at_work)
+        engines.tell_of_ranks(SMALL, config(sectors=sectors), comm, engine)
+    lines = [(record.levelno, record.getMessage().split(", and ghosts")[0]) for record in caplog.records]
+    assert lines == ([said] if said else [])
+
+
+def test_sectors_for_more_ranks_than_there_are_are_told_of(caplog):
+    engines.tell_of_ranks(SMALL, config(sectors=[3, 2, 1]), FOUR, SimpleNamespace(ranks=4))
+    assert any(record.message.startswith("run.sectors = [3, 2, 1] does not fit 4 ranks;") for record in caplog.records)

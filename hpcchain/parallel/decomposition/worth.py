@@ -1,0 +1,172 @@
+"""How many ranks are worth having molecules: by a model before anything is measured, then by trials.
+
+The model counts what a rank does in a window, in microseconds: contacts of its own molecules, which take longer where
+more memory is in use; what ghosts cost, whose number follows from the sector's edges; and what a window costs however
+little is in it. Its constants are of one kind of machine (docs/performance/cost_model.md). What decides is where
+the sum stops falling with the number of ranks, which differs little between machines.
+"""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box
+
+CONTACTS = 0.2  # per molecule in a window
+CACHE, MORE_MEMORY = 60000.0, 0.35  # beads from which on a contact takes longer, and the power by which it does
+FIXED = 900.0  # what a window of several ranks costs a rank besides [microseconds]
+AGREEMENT = 20.0  # what it costs for each doubling of their number [microseconds]
+PER_GHOST, PER_OWNED = 0.42, 0.02  # for each molecule, over what a contact of its own takes
+REACH = 1.8  # how far from a sector ghosts are, besides the molecules' own extent [contact distances]
+LEAST_BEADS = 1000  # of a rank: with half of these it holds more ghosts than beads of its own
+GAIN = 0.05  # least part of the time that twice as many ranks have to save
+LOOK, TRIAL, SETTLE = 60.0, 4.0, 1.0  # wall seconds before a trial, of it, and in which it says nothing
+LATER = 4.0  # how much longer it takes to the next trial of what has not been better
+HOPE = 1.5  # no trial of what the model thinks to take longer than this times the present
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the model knows of a system.
+
+    Attributes
+    ----------
+    beads, molecules : int
+    extent : float
+        How far from a sector ghosts are [length].
+    edges : tuple of 3 float
+        Of the part of the box that molecules take [length].
+    """
+
+    beads: int
+    molecules: int
+    extent: float
+    edges: tuple[float, float, float]
+
+    @classmethod
+    def of(cls, composition: Composition, box: Box) -> Work:
+        """Return the Work of a system of these molecules."""
+        size = composition.beads / composition.molecules
+        diameter = float(composition.prototypes.diameter.max())
+        x, y, z = map(float, box.size)
+        return cls(composition.beads, composition.molecules, diameter * (REACH + 0.5 * math.sqrt(size)), (x, y, z))
+
+    def microseconds(self, ranks: int) -> float:
+        """Return what a window costs a rank of so many."""
+        size = self.beads / self.molecules
+        contact = 2.0 + 8.0 * (1.0 - 1.0 / size) + 0.25 * size
+        own = self.molecules / ranks
+        ghosts = own * self._ghosts(ranks)
+        crowd = (1.0 + (self.beads / ranks + size * ghosts) / CACHE) ** MORE_MEMORY
+        work = CONTACTS * own * contact * crowd
+        if ranks == 1:
+            return work
+        windows = FIXED + AGREEMENT * math.log2(ranks)
+        return work + windows + contact * crowd * (PER_GHOST * ghosts + PER_OWNED * own)
+
+    def _ghosts(self, ranks: int) -> float:
+        """Return ghosts per own molecule, of a sector that is cut off along the longest edges."""
+        edges, left = list(self.edges), ranks
+        while left > 1:
+            longest = edges.index(max(edges))
+            edges[longest] *= (left // 2) / left
+            left //= 2
+        return math.prod(min(e + 2.0 * self.extent, box) / e for e, box in zip(edges, self.edges, strict=True)) - 1.0
+
+    def best(self, ranks: int) -> int:
+        """Return the number of ranks, of at most so many, up to which each doubling saves something."""
+        most, found, number = min(ranks, self.molecules, max(self.beads // LEAST_BEADS, 1)), 1, 1
+        while number < most:
+            number = min(2 * number, most)
+            least = (1.0 - GAIN) ** math.log2(number / found)
+            found = number if self.microseconds(number) < least * self.microseconds(found) else found
+        return found
+
+
+class Choice:
+    """Says, on the root, how many ranks have molecules: now and then half or twice as many are tried for a while.
+
+    Parameters
+    ----------
+    work : Work
+    ranks : int
+        How many there are.
+    time : float
+        Where the run begins [time].
+    tell : callable
+        Told in words of what has been found.
+    seconds : callable, optional
+        The wall clock.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        ranks: int,
+        time: float,
+        tell: Callable[[str], None],
+        seconds: Callable[[], float] = clock.monotonic,
+    ) -> None:
+        self._work, self._all, self._tell, self._clock = work, ranks, tell, seconds
+        self._before: tuple[int, float] | None = None  # number that a trial is compared with, seconds for unit time
+        self._wait = {}
+        self._begin(time)
+
+    def _begin(self, time: float) -> None:
+        """Measure from now on; the first moments say nothing."""
+        self._at, self._time, self._spent, self._passed, self._settled = self._clock(), time, 0.0, 0.0, False
+
+    def due(self, time: float) -> bool:
+        """Return whether the engine is to stop for a decision, at a time [time]."""
+        if self._all == 1 or time <= self._time:
+            return False
+        elapsed = self._clock() - self._at
+        if not self._settled:
+            return elapsed > SETTLE
+        return elapsed > (LOOK if self._before is None else TRIAL)
+
+    def next(self, ranks: int, time: float, seconds: float) -> int:
+        """Return how many ranks are to have molecules, after the engine of so many has taken seconds to a time."""
+        due = self.due(time)
+        self._spent, self._passed, self._time = self._spent + seconds, self._passed + time - self._time, time
+        if not due or self._passed <= 0.0:
+            return ranks
+        if not self._settled:
+            self._at, self._spent, self._passed, self._settled = self._clock(), 0.0, 0.0, True
+            return ranks
+        pace = self._spent / self._passed
+        chosen = self._trial(ranks, pace) if self._before is None else self._verdict(ranks, pace)
+        self._begin(time)
+        self._settled = chosen == ranks
+        return chosen
+
+    def _trial(self, ranks: int, pace: float) -> int:
+        """Return a number to be tried, the present one where there is none."""
+        now, present = self._clock(), self._work.microseconds(ranks)
+        others = {min(2 * ranks, self._all, self._work.molecules), max(ranks // 2, 1)} - {ranks}
+        costs = {n: self._work.microseconds(n) for n in others if now >= self._wait.get(n, (0.0, LOOK))[0]}
+        costs = {n: cost for n, cost in costs.items() if cost < HOPE * present}
+        if not costs:
+            return ranks
+        self._before = ranks, pace
+        return min(costs, key=lambda n: costs[n])
+
+    def _verdict(self, ranks: int, pace: float) -> int:
+        """Return the better of the number tried and the one before."""
+        (number, earlier), self._before = self._before or (ranks, pace), None
+        better = pace * (1.0 + GAIN) < earlier if ranks > number else pace < earlier * (1.0 + GAIN)
+        chosen, other = (ranks, number) if better else (number, ranks)
+        waited = LATER * self._wait.get(other, (0.0, LOOK))[1]
+        self._wait[other] = self._clock() + waited, waited
+        if better:
+            self._tell(
+                f"{ranks} of {self._all} ranks have the molecules from now on: {pace:.3g} s for unit time, "
+                f"{earlier:.3g} s on {number}"
+            )
+        return chosen

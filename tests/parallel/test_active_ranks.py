@@ -1,0 +1,234 @@
+"""Engines on some of the ranks while the others sleep: the bits of one rank, whoever has the molecules.
+
+Ranks are threads, the engines are the real ones.
+"""
+
+import threading
+import time as clock
+
+import numpy as np
+import pytest
+
+from hpcchain.errors import EngineError
+from hpcchain.io.output.events import order
+from hpcchain.model.composition import composition_of
+from hpcchain.model.system import State
+from hpcchain.parallel.active_ranks import ActiveRanksEngine
+from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector.serial import Engine
+from tests.support.gases import MIXTURE, gas
+from tests.support.identity import Outcome, added, dealt, require_same, serial, sums_of, whole
+
+END = 3.0
+
+
+@pytest.fixture(scope="module")
+def system():
+    return gas(MIXTURE * 3, seed=5, pitch=3.2, restitution=0.9)
+
+
+@pytest.fixture(scope="module")
+def one(system):
+    found = serial(system, END)
+    assert len(found.events) > 60
+    return found
+
+
+def make(system, exchange):
+    """Return the engine that a number of ranks have."""
+    if exchange is None:
+        return Engine(system, log_events=True)
+    return WindowedEngine(system, exchange, log_events=True, window=0.05)
+
+
+class Told:
+    """A choice of ranks that is forced: after each of some times there are others."""
+
+    def __init__(self, changes):
+        self.changes = list(changes)
+
+    def due(self, time):
+        return bool(self.changes) and time >= self.changes[0][0]
+
+    def next(self, ranks, time, seconds):
+        return self.changes.pop(0)[1] if self.due(time) else ranks
+
+
+def outcome(system, size, ranks, changes=(), part=dealt, pause=lambda exchange: lambda: False, stops=()):
+    """Return the Outcome of a run in which so many of the ranks have molecules, until others do."""
+
+    def body(exchange):
+        choice = Told(changes) if changes and exchange.rank == 0 else Told([])
+        engine = ActiveRanksEngine(part(system, exchange), exchange, make, ranks, choice)
+        for end in (*stops, END):
+            while not engine.advance(end, pause(exchange)):
+                pass
+            engine.frame(end)
+        asleep = engine.engine is None
+        assert asleep == (exchange.rank >= engine.ranks) and not (asleep and len(engine.ids))
+        return engine.ids, engine.drain_events(), engine.frame(END), engine.state(), sums_of(engine), engine.counters
+
+    ids, events, frames, states, sums, counters = zip(*on_ranks(size, body), strict=True)
+    events = np.concatenate(events)
+    frame = tuple(whole(ids, rows) for rows in zip(*frames, strict=True))
+    state = State(**{name: whole(ids, [getattr(s, name) for s in states]) for name in State.ARRAYS})
+    assert sum(each["contacts"] + each["wall_contacts"] for each in counters) == len(events)
+    return Outcome(events[order(events)], frame, state, added(sums), [])
+
+
+def same(found, one):
+    require_same(found, one, "the run on some ranks")
+
+
+@pytest.mark.parametrize(("size", "ranks"), [(2, 1), (3, 1), (3, 2), (4, 3), (5, 2), (5, 5)])
+def test_the_bits_of_one_rank_while_others_sleep(system, one, size, ranks):
+    same(outcome(system, size, ranks), one)
+
+
+def test_every_rank_may_be_given_the_whole(system, one):
+    for ranks in (1, 2):
+        same(outcome(system, 3, ranks, part=lambda system, exchange: system), one)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [(0.3, 3), (1.1, 1), (2.0, 2)],
+        [(0.5, 5), (0.5, 1), (1.0, 5), (1.5, 4)],
+        [(0.0, 2), (0.0, 3), (0.0, 1)],
+    ],
+)
+def test_other_ranks_have_the_molecules_from_some_time_on(system, one, changes):
+    for ranks in (1, 4):
+        same(outcome(system, 5, ranks, changes, stops=(0.77, 1.5)), one)
+
+
+def test_one_that_sleeps_stops_all(system, one):
+    """Its own pause, which the others' engines do not see, ends their call early; the run goes on to the same bits."""
+    stopped = []
+
+    def pause(exchange):
+        def asked():
+            if exchange.rank == 2 and not stopped:
+                stopped.append(clock.monotonic())
+                return True
+            if exchange.rank == 0 and not stopped:
+                clock.sleep(0.01)
+            return False
+
+        return asked
+
+    returned = []
+
+    def body(exchange):
+        engine = ActiveRanksEngine(dealt(system, exchange), exchange, make, 2)
+        reached = engine.advance(1e3, pause(exchange))
+        returned.append((reached, clock.monotonic()))
+        return engine.time
+
+    times = on_ranks(3, body)
+    assert [reached for reached, _ in returned] == [False] * 3 and max(times) < 1e3
+    stopped.clear()
+    same(outcome(system, 3, 2, pause=pause), one)
+
+
+def test_a_stale_call_stops_nothing(system):
+    """One that sleeps asks for a stop when the others have already come to the end."""
+
+    def body(exchange):
+        engine = ActiveRanksEngine(system, exchange, make, 1)
+        assert engine.advance(0.1, lambda: False)
+        if exchange.rank == 1:
+            exchange.tell(0, 1)
+        exchange.allgather(None)
+        return engine.advance(0.2, lambda: False)
+
+    assert on_ranks(2, body) == [True, True]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_failure_is_everybodys(system, ranks):
+    def broken(given, exchange):
+        engine = make(given, exchange)
+
+        def advance(time, pause=None):
+            raise EngineError("bead 3 at time 1")
+
+        engine.advance = advance
+        return engine
+
+    def body(exchange):
+        with pytest.raises(EngineError, match="bead 3 at time 1"):
+            ActiveRanksEngine(system, exchange, broken, ranks).advance(1.0)
+        return True
+
+    assert on_ranks(3, body) == [True] * 3
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_failure_of_one_that_sleeps_is_everybodys(system, ranks):
+    def body(exchange):
+        def pause():
+            if exchange.rank == 2:
+                raise EngineError("its disk is full")
+            return False
+
+        engine = ActiveRanksEngine(system, exchange, make, ranks)
+        with pytest.raises(EngineError, match="its disk is full"):
+            engine.advance(1e3, pause)
+        return engine.time < 1e3
+
+    assert on_ranks(4, body)[0]
+
+
+def test_a_failure_that_cannot_be_sent_is_told_in_words(system):
+    class Odd(Exception):
+        def __init__(self, a, b):
+            super().__init__(f"{a} {b}")
+            self.lock = threading.Lock()
+
+    def broken(given, exchange):
+        engine = make(given, exchange)
+
+        def advance(time, pause=None):
+            raise Odd(1, 2)
+
+        engine.advance = advance
+        return engine
+
+    def body(exchange):
+        with pytest.raises(Odd if exchange.rank == 0 else EngineError, match="1 2"):
+            ActiveRanksEngine(system, exchange, broken, 1).advance(1.0)
+        return True
+
+    assert on_ranks(2, body) == [True, True]
+
+
+def test_who_sleeps_knows_that_the_others_are_at_work(system, monkeypatch):
+    """Only what the root tells counts as a step of one that sleeps."""
+    monkeypatch.setattr("hpcchain.parallel.active_ranks.BEAT", 0.0)
+    steps = {}
+
+    def body(exchange):
+        engine = ActiveRanksEngine(system, exchange, make, 1)
+
+        def pause():
+            exchange.activity.step()
+            clock.sleep(0.002)
+            steps.setdefault(exchange.rank, []).append((exchange.activity.steps, engine.time))
+            return exchange.rank == 0 and len(steps[0]) > 20
+
+        engine.advance(1e4, pause)
+        return exchange.activity.whom
+
+    assert on_ranks(2, body) == [None, None]
+    beats = [count for count, _ in steps[1]]
+    assert beats[-1] > beats[0] and len(steps[1]) > 0
+    assert steps[1][-1][1] > 0.0
+
+
+def test_a_system_of_fewer_molecules_than_ranks():
+    pair = gas(["dimer", "monomer"], seed=1, pitch=2.5)
+    same(outcome(pair, 4, 3, changes=[(0.5, 1), (1.0, 4)]), serial(pair, END))
+    assert composition_of(pair.topology).molecules == 2
