@@ -34,9 +34,10 @@ def external(config: Any) -> dict:
 
 
 def exchanges_energy(physics: Physics) -> bool:
-    """Whether walls that move or are thermal, or a thermostat, bring energy in."""
+    """Whether walls that move or are thermal, fixed beads, which may move, or a thermostat bring energy in."""
     walls = physics.extended.get("walls", ())
-    return "thermostat" in physics.extended or any(wall["velocity"] or wall["temperature"] for wall in walls)
+    own = "thermostat" in physics.extended or "fixed" in physics.extended
+    return own or any(wall["velocity"] or wall["temperature"] for wall in walls)
 
 
 def draws_momenta(physics: Physics) -> bool:

@@ -29,7 +29,7 @@ from hpcchain.model.extended import while_growing
 from hpcchain.model.independence import DependentBonds
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.starts.placement import NoArrangement, place
-from hpcchain.model.starts.start import build_physics, physics_with
+from hpcchain.model.starts.start import build_physics, moved_along, physics_with
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
@@ -108,7 +108,7 @@ def grown_system(
     directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
     position = Growth(config, box, grown, progress, pause, comm or Single(), keep).positions()
     temperature, seed = config.initial.temperature, config.initial.seed
-    velocity = maxwell(topology, position, temperature, seed)
+    velocity = moved_along(config, maxwell(topology, position, temperature, seed))
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     return System(box, topology, state, physics, directors=directors)
 

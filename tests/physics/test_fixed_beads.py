@@ -1,11 +1,13 @@
 """Fixed beads: closed forms, energies, degrees of freedom; chains that hang on one keep energy and bonds."""
 
+import h5py
 import numpy as np
 import pytest
 
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.sector.serial import Engine
 from tests.physics.test_moving_walls import ball, energy, run
+from tests.support.run_folders import log_rows, run_here, write_input
 from tests.support.whole import frame_of
 
 GRAFTED = {
@@ -82,3 +84,21 @@ def test_what_falls_meets_a_fixed_bead_on_a_parabola():
     now = energy(engine, frame_of(engine, 6.0), (0.0, 0.0, -1.0))
     assert now == pytest.approx(16.0 + 7.0, abs=1e-12)
     assert isinstance(engine, Engine)
+
+
+def test_a_grown_obstacle_moves_and_reports_count_its_work(tmp_path):
+    """The energy that moving obstacles bring in is work, so the error that reports tell of stays that of round-off."""
+    tables = {
+        "box": {"size": [6.0, 6.0, 6.0]},
+        "molecule": [
+            {"kind": "monomer", "count": 4, "fixed": [0], "fixed_velocity": [0.0, 0.0, 0.5]},
+            {"kind": "monomer", "count": 30},
+        ],
+        "run": {"end_time": 3.0},
+        "output": {"frame_every": 3.0, "report_every": 1.0, "checkpoint_every": 1.5},
+    }
+    folder = run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "a")
+    with h5py.File(folder / "trajectory.h5") as file, h5py.File(folder / "observables.h5") as found:
+        velocity, work = file["particles/trajectory/velocity/value"][:], found["work/value"][:]
+    assert np.array_equal(velocity[:, :4], np.broadcast_to([0.0, 0.0, 0.5], (len(velocity), 4, 3)))
+    assert abs(work[-1]) > 0.1 and max(abs(row["energy_error"]) for row in log_rows(folder)) < 1e-12
