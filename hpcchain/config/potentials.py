@@ -8,6 +8,7 @@ from pathlib import Path
 from hpcchain.config.schema import MODULE_KEYS, OPTIONAL_OF_POTENTIAL, POTENTIAL_KEYS, THERMOSTAT_KEYS
 from hpcchain.config.sections import PotentialSection, ThermostatSection
 from hpcchain.config.values import Wrong, shown
+from hpcchain.model.step_potentials import steps_problem
 
 LONGEST = 1 << 20
 """Bytes of a user's file at most."""
@@ -74,6 +75,10 @@ def potential(values: dict, place: str, source: str) -> PotentialSection:
                 )
         if wanted and values[key] is None:
             raise Wrong(f'{place}.{key}: is missing; "{name}" needs it')
+    if name == "steps":
+        problem = steps_problem(list(values["distances"]), list(values["energies"]))
+        if problem:
+            raise Wrong(f"{place}.{problem}")
     if name in POTENTIAL_KEYS["shift"] and values["on"] in (None, "pair"):
         values["shift"] = values["shift"] is not False
     if name == "module":

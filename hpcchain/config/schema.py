@@ -18,6 +18,7 @@ from hpcchain.config.values import (
     FlagOrList,
     Inline,
     Integer,
+    Limits,
     NameOrList,
     Number,
     NumberOrList,
@@ -185,6 +186,14 @@ KEYS = (
     ),
     Key(
         "molecule",
+        "distance_limits",
+        Limits(),
+        (),
+        'engine "events": distances of beads so many bonds apart are kept between least and most, for example '
+        "[{ separation = 2, least = 1.2, most = 1.9 }] [length]",
+    ),
+    Key(
+        "molecule",
         "positions",
         Rows(3, tried=PLACES),
         ABSENT,
@@ -347,9 +356,10 @@ KEYS = (
     Key(
         "potential",
         "name",
-        Choice(("lennard-jones", "wca", "harmonic", "fene", "center", "module")),
+        Choice(("lennard-jones", "wca", "harmonic", "fene", "center", "module", "steps")),
         REQUIRED,
-        'engine "steps": of pairs (the first two), of bonds, of beads about a place; module: a function of your own',
+        'engine "steps": of pairs (the first two), of bonds, of beads about a place; module: a function of your own; '
+        'engine "events": steps, square wells and shoulders of pairs',
     ),
     Key(
         "potential",
@@ -393,6 +403,20 @@ KEYS = (
         "module: SHA-256 of the file, from which it must not differ; that of the file when left out",
     ),
     Key("potential", "on", Choice(("pair", "bond", "center")), ABSENT, "module: what it acts on"),
+    Key(
+        "potential",
+        "distances",
+        Each(Number(above=0.0, tried=LENGTHS)),
+        ABSENT,
+        "steps: distances beyond contact at which the energy steps, ascending [length]",
+    ),
+    Key(
+        "potential",
+        "energies",
+        Each(Number()),
+        ABSENT,
+        "steps: the whole energy between one distance and the next smaller one [mass length^2 / time^2]",
+    ),
     Key(
         "thermostat",
         "name",
@@ -488,7 +512,7 @@ DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
 PROPAGATOR_KEYS = {key.name: users_of(key.name) for key in KEYS if key.section == "propagator" and users_of(key.name)}
 POTENTIAL_KEYS = {
-    "types": ("lennard-jones", "wca", "harmonic", "fene", "module"),
+    "types": ("lennard-jones", "wca", "harmonic", "fene", "module", "steps"),
     "epsilon": ("lennard-jones", "wca", "fene"),
     "sigma": ("lennard-jones", "wca", "fene"),
     "cutoff": ("lennard-jones", "module"),
@@ -500,6 +524,8 @@ POTENTIAL_KEYS = {
     "function": ("module",),
     "on": ("module",),
     "digest": ("module",),
+    "distances": ("steps",),
+    "energies": ("steps",),
 }
 MODULE_KEYS = {"cutoff": "pair", "shift": "pair", "center": "center"}
 THERMOSTAT_KEYS = {"damping": "langevin", "rate": "andersen"}

@@ -50,6 +50,7 @@ class MoleculeSection:
     propagator: Any
     directors: bool
     moment: Any
+    distance_limits: tuple
     positions: np.ndarray | None
     velocities: np.ndarray | None
     orientations: np.ndarray | None
@@ -199,6 +200,8 @@ class PotentialSection:
     file: str | None
     function: str | None
     on: str | None
+    distances: tuple | None
+    energies: tuple | None
     digest: str | None = field(default=None, compare=False)
 
 

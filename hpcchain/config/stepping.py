@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.capabilities import check_capabilities
 from hpcchain.config.external import check_external
+from hpcchain.config.step_potentials import check_limits, check_step_potentials
 from hpcchain.config.values import Wrong
 from hpcchain.model.bonds import bond_table, type_names
 
@@ -37,6 +39,7 @@ def check_stepping(config: Config) -> None:
             'contact.simultaneous: "moreau" means nothing for steps.integrator "dsi", which reflects nothing; remove it'
         )
     check_whole(config)
+    check_only_of_events(config)
     check_potentials(config)
     for index, kind in enumerate(config.molecules):
         check_kind(config, kind, f"molecule[{index}]")
@@ -51,7 +54,7 @@ def check_events(config: Config) -> None:
         )
     given = {
         "steps": config.steps is not None,
-        "potential": bool(config.potentials),
+        "potential": any(one.name != "steps" for one in config.potentials),
         "thermostat.damping": config.thermostat is not None and config.thermostat.name != "andersen",
     }
     for index, kind in enumerate(config.molecules):
@@ -64,6 +67,20 @@ def check_events(config: Config) -> None:
         if there:
             raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
     check_external(config)
+    check_capabilities(config)
+    check_step_potentials(config)
+    for index, kind in enumerate(config.molecules):
+        check_limits(config, kind, f"molecule[{index}].distance_limits")
+
+
+def check_only_of_events(config: Config) -> None:
+    """Check that the engine of steps is not asked for what only that of events has."""
+    for index, one in enumerate(config.potentials):
+        if one.name == "steps":
+            raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
+    for index, kind in enumerate(config.molecules):
+        if kind.distance_limits:
+            raise Wrong(f'molecule[{index}].distance_limits: means nothing for run.engine "steps"; remove it')
 
 
 def check_whole(config: Config) -> None:

@@ -4,7 +4,7 @@ import difflib
 import math
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -294,6 +294,42 @@ class NumberOrList:
         """Return a float, or a tuple of floats."""
         one = Number(above=0.0, tried=self.tried)
         return Each(one).read(value) if isinstance(value, list) else one.read(value)
+
+
+class DistanceLimit(NamedTuple):
+    """Between which distances beads so many bonds apart are kept [length]."""
+
+    separation: int
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A list of tables that say between which distances beads so many bonds apart are kept."""
+
+    text = "list of { separation, least, most }"
+
+    def read(self, value: Any) -> tuple:
+        """Return a tuple of DistanceLimits."""
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            raise Wrong(f"{shown(value)} is not a {self.text}")
+        return tuple(self._entry(i, one) for i, one in enumerate(value))
+
+    def _entry(self, i: int, one: dict) -> DistanceLimit:
+        rules: dict[str, Any] = {"separation": Integer(2), "least": Number(least=0.0), "most": Number(above=0.0)}
+        for name in one.keys() ^ rules.keys():
+            what = "unknown key" if name in one else "is missing"
+            raise Wrong(f"entry {i}: {name}: {what}; needs separation, least and most")
+        found = []
+        for name, rule in rules.items():
+            try:
+                found.append(rule.read(one[name]))
+            except Wrong as wrong:
+                raise Wrong(f"entry {i}: {name}: {wrong}") from None
+        if found[1] >= found[2]:
+            raise Wrong(f"entry {i}: least = {found[1]:g} is not below most = {found[2]:g}")
+        return DistanceLimit(*found)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
+from hpcchain.config.values import DistanceLimit
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
@@ -67,6 +68,7 @@ def skip_for(record: Any) -> tuple | tuple:
         given += tuple(name for name in ("hard", "rigid") if getattr(record, name) is True)
         given += () if record.damping else ("damping",)
         given += () if record.exclude != 1 else ("exclude",)
+        given += () if record.distance_limits else ("distance_limits",)
         return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
     return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
 
@@ -93,6 +95,8 @@ def value_text(value: Any) -> str:
         return f"[\n{rows},\n]" if len(value) else "[]"
     if is_dataclass(value):  # the only record inside another: a kind's own [propagator]
         return "{ " + ", ".join(assignments("propagator", value, skip_for(value))) + " }"
+    if isinstance(value, DistanceLimit):
+        return "{ " + ", ".join(f"{name} = {value_text(entry)}" for name, entry in value._asdict().items()) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(value_text(entry) for entry in value) + "]"
     return repr(value)

@@ -80,6 +80,10 @@ tangential        float64     (3,): tangential part of the impulse on the first 
 extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.extended`)
 walls             10 float64  sides of the box and walls with shapes: columns WALL_… below
+potential         flat        potentials with steps, by types of beads (`model.step_potentials`)
+limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
+                              the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
+                              two act on one another otherwise (0, 1)
 stepper                       None, or True where molecules are moved by a method that solves for its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.extended`)
 ================  ==========  ======================================================================================
@@ -139,6 +143,7 @@ LOG_COLUMNS = 13
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
+LEAST, MOST, ACTS = range(3)
 OPENED_TICKS, OPENED_REM = range(2)
 ROOT = 1  # of `key` and `winner`: the earliest of all (`tournament`)
 
@@ -266,7 +271,8 @@ SCALARS = 24
     ),
     *(49, 52, 53, 54, 55, 56),
 )  # GRAVITY: of each axis; FALL: its size
-PARAMETERS = 57
+BEYOND, STEPS = 57, 58  # how much farther than contact beads act on one another; whether any potential has steps
+PARAMETERS = 59
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if
@@ -358,6 +364,10 @@ FIELDS = {
     "coefficients": "f8 4",
     "tangential": "f8",
     "walls": f"f8 {WALL_COLUMNS}",
+    "potential": "f8",
+    "limited": "i8",
+    "limited_row": "i8",
+    "limits": "f8 3",
 }
 Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"))
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.model.bonds import type_names
 from hpcchain.model.external import external
 from hpcchain.model.walls import at_rest
 
@@ -141,10 +142,26 @@ def settings(config: Any) -> dict:
             "seed": config.initial.seed,
             "temperature": config.initial.temperature,
         }
+    potentials = [
+        {"types": list(pair), "distances": list(one.distances), "energies": list(one.energies)}
+        for one in config.potentials
+        for pair in type_pairs(one.types, type_names(config.molecules))
+    ]
+    if potentials:
+        found["potentials"] = potentials
+    if any(kind.distance_limits for kind in config.molecules):
+        found["distance_limits"] = [[list(each) for each in kind.distance_limits] for kind in config.molecules]
     return found | external(config)
 
 
-SHAPES = ("exclude", "fixed")
+def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]]:
+    """Return the pairs of types of beads that a potential is for: all of these names where it says none."""
+    if types is not None:
+        return [(min(types), max(types))]
+    return [(min(a, b), max(a, b)) for i, a in enumerate(names) for b in names[i:]]
+
+
+SHAPES = ("exclude", "fixed", "distance_limits")
 """Names in `Physics.extended` of what acts while a start is grown, too: which beads collide, and where."""
 
 

@@ -19,15 +19,26 @@ from hpcchain.config.check import check_box, check_rod
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import keys_of
 from hpcchain.config.values import LARGEST, Wrong
+from hpcchain.layout import arrays as L
 from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.extended import is_extended, tables_of
 from hpcchain.model.rods import rod_positions
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
+from hpcchain.model.step_potentials import inside_is_sound, limits_problem, potentials_problem
 from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, OPEN, PERIODIC, WALL, Options
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, Physics, State, Topology
+    from hpcchain.model.system import Box, Physics, State, System, Topology
 
+KNOWN = {
+    "exclude": lambda value, _: None if value is True else "is no flag",
+    "potentials": potentials_problem,
+    "distance_limits": limits_problem,
+}
+"""Of what `Physics.extended` may have: name -> function of the value and the names of kinds that says what is wrong."""
+LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermostat", "seed")
+"""The other names that it may have."""
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 EPS = np.finfo(np.float64).eps
 STRETCH, LOOSE = 1e-6, 1e-2
@@ -112,6 +123,46 @@ def _pairs_are_sound(extended: dict) -> bool:
     rules.append(("", _reads("initial", "seed"), spin["seed"]))
     rules.append(("", _reads("initial", "temperature"), spin["temperature"]))
     return first_wrong(rules) is None
+
+
+def extended_problem(system: System) -> str | None:
+    """Return what is wrong with what a run has beyond smooth hard beads, or None; of a sound topology."""
+    names, extended = system.topology.names, system.physics.extended
+    unknown = extended.keys() - KNOWN.keys() - set(LOOKED_AT_ELSEWHERE)
+    if unknown:
+        return f"physics: extended: {min(unknown)} is unknown to this version"
+    for name, value in extended.items():
+        problem = KNOWN[name](value, names) if name in KNOWN else None
+        if problem:
+            return f"physics: {name}: {problem}"
+    return None
+
+
+def extra_problem(system: System, ids: np.ndarray | None) -> str | None:
+    """Return what is wrong with `State.extra` of the beads with these global ids (None: of all), or None.
+
+    Parameters
+    ----------
+    system : System
+        Sound but for that; its topology is of all molecules.
+    ids : (n,) int64 array or None
+    """
+    rows = system.state.extra
+    if rows.shape[1] == 0:
+        return None
+    if not is_extended(system.physics):
+        return "state: has tables that its physics has no use for"
+    own = np.arange(len(rows)) if ids is None else ids
+    for one in tables_of(system.physics):
+        part = rows[:, one.first : one.first + one.columns] if one.columns else rows[:, one.first :]
+        most = LARGEST if one.most is None else one.most
+        least = -most if one.least is None else one.least
+        good = np.all((part >= least) & (part <= most), axis=1)
+        if not good.all():
+            return _at(one.name, int(np.argmin(good)), own, "is out of bounds")
+    inside = rows[:, L.INSIDE :]
+    bad = ~inside_is_sound(inside, own, system.topology, system.physics)
+    return _at("inside", int(np.argmax(bad)), own, "names no bead within a step of it") if bad.any() else None
 
 
 def topology_problem(box: Box, topology: Topology, molecules: Any = None) -> str | None:

@@ -24,7 +24,7 @@ from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.window_length import WindowLength
 from hpcchain.sector.collapse import stuck
-from hpcchain.sector.core import event_row, event_rows
+from hpcchain.sector.core import energies_of, event_row, event_rows
 from hpcchain.sector.events import loop
 from hpcchain.sector.ghosted import WindowBroken
 from hpcchain.sector.serial import default_shell
@@ -279,7 +279,8 @@ class WindowedEngine:
             self.window *= 0.25
             if self.window < LEAST_WINDOW * self.tick:
                 raise error_of(status, self.physics, int(flags[BEAD]) - 1, self.time)
-        self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_room=status == loop.LIST_FULL)
+        full = status in (loop.LIST_FULL, loop.TABLE_FULL)
+        self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_room=full)
 
     def _finish(self, end: tuple) -> None:
         """Make final what was done up to the end of the window."""
@@ -330,6 +331,10 @@ class WindowedEngine:
     def frame(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts of the beads `ids` at a time, in their order."""
         return self.patch.frame(*map(float, split(time, self.tick)))
+
+    def energies(self) -> np.ndarray | None:
+        """Return (n, 2) potential energies of the beads `ids`, and zeros; None where nothing has any."""
+        return energies_of(self.patch.system, self.patch.owned_ids, self.patch.core, self.patch.owned_beads)
 
     def state(self) -> State:
         """Return the State of the beads `ids`, in their order, from which a run continues to the same bits."""

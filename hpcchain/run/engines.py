@@ -235,9 +235,10 @@ def energies_in_slabs(comm: Single | World, beads: int, engine: interface.Engine
         Of the whole system.
     engine : Engine
     """
-    if not hasattr(engine, "energies"):
+    energies = engine.energies() if hasattr(engine, "energies") else None
+    if energies is None:
         return None
-    return slabs.in_order(comm.mpi, beads, engine.ids, {"energies": engine.energies()})["energies"]
+    return slabs.in_order(comm.mpi, beads, engine.ids, {"energies": energies})["energies"]
 
 
 def spins_in_slabs(comm: Single | World, beads: int, engine: interface.Engine) -> np.ndarray:

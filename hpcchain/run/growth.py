@@ -28,6 +28,7 @@ from hpcchain.model.directors import build_directors
 from hpcchain.model.extended import while_growing
 from hpcchain.model.independence import DependentBonds
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
+from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.placement import NoArrangement, place
 from hpcchain.model.starts.start import build_physics, moved_along, physics_with
 from hpcchain.model.starts.velocities import maxwell
@@ -110,6 +111,7 @@ def grown_system(
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = moved_along(config, maxwell(topology, position, temperature, seed))
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
+    require_limits(config.source, topology, physics, position, np.arange(topology.beads))
     return System(box, topology, state, physics, directors=directors)
 
 

@@ -14,6 +14,7 @@ from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.extended import first_rows
 from hpcchain.model.independence import DependentBonds
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
+from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.start import (
     TOLERANCE,
     build_physics,
@@ -99,10 +100,11 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     require_within(config, position, topology.prototypes.diameter[topology.prototype_of(every)], every)
     if not fresh:
         position, velocity = projected(path, topology, position, velocity)
-    state = State.at_time_zero(position, velocity)
+    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     state.image[:] = image
     state.extra = spins_of(found, comm, topology, engine)
-    return System(system.box, topology, state, build_physics(config, topology, velocity), directors=directors)
+    require_limits(str(path), topology, physics, position, np.arange(topology.beads))
+    return System(system.box, topology, state, physics, directors=directors)
 
 
 def spins_of(found: Checkpoint, comm: Single | World, topology: Any, engine: Any) -> np.ndarray:
@@ -132,7 +134,10 @@ def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single 
     state.extra = system.state.extra
     ids = np.arange(len(state.position)) if system.held is None else topology.beads_of(system.held)
     require_within(config, state.position, topology.prototypes.diameter[topology.prototype_of(ids)], ids)
-    return replace(system, state=state, physics=physics_with(config, system.physics.tick))
+    physics = physics_with(config, system.physics.tick)
+    part = topology if system.held is None else topology.part(system.held)
+    require_limits(str(path), part, physics, state.position, ids)
+    return replace(system, state=state, physics=physics)
 
 
 def check_beads(path: str, system: System, comm: Single | World) -> None:
@@ -171,6 +176,12 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
     found = read_part(path, mpi)
     require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
+    for index, one in enumerate(config.potentials):
+        for name in set(one.types or ()) - set(found.system.topology.names if not config.molecules else one.types):
+            raise ConfigError(
+                f"{config.source}: potential[{index}].types: {name!r} is no type of beads in the start file {path}; "
+                f"types are {', '.join(found.system.topology.names)}"
+            )
     return found, agreed_topology(config, path, found.system.topology, mpi)
 
 

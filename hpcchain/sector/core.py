@@ -12,6 +12,9 @@ from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.memory import aligned_zeros, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
+from hpcchain.model.composition import composition_of
+from hpcchain.model.extended import INSIDE_COLUMNS, widened
+from hpcchain.model.step_potentials import bead_types, potential_energies, potentials_of
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.event_budget import EventBudget
@@ -19,6 +22,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import CELL_FULL
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import build_sector, cell_arrays
+from hpcchain.sector.setup.find_inside import find_inside
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
@@ -123,7 +127,14 @@ class Core:
             need = self.sector.row[:, L.LIST_LENGTH].astype(np.int64)
             np.maximum.at(self.capacity, self.at, need + need // 2 + 8)  # vacant rows share theirs
             self.resize_lists()
+        while find_inside(self.sector, self.sector.extended):
+            self.grow_inside()
         initialise.search_all(self.sector, self.options.base)
+
+    def grow_inside(self) -> None:
+        """Give all tables of beads inside more room."""
+        extra = self.sector.extra
+        self.sector = self.sector._replace(extra=widened(extra, extra.shape[1] + INSIDE_COLUMNS))
 
     def resize_lists(self) -> None:
         """Give each bead's neighbour list the room that `capacity` says; the lists are empty then."""
@@ -191,6 +202,31 @@ def require_finite(core: Core) -> None:
             f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
             "velocities for extreme values"
         )
+
+
+def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray | slice = slice(None)) -> Any:
+    """Return (n, 2) potential energies, and zeros, of a core's beads in these rows; None without potentials with steps.
+
+    Parameters
+    ----------
+    system : System
+        Its topology and physics are used.
+    ids : (n,) int64 array
+        Global ids of those beads.
+    core : Core
+    beads : (n,) int64 array or slice
+    """
+    if not potentials_of(system.physics):
+        return None
+    composition = composition_of(system.topology)
+    types = bead_types(composition.prototypes)[1]
+
+    def type_of(beads: np.ndarray) -> np.ndarray:
+        return types[composition.prototype_of(beads)]
+
+    inside = core.sector.extra[: len(core.ids), L.INSIDE :][beads]
+    half = potential_energies(inside, type_of(ids), type_of, core.sector.potential)
+    return np.column_stack([half, np.zeros(len(half))])
 
 
 def event_row(physics: Physics) -> np.dtype:

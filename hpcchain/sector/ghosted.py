@@ -17,6 +17,7 @@ from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import aligned_zeros, records
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles as tiles_of
+from hpcchain.model.step_potentials import beyond_contact
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.core import Core, with_vacant
@@ -129,6 +130,7 @@ class GhostedSector:
         self.log_rows, self.base = EVENTS, options.base
         self.closed, self.begin_with = np.zeros(len(classes.sizes), dtype=np.int64), closed
         composition = classes.composition
+        self.beyond = beyond_contact(composition.prototypes, system.physics)
         size = composition.size_of(here.molecule_ids)
         first = np.cumsum(size) - size
         order = space_order(system, np.arange(len(size)), first)
@@ -148,7 +150,7 @@ class GhostedSector:
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
             self.molecule_ids,
-            np.concatenate([capacity, list_capacity(composition.prototypes, options.shell)]),
+            np.concatenate([capacity, list_capacity(composition.prototypes, options.shell, self.beyond)]),
             replace(options, log_rows=EVENTS),
             at,
             self._prepare,
@@ -182,8 +184,8 @@ class GhostedSector:
 
     @property
     def radius(self) -> np.ndarray:
-        """(N,) radii of the local beads [length]."""
-        return self.core.sector.bounds[: len(self.ids), L.RADIUS]
+        """(N,) radii of the local beads, with half of how much farther than contact any act on one another [length]."""
+        return self.core.sector.bounds[: len(self.ids), L.RADIUS] + 0.5 * self.beyond
 
     def molecule_rows(self, beads: np.ndarray) -> np.ndarray:
         """Return the rows of the molecules that beads, by row, are of."""
@@ -493,6 +495,11 @@ class GhostedSector:
     def locate(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> None:
         """Write where the beads of the molecules in these rows are at a time to their rows of `reference_position`."""
         sampling.locate(self.sector, rows, *now, reference_position)
+
+    @property
+    def inside_columns(self) -> int:
+        """Entries of each bead's table of beads inside a step of a potential."""
+        return self.sector.extra.shape[1] - L.INSIDE
 
     def state(self, beads: np.ndarray | None = None) -> State:
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""

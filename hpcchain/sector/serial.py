@@ -11,8 +11,9 @@ from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
+from hpcchain.model.step_potentials import beyond_contact
 from hpcchain.sector.collapse import Standstill, stuck
-from hpcchain.sector.core import Core, Options, event_row, event_rows, require_finite
+from hpcchain.sector.core import Core, Options, energies_of, event_row, event_rows, require_finite
 from hpcchain.sector.events import loop
 from hpcchain.sector.setup.allocate import energy_quantum, list_capacity, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
@@ -75,7 +76,7 @@ class Engine:
             MoleculeClasses(system),
             system,
             space_order(system, np.arange(topology.molecules), topology.first_bead[:-1]),
-            list_capacity(topology, options.shell),
+            list_capacity(topology, options.shell, beyond_contact(composition_of(topology).prototypes, system.physics)),
             options,
         )
 
@@ -119,6 +120,8 @@ class Engine:
                 self._drain()
             elif status == loop.LIST_FULL:
                 self.core.grow_lists()
+            elif status == loop.TABLE_FULL:
+                self.core.grow_inside()
             elif status != loop.PAUSED:
                 raise self._failure(status)
             bead = standstill.bead(self.sector)
@@ -175,6 +178,10 @@ class Engine:
         A run continues from them to the same bits.
         """
         return self.core.state()
+
+    def energies(self) -> np.ndarray | None:
+        """Return (n, 2) potential energies of the beads `ids`, and zeros; None where nothing has any."""
+        return energies_of(self.system, self.ids, self.core)
 
     @property
     def time(self) -> float:

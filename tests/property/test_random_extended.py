@@ -1,6 +1,6 @@
 """Small random systems of runs that are more than smooth hard beads: ranks, windows, stops and restarts leave no trace.
 
-Each of ADDITIONS takes a random generator and a System and returns the System with a capability of
+Each entry of ADDITIONS takes a random generator and a System and returns the System with a capability of
 `hpcchain.model.extended` drawn at random; a draw has some of them.
 """
 
@@ -14,10 +14,12 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.extended import first_rows
 from hpcchain.model.system import WALL
+from tests.support.extended import distance_limits, step_potentials
 from tests.support.gases import gas
 from tests.support.identity import in_stages, parallel, require_same, serial
 
 KINDS = ("monomer", "monomer", "dimer", "chain3", "chain5", "chain10", "ring")
+END = 4.0
 
 
 def with_coefficients(rng, system):
@@ -46,7 +48,6 @@ def with_coefficients(rng, system):
 
 
 SIDES = ("x-", "y-", "z-", "x+", "y+", "z+")
-END = 4.0
 
 
 def extended_by(system, **more):
@@ -84,20 +85,24 @@ def with_thermostat(rng, system):
     return extended_by(system, thermostat={"temperature": float(rng.uniform(0.5, 2.0)), "rate": rate}, seed=7)
 
 
-ADDITIONS = (with_coefficients, with_gravity, with_walls, with_thermostat)
+ADDITIONS = {
+    "coefficients": (with_coefficients, with_gravity, with_walls, with_thermostat),
+    "steps": (step_potentials, distance_limits),
+}
 
 
-def system_of(seed):
-    """Return a random system, which may be anything that a run without further capabilities can be."""
+def system_of(seed, what):
+    """Return a random system, which may be anything that a run without further capabilities can be, with some more."""
     rng = np.random.default_rng([22, seed])
     kinds = rng.choice(KINDS, size=int(rng.integers(8, 28)))
     boundary = rng.choice([0, 0, 1], size=3)
     pitch = 4.2 if {"chain10", "ring"} & set(kinds) else 3.6
     restitution = float(rng.choice([1.0, 0.9]))
     cells = np.array([2, 2, 2]) + (len(kinds) > 8) * np.array([1, 1, 1])
-    system = gas(kinds, seed, pitch, tuple(cells), boundary, restitution=restitution, extended={"counted": True})
-    for add in ADDITIONS:
-        system = add(rng, system) if rng.random() < 0.7 else system
+    system = gas(kinds, seed, pitch, tuple(cells), boundary, restitution=restitution)
+    additions = ADDITIONS[what]
+    for number, add in enumerate(additions):
+        system = add(rng, system) if rng.random() < 0.7 or number == seed % len(additions) else system
     return rng, system
 
 
@@ -109,8 +114,9 @@ def restarted(system, state, time, folder):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_ranks_windows_and_stops_leave_no_trace(seed):
-    rng, system = system_of(seed)
+@pytest.mark.parametrize("what", ADDITIONS)
+def test_ranks_windows_and_stops_leave_no_trace(seed, what):
+    rng, system = system_of(seed, what)
     one = serial(system, END)
     assert len(one.events) > 20 and one.state.extra[:, L.CONTACTS].sum() > 20
     for ranks in (1 + seed, 2 + seed % 4):
@@ -122,8 +128,9 @@ def test_ranks_windows_and_stops_leave_no_trace(seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_checkpoints_keep_what_beads_have(tmp_path, seed):
-    rng, system = system_of(seed)
+@pytest.mark.parametrize("what", ADDITIONS)
+def test_checkpoints_keep_what_beads_have(tmp_path, seed, what):
+    _, system = system_of(seed, what)
     one = serial(system, END)
     half = serial(system, 0.5 * END)
     rest = serial(restarted(system, half.state, 0.5 * END, tmp_path), END)
@@ -134,7 +141,7 @@ def test_checkpoints_keep_what_beads_have(tmp_path, seed):
 
 
 def test_the_number_of_contacts_is_that_of_the_log():
-    _, system = system_of(0)
+    _, system = system_of(0, "coefficients")
     one = serial(system, END)
     beads = one.events["bead"][one.events["kind"] < 2].ravel()
     counted = np.bincount(beads[beads >= 0], minlength=composition_of(system.topology).beads)

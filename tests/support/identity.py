@@ -135,8 +135,9 @@ def bits(arrays):
 
 
 def states(state):
-    """Return a state's arrays in order."""
-    return [getattr(state, name) for name in State.ARRAYS]
+    """Return a state's arrays in order; of tables that grow, the columns that are in use."""
+    used = int(np.max(np.flatnonzero(np.any(state.extra != 0.0, axis=0)), initial=-1)) + 1
+    return [state.extra[:, :used] if name == "extra" else getattr(state, name) for name in State.ARRAYS]
 
 
 def first_difference(one, other):

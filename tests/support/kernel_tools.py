@@ -275,7 +275,7 @@ class Paths:
 
 def search_one(s, i):
     """Search bead i and return (time, partner or code)."""
-    earliest_event.search_bead(s, i, s.stepper)
+    earliest_event.search_bead(s, i, s.stepper, s.extended)
     return s.event_time[i, 0] * s.par[0] + s.event_time[i, 1], int(s.next_event[i, 0])
 
 
@@ -286,7 +286,7 @@ def first_look(s, i):
 
 def first_look_at_single(s, i):
     """Return the beads of single bead i's list that straight flight may bring to it."""
-    return s.found[: broad_phase.candidates_straight(s, i, 0)].tolist()
+    return s.found[: broad_phase.candidates_straight(s, i, 0, s.extended)].tolist()
 
 
 def relist_one(s, i, point):

@@ -7,6 +7,7 @@ from pathlib import Path
 from hpcchain import __version__
 from hpcchain.cli.main import COMMANDS
 from hpcchain.config import load_config
+from hpcchain.config.capabilities import capabilities_markdown
 from hpcchain.config.schema import markdown
 from hpcchain.model.system import BEAD_STATE
 from hpcchain.papers import registry
@@ -41,6 +42,12 @@ def test_data_layout_page_has_the_table_of_a_beads_state():
     ]
     table = "| array | type | columns | meaning |\n|---|---|---|---|\n" + "".join(rows)
     assert page[begin : page.index("<!-- end of bead state -->")] == table
+
+
+def test_potentials_page_says_what_works_with_what():
+    page = text("docs/guide/potentials.md")
+    begin = page.index("\n", page.index("<!-- capabilities:")) + 1
+    assert page[begin : page.index("<!-- end of capabilities -->")] == capabilities_markdown()
 
 
 def test_propagators_page_has_the_catalogue():

@@ -79,6 +79,7 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
         Global ids of the beads that the state has; default: all. Of some beads each is looked at alone.
     """
     problem = system_problem(system, system.topology, time) or sound.fields_problem(system.state, ids)
+    problem = problem or sound.extra_problem(system, ids)
     if not problem and ids is None:
         everyone = np.arange(system.topology.beads)
         problem = sound.molecules_problem(system.box, system.topology, system.state, system.physics, time, everyone)
@@ -90,6 +91,7 @@ def part_problem(system: System, time: float, held: np.ndarray) -> str:
     """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`."""
     composition, ids = system.topology, system.topology.beads_of(held)
     problem = system_problem(system, composition.prototypes, time) or sound.fields_problem(system.state, ids)
+    problem = problem or sound.extra_problem(system, ids)
     if problem or len(held) == 0:
         return problem
     return sound.molecules_problem(system.box, composition.part(held), system.state, system.physics, time, ids)
@@ -124,7 +126,7 @@ def system_problem(system: System, topology: Topology, time: float) -> str:
         prototypes = composition_of(topology).firsts if topology.molecules else []
     except EngineError as error:
         return f"topology: {error}"
-    return sound.topology_problem(system.box, topology, prototypes)
+    return sound.topology_problem(system.box, topology, prototypes) or sound.extended_problem(system)
 
 
 def tables_problem(topology: Topology) -> str | None:

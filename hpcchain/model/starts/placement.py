@@ -17,6 +17,7 @@ from hpcchain.model.starts import placement_kernel as kernel
 from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation
 from hpcchain.model.starts.constraints import project_positions
 from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, embed
+from hpcchain.model.step_potentials import pairs_apart
 from hpcchain.model.system import PERIODIC, WALL
 
 if TYPE_CHECKING:
@@ -75,13 +76,16 @@ def place(
         budget = DRAWS + DRAWS_PER_BEAD * len(group.mass)
         if group.has_cycles or group.rod:
             shapes = straight(group) if group.rod else conformations(config, topology, group, scale, known)
+            shapes = shapes_within(config, topology, group, shapes)
             turned = not (group.rod and parallel)
             if not turned:
                 shapes = straight(group, longest_axis(box))
             failed = kernel.place_rigids(grid, record, firsts, ids, shapes, turned, seed, stream, DRAWS)
         else:
             through = not topology.self_contact[group.molecules[0]]
-            tree = (*spanning_tree(group), *adjacency(excluded_in(group), len(group.mass)))
+            tree = spanning_tree(group)
+            limits = tree_limits(group, tree[0], rules_of(config, topology, group))
+            tree = (*tree, *adjacency(excluded_in(group), len(group.mass)), limits)
             failed = kernel.place_trees(grid, record, firsts, ids, tree, through, seed, stream, budget)
         if failed >= 0:
             raise ConfigError(no_room(config, topology, group, failed, scale))
@@ -146,6 +150,60 @@ def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
                 parent.append(bead)
                 lengths.append(length)
     return np.array(order), np.array(parent), np.array(lengths)
+
+
+def rules_of(config: Config, topology: Topology, group: Group) -> list:
+    """Return the limits of distances of a kind, a list of (separation, least, most), with room for contacts.
+
+    Beads keep the distance of full ones from the start on: while they grow, limits are as they are in the end.
+    """
+    if not config.molecules:
+        return []
+    kind = config.molecules[topology.kind[group.molecules[0]]]
+    contact = float(np.max(kind.diameter)) if kind.self_contact else 0.0
+    return [
+        (separation, max(least, contact) if separation > kind.exclude else least, most)
+        for separation, least, most in kind.distance_limits
+    ]
+
+
+def tree_limits(group: Group, order: np.ndarray, rules: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which distances beads placed in an order keep from those before them.
+
+    Returns
+    -------
+    tuple of (n + 1,) int64, (k,) int64 and (k, 2) float64 arrays
+        Where each bead's begin, and the end; the other bead; squares of the least and the greatest distance [length^2].
+    """
+    place = np.argsort(order)
+    found = [[] for _ in order]
+    for separation, least, most in rules:
+        for a, b in pairs_apart(len(order), group.bonds, separation):
+            later, earlier = (a, b) if place[a] > place[b] else (b, a)
+            found[place[later]].append((earlier, least**2, most**2))
+    begin = np.concatenate([[0], np.cumsum([len(each) for each in found])]).astype(np.int64)
+    flat = [each for one in found for each in one]
+    return (
+        begin,
+        np.array([other for other, *_ in flat], dtype=np.int64),
+        np.array([squares for _, *squares in flat]).reshape(-1, 2),
+    )
+
+
+def shapes_within(config: Config, topology: Topology, group: Group, shapes: np.ndarray) -> np.ndarray:
+    """Return those of a kind's conformations that keep its limits of distances; NoArrangement where none does."""
+    good = np.ones(len(shapes), dtype=bool)
+    for separation, least, most in rules_of(config, topology, group):
+        pairs = np.array(pairs_apart(len(group.mass), group.bonds, separation), dtype=np.int64).reshape(-1, 2)
+        r = np.linalg.norm(shapes[:, pairs[:, 0]] - shapes[:, pairs[:, 1]], axis=2)
+        good &= np.all((r > least) & (r < most), axis=1)
+    if not good.any():
+        kind = topology.kind[group.molecules[0]]
+        raise NoArrangement(
+            f"{config.source}: molecule[{kind}].distance_limits: none of {len(shapes)} conformations that were made of "
+            f"{topology.names[kind]!r} keeps them; widen them, or start from positions of your own"
+        )
+    return shapes[good]
 
 
 def straight(group: Group, axis: int = 0) -> np.ndarray:

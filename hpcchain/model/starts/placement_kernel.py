@@ -129,6 +129,24 @@ def direct_from(grid, bead, parent, length, words):
 
 
 @allocating
+def within_limits(grid, first, order, done, limits):
+    """Return whether the bead placed as number `done` keeps its distances from those placed before it (`tree_limits`).
+
+    A distance that is no multiple of whole boxes counts: molecules are placed unwrapped.
+    """
+    begin, others, squares = limits
+    position = grid[6]
+    bead = first + order[done]
+    for e in range(begin[done], begin[done + 1]):
+        squared = 0.0
+        for k in range(3):
+            squared += (position[bead, k] - position[first + others[e], k]) ** 2
+        if squared <= squares[e, 0] or squared >= squares[e, 1]:
+            return False
+    return True
+
+
+@allocating
 def place_tree(grid, record, first, tree, through, seed, stream, molecule, budget):
     """Place one molecule bead by bead along a spanning tree, stepping back where it gets stuck.
 
@@ -141,6 +159,7 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
     tree : tuple of arrays
         Beads in the order of placing, each one's parent, and the bond between them, (n,) each; the root comes first.
         Behind them, of each bead, where those that it never collides with begin (n + 1,), and their numbers.
+        Last, which distances from earlier ones they keep (`tree_limits`).
     through : bool
         Whether the molecule's own beads may overlap.
     seed, stream, molecule : uint64
@@ -153,7 +172,7 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
     int
         PLACED or FULL.
     """
-    order, parents, lengths, first_partner, partners = tree
+    order, parents, lengths, first_partner, partners, limits = tree
     done, furthest, back, draw, tries = 0, 0, 1, 0, 0
     while done < len(order):
         if draw >= budget:
@@ -170,6 +189,7 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
             scatter(grid, record, bead, words)
         else:
             there = direct_from(grid, bead, first + parents[done], lengths[done], words)
+        there = there and within_limits(grid, first, order, done, limits)
         own = partners[first_partner[order[done]] : first_partner[order[done] + 1]]
         if there and free(grid, record, bead, own, through):
             insert(grid, bead)

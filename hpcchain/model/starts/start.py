@@ -17,6 +17,7 @@ from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.independence import require_independent
 from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.stepping import stepping
@@ -69,6 +70,7 @@ def build_system(config: Config) -> System:
         velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
     velocity = moved_along(config, velocity)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
+    require_limits(config.source, topology, physics, position, np.arange(topology.beads))
     return System(box, topology, state, physics, directors=build_directors(config))
 
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.extended import complete, inside_columns
+from hpcchain.model.extended import UNKNOWN, complete, inside_columns
+from hpcchain.model.step_potentials import beyond_contact
 from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
 from hpcchain.parallel.ghosts.molecules import PLACE, WIDTH, MoleculeSet, merged, pack, taken, unpack
 from hpcchain.parallel.ghosts.reach import FINEST
@@ -99,8 +100,9 @@ class GhostManager:
         self.demanded = set()
         self.past_restored = 0
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
-        self.contact = float(self.composition.prototypes.diameter.max())
-        self.capacity = list_capacity(self.composition.prototypes, shell)
+        self.beyond = beyond_contact(self.composition.prototypes, system.physics)
+        self.contact = float(self.composition.prototypes.diameter.max()) + self.beyond
+        self.capacity = list_capacity(self.composition.prototypes, shell, self.beyond)
         self.skins = Skins(self.composition, self.contact, window)
         self.around = Surroundings(system.box, FINEST * self.contact, comm)
         self.inside = inside_columns(system.physics)
@@ -108,7 +110,18 @@ class GhostManager:
         points = self._points(own)
         self.sectors = sectors_for(system.box, sectors, points, self._sizes(own), comm)
         self.movable = sectors is None
+        unknown = self.inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
         self._choose(self._located(self._settled(own, points), now), False)
+        self._tell_inside(unknown, now, window)
+
+    def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
+        """Let ranks know whom ghosts are within a step of where their owners have just found it out; collective."""
+        if self.inside:
+            room = self.patch.inside_columns
+            first, room = self.comm.maximum(np.array([float(unknown), float(room)]))
+            self.inside = int(room)
+            if first:
+                self.rebuild_ghosts(now, window)
 
     def _given(self, system: System) -> MoleculeSet:
         """Return this rank's molecules of a system: its part, or an even part of what every rank has the whole of."""
@@ -167,7 +180,7 @@ class GhostManager:
         """
         self.rebuilds += 1
         self.skins.window = window
-        own = self._own(now)
+        own = self._with_extra(self._own(now))
         self.past_counts = self.counts()
         self.past_restored += self.patch.restored
         if more_room:
@@ -460,7 +473,7 @@ class GhostManager:
 
     def _reach_of(self, like: np.ndarray) -> np.ndarray:
         """Return the radii of beads that are like these of the prototypes."""
-        return 0.5 * self.composition.prototypes.diameter[like] * (1.0 + ROUNDING)
+        return 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
 
     def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""

@@ -14,6 +14,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
+from hpcchain.sector.events.crossing import cross, is_step, note_kind
 from hpcchain.sector.events.simultaneous import bring, gather_ties, join, kinetic_energy, rewind_touching
 from hpcchain.sector.segments.falling import work_of_fixed
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
@@ -237,7 +238,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     others = False
     if s.extended is not None and crowded and partner < 0:
         crowded = s.walls[-1 - partner, L.WALL_TEMPERATURE] == 0.0  # a thermal wall's contact is done by itself
-    if crowded:
+    if crowded and not is_step(s, i, partner, offset[0], offset[members - 1], s.extended):
         if is_straggler:
             higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
             rewind_touching(s, group, offset, members, ticks, remainder, depth, s.next_event[i, L.BEAD_ID], higher)
@@ -369,6 +370,27 @@ def _note_rootless(s, log_rows):
         s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.EXACT_FALLBACK
 
 
+@kernel
+def _cross(s, log_rows, time, i, other, members, extended):
+    """Carry out what beads i and `other` do at a distance that is not that of their surfaces, and log it."""
+    if extended is not None:
+        oa = s.offset[0]
+        ob = s.offset[members - 1]
+        size, kind = cross(s, i, other, oa, ob)
+        if size == 0.0:
+            s.count[L.N_GRAZES] += 1
+            return
+        ma = s.segment[i, L.MOLECULE]
+        mb = s.segment[other, L.MOLECULE]
+        p = lane(oa, i - s.mol[ma, L.MOL_FIRST])
+        q = lane(ob, other - s.mol[mb, L.MOL_FIRST])
+        n = s.normals[0]
+        r = separation(s.par, s.work, p, q, n)
+        moment = virial(s.par, s.work, oa, ob, s.mol, ma, mb, p, q, n, r, size)
+        record(s, log_rows, time, i, other, size, moment, 0.0, 0.0)
+        note_kind(s, log_rows, kind, extended)
+
+
 @outlined
 def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss):
     """Apply one contact's impulse and log it; a graze that rounds to parting gets none.
@@ -380,6 +402,9 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     oa = offset[0]
     ob = offset[members - 1]
+    if is_step(s, i, partner, oa, ob, s.extended):
+        _cross(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, members, s.extended)
+        return
     a = i - s.mol[ma, L.MOL_FIRST]
     p = lane(oa, a)
     q = -1

@@ -14,6 +14,7 @@ from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import series_order, set_struck
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
+from hpcchain.sector.events.crossing import HARD, between, cross_free, distance_met, lacks_room, note_kind
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.queue.event_order import is_current, precedes
 from hpcchain.sector.search.broad_phase import store_path
@@ -39,7 +40,7 @@ from hpcchain.sector.speculation.rollback import (
     sign_event,
 )
 
-REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON = range(8)
+REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)
 MOST_DEPTH = 100000
 MOST_BACKS = 10000
 
@@ -167,6 +168,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     et = tangential_of(s, i, partner, s.extended)
     work = 0.0
     heat = 0.0
+    kind = 0.0
     if partner >= 0:
         mj = s.segment[partner, L.MOLECULE]
         s.group[1] = mj
@@ -178,12 +180,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         s.scalars[L.SCALAR_SERIAL] += 1
         move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
         e = restitution_of(s, i, partner, s.extended)
-        if et != 1.0:
-            size, moment = meet_rough(s, i, partner, mi, mj, e, et)
-        else:
-            size, moment = bounce(
-                s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], s.mol[mj, L.MOL_TABLE], i, partner, e
-            )
+        size, moment, kind = _part_free(s, i, partner, mi, mj, e, et, s.extended)
         if s.extended is not None:
             work = _work_between(s, i, partner, size)
         set_bounds(s, partner, mj)
@@ -204,10 +201,28 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     if size == 0.0:
         s.count[L.N_GRAZES] += 1
         return
-    begin_contact(s.par, s.segment, i)
-    if partner >= 0:
-        begin_contact(s.par, s.segment, partner)
+    if kind == 0.0:
+        begin_contact(s.par, s.segment, i)
+        if partner >= 0:
+            begin_contact(s.par, s.segment, partner)
     record(s, log_rows, time, i, partner, size, moment, work, heat)
+    note_kind(s, log_rows, kind, s.extended)
+
+
+@kernel
+def _part_free(s, i, partner, mi, mj, e, et, extended):
+    """Give two single beads that have met their impulse; return it, the virial, and the kind of the event."""
+    wi = s.mol[mi, L.MOL_TABLE]
+    wj = s.mol[mj, L.MOL_TABLE]
+    if extended is not None:
+        side = distance_met(s, i, partner, between(s, i, partner)[3], extended)
+        if side != HARD:
+            return cross_free(s, i, partner, s.table[wi], s.table[wj], side)
+        if et != 1.0:
+            size, moment = meet_rough(s, i, partner, mi, mj, e, et)
+            return size, moment, 0.0
+    size, moment = bounce(s.par, s.starts, s.bounds, s.table, wi, wj, i, partner, e)
+    return size, moment, 0.0
 
 
 @inlined
@@ -354,7 +369,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
     int
         REACHED, PAUSED (more to do), LIST_FULL (lists must be rebuilt with more room), LOG_FULL (log must be
         drained), STUCK (too many events at one instant), NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments or
-        events are needed).
+        events are needed), TABLE_FULL (a bead's table of those inside is).
     """
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     until = until_ticks * s.par[L.TICK] + until_remainder
@@ -406,6 +421,9 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             continue
         if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
             return LOG_FULL
+        if lacks_room(s, holder, partner, s.extended):
+            s.count[L.N_FAILED_BEAD] = holder
+            return TABLE_FULL
         if depth > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK

@@ -51,9 +51,8 @@ def sweep(s, m):
             s.swept[i, c] = (
                 np.int64(fraction(s.par, c, s.starts[i, c] + s.starts[i, L.VX + c] * half) * TURN) - HALF_TURN
             )
-        reach = (s.bounds[i, L.RADIUS] * scale + s.bounds[i, L.SPEED] * half + s.timing[m, L.SERIES_ERROR]) / s.par[
-            L.REACH_UNIT
-        ]
+        reach = s.bounds[i, L.RADIUS] * scale + s.bounds[i, L.SPEED] * half + s.timing[m, L.SERIES_ERROR]
+        reach = (reach + 0.5 * farther(s.par, s.extended)) / s.par[L.REACH_UNIT]
         reach = math.ceil(reach + s.par[L.REACH_MARGIN]) if reach < L.UNBOUNDED else L.UNBOUNDED
         s.swept[i, L.REACH] = np.int64(min(reach, L.UNBOUNDED))
 
@@ -77,8 +76,24 @@ def store_path(s, i):
                 s.flight[i, c] = np.nan
 
 
+@kernel
+def farther(par, extended):
+    """Return how much farther than contact beads may act on one another [length]."""
+    if extended is not None:
+        return par[L.BEYOND]
+    return -0.0  # which no sum keeps a trace of
+
+
+@kernel
+def _is_outside(rr, wide, rough, extended):
+    """Whether beads that part do not act on one another; those within a step of their potential may leave it."""
+    if extended is not None:
+        return rr > (wide + rough) * (wide + rough)
+    return True
+
+
 @inlined
-def candidates_straight(s, i, at):
+def candidates_straight(s, i, at, extended):
     """Write those of single bead i's list that straight flight may bring to it to `found`, from place `at` on.
 
     Returns how many.
@@ -96,7 +111,7 @@ def candidates_straight(s, i, at):
     high = np.float64(s.flight[i, L.FLIGHT_HIGH])
     low = np.float64(s.flight[i, L.FLIGHT_LOW])
     rough = 4.0 * s.par[L.ASTRAY] if s.par[L.GROWTH_RATE] == 0.0 else np.inf
-    wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough
+    wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough + farther(s.par, extended)
     together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
     count = at
     first = np.int64(s.row[i, L.LIST_FIRST])
@@ -126,7 +141,7 @@ def candidates_straight(s, i, at):
         rr = rx * rx + ry * ry + rz * rz
         uu = ux * ux + uy * uy + uz * uz
         ru = rx * ux + ry * uy + rz * uz
-        parts = (ru > 0.0) & (ru * ru > rough * rough * uu)
+        parts = (ru > 0.0) & (ru * ru > rough * rough * uu) & _is_outside(rr, wide, rough, extended)
         passes = rr * uu - ru * ru > (wide * wide + L.ROUGHNESS * rr) * uu
         s.found[count] = j
         count += 0 if (parts | passes) & (lag != together) else 1

@@ -5,28 +5,38 @@ from collections import namedtuple
 
 import numpy as np
 
-from hpcchain.contact.pair import NOISE, REST, Pair, curved_contact, straight_contact
+from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier
-from hpcchain.layout.segment_bits import same_start, series_order, start_depth, struck
+from hpcchain.layout.segment_bits import series_order, start_depth
 from hpcchain.sector.queue.event_order import begins_after, comes_first, depth_of, is_current, wall_before
 from hpcchain.sector.search.broad_phase import all_listed, candidates_straight, looking_back, within_reach
+from hpcchain.sector.search.pair_span import (
+    LACKING,
+    common_span,
+    contact_distance,
+    just_hit,
+    least_square,
+    reach_of_lines,
+    separation_falling,
+    separation_on_lines,
+)
 from hpcchain.sector.search.prefetch import prefetch
 from hpcchain.sector.search.solved_contact_time import exact_contact
+from hpcchain.sector.search.step_time import limit_of_pair, step_time
 from hpcchain.sector.search.wall_time import SLACK, shape_time, wall_time
 from hpcchain.sector.segments.falling import falling_expiry, inverse_mass
 
 EARLY = 2.0**-6
 SURELY = 1.0 - 2.0**-40  # beyond what rounding does to a square
-LACKING = -1.0
 # The earliest of a bead's events found so far: its time, depth and partner (a bead, or a code), the serial number of
 # the partner's segment, and whether another is due at the same instant (0, 1).
 Candidate = namedtuple("Candidate", "ticks remainder depth partner serial tied")
 
 
 @inlined
-def _candidates(s, i, at):
+def _candidates(s, i, at, extended):
     """Write those of bead i's list that it may meet to `found`, from place `at` on, and ask for their segments.
 
     Returns how many.
@@ -41,20 +51,20 @@ def _candidates(s, i, at):
     elif back:
         number = all_listed(s, i, at)
     else:
-        number = candidates_straight(s, i, at)
+        number = candidates_straight(s, i, at, extended)
     for e in range(at, at + number):
         prefetch(s.starts, s.found[e])
     return number
 
 
 @inlined
-def search_bead(s, i, stepper):
+def search_bead(s, i, stepper, extended):
     """Find bead i's earliest event and store it; returns what `meet_candidates` does."""
-    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)), stepper)
+    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0), extended), stepper, extended)
 
 
 @outlined
-def meet_candidates(s, i, at, number, stepper):
+def meet_candidates(s, i, at, number, stepper, extended):
     """Find bead i's earliest event, of `number` candidates in `found` from `at` on, and store it.
 
     Every one of its `_candidates` is met on the common span of the two present segments; where its present one begins
@@ -65,6 +75,8 @@ def meet_candidates(s, i, at, number, stepper):
     then change places when their times are made exact: all on the common span are followed, and the list is renewed a
     little before it ends.
 
+    `extended` is None unless runs have more than smooth hard beads (`model.extended`).
+
     Returns the row of a molecule that comes near and lacks its series, which the caller is to make (`make_series`)
     before searching again; -1 when nothing is lacking.
     """
@@ -74,9 +86,12 @@ def meet_candidates(s, i, at, number, stepper):
         j = s.found[e]
         if _concerns_others(s.row[i, L.OWNERSHIP], s.row[j, L.OWNERSHIP]):
             continue
-        lacking, limit, best = _against_bead(s, i, j, limit, best, stepper)
+        lacking, limit, best = _against_bead(s, i, j, limit, best, stepper, extended)
         if lacking >= 0:
             return lacking
+    lacking, limit, best = _against_limited(s, i, limit, best, extended)
+    if lacking >= 0:
+        return lacking
     if s.par[L.WALLS] != 0.0:
         if series_order(s.segment, i) == L.UNMADE:
             return s.segment[i, L.MOLECULE]
@@ -105,7 +120,7 @@ def search_alone(s, i, at):
     the bead's list. Else the bead is AWAITED; its `next_event` says where in `found` the candidates are, from `at` on,
     and how many. Returns where they end.
     """
-    number = _candidates(s, i, at)
+    number = _candidates(s, i, at, s.extended)
     if number > 0:
         s.next_event[i, L.TIED] = L.AWAITED
         s.next_event[i, L.CANDIDATES_AT] = at
@@ -119,9 +134,10 @@ def search_alone(s, i, at):
 
 
 @inlined
-def search_awaited(s, i, stepper):
+def search_awaited(s, i, stepper, extended):
     """Find and store the earliest event of bead i, whose candidates are known; returns what `meet_candidates` does."""
-    return meet_candidates(s, i, s.next_event[i, L.CANDIDATES_AT], s.next_event[i, L.CANDIDATES], stepper)
+    number = s.next_event[i, L.CANDIDATES]
+    return meet_candidates(s, i, s.next_event[i, L.CANDIDATES_AT], number, stepper, extended)
 
 
 @inlined
@@ -154,7 +170,7 @@ def _concerns_others(own, other):
 
 
 @inlined
-def _against_bead(s, i, j, limit, best, stepper):
+def _against_bead(s, i, j, limit, best, stepper, extended):
     """Compare bead i's contacts with bead j's segment, and with those of j closed since NOW, with the best so far.
 
     Returns the row of a molecule that lacks its series, else -1; what `limit` is now; the best.
@@ -166,7 +182,7 @@ def _against_bead(s, i, j, limit, best, stepper):
     r = j
     newer = np.int64(-1)
     while r >= 0:
-        time, lag = contact_time(s, i, r, newer, limit, stepper)
+        time, lag = _meeting_time(s, i, r, j, newer, limit, stepper, extended)
         if time == LACKING:
             lacking = s.segment[i if series_order(s.segment, i) == L.UNMADE else r, L.MOLECULE]
             break
@@ -269,6 +285,45 @@ def _begun_since(s, i, r):
 
 
 @inlined
+def _meeting_time(s, i, r, j, newer, limit, stepper, extended):
+    """Return what `contact_time` does, in runs that have potentials with steps of what beads meet first."""
+    if extended is not None:
+        if s.par[L.STEPS] != 0.0:
+            return step_time(s, i, r, j, newer, limit, np.int64(-1))
+    return contact_time(s, i, r, newer, limit, stepper)
+
+
+@kernel
+def _against_limited(s, i, limit, best, extended):
+    """Compare with the best so far when bead i comes to the limits of its distance from others of its molecule.
+
+    Returns as `_against_bead`.
+    """
+    lacking = np.int64(-1)
+    if extended is not None:
+        for e in range(s.limited_row[i], s.limited_row[i + 1]):
+            j = s.limited[e]
+            if _concerns_others(s.row[i, L.OWNERSHIP], s.row[j, L.OWNERSHIP]):
+                continue
+            time, lag = step_time(s, i, j, j, np.int64(-1), limit, np.int64(e))
+            if time == LACKING:
+                return s.segment[i, L.MOLECULE], limit, best
+            if time == np.inf:
+                continue
+            t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], time, s.par[L.TICK])
+            depth = depth_of(s.starts, s.segment, i, j, t, q)
+            gid = s.next_event[i, L.BEAD_ID]
+            other = s.next_event[j, L.BEAD_ID]
+            tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
+            if comes_first(t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.next_event):
+                best = Candidate(t, q, depth, j, s.segment[j, L.SERIAL], tied)
+                limit = min(limit, time * SLACK + s.par[L.SIMULTANEOUS])
+            else:
+                best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
+    return lacking, limit, best
+
+
+@inlined
 def contact_time(s, i, r, newer, limit, stepper):
     """Return when bead i's segment and that in row r touch, from where both exist on, and r's lag behind i's start.
 
@@ -277,26 +332,26 @@ def contact_time(s, i, r, newer, limit, stepper):
     LACKING is returned where there is none. `newer` is the row of the segment that closed r, -1 for an open one: what
     comes later than that by more than SIMULTANEOUS is of no interest.
     """
-    lag, ti, tj, until, horizon = _common_span(s, i, r, newer, limit)
+    lag, ti, tj, until, horizon = common_span(s, i, r, newer, limit)
     if horizon < 0.0:
         return np.inf, lag
     if s.extended is not None:
-        rx, ry, rz, ux, uy, uz, sx, sy, sz = _separation_falling(s, i, r, ti, tj)
+        rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj)
     else:
-        rx, ry, rz, ux, uy, uz, sx, sy, sz = _separation(s, i, r, ti, tj)
+        rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_on_lines(s, i, r, ti, tj)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
-    reach = _reach(s, i, r, ti + horizon, tj + horizon, stepper)
-    if _least_square(rr, rv, uu, horizon) > reach * reach * SLACK:
+    reach = reach_of_lines(s, i, r, ti + horizon, tj + horizon, stepper)
+    if least_square(rr, rv, uu, horizon) > reach * reach * SLACK:
         return np.inf, lag
     if s.extended is not None:
         if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
             return np.inf, lag
     if s.par[L.SMALL_BOX] != 0.0 and sx == 0.0 and sy == 0.0 and sz == 0.0 and joined(s, i, r):
         return np.inf, lag
-    same = _just_hit(s, i, r, lag, rv)
-    d, growth = _contact_distance(s, i, r, lag)
+    same = just_hit(s, i, r, lag, rv)
+    d, growth = contact_distance(s, i, r, lag)
     acceleration = s.bounds[i, L.ACCELERATION] + s.bounds[r, L.ACCELERATION]
     if acceleration == 0.0:
         least = REST * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED])
@@ -313,133 +368,9 @@ def contact_time(s, i, r, newer, limit, stepper):
     return (time if time <= horizon * SLACK else np.inf), lag
 
 
-@inlined
-def _common_span(s, i, r, newer, limit):
-    """Return r's lag, where on either segment both exist, for how long, and how much of that is of interest [time]."""
-    lag = (s.starts[i, L.START_TICKS] - s.starts[r, L.START_TICKS]) * s.par[L.TICK] + (
-        s.starts[i, L.START_REM] - s.starts[r, L.START_REM]
-    )
-    if lag >= 0.0:
-        ti = 0.0
-        tj = lag
-    else:
-        ti = -lag
-        tj = 0.0
-    horizon = limit - ti
-    until = min(s.bounds[i, L.LENGTH] - ti, s.bounds[r, L.LENGTH] - tj)
-    if until < horizon:
-        horizon = until
-    if newer >= 0:
-        known = _age(
-            s.par,
-            s.starts[newer, L.START_TICKS] - s.starts[r, L.START_TICKS],
-            s.starts[newer, L.START_REM] - s.starts[r, L.START_REM],
-        )
-        horizon = min(horizon, known - tj + s.par[L.SIMULTANEOUS])
-    return lag, ti, tj, until, horizon
-
-
-@inlined
-def _separation(s, i, r, ti, tj):
-    """Return separation (3), its rate (3) and image shift (3) of straight lines at times on either segment."""
-    ui = s.starts[i, L.VX]
-    vi = s.starts[i, L.VY]
-    wi = s.starts[i, L.VZ]
-    rx = (s.starts[i, L.X] + ui * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj)
-    ry = (s.starts[i, L.Y] + vi * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj)
-    rz = (s.starts[i, L.Z] + wi * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj)
-    sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
-    sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
-    sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
-    ux = ui - s.starts[r, L.VX]
-    uy = vi - s.starts[r, L.VY]
-    uz = wi - s.starts[r, L.VZ]
-    return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
-
-
-@inlined
-def _separation_falling(s, i, r, ti, tj):
-    """Return what `_separation` does where all falls: the common acceleration is left out, but for what differs in age.
-
-    One of the times is 0: of the bead whose segment begins with the common span.
-    """
-    gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
-    older = ti - tj
-    half = 0.5 * (ti * ti - tj * tj)
-    rx = (s.starts[i, L.X] + s.starts[i, L.VX] * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj) + gx * half
-    ry = (s.starts[i, L.Y] + s.starts[i, L.VY] * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj) + gy * half
-    rz = (s.starts[i, L.Z] + s.starts[i, L.VZ] * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj) + gz * half
-    sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
-    sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
-    sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
-    ux = (s.starts[i, L.VX] - s.starts[r, L.VX]) + gx * older
-    uy = (s.starts[i, L.VY] - s.starts[r, L.VY]) + gy * older
-    uz = (s.starts[i, L.VZ] - s.starts[r, L.VZ]) + gz * older
-    return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
-
-
-@kernel
-def _reach(s, i, r, off_i, off_j, stepper):
-    """Return how near the straight lines come at least if the beads touch before these times on their segments."""
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
-    reach = sigma * s.par[L.GROWTH] + 0.5 * (
-        s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j
-    )
-    if stepper is not None:
-        reach += s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR] + s.timing[s.segment[r, L.MOLECULE], L.SERIES_ERROR]
-    growing = s.par[L.GROWTH_RATE]
-    if growing != 0.0:
-        reach += sigma * growing * (_age(s.par, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]) + off_i)
-    return reach
-
-
-@kernel
-def _least_square(rr, rv, uu, horizon):
-    """Return the least |r + u t|^2 of times t up to a horizon, of r.r, r.u and u.u [length^2]."""
-    least = rr
-    if rv < 0.0:
-        if -rv < horizon * uu:
-            least -= rv * rv / uu
-        else:
-            least += horizon * (2.0 * rv + horizon * uu)
-    return least
-
-
-@kernel
-def _just_hit(s, i, r, lag, rv):
-    """Whether both segments began with one contact of the two beads, and what r.u is left of it is round-off."""
-    same = lag == 0.0 and same_start(s.segment, i, r) and struck(s.segment, i) == 1
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
-    if same and rv < -NOISE * sigma * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED]):
-        same = False
-    return same
-
-
-@kernel
-def _contact_distance(s, i, r, lag):
-    """Return the distance at which beads touch, where their common span begins [length], and its rate."""
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
-    distance = sigma * s.par[L.GROWTH]
-    growth = 0.0
-    growing = s.par[L.GROWTH_RATE]
-    if growing != 0.0:
-        late = i if lag >= 0.0 else r
-        distance = sigma * (
-            s.par[L.GROWTH] + growing * _age(s.par, s.starts[late, L.START_TICKS], s.starts[late, L.START_REM])
-        )
-        growth = sigma * growing
-    return distance, growth
-
-
-@inlined
-def _age(par, ticks, remainder):
-    """Return the time that is so many ticks and a remainder after the clock's zero [time]."""
-    return ticks * par[L.TICK] + remainder
-
-
 @kernel
 def joined(s, i, j):
-    """Whether two beads never collide directly: those that bonds join, or of one molecule without self-contact.
+    """Whether two beads are no pair of a list: bonded or excluded, of one molecule without self-contact, with limits.
 
     Bonds of linear chains are known without a look at the table of excluded beads, which seldom is in the cache; where
     more than bonds is excluded, the run is `extended`.
@@ -449,6 +380,8 @@ def joined(s, i, j):
     if b < 0 or b >= s.mol[m, L.MOL_BEADS]:
         return False
     if s.mol[m, L.MOL_SELF] == 0:
+        return True
+    if limit_of_pair(s, i, j, s.extended) >= 0:
         return True
     if s.extended is None and s.mol[m, L.MOL_SOLVER] == L.CHAIN:
         return j == i + 1 or i == j + 1

@@ -16,7 +16,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, fraction
+from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, farther, fraction
 from hpcchain.sector.search.broad_phase_simd import near_rows
 from hpcchain.sector.search.earliest_event import joined
 from hpcchain.sector.search.prefetch import ask
@@ -158,7 +158,7 @@ def far_apart(s, i, j):
     dy = np.int32(np.int64(s.place[i, L.FRACTION_Y]) - s.place[j, L.FRACTION_Y]) * (s.par[L.PERIOD + L.Y] / TURN)
     dz = np.int32(np.int64(s.place[i, L.FRACTION_Z]) - s.place[j, L.FRACTION_Z]) * (s.par[L.PERIOD + L.Z] / TURN)
     sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS] if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
-    far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST]
+    far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s.par, s.extended)
     return dx * dx + dy * dy + dz * dz >= far * far
 
 
@@ -170,6 +170,7 @@ def reach_of(s, i):
         + 0.5 * s.par[L.WIDEST]
         + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING)
         + ROUNDING * s.par[L.WIDEST]
+        + farther(s.par, s.extended)
     )
 
 

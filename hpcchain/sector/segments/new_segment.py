@@ -373,10 +373,10 @@ def search_range(s, first, n):
 @inlined
 def _search(s, i):
     """Search bead i for its earliest event, and make the series that this needs."""
-    lacking = search_bead(s, i, s.stepper)
+    lacking = search_bead(s, i, s.stepper, s.extended)
     while lacking >= 0:
         make_series(s, lacking)
-        lacking = search_bead(s, i, s.stepper)
+        lacking = search_bead(s, i, s.stepper, s.extended)
 
 
 @kernel
@@ -388,7 +388,7 @@ def search_molecule(s, m):
     """
     first = s.mol[m, L.MOL_FIRST]
     n = s.mol[m, L.MOL_BEADS]
-    if s.stepper is not None or n == 1 or s.par[L.WALLS] != 0.0:
+    if s.stepper is not None or s.extended is not None or n == 1 or s.par[L.WALLS] != 0.0:
         search_range(s, first, n)
         return
     found = np.int64(0)
@@ -410,7 +410,7 @@ def _search_awaited(s, first, end):
     """Search the beads from `first` on before `end` that a first pass has left, and make the series that this needs."""
     for i in range(first, end):
         if s.next_event[i, L.TIED] == L.AWAITED:
-            lacking = search_awaited(s, i, s.stepper)
+            lacking = search_awaited(s, i, s.stepper, s.extended)
             while lacking >= 0:
                 make_series(s, lacking)
-                lacking = search_awaited(s, i, s.stepper)
+                lacking = search_awaited(s, i, s.stepper, s.extended)

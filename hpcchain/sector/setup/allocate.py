@@ -17,6 +17,14 @@ from hpcchain.model.composition import composition_of
 from hpcchain.model.extended import complete, is_extended
 from hpcchain.model.external import gravity_of
 from hpcchain.model.rods import longest_rod
+from hpcchain.model.step_potentials import (
+    bead_types,
+    beyond_contact,
+    farthest,
+    limited_pairs,
+    potential_table,
+    potentials_of,
+)
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.model.walls import shapes_of, wall_rows
 from hpcchain.sector.queue.tournament import queue_size
@@ -34,6 +42,8 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     box, physics, composition = system.box, system.physics, composition_of(system.topology)
     topology = composition.prototypes
     contact = float(topology.diameter.max())
+    beyond = beyond_contact(topology, physics)
+    greatest = max(contact, farthest(physics))
     par = np.zeros(L.PARAMETERS)
     periodic = box.boundary == PERIODIC
     wall = box.boundary == WALL
@@ -44,7 +54,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.UPPER_WALL : L.UPPER_WALL + L.AXES] = np.where(wall, box.origin + box.size, np.inf)
     par[L.GROWTH] = 1.0
     par[L.SHELL] = shell
-    par[L.CAP] = np.min(np.where(periodic, 0.5 * box.size - contact, np.inf)) / 2
+    par[L.CAP] = np.min(np.where(periodic, 0.5 * box.size - greatest, np.inf)) / 2
     if not np.isfinite(par[L.CAP]):
         par[L.CAP] = float(np.max(box.size))
     par[L.CAP] *= 1.0 - 1e-9
@@ -58,7 +68,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.FIRST_STEP] = physics.tick
     par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
     par[L.LAW] = any(has_law(each) for each in physics.every())
-    reach = contact + 2.0 * shell
+    reach = contact + beyond + 2.0 * shell
     width = max(reach * (1.0 + 1e-6), cell)
     most = max(1, int(round((4.0 * composition.beads) ** (1 / 3))) + 1)
     counts = np.clip(np.floor(box.size / width), 1, most).astype(np.int64)
@@ -74,6 +84,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     thermostat = physics.extended.get("thermostat", {"rate": 0.0, "temperature": 0.0})
     par[L.REDRAW_RATE], par[L.REDRAW_TEMPERATURE] = thermostat["rate"], thermostat["temperature"]
     par[L.WALLS] = float(wall.any() or bool(shapes_of(physics)))
+    par[L.BEYOND], par[L.STEPS] = beyond, float(bool(potentials_of(physics)))
     reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
     longest = max(float(reach.max(initial=0.0)), longest_rod(topology))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
@@ -100,9 +111,16 @@ def energy_quantum(system: System) -> float:
     return float(2.0 ** (np.floor(np.log2(energy)) - 48.0))
 
 
-def list_capacity(topology: Topology, shell: float) -> np.ndarray:
-    """Return (N,) int64 first guesses of the neighbour lists' capacities; for equal beads they are equal."""
-    contact = topology.diameter.max()
+def list_capacity(topology: Topology, shell: float, beyond: float = 0.0) -> np.ndarray:
+    """Return (N,) int64 first guesses of the neighbour lists' capacities; for equal beads they are equal.
+
+    Parameters
+    ----------
+    topology : Topology
+    shell, beyond : float
+        Half width of the lists' shell, and how much farther than contact beads act on one another [length].
+    """
+    contact = topology.diameter.max() + 2.0 * beyond
     ratio = (0.5 * (topology.diameter + contact) + 2.0 * shell) / max(float(topology.diameter.min()), 1e-300)
     return np.clip(8 + np.ceil(3.0 * ratio**3), 16, 4096).astype(np.int64)
 
@@ -168,9 +186,10 @@ def build_sector(
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
-        **extra_arrays(system, at, inside),
+        **extra_arrays(system, at, like, inside),
         **contact_arrays(system),
         walls=wall_rows(system),
+        **step_arrays(classes, system, like),
         **bond_arrays(classes, like),
         **queue_arrays(m),
         **event_arrays(mol, beads, log_rows),
@@ -218,13 +237,14 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
     }
 
 
-def extra_arrays(system: System, at: np.ndarray, inside: int) -> dict:
-    """Return `extra` of beads with these rows of the state."""
+def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
+    """Return `extra` of beads with these rows of the state, which are like these of the prototypes."""
     if not is_extended(system.physics):
         return {"extra": np.zeros((1, 1))}
     rows = complete(system.state.extra, system.physics, inside)
     extra = aligned_zeros((len(at), rows.shape[1]))
     extra[:] = rows[at]
+    extra[:, L.BEAD_TYPE] = bead_types(composition_of(system.topology).prototypes)[1][like]
     return {"extra": extra}
 
 
@@ -234,6 +254,18 @@ def contact_arrays(system: System) -> dict:
         return {"coefficients": np.zeros((1, 4)), "tangential": np.zeros(3)}
     table = pair_coefficients(system.physics, composition_of(system.topology).type_names)
     return {"coefficients": table, "tangential": np.zeros(3)}
+
+
+def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
+    """Return the arrays of potentials with steps and of limits of distances, for beads like these of the prototypes."""
+    prototypes = classes.composition.prototypes
+    offsets, partners, distances = limited_pairs(prototypes, system.physics)
+    counts = np.diff(offsets)[like]
+    row = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    spread = np.arange(int(row[-1])) + np.repeat(offsets[:-1][like] - row[:-1], counts)
+    limited = np.repeat(np.arange(len(like)) - like, counts) + partners[spread]
+    table = potential_table(prototypes, system.physics)
+    return {"potential": table, "limited_row": row, "limited": limited, "limits": distances[spread]}
 
 
 def options(classes: MoleculeClasses, system: System) -> dict:

@@ -86,7 +86,7 @@ def settle_log(s, sums):
         rows += 1
         quanta = np.int64(s.log[e, L.LOG_QUANTA])
         sums[LOST_ROOTS] += s.log[e, L.LOG_STATUS] == L.EXACT_FALLBACK
-        if s.log[e, L.LOG_KIND] == 0.0:
+        if s.log[e, L.LOG_KIND] != 1.0:
             sums[VIRIAL] += quanta
         elif s.log[e, L.LOG_KIND] > 1.0:
             sums[OTHERS] += 1

@@ -1,0 +1,134 @@
+"""Two beads on the common span of their segments: for how long, and how near they come on straight lines."""
+
+import numpy as np
+
+from hpcchain.contact.pair import NOISE
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import same_start, struck
+
+LACKING = -1.0
+
+
+@inlined
+def age(par, ticks, remainder):
+    """Return the time that is so many ticks and a remainder after the clock's zero [time]."""
+    return ticks * par[L.TICK] + remainder
+
+
+@inlined
+def common_span(s, i, r, newer, limit):
+    """Return r's lag, where on either segment both exist, for how long, and how much of that is of interest [time]."""
+    lag = (s.starts[i, L.START_TICKS] - s.starts[r, L.START_TICKS]) * s.par[L.TICK] + (
+        s.starts[i, L.START_REM] - s.starts[r, L.START_REM]
+    )
+    if lag >= 0.0:
+        ti = 0.0
+        tj = lag
+    else:
+        ti = -lag
+        tj = 0.0
+    horizon = limit - ti
+    until = min(s.bounds[i, L.LENGTH] - ti, s.bounds[r, L.LENGTH] - tj)
+    if until < horizon:
+        horizon = until
+    if newer >= 0:
+        known = age(
+            s.par,
+            s.starts[newer, L.START_TICKS] - s.starts[r, L.START_TICKS],
+            s.starts[newer, L.START_REM] - s.starts[r, L.START_REM],
+        )
+        horizon = min(horizon, known - tj + s.par[L.SIMULTANEOUS])
+    return lag, ti, tj, until, horizon
+
+
+@inlined
+def separation_on_lines(s, i, r, ti, tj):
+    """Return separation (3), its rate (3) and image shift (3) of straight lines at times on either segment."""
+    ui = s.starts[i, L.VX]
+    vi = s.starts[i, L.VY]
+    wi = s.starts[i, L.VZ]
+    rx = (s.starts[i, L.X] + ui * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj)
+    ry = (s.starts[i, L.Y] + vi * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj)
+    rz = (s.starts[i, L.Z] + wi * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj)
+    sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
+    sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
+    sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
+    ux = ui - s.starts[r, L.VX]
+    uy = vi - s.starts[r, L.VY]
+    uz = wi - s.starts[r, L.VZ]
+    return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
+
+
+@inlined
+def separation_falling(s, i, r, ti, tj):
+    """Return what `separation_on_lines` does where all falls: of the common acceleration what differs in age is left.
+
+    One of the times is 0: of the bead whose segment begins with the common span.
+    """
+    gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
+    older = ti - tj
+    half = 0.5 * (ti * ti - tj * tj)
+    rx = (s.starts[i, L.X] + s.starts[i, L.VX] * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj) + gx * half
+    ry = (s.starts[i, L.Y] + s.starts[i, L.VY] * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj) + gy * half
+    rz = (s.starts[i, L.Z] + s.starts[i, L.VZ] * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj) + gz * half
+    sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
+    sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
+    sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
+    ux = (s.starts[i, L.VX] - s.starts[r, L.VX]) + gx * older
+    uy = (s.starts[i, L.VY] - s.starts[r, L.VY]) + gy * older
+    uz = (s.starts[i, L.VZ] - s.starts[r, L.VZ]) + gz * older
+    return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
+
+
+@kernel
+def reach_of_lines(s, i, r, off_i, off_j, stepper):
+    """Return how near the straight lines come at least if the beads touch before these times on their segments."""
+    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    reach = sigma * s.par[L.GROWTH] + 0.5 * (
+        s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j
+    )
+    if stepper is not None:
+        reach += s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR] + s.timing[s.segment[r, L.MOLECULE], L.SERIES_ERROR]
+    growing = s.par[L.GROWTH_RATE]
+    if growing != 0.0:
+        reach += sigma * growing * (age(s.par, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]) + off_i)
+    return reach
+
+
+@kernel
+def least_square(rr, rv, uu, horizon):
+    """Return the least |r + u t|^2 of times t up to a horizon, of r.r, r.u and u.u [length^2]."""
+    least = rr
+    if rv < 0.0:
+        if -rv < horizon * uu:
+            least -= rv * rv / uu
+        else:
+            least += horizon * (2.0 * rv + horizon * uu)
+    return least
+
+
+@kernel
+def just_hit(s, i, r, lag, rv):
+    """Whether both segments began with one contact of the two beads, and what r.u is left of it is round-off."""
+    same = lag == 0.0 and same_start(s.segment, i, r) and struck(s.segment, i) == 1
+    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    if same and rv < -NOISE * sigma * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED]):
+        same = False
+    return same
+
+
+@kernel
+def contact_distance(s, i, r, lag):
+    """Return the distance at which beads touch, where their common span begins [length], and its rate."""
+    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    distance = sigma * s.par[L.GROWTH]
+    growth = 0.0
+    growing = s.par[L.GROWTH_RATE]
+    if growing != 0.0:
+        late = i if lag >= 0.0 else r
+        distance = sigma * (
+            s.par[L.GROWTH] + growing * age(s.par, s.starts[late, L.START_TICKS], s.starts[late, L.START_REM])
+        )
+        growth = sigma * growing
+    return distance, growth
