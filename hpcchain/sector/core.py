@@ -131,6 +131,11 @@ class Core:
             self.grow_inside()
         initialise.search_all(self.sector, self.options.base)
 
+    @property
+    def inside_columns(self) -> int:
+        """Entries of each bead's table of beads inside a step of a potential."""
+        return self.sector.extra.shape[1] - L.INSIDE
+
     def grow_inside(self) -> None:
         """Give all tables of beads inside more room."""
         extra = self.sector.extra

@@ -496,11 +496,6 @@ class GhostedSector:
         """Write where the beads of the molecules in these rows are at a time to their rows of `reference_position`."""
         sampling.locate(self.sector, rows, *now, reference_position)
 
-    @property
-    def inside_columns(self) -> int:
-        """Entries of each bead's table of beads inside a step of a potential."""
-        return self.sector.extra.shape[1] - L.INSIDE
-
     def state(self, beads: np.ndarray | None = None) -> State:
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""
         return self.core.state(self.owned_beads if beads is None else beads)

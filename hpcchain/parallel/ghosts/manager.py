@@ -117,7 +117,7 @@ class GhostManager:
     def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
         """Let ranks know whom ghosts are within a step of where their owners have just found it out; collective."""
         if self.inside:
-            room = self.patch.inside_columns
+            room = self.patch.core.inside_columns
             first, room = self.comm.maximum(np.array([float(unknown), float(room)]))
             self.inside = int(room)
             if first:

@@ -10,12 +10,14 @@ import math
 import numpy as np
 
 from hpcchain.contact.impulse import approach, inside_impulse, lane, separation
+from hpcchain.contact.rough import meet_rough
 from hpcchain.contact.step import step_impulse
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import set_struck
 from hpcchain.propagators.interface import kick, push
 from hpcchain.sector.search.step_time import borders, limit_of_pair, set_level
+from hpcchain.sector.segments.monomer import bounce
 
 HARD, INNER, OUTER = range(3)
 ENTERED, LEFT, TURNED_BACK, LIMIT = 2.0, 3.0, 4.0, 5.0
@@ -147,6 +149,22 @@ def cross_free(s, i, j, wi, wj, side):
     s.starts[j, L.VY] -= x * wj * ry
     s.starts[j, L.VZ] -= x * wj * rz
     return size, size * r, kind
+
+
+@kernel
+def part_free(s, i, partner, mi, mj, e, et, extended):
+    """Give two single beads that have met their impulse; return it, the virial, and the kind of the event."""
+    wi = s.mol[mi, L.MOL_TABLE]
+    wj = s.mol[mj, L.MOL_TABLE]
+    if extended is not None:
+        side = distance_met(s, i, partner, between(s, i, partner)[3], extended)
+        if side != HARD:
+            return cross_free(s, i, partner, s.table[wi], s.table[wj], side)
+        if et != 1.0:
+            size, moment = meet_rough(s, i, partner, mi, mj, e, et)
+            return size, moment, 0.0
+    size, moment = bounce(s.par, s.starts, s.bounds, s.table, wi, wj, i, partner, e)
+    return size, moment, 0.0
 
 
 @kernel

@@ -14,14 +14,14 @@ from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import series_order, set_struck
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
-from hpcchain.sector.events.crossing import HARD, between, cross_free, distance_met, lacks_room, note_kind
+from hpcchain.sector.events.crossing import lacks_room, note_kind, part_free
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.queue.event_order import is_current, precedes
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.earliest_event import list_expiry
 from hpcchain.sector.search.prefetch import BEAD, choose_next, prefetch
 from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
-from hpcchain.sector.segments.monomer import bounce, meet_wall, move_straight, rebound, set_bounds
+from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import (
     make_own_series,
     new_segment,
@@ -180,7 +180,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         s.scalars[L.SCALAR_SERIAL] += 1
         move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
         e = restitution_of(s, i, partner, s.extended)
-        size, moment, kind = _part_free(s, i, partner, mi, mj, e, et, s.extended)
+        size, moment, kind = part_free(s, i, partner, mi, mj, e, et, s.extended)
         if s.extended is not None:
             work = _work_between(s, i, partner, size)
         set_bounds(s, partner, mj)
@@ -207,22 +207,6 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
             begin_contact(s.par, s.segment, partner)
     record(s, log_rows, time, i, partner, size, moment, work, heat)
     note_kind(s, log_rows, kind, s.extended)
-
-
-@kernel
-def _part_free(s, i, partner, mi, mj, e, et, extended):
-    """Give two single beads that have met their impulse; return it, the virial, and the kind of the event."""
-    wi = s.mol[mi, L.MOL_TABLE]
-    wj = s.mol[mj, L.MOL_TABLE]
-    if extended is not None:
-        side = distance_met(s, i, partner, between(s, i, partner)[3], extended)
-        if side != HARD:
-            return cross_free(s, i, partner, s.table[wi], s.table[wj], side)
-        if et != 1.0:
-            size, moment = meet_rough(s, i, partner, mi, mj, e, et)
-            return size, moment, 0.0
-    size, moment = bounce(s.par, s.starts, s.bounds, s.table, wi, wj, i, partner, e)
-    return size, moment, 0.0
 
 
 @inlined
