@@ -186,10 +186,7 @@ def build_sector(
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
-        **extra_arrays(system, at, like, inside),
-        **contact_arrays(system),
-        walls=wall_rows(system),
-        **step_arrays(classes, system, like),
+        **extended_arrays(classes, system, at, like, inside),
         **bond_arrays(classes, like),
         **queue_arrays(m),
         **event_arrays(mol, beads, log_rows),
@@ -234,6 +231,16 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "near_owned": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
         "place": np.full((n, 4), -1, dtype=np.int32),
+    }
+
+
+def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
+    """Return the arrays of what runs have beyond smooth hard beads, as `extra_arrays` and those behind it do."""
+    return {
+        **extra_arrays(system, at, like, inside),
+        **contact_arrays(system),
+        **{"walls": wall_rows(system)},
+        **step_arrays(classes, system, like),
     }
 
 
