@@ -12,6 +12,7 @@ from hpcchain.config.directors import check_directors, check_own_of_sphere
 from hpcchain.config.fixed import check_fixed
 from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import MOST_BEADS
+from hpcchain.config.step_potentials import check_limits, check_step_potentials
 from hpcchain.config.stepping import check_stepping
 from hpcchain.config.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
@@ -70,6 +71,10 @@ def check(config: Config) -> None:
             check_rod(kind, place, config.box)
         if kind.propagator is not None:
             check_own(kind, place)
+    if config.run.engine == "events":
+        check_step_potentials(config)
+        for index, kind in enumerate(config.molecules):
+            check_limits(config, kind, f"molecule[{index}].distance_limits")
     if config.molecules:
         check_velocities(config)
         check_masses(config)

@@ -9,7 +9,6 @@ import numpy as np
 
 from hpcchain.config.capabilities import check_capabilities
 from hpcchain.config.external import check_external
-from hpcchain.config.step_potentials import check_limits, check_step_potentials
 from hpcchain.config.values import Wrong
 from hpcchain.model.bonds import bond_table, type_names
 
@@ -68,9 +67,6 @@ def check_events(config: Config) -> None:
             raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
     check_external(config)
     check_capabilities(config)
-    check_step_potentials(config)
-    for index, kind in enumerate(config.molecules):
-        check_limits(config, kind, f"molecule[{index}].distance_limits")
 
 
 def check_only_of_events(config: Config) -> None:
