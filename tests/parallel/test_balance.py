@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.arrays import C
-from hpcchain.parallel import windows
+from hpcchain.parallel import window_length, windows
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from tests.support.identity import parallel, require_same, serial
@@ -94,6 +94,7 @@ def test_sectors_follow_the_cost():
 def test_sectors_follow_seconds_once_a_move_has_paid_for_itself(monkeypatch, seconds, moves):
     """A rank whose processor takes five times as long as others gives molecules away, unless moves are too dear."""
     monkeypatch.setattr(windows, "MOVE_SECONDS", seconds)
+    monkeypatch.setattr(window_length, "MOST", 0.4)  # looks are so many windows apart, and two of them have to say so
     slow = (5.0, 1.0, 1.0, 1.0)
     monkeypatch.setattr(windows, "processor_seconds", lambda engine: counted(engine) * slow[engine.comm.rank])
 
