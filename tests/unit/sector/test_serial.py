@@ -126,7 +126,7 @@ def test_short_lists_leave_no_trace(original, monkeypatch):
     """Lists that overflow at the start and again on the way are made longer, and nothing else changes."""
     system, engine, events = original
     with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "list_capacity", lambda topology, shell: np.ones(topology.beads, dtype=np.int64))
+        patch.setattr(engine_module, "list_capacity", lambda topology, *_: np.ones(topology.beads, dtype=np.int64))
         other = Engine(system, log_events=True)
     grown = 0
     for time in np.linspace(0, END, 13):
