@@ -18,7 +18,7 @@ from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5 import seal
 from hpcchain.io.output.lineage import NAME
 from hpcchain.io.output.parts import part_path
-from hpcchain.io.output.recoverable_output import inventory, standing
+from hpcchain.io.output.recoverable_output import inventory, recoverable_counts
 from hpcchain.io.tools.inspect import info
 from hpcchain.run.recorder import Recorder
 from tests.support.run_folders import (
@@ -109,7 +109,7 @@ def swap(path, other):
 def chosen(folder):
     """Return the time of the checkpoint that a run would go on from, or None, and why not from later ones."""
     output = inventory(folder)
-    path, refused = newest_valid(folder / "checkpoints", None, lambda counters: standing(output, counters))
+    path, refused = newest_valid(folder / "checkpoints", None, lambda counters: recoverable_counts(output, counters))
     return None if path is None else float(path.stem[5:]), [why for _, why in refused]
 
 
