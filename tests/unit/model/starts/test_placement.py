@@ -288,6 +288,10 @@ def test_explicit_starts_are_checked(tmp_path, change, message):
 
 def test_walls_take_each_beads_own_radius():
     box = Box(np.full(3, 10.0), np.full(3, -5.0), np.array([WALL, OPEN, PERIODIC], dtype=np.int8))
-    topology = type("Beads", (), {"diameter": np.array([1.0, 3.0]), "soft": np.zeros(2, dtype=bool)})
+    topology = type(
+        "Beads",
+        (),
+        {"diameter": np.array([1.0, 3.0]), "soft": np.zeros(2, dtype=bool), "fixed": np.zeros(2, dtype=bool)},
+    )
     assert wall_overlap(box, topology, np.array([[4.5, 9.0, 9.0], [-3.5, -9.0, 9.0]])) is None
     assert wall_overlap(box, topology, np.array([[4.5, 9.0, 9.0], [-3.6, -9.0, 9.0]]))[:2] == (1, 0)
