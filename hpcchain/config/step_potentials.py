@@ -19,6 +19,8 @@ EDGES = 3.0  # of a periodic box, in the greatest distance at which beads act on
 
 def check_step_potentials(config: Config) -> None:
     """Check types, that no pair has two potentials, and that distances are beyond contact and within the box."""
+    if not config.potentials:
+        return
     largest = largest_of_types(config)
     taken = {}
     for index, one in enumerate(config.potentials):
