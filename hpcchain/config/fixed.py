@@ -23,7 +23,7 @@ def check_fixed(config: Config) -> None:
             raise Wrong(f'{place}.fixed: run.engine "steps" fixes no beads; set run.engine = "events" or remove it')
         check_beads(kind, place)
         check_motion(config, kind, place)
-    if config.molecules and all(kind.pinned.all() for kind in config.molecules):
+    if config.molecules and all(len(set(kind.fixed or ())) == kind.beads for kind in config.molecules):
         raise Wrong("molecule[0].fixed: all beads of all molecules are fixed; leave one that can move")
 
 
