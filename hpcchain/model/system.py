@@ -125,9 +125,12 @@ class Topology:
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros(len(like), dtype=bool))
         if self.bead_type is None:
-            object.__setattr__(self, "bead_type", self._kind_of_bead)
+            fits = len(self.first_bead) == len(self.kind) + 1  # files may have what does not; checks of them follow
+            types = self._kind_of_bead if fits else np.zeros(len(self.mass), dtype=np.int64)
+            object.__setattr__(self, "bead_type", types)
         if self.moment is None:
-            object.__setattr__(self, "moment", self._uniform)
+            fits = np.shape(self.mass) == np.shape(self.diameter)
+            object.__setattr__(self, "moment", self._uniform if fits else np.zeros(len(self.mass)))
         if self.exclude is None:
             object.__setattr__(self, "exclude", np.ones(len(self.kind), dtype=np.int8))
         if self.type_names is None:
