@@ -17,9 +17,11 @@ from importlib import import_module
 import llvmlite.binding as llvm
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, compile_result
+from numba.core.compiler import compile_result
 from numba.core.registry import CPUDispatcher
 from numba.core.types import Dispatcher
+
+from hpcchain.jit.known_options import OptionsCompiler
 
 
 class Needed:
@@ -95,7 +97,7 @@ class Entry:
     """Stands where numba keeps a function's callable, by which it finds the code of one that Python cannot call."""
 
 
-class InnerCompiler(Compiler):
+class InnerCompiler(OptionsCompiler):
     """Compiles a kernel for its callers."""
 
     library = InnerLibrary
@@ -127,7 +129,7 @@ class OutlinedCompiler(InnerCompiler):
         return result
 
 
-class EntryCompiler(Compiler):
+class EntryCompiler(OptionsCompiler):
     """Compiles a kernel for Python."""
 
     def _compile_bytecode(self):

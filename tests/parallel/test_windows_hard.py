@@ -274,7 +274,7 @@ def touching(seed):
     return boxed(molecules, (12.0, 12.0, 8.0))
 
 
-@pytest.mark.parametrize("seed", sorted({*range(2 * DRAWS), 65, 75, 115}))
+@pytest.mark.parametrize("seed", sorted({*range(2 * DRAWS), 50, 65, 75, 115}))
 def test_all_touch_at_the_start(seed):
     system = touching(seed)
     one = serial(system, 2.0)

@@ -101,7 +101,7 @@ def record(s, log_rows, time, i, partner, size, moment, work, heat):
     row[L.LOG_WORK] = work
     row[L.LOG_HEAT] = heat
     row[L.LOG_TIME] = time
-    row[L.LOG_KIND] = 0.0 if gid_b >= 0 else 1.0
+    row[L.LOG_KIND] = L.PAIR_KIND if gid_b >= 0 else L.WALL_KIND
     row[L.LOG_LOWER] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
     row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
     row[L.LOG_IMPULSE] = size
@@ -430,7 +430,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             normal_of(s, -1 - partner, s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES], n)
             growth += wall_velocity(s, partner)
             e = own_restitution(s, i, partner, e)
-    if et != 1.0:
+    if s.extended is not None and et != 1.0:
         size = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
     elif s.extended is not None and partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0:
         before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss

@@ -189,7 +189,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         s.count[L.N_BEAD_SEGMENTS] += 1
     else:
         e = restitution_of(s, i, partner, s.extended)
-        if et != 1.0:
+        if s.extended is not None and et != 1.0:
             size, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
         elif s.extended is not None:
             size, heat = meet_wall(s, i, partner, e)
@@ -303,7 +303,7 @@ def _go_back(s, holder, partner, ticks, remainder, depth, base):
         return -1
     a = s.next_event[holder, L.BEAD_ID]
     b = s.next_event[partner, L.BEAD_ID]
-    tied = not precedes(s, after_r, ticks, remainder, depth, a, b)
+    tied = depth == L.REOPENS or not precedes(s, after_r, ticks, remainder, depth, a, b)
     s.scalars[L.SCALAR_REOPENED] += 1
     request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
     roll_back(s)
@@ -394,12 +394,13 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
             holder, partner = partner, holder
             m = s.segment[holder, L.MOLECULE]
-        if partner >= 0 and s.segment[partner, L.SERIAL] != s.next_event[holder, L.PARTNER_SERIAL]:
+        reopens = depth == L.REOPENS
+        if partner >= 0 and (reopens or s.segment[partner, L.SERIAL] != s.next_event[holder, L.PARTNER_SERIAL]):
             s.count[L.N_RESCANS] += 1
             status = _go_back(s, holder, partner, ticks, remainder, depth, base) if windowed else -1
             if status > 0:
                 return LIST_FULL
-            if status < 0:
+            if status < 0 or reopens:
                 _search_one(s, holder)
                 schedule_molecule(s, m, base)
             continue

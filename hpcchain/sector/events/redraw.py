@@ -22,9 +22,6 @@ from hpcchain.sector.segments.monomer import move_straight, set_bounds
 from hpcchain.sector.segments.new_segment import make_own_series, new_segment
 from hpcchain.sector.speculation.rollback import save_segment, sign_event
 
-KIND = 6.0
-"""Of the log."""
-
 
 @outlined
 def redraw(s, m, ticks, remainder, log_rows):
@@ -106,7 +103,7 @@ def _record(s, first, time, heat, log_rows):
     row = s.log[s.count[L.N_LOGGED]]
     row[:] = 0.0
     row[L.LOG_TIME] = time
-    row[L.LOG_KIND] = KIND
+    row[L.LOG_KIND] = L.DRAW_KIND
     row[L.LOG_LOWER] = s.next_event[first, L.BEAD_ID]
     row[L.LOG_HIGHER] = s.next_event[first, L.BEAD_ID]
     row[L.LOG_HEAT] = quanta

@@ -10,7 +10,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier
 from hpcchain.layout.segment_bits import series_order, start_depth
-from hpcchain.sector.queue.event_order import begins_after, comes_first, depth_of, is_current, wall_before
+from hpcchain.sector.queue.event_order import begins_after, comes_first, depth_of, is_current, precedes, wall_before
 from hpcchain.sector.search.broad_phase import all_listed, candidates_straight, looking_back, within_reach
 from hpcchain.sector.search.pair_span import (
     LACKING,
@@ -35,7 +35,7 @@ SURELY = 1.0 - 2.0**-40  # beyond what rounding does to a square
 Candidate = namedtuple("Candidate", "ticks remainder depth partner serial tied")
 
 
-@inlined
+@kernel
 def _candidates(s, i, at, extended):
     """Write those of bead i's list that it may meet to `found`, from place `at` on, and ask for their segments.
 
@@ -195,6 +195,9 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
             if newer < 0 or is_current(s, i, r, newer, t, q, depth, gid, other):
                 after_best = (t - best.ticks) * tick + (q - best.remainder)
                 tied = _tied(s, after_best, best.tied)
+                if newer >= 0 and not precedes(s, newer, t, q, depth, gid, other):
+                    # what closed the segment is done once more: now, since what comes before that may move bead i on
+                    t, q, depth = s.starts[newer, L.START_TICKS], s.starts[newer, L.START_REM], np.int64(L.REOPENS)
                 older = newer >= 0 and best.partner == j and abs(after_best) < s.par[L.SIMULTANEOUS]
                 if older or comes_first(
                     t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.next_event

@@ -373,10 +373,11 @@ def search_range(s, first, n):
 @inlined
 def _search(s, i):
     """Search bead i for its earliest event, and make the series that this needs."""
-    lacking = search_bead(s, i, s.stepper, s.extended)
-    while lacking >= 0:
-        make_series(s, lacking)
+    while True:  # with one call, whose code is inlined once
         lacking = search_bead(s, i, s.stepper, s.extended)
+        if lacking < 0:
+            return
+        make_series(s, lacking)
 
 
 @kernel
@@ -410,7 +411,8 @@ def _search_awaited(s, first, end):
     """Search the beads from `first` on before `end` that a first pass has left, and make the series that this needs."""
     for i in range(first, end):
         if s.next_event[i, L.TIED] == L.AWAITED:
-            lacking = search_awaited(s, i, s.stepper, s.extended)
-            while lacking >= 0:
-                make_series(s, lacking)
+            while True:
                 lacking = search_awaited(s, i, s.stepper, s.extended)
+                if lacking < 0:
+                    break
+                make_series(s, lacking)

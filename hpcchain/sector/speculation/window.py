@@ -86,10 +86,10 @@ def settle_log(s, sums):
         rows += 1
         quanta = np.int64(s.log[e, L.LOG_QUANTA])
         sums[LOST_ROOTS] += s.log[e, L.LOG_STATUS] == L.EXACT_FALLBACK
-        if s.log[e, L.LOG_KIND] != 1.0:
-            sums[VIRIAL] += quanta
-        elif s.log[e, L.LOG_KIND] > 1.0:
+        if s.log[e, L.LOG_KIND] == L.DRAW_KIND:
             sums[OTHERS] += 1
+        elif s.log[e, L.LOG_KIND] != L.WALL_KIND:
+            sums[VIRIAL] += quanta
         else:
             sums[WALL_CONTACTS] += 1
             if s.log[e, L.LOG_HIGHER] >= -L.SIDES:

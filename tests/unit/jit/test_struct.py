@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numba import config
+from numba.core.errors import TypingError
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.jit.struct import kernel_struct
@@ -90,3 +91,22 @@ def test_line_span_and_seg_of_a_bead_share_a_pair_of_cache_lines():
     assert [array.ctypes.data - starts.ctypes.data for array in (bounds, segment)] == [64, 96]
     bounds[2, 3], segment[2, 3] = 1.0, -1
     assert np.all(starts == 0.0) and np.count_nonzero(bounds) == np.count_nonzero(segment) == 1
+
+
+@kernel
+def inside(s):
+    """Read what only the option has, by a branch on the option of an argument of the kernel itself."""
+    if s.extra is not None:
+        return unknown(s.x)
+    return s.x[0]
+
+
+def unknown(x):
+    """Stand for what would not compile."""
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="plain Python compiles nothing")
+def test_branches_on_options_that_are_not_taken_are_not_compiled():
+    assert inside(pair()) == 0.5
+    with pytest.raises(TypingError):
+        inside(pair(extra=True))
