@@ -7,19 +7,16 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
-from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
+from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import require_parallel
-from hpcchain.io.output.parts import COUNTED
-from hpcchain.io.output.recoverable_output import advice, inventory, is_finished, recoverable_counts
-from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
+from hpcchain.io.output.recoverable_output import inventory, is_finished
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
@@ -30,15 +27,21 @@ from hpcchain.run.growth_file import GrowthFile, input_of
 from hpcchain.run.lock import FolderLock
 from hpcchain.run.memory import require_memory_for, require_memory_to_resume
 from hpcchain.run.own_input import require_own_input
+from hpcchain.run.preconditions import (
+    counted_on,
+    has_checkpoints,
+    newest,
+    require_exists,
+    require_free,
+    require_same_physics,
+    require_time_left,
+)
 from hpcchain.run.replicate import write_copies
 from hpcchain.run.signals import Signals
 from hpcchain.run.simulation import Simulation
 from hpcchain.run.starting import mpi_of, read_input, require_own_potentials, start_system, warn, with_end
 from hpcchain.run.wall_limit import WallLimit
 from hpcchain.run.watchdog import Watchdog
-
-if TYPE_CHECKING:
-    from hpcchain.parallel.agreement import Communicator
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
@@ -48,19 +51,6 @@ if TYPE_CHECKING:
     from hpcchain.parallel.comm import World
 
 LOG = logging.getLogger("hpcchain.api")
-PHYSICS = {
-    "box": "box",
-    "molecules": "molecule",
-    "initial": "initial",
-    "propagator": "propagator",
-    "contact": "contact",
-    "external": "external",
-    "potentials": "potential",
-    "steps": "steps",
-    "thermostat": "thermostat",
-}
-"""What must not change in a run that goes on: names in Config and in the input."""
-
 WARMUP = """
 [box]
 size = [12.0, 12.0, 12.0]
@@ -207,13 +197,6 @@ def build(path: Path | str, out: Path | str, overrides: list | tuple = (), comm:
     return EXIT_DONE
 
 
-def require_free(out: Path | str, config: Config, mpi: Communicator | None) -> None:
-    """Raise UsageError, on every rank, when a start file would take the place of something else, or of its source."""
-    if config.initial.file is not None:
-        root_does(mpi, out, "looking at what is there", lambda: require_other(out, config.initial.file))
-    require_replaceable(out, "start", mpi)
-
-
 def replicate(
     path: Path | str,
     out: Path | str,
@@ -291,67 +274,6 @@ def quiet() -> Iterator[Any]:
             logger.setLevel(level)
 
 
-def newest(folder: Path, output: Output, mpi: Communicator | None, required: bool = False) -> Path:
-    """Return the path of a run's newest checkpoint that is whole, as is the output that it counts on.
-
-    Later ones are named in the log. Returns None where there are no checkpoints, unless one is required.
-
-    Raises
-    ------
-    DataError
-        When none of them can be used, or a required one is missing.
-    """
-    path, refused = newest_valid(
-        Path(folder) / folders.CHECKPOINTS, mpi, lambda counters: recoverable_counts(output, counters)
-    )
-    if path is None and refused:
-        raise DataError(
-            f"{folder}: none of its {len(refused)} checkpoints can be gone on from, the newest because of "
-            f"{refused[0][1]}; {advice(folder)}"
-        )
-    if path is None and required:
-        raise DataError(
-            f"{folder}: no checkpoint to go on from in its folder {folders.CHECKPOINTS}: there is none; "
-            "start anew with 'hpcchain run' and another --output"
-        )
-    for _, why in refused:
-        LOG.warning("passed over: %s", why)
-    return path
-
-
-def has_checkpoints(folder: Path, mpi: Communicator) -> Any:
-    """Return whether a run's folder has checkpoints; collective."""
-    return root_does(mpi, folder, "listing checkpoints", lambda: bool(list_checkpoints(folder / folders.CHECKPOINTS)))
-
-
-def require_exists(source: Path, mpi: Communicator | None) -> None:
-    """Raise DataError when what to resume does not exist."""
-    if not root_does(mpi, source, "looking for it", source.exists):
-        raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
-
-
-def require_same_physics(config: Config, earlier: Config, path: Path) -> None:
-    """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
-    for name, section in PHYSICS.items():
-        ours, theirs = getattr(config, name), getattr(earlier, name)
-        if name == "initial":
-            ours, theirs = replace(ours, file=None), replace(theirs, file=None)
-        if ours != theirs:
-            raise ConfigError(
-                f"{config.source}: [{section}] is not that of the run in {path}; a run goes on "
-                "with the physics it began with: undo the change, or choose another --output"
-            )
-
-
-def require_time_left(config: Config, checkpoint: Checkpoint, path: Path) -> None:
-    """Raise UsageError when the end time lies before what has been reached."""
-    if config.run.end_time < checkpoint.time:
-        raise UsageError(
-            f"{path}: is at time {checkpoint.time}, past the end time {config.run.end_time}; give a later "
-            "--until, or resume an older checkpoint"
-        )
-
-
 def watchdog(comm: Single | World, folder: Path, silence: float) -> Watchdog:
     """Return the watchdog of a run in a folder."""
     return Watchdog(comm.activity, folder, comm.rank, comm.size, silence)
@@ -395,18 +317,3 @@ def continued(
     checkpoint.system = None  # each rank has now what is its own of it
     run.require_possible(path)
     return Simulation.of(run).complete()
-
-
-def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path) -> dict:
-    """Return what the run counts from (`recoverable_output`); what it goes on without is named in the log."""
-    try:
-        found = recoverable_counts(output, checkpoint.counters)
-    except DataError as error:
-        raise DataError(
-            f"{path}: cannot be gone on from: {error}; go on from another checkpoint, or {advice(folder)}"
-        ) from error
-    if any(checkpoint.counters.get(name, 0) > found[name] for name in COUNTED):
-        LOG.warning("%s: nothing is there of the output before t %.6g; going on without it", folder, checkpoint.time)
-    for problem in output.problems():
-        LOG.warning("not needed, and replaced or removed: %s", problem)
-    return found

@@ -9,10 +9,9 @@ and the window is what one rank would have made of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +19,10 @@ import numpy as np
 from hpcchain.errors import EngineError, WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
-from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
+from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.window_length import WindowLength
+from hpcchain.parallel.window_statistics import WindowStatistics
 from hpcchain.sector.collapse import stuck
 from hpcchain.sector.core import energies_of, event_row, event_rows
 from hpcchain.sector.events import loop
@@ -43,8 +43,6 @@ AHEAD = 8.0  # windows for which molecules get new reference positions beforehan
 LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
 MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has been measured: all is chosen anew
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
-WORK = ("computing", "packing", "setting_right", "finishing")
-PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
 WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SECONDS = range(9)
 
 
@@ -113,9 +111,7 @@ class WindowedEngine:
             self.window,
         )
         self.length = WindowLength(comm.maximum(np.array([float(len(self.patch.owned_beads))]))[0])
-        self.seconds = dict.fromkeys(PHASES, 0.0)
-        self.statistics = dict.fromkeys(("windows", "passes", "undone", "messages", "floats"), 0)
-        self.processor = 0.0
+        self.statistics = WindowStatistics()
         self.cost = cost or processor_seconds
         self.reported = self.cost(self)
         self.price = MOVE_SECONDS * len(self.patch.owned_beads) if cost is None else 0.0
@@ -177,14 +173,14 @@ class WindowedEngine:
         wanted, self.failed_bead = set(), -1
         broken = self._attempt("computing", self.patch.run, end)
         for number in range(MOST_PASSES):
-            self.statistics["passes"] += 1
+            self.statistics.counts["passes"] += 1
             received = self._exchange()
             if received:
                 broken = self._attempt("setting_right", self._take, received, wanted) or broken
                 broken = broken or self._attempt("computing", self.patch.run, end)
-            wrong = 1 if broken else self.patch.unsettled(self.groups.lent_at_all)
+            wrong = 1 if broken else self.patch.unsettled(self.groups.lending.lent_at_all)
             flags = self._flags(end, wrong, broken, wanted, pause)
-            with self._spent("waiting"):
+            with self.statistics.spent("waiting"):
                 flags = self.comm.maximum(flags)
             if flags[WRONG] == 0.0 or flags[BROKEN] > 0.0 or (flags[WANTED] > 0.0 and number > PATIENCE):
                 break
@@ -200,7 +196,7 @@ class WindowedEngine:
     def _attempt(self, phase: str, action: Callable, *args: Any) -> int:
         """Do a part of a pass; return 0, or what breaks the window (BROKEN)."""
         try:
-            with self._spent(phase):
+            with self.statistics.spent(phase):
                 action(*args)
         except WindowBroken as reason:
             self.failed_bead = reason.bead
@@ -232,25 +228,15 @@ class WindowedEngine:
 
     def _exchange(self) -> dict:
         """Send what has changed to who holds it, and return what others sent: source rank -> message."""
-        with self._spent("packing"):
-            outgoing = self.patch.pack(self.groups.lent, self.groups.lent_at_all)
-        self.statistics["messages"] += len(outgoing)
-        self.statistics["floats"] += sum(map(len, outgoing.values()))
-        with self._spent("waiting"):
-            received = self.comm.exchange_known(outgoing, self.groups.sources)
+        with self.statistics.spent("packing"):
+            outgoing = self.patch.pack(self.groups.lending.lent, self.groups.lending.lent_at_all)
+        self.statistics.sent(outgoing)
+        with self.statistics.spent("waiting"):
+            received = self.comm.exchange_known(outgoing, self.groups.lending.sources)
         return {rank: rows for rank, rows in received.items() if len(rows)}
 
-    @contextmanager
-    def _spent(self, phase: str) -> Iterator[None]:
-        """Add the wall time of the body to a phase."""
-        start, processor = perf_counter(), thread_time()
-        yield
-        self.seconds[phase] += perf_counter() - start
-        if phase in WORK:
-            self.processor += thread_time() - processor
-
     def _rebuild_ghosts(self, **options: Any) -> None:
-        with self._spent("regrouping"):
+        with self.statistics.spent("regrouping"):
             self.groups.rebuild_ghosts(self.now, self.window, **options)
 
     def _look_at_balance(self) -> bool:
@@ -258,7 +244,7 @@ class WindowedEngine:
         if not self.groups.movable:
             return False
         segments = self.groups.counts()[L.C["segments"]]
-        costs = self.balance.costs(self.statistics["windows"], self.cost(self), segments, self.price)
+        costs = self.balance.costs(self.statistics.counts["windows"], self.cost(self), segments, self.price)
         if costs is not None:
             begin = perf_counter()
             self._rebuild_ghosts(cost=costs[self.comm.rank])
@@ -267,7 +253,7 @@ class WindowedEngine:
 
     def _take_back(self, flags: np.ndarray, end: tuple) -> None:
         """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""
-        self.statistics["undone"] += 1
+        self.statistics.counts["undone"] += 1
         self.setbacks += 1
         self.trouble = max(self.trouble, end)
         if flags[EXCESS] > 0.0 and flags[WRONG] == 0.0:
@@ -284,7 +270,7 @@ class WindowedEngine:
 
     def _finish(self, end: tuple) -> None:
         """Make final what was done up to the end of the window."""
-        with self._spent("finishing"):
+        with self.statistics.spent("finishing"):
             log, sums = self.patch.finish()
         walls, rootless, virial, work, heat, others, *wall_impulse = sums.tolist()
         self.virial += virial
@@ -299,7 +285,7 @@ class WindowedEngine:
             self.rows.append(event_rows(log, event_row(self.system.physics)))
         self.now = end
         self.begun = True
-        self.statistics["windows"] += 1
+        self.statistics.counts["windows"] += 1
 
     def _adapt(self, flags: np.ndarray, cut: bool) -> None:
         """Choose the next window's length, and new ghosts if a molecule may get out of its skin in it.
@@ -317,7 +303,7 @@ class WindowedEngine:
         if self._look_at_balance():
             return
         if flags[NEXT_EXCESS] > 0.0:
-            with self._spent("regrouping"):
+            with self.statistics.spent("regrouping"):
                 fits = self.groups.refresh_skins(self.now, self._later(self.now, AHEAD * self.window), self.window)
             if not fits:
                 self.groups.forget_demands()
@@ -363,23 +349,12 @@ class WindowedEngine:
         The imbalance, greatest over mean cost, is that since the last report.
         """
         cost = self.cost(self)
-        own = self.statistics | self.groups.sizes() | self.seconds | {"cost": cost - self.reported}
-        self.reported = cost
-        every = self.comm.allgather(own)
-        total = {name: sum(one[name] for one in every) for name in own}
-        ranks, windows = len(every), max(self.statistics["windows"], 1)
+        since, self.reported = cost - self.reported, cost
         return {
             "window": self.window,
-            "passes_per_window": self.statistics["passes"] / windows,
-            "windows_undone": self.statistics["undone"],
-            "redone": total["restored"] / max(total["segments"], 1),
-            "ghosts_per_owned": total["ghosts"] / total["owned"],
-            "messages_per_window": total["messages"] / windows / ranks,
-            "bytes_per_window": 8.0 * total["floats"] / windows / ranks,
-            "imbalance": imbalance(np.array([one["cost"] for one in every])),
+            **self.statistics.report(self.comm, self.groups.sizes(), since),
             "regroupings": self.groups.rebuilds,
             "rehomings": self.groups.skin_refreshes,
-            "seconds": {phase: spread([one[phase] for one in every]) for phase in PHASES},
         }
 
 
@@ -388,11 +363,6 @@ def latest(state: State, comm: Exchange) -> tuple[float, float]:
     ticks = comm.maximum(np.array([state.ticks.max(initial=-np.inf)]))[0]
     remainder = comm.maximum(np.array([state.remainder[state.ticks == ticks].max(initial=-np.inf)]))[0]
     return float(ticks), float(remainder)
-
-
-def spread(values: list) -> list:
-    """Return least, mean and greatest of the ranks' numbers."""
-    return [min(values), sum(values) / len(values), max(values)]
 
 
 def error_of(status: int, physics: Physics, bead: int, time: float) -> Any:
@@ -406,4 +376,4 @@ def error_of(status: int, physics: Physics, bead: int, time: float) -> Any:
 
 def processor_seconds(engine: WindowedEngine) -> float:
     """Return the processor seconds of a rank's own work in windows, whatever else its processor had to do."""
-    return engine.processor
+    return engine.statistics.processor

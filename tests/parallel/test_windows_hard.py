@@ -335,7 +335,7 @@ def test_windows_without_contacts_stay_finite(window):
         engine = WindowedEngine(system, exchange, window=window)
         for k in range(1, 2001):
             engine.advance(0.01 * k)
-        return engine.window, engine.statistics["windows"]
+        return engine.window, engine.statistics.counts["windows"]
 
     for length, windows in on_ranks(2, body):
         assert windows >= 2000 and np.isfinite(length)

@@ -23,8 +23,9 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.step_potentials import beyond_contact
-from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
-from hpcchain.parallel.ghosts.molecules import PLACE, WIDTH, MoleculeSet, merged, pack, taken, unpack
+from hpcchain.parallel.ghosts.lending import Lending
+from hpcchain.parallel.ghosts.migration import Migration, part_of
+from hpcchain.parallel.ghosts.molecules import PLACE, WIDTH, MoleculeSet, merged, pack, unpack
 from hpcchain.parallel.ghosts.reach import FINEST
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
@@ -33,12 +34,10 @@ from hpcchain.sector.ghosted import GhostedSector, MoleculesHere
 from hpcchain.sector.setup.allocate import list_capacity
 
 if TYPE_CHECKING:
-    from hpcchain.model.composition import Composition
     from hpcchain.model.system import System
     from hpcchain.parallel.exchange import Exchange
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
-SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 NOBODY = np.zeros(0, dtype=np.int64)
@@ -66,12 +65,10 @@ class GhostManager:
     patch : GhostedSector
     owned : (k,) int64 array
         Global numbers of owned molecules, in ascending order.
-    lent : dict of rank -> (M,) uint8 array
-        Which owned molecules a rank holds as ghosts, by row of the patch.
-    lent_at_all : (M,) uint8 array
-        Which any rank does.
-    sources : list of int
-        Ranks that own ghosts here.
+    lending : Lending
+        Who holds which as ghosts.
+    migration : Migration
+        The sectors.
     around : Surroundings
         Where molecules here and those of neighbours may come to.
     """
@@ -96,7 +93,7 @@ class GhostManager:
         self.cell_capacity_factor = 1.0
         self.patch: GhostedSector = None
         self.reference_position: np.ndarray = None
-        self.sources: list[int] = []
+        self.lending: Lending = None
         self.demanded = set()
         self.past_restored = 0
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
@@ -106,12 +103,11 @@ class GhostManager:
         self.skins = Skins(self.composition, self.contact, window)
         self.around = Surroundings(system.box, FINEST * self.contact, comm)
         self.inside = inside_columns(system.physics)
-        own = self._given(system)
-        points = self._points(own)
-        self.sectors = sectors_for(system.box, sectors, points, self._sizes(own), comm)
+        own = self._with_extra(part_of(system, self.composition, comm))
+        self.migration = Migration(system.box, self.composition, comm, sectors, own)
         self.movable = sectors is None
         unknown = self.inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
-        self._choose(self._located(self._settled(own, points), now), False)
+        self._choose(self._located(self._settled(own), now), False)
         self._tell_inside(unknown, now, window)
 
     def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
@@ -123,32 +119,15 @@ class GhostManager:
             if first:
                 self.rebuild_ghosts(now, window)
 
-    def _given(self, system: System) -> MoleculeSet:
-        """Return this rank's molecules of a system: its part, or an even part of what every rank has the whole of."""
-        molecule_ids, state = system.held, system.state
-        if molecule_ids is None:
-            low, high = (self.composition.molecules * (self.comm.rank + k) // self.comm.size for k in (0, 1))
-            molecule_ids = np.arange(low, high)
-            state = taken(state, self.composition.beads_of(molecule_ids))
-        return self._with_extra(MoleculeSet(molecule_ids, state, state.position.copy()))
-
     def _with_extra(self, own: MoleculeSet) -> MoleculeSet:
         """Return owned molecules with as many columns of `State.extra` as all ranks have from now on."""
         extra = complete(own.state.extra, self.system.physics, self.inside)
         self.extra_columns = extra.shape[1]
         return replace(own, state=replace(own.state, extra=extra))
 
-    def _sizes(self, own: MoleculeSet) -> np.ndarray:
-        """Return how many beads owned molecules have, as float64."""
-        return self.composition.size_of(own.molecule_ids).astype(float)
-
-    def _settled(self, own: MoleculeSet, points: np.ndarray) -> MoleculeSet:
-        """Hand molecules, which are at these points, over to the ranks whose sectors they are in; collective."""
-        owner, mine = self.sectors.owner(points), self.comm.rank
-        leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
-        received = self.comm.exchange_unknown({r: own.packed(self.composition, m).ravel() for r, m in leaving.items()})
-        staying = own.only(self.composition, owner == mine)
-        own = merged(self.composition, [staying, *(self._store(received[rank]) for rank in sorted(received))])
+    def _settled(self, own: MoleculeSet) -> MoleculeSet:
+        """Hand molecules over to the ranks whose sectors they are in; return this rank's; collective."""
+        own = self.migration.settled(own, self._store)
         self.owned = own.molecule_ids
         return own
 
@@ -189,10 +168,9 @@ class GhostManager:
             self.cell_capacity_factor *= 2.0
             self.inside += self.inside // 2
             own = self._with_extra(own)
-        points = self._points(own)
         if cost is not None:
-            self._balance(own, points, cost)
-        self._choose(self._settled(own, points), everything)
+            self.migration.balance(own, cost)
+        self._choose(self._settled(own), everything)
 
     def _own(self, now: tuple) -> MoleculeSet:
         """Return the MoleculeSet of owned molecules, from the patch."""
@@ -202,16 +180,6 @@ class GhostManager:
         position_now = np.empty((len(patch.ids), 3))
         position_now[patch.owned_beads] = patch.frame(*now)[0]
         return MoleculeSet(patch.molecule_ids[rows], patch.state(beads), position_now[beads])
-
-    def _points(self, own: MoleculeSet) -> np.ndarray:
-        """Return the reference points of owned molecules."""
-        beads = self.composition.beads_of(own.molecule_ids)
-        return reference_points(
-            self.system.box,
-            Loose(self.composition, own.molecule_ids, beads),
-            own.position_now,
-            np.arange(len(own.molecule_ids)),
-        )
 
     def refresh_skins(self, now: tuple, until: tuple, window: float) -> bool:
         """Give new reference positions to molecules that would else be out of their skins by a time; collective.
@@ -260,9 +228,8 @@ class GhostManager:
         since, here = self.around.take(news)
         coming = self.patch.owned[self.around.near_cells(here, self._balls(self.patch.owned))]
         balls = self.reference_position, self.radius, *self.first_and_count, self.skin
-        nothing = np.zeros_like(self.lent_at_all)
         return {
-            rank: self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lent.get(rank, nothing))
+            rank: self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lending.to(rank))
             for rank in news
         }
 
@@ -321,31 +288,17 @@ class GhostManager:
         for rank, rows in wanted.items():
             size = int(self.first_and_count[1][rows].sum())
             out[rank], at = table[at : at + size].ravel(), at + size
-            self._lend(rank, rows)
+            self.lending.lend(rank, rows)
         received = self.comm.exchange_known(out, sorted(wanted))
         taken, good = [NOBODY], True
         for rank in sorted(received):
             rows = received[rank].reshape(-1, WIDTH + self.extra_columns)
             if len(rows):
-                self.sources = sorted({*self.sources, rank})
+                self.lending.came_from(rank)
                 molecule_ids = self._store(received[rank]).molecule_ids
                 taken.append(np.array(patch.admit(molecule_ids, rows[:, 1:-PLACE]), dtype=np.int64))
                 good = good and len(taken[-1]) == len(molecule_ids)
         return np.concatenate(taken) if good else None
-
-    def _balance(self, own: MoleculeSet, points: np.ndarray, cost: float) -> None:
-        """Move sectors a little so that all ranks' molecules cost the same; what one costs goes by its beads.
-
-        Parameters
-        ----------
-        own : MoleculeSet
-        points : (n, 3) float64 array
-            Of owned molecules.
-        cost : float
-        """
-        beads = self._sizes(own)
-        weights = beads * (cost / beads.sum()) if len(beads) else beads
-        self.sectors = self.sectors.moved(points, weights, SIDESTEP, self.comm)  # type: ignore[union-attr]
 
     def counts(self) -> np.ndarray:
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""
@@ -412,10 +365,8 @@ class GhostManager:
         skins = self.skins.of(held.molecule_ids, held.state.velocity)
         self._build(held, ownership, self._idle(held, ownership, skins))
         patch = self.patch
-        self.lent, self.lent_at_all = {}, np.zeros(len(patch.molecule_ids), dtype=np.uint8)
-        for rank, molecule_ids in wanted_by.items():
-            self._lend(rank, patch.rows_of(molecule_ids))
-        self.sources = sorted(ghosts)
+        rows = {rank: patch.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
+        self.lending = Lending(len(patch.molecule_ids), rows, sorted(ghosts))
         self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.prototypes.beads, 3))])[
             patch.core.at
         ]
@@ -426,12 +377,6 @@ class GhostManager:
         every = patch.first_and_count(np.arange(len(patch.molecule_ids)))
         self.first_and_count = tuple(np.ascontiguousarray(of) for of in every)
         self.ghosts_at_first = patch.ghosts
-
-    def _lend(self, rank: int, rows: np.ndarray) -> None:
-        """Note that a rank holds the molecules in these rows as ghosts from now on."""
-        if len(rows):
-            self.lent.setdefault(rank, np.zeros_like(self.lent_at_all))[rows] = 1
-            self.lent_at_all[rows] = 1
 
     def _idle(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
@@ -489,11 +434,3 @@ class GhostManager:
     def _store(self, rows: np.ndarray) -> MoleculeSet:
         """Return the MoleculeSet of received bead rows."""
         return unpack(self.composition, rows.reshape(-1, WIDTH + self.extra_columns))
-
-
-class Loose:
-    """The beads and masses of some molecules alone, as `reference_points` asks for them of a topology."""
-
-    def __init__(self, composition: Composition, molecules: np.ndarray, beads: np.ndarray) -> None:
-        self.first_bead = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
-        self.mass = composition.prototypes.mass[composition.prototype_of(beads)]
