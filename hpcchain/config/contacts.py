@@ -30,6 +30,10 @@ def check_contact(config: Config) -> None:
         if pair in taken:
             raise Wrong(f"{place}.types: {' and '.join(one.types)} have contact.pair[{taken[pair]}] already")
         taken[pair] = index
+    if config.contact.friction > 0.0 and (config.steps is None or config.steps.integrator != "contact"):
+        raise Wrong(
+            'contact.friction: is of steps.integrator "contact" alone; set that with run.engine = "steps", or remove it'
+        )
     if config.contact.pairs or config.contact.is_rough:
         check_engine(config)
     if config.contact.is_rough:

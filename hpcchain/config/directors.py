@@ -41,7 +41,8 @@ def check_directors(
         raise Wrong(f'{place}.directors: means nothing for kind "{kind.kind}", only for monomer; remove it')
     for name in DIRECTOR_KEYS:
         if not kind.directors and getattr(kind, name) is not None and not (spins and name != "orientations"):
-            more = "" if name == "orientations" else ", contact.tangential_restitution below 1 for beads that spin,"
+            spinning = ", contact.tangential_restitution below 1 or contact.friction for beads that spin,"
+            more = "" if name == "orientations" else spinning
             raise Wrong(f"{place}.{name}: means nothing without directors; set directors = true{more} or remove it")
     for name, columns in ROWS.items():
         check_rows_of(kind, place, method, name, columns)

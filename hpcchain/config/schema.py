@@ -329,6 +329,13 @@ KEYS = (
         'engine "steps": generalised: the same; moreau: with those at rest',
     ),
     Key(
+        "contact",
+        "friction",
+        Number(least=0.0),
+        0.0,
+        'Coulomb\'s coefficient, of beads and walls; engine "steps", integrator "contact"; beads spin unless it is 0',
+    ),
+    Key(
         "contact.pair",
         "types",
         Each(Text(empty=False), 2),
@@ -463,9 +470,10 @@ KEYS = (
     Key(
         "steps",
         "integrator",
-        Choice(("gvi", "dsi"), later=("contact",)),
+        Choice(("gvi", "dsi", "contact")),
         "gvi",
-        "generalised variational, or discrete-smooth; without hard beads both are velocity Verlet",
+        "generalised variational, or discrete-smooth; without hard beads both are velocity Verlet; contact: contact "
+        "dynamics, implicit, for heaps and friction",
     ),
     Key(
         "steps",

@@ -141,11 +141,17 @@ class ContactSection:
     tangential_restitution: float
     contact_time: float
     simultaneous: str = "joint"
+    friction: float = 0.0
     pairs: tuple = ()
 
     @property
+    def spins(self) -> bool:
+        """Whether contacts make beads spin, in either engine."""
+        return self.is_rough or self.friction > 0.0
+
+    @property
     def is_rough(self) -> bool:
-        """Whether contacts make beads spin."""
+        """Whether contacts have a tangential restitution, which makes beads spin."""
         every = [self.tangential_restitution, *(one.tangential_restitution for one in self.pairs)]
         return any(value not in (None, 1.0) for value in every)
 

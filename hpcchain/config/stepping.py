@@ -37,11 +37,34 @@ def check_stepping(config: Config) -> None:
         raise Wrong(
             'contact.simultaneous: "moreau" means nothing for steps.integrator "dsi", which reflects nothing; remove it'
         )
+    if config.steps.integrator == "contact":
+        check_contact_dynamics(config)
     check_whole(config)
     check_only_of_events(config)
     check_potentials(config)
     for index, kind in enumerate(config.molecules):
         check_kind(config, kind, f"molecule[{index}]")
+
+
+def check_contact_dynamics(config: Config) -> None:
+    """Check what contact dynamics have no use for, and that there are beads that touch."""
+    others = {
+        "steps.base": (config.steps.base, "verlet"),
+        "steps.energy": (config.steps.energy, "H"),
+        "steps.predictions": (config.steps.predictions, 1),
+        "contact.simultaneous": (config.contact.simultaneous, "joint"),
+    }
+    for key, (value, only) in others.items():
+        if value != only:
+            shown = f'"{value}"' if isinstance(value, str) else value
+            raise Wrong(f'{key}: {shown} means nothing for steps.integrator "contact"; remove it')
+    if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
+        raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
+    for index, kind in enumerate(config.molecules):
+        if kind.is_line and config.contact.friction > 0.0:
+            raise Wrong(
+                f"molecule[{index}].kind: beads of a rod do not spin; set contact.friction = 0, or choose another kind"
+            )
 
 
 def check_events(config: Config) -> None:

@@ -33,6 +33,9 @@ UNKNOWN = -1.0
 INSIDE_COLUMNS = 16
 """Entries of that table to begin with; it grows when it is full."""
 
+SLOTS, WARM = 12, 4
+"""Contacts of a bead whose impulses are kept from step to step, and numbers of each (`steps.contact_dynamics`)."""
+
 
 def has(name: str) -> Callable:
     """Return a test whether `Physics.extended` has something of this name."""
@@ -91,7 +94,7 @@ EXTRA = (
         0,
         2**53,
         False,
-        lambda physics: bool(physics.extended),
+        lambda physics: bool(physics.extended) and not physics.steps,
         "events that the bead has taken part in",
     ),
     ExtraColumn("draws", L.DRAWS, 1, np.int64, 0, 2**53, False, has("seed"), "random numbers that the bead has drawn"),
@@ -105,6 +108,17 @@ EXTRA = (
         True,
         has("thermostat"),
         "ticks and remainder of when its molecule's velocities are drawn next; 0 where they never were",
+    ),
+    ExtraColumn(
+        "impulses",
+        L.INSIDE,
+        WARM * SLOTS,
+        np.float64,
+        None,
+        None,
+        False,
+        has("impulses"),
+        "impulses of the bead's contacts in the last step, with which the next one begins",
     ),
     ExtraColumn(
         "inside",
@@ -130,18 +144,14 @@ def settings(config: Any) -> dict:
         A checked input.
     """
     if config.steps is not None:
-        return {}
+        return of_contact_dynamics(config) if config.steps.integrator == "contact" else {}
     found: dict = {}
     if any(kind.exclude > 1 for kind in config.molecules):
         found["exclude"] = True
     if config.contact.pairs:
         found["pairs"] = [asdict(one) | {"types": list(one.types)} for one in config.contact.pairs]
     if config.contact.is_rough:
-        found["rough"] = {
-            "tangential_restitution": config.contact.tangential_restitution,
-            "seed": config.initial.seed,
-            "temperature": config.initial.temperature,
-        }
+        found["rough"] = spinning(config)
     potentials = [
         {"types": list(pair), "distances": list(one.distances), "energies": list(one.energies)}
         for one in config.potentials
@@ -152,6 +162,20 @@ def settings(config: Any) -> dict:
     if any(kind.distance_limits for kind in config.molecules):
         found["distance_limits"] = [[list(each) for each in kind.distance_limits] for kind in config.molecules]
     return found | external(config)
+
+
+def spinning(config: Any) -> dict:
+    """Return the table "rough" of a run whose contacts make beads spin."""
+    return {
+        "tangential_restitution": config.contact.tangential_restitution,
+        "seed": config.initial.seed,
+        "temperature": config.initial.temperature,
+    }
+
+
+def of_contact_dynamics(config: Any) -> dict:
+    """Return what `Physics.extended` says of a run of contact dynamics: it keeps impulses, and beads may spin."""
+    return {"impulses": True} | ({"rough": spinning(config)} if config.contact.friction > 0.0 else {})
 
 
 def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]]:
@@ -178,7 +202,9 @@ def is_extended(physics: Physics) -> bool:
 
 
 def inside_columns(physics: Physics) -> int:
-    """Return how many entries the table of the beads inside has to begin with; 0 where there are no potentials."""
+    """Return how many entries the table of the beads inside has to begin with, or that of impulses; 0 without both."""
+    if has("impulses")(physics):
+        return WARM * SLOTS
     return INSIDE_COLUMNS if has("potentials")(physics) else 0
 
 

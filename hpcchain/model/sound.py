@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 KNOWN = {
     "exclude": lambda value, _: None if value is True else "is no flag",
+    "impulses": lambda value, _: None if value is True else "is no flag",
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
 }
@@ -160,6 +161,8 @@ def extra_problem(system: System, ids: np.ndarray | None) -> str | None:
         good = np.all((part >= least) & (part <= most), axis=1)
         if not good.all():
             return _at(one.name, int(np.argmin(good)), own, "is out of bounds")
+    if "impulses" in system.physics.extended:
+        return None
     inside = rows[:, L.INSIDE :]
     bad = ~inside_is_sound(inside, own, system.topology, system.physics)
     return _at("inside", int(np.argmax(bad)), own, "names no bead within a step of it") if bad.any() else None

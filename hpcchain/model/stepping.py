@@ -18,9 +18,11 @@ def stepping(config: Any) -> dict:
     if config.steps is None:
         return {}
     reflections = {} if config.contact.simultaneous == "joint" else {"simultaneous": config.contact.simultaneous}
+    friction = {"friction": config.contact.friction} if config.steps.integrator == "contact" else {}
     return {
         **asdict(config.steps),
         **reflections,
+        **friction,
         "potentials": [plain(asdict(one)) for one in config.potentials],
         "gravity": list(config.external.gravity),
         "thermostat": None if config.thermostat is None else asdict(config.thermostat),

@@ -341,6 +341,8 @@ class Physics:
     @property
     def is_elastic(self) -> bool:
         """Whether contacts keep the energy, that of spins included."""
+        if self.steps.get("integrator") == "contact":
+            return False
         pairs = self.extended.get("pairs", [])
         normal = [self.restitution, *(one["restitution"] for one in pairs)]
         tangential = [one["tangential_restitution"] for one in pairs]

@@ -23,7 +23,7 @@ from hpcchain.sector.serial import Engine
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
-    from hpcchain.model.system import System
+    from hpcchain.model.system import Physics, System
     from hpcchain.parallel.comm import Single, World
     from hpcchain.parallel.exchange import Exchange
 
@@ -68,9 +68,7 @@ def engine_on(system: System, config: Config, exchange: Exchange | None, growth:
     run, log_events = config.run, config.output.events and growth is None
     sectors = fitting(run.sectors, 1 if exchange is None else exchange.size)
     if system.physics.steps and growth is None:
-        from hpcchain.steps.engine import SteppedEngine  # kernels that runs of events need not load
-
-        return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, log_events)
+        return stepped_engine(system.physics)(system, exchange, chosen(run.list_shell), sectors, log_events)
     options: dict[str, Any] = {
         "log_events": log_events,
         "shell": chosen(run.list_shell),
@@ -82,6 +80,17 @@ def engine_on(system: System, config: Config, exchange: Exchange | None, growth:
     from hpcchain.parallel.windows import WindowedEngine  # costs start-up time that one rank need not spend
 
     return WindowedEngine(system, exchange, **options, window=chosen(run.window), sectors=sectors)
+
+
+def stepped_engine(physics: Physics) -> Any:
+    """Return the class of the engine of steps that the physics ask for; runs of events need not load their kernels."""
+    if physics.steps["integrator"] == "contact":
+        from hpcchain.steps.contact_dynamics import ContactEngine
+
+        return ContactEngine
+    from hpcchain.steps.engine import SteppedEngine
+
+    return SteppedEngine
 
 
 def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:

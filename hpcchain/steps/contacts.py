@@ -342,9 +342,19 @@ class Contacts:
         return velocity
 
     def count(
-        self, pool: Pool, geometry: Geometry, normal: np.ndarray, impulse: np.ndarray, own: np.ndarray, time: float
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        normal: np.ndarray,
+        impulse: np.ndarray,
+        own: np.ndarray,
+        time: float,
+        across: np.ndarray | None = None,
     ) -> None:
-        """Count contacts with impulses whose first bead is own: virial, impulses on walls, rows of the log."""
+        """Count contacts with impulses whose first bead is own: virial, impulses on walls, rows of the log.
+
+        `across`: parts (n, 3) of impulses that are not along normals.
+        """
         acts = (impulse > 0.0) & np.isin(geometry.pairs[:, 0], own)
         if not acts.any():
             return
@@ -353,7 +363,8 @@ class Contacts:
         total = np.bincount(molecule, mass)
         centre = np.column_stack([np.bincount(molecule, mass * pool.position[:, c]) for c in range(3)]) / total[:, None]
         lever = geometry.lever(pool.position, centre[molecule])
-        virial = np.rint(impulse * dot(normal, lever) / self.quanta[0])
+        product = impulse * dot(normal, lever)
+        virial = np.rint((product if across is None else product + dot(across, lever)) / self.quanta[0])
         walls = acts & geometry.wall
         self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
         self.counts["wall_contacts"] += int(np.count_nonzero(walls))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.model.extended import complete
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
 from hpcchain.steps import motion
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, System
 
 WIDTH = 10
-"""Numbers of a bead on its way to another rank: global number, position, velocity, image counts."""
+"""Numbers of a bead on its way to another rank: global number, position, velocity, image counts; then its `extra`."""
 
 
 class Alone:
@@ -66,6 +67,8 @@ class Own:
         [length], [length / time].
     image : (m, 3) int64 array
         Box lengths to add to positions.
+    extra : (m, e) float64 array
+        `State.extra`; e is 0 where runs have nothing besides.
     """
 
     molecules: np.ndarray
@@ -73,15 +76,16 @@ class Own:
     position: np.ndarray
     velocity: np.ndarray
     image: np.ndarray
+    extra: np.ndarray
 
     def packed(self, rows: np.ndarray) -> np.ndarray:
-        """Return (k, WIDTH) float64 rows of some of the beads, for a message."""
-        parts = (self.ids[rows, None], self.position[rows], self.velocity[rows], self.image[rows])
+        """Return (k, WIDTH + e) float64 rows of some of the beads, for a message."""
+        parts = (self.ids[rows, None], self.position[rows], self.velocity[rows], self.image[rows], self.extra[rows])
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
 
 def unpacked(composition: Composition, rows: np.ndarray) -> Own:
-    """Return the Own of rows (m, WIDTH) of beads of whole molecules, in any order."""
+    """Return the Own of rows (m, WIDTH + e) of beads of whole molecules, in any order."""
     rows = rows[np.argsort(rows[:, 0])]
     ids = rows[:, 0].astype(np.int64)
     molecules = composition.molecule_of(ids)
@@ -90,20 +94,22 @@ def unpacked(composition: Composition, rows: np.ndarray) -> Own:
         ids,
         rows[:, 1:4].copy(),
         rows[:, 4:7].copy(),
-        rows[:, 7:10].astype(np.int64),
+        rows[:, 7:WIDTH].astype(np.int64),
+        rows[:, WIDTH:].copy(),
     )
 
 
 def part_of(system: System, composition: Composition, comm: Any) -> Own:
     """Return the Own of what a rank is given of a system: its part, or an even part of what every rank has."""
     molecules, state = system.held, system.state
+    extra = complete(state.extra, system.physics, 0)
     if molecules is None:
         low, high = (composition.molecules * (comm.rank + k) // comm.size for k in (0, 1))
         molecules = np.arange(low, high)
         beads = composition.beads_of(molecules)
-        return Own(molecules, beads, state.position[beads], state.velocity[beads], state.image[beads])
+        return Own(molecules, beads, state.position[beads], state.velocity[beads], state.image[beads], extra[beads])
     beads = composition.beads_of(molecules)
-    return Own(molecules, beads, state.position.copy(), state.velocity.copy(), state.image.copy())
+    return Own(molecules, beads, state.position.copy(), state.velocity.copy(), state.image.copy(), extra.copy())
 
 
 @dataclass
@@ -162,7 +168,7 @@ class Domain:
         staying = leaving.pop(self.comm.rank, np.zeros(0))
         received = self.comm.exchange_unknown(leaving)
         rows = np.concatenate([staying, *(received[rank] for rank in sorted(received))])
-        return unpacked(self.composition, rows.reshape(-1, WIDTH))
+        return unpacked(self.composition, rows.reshape(-1, WIDTH + own.extra.shape[1]))
 
     def ghosts(self, own: Own, cells: np.ndarray | None) -> Ghosts:
         """Return the Ghosts of own beads where the box is cut into `cells` (3,) along its axes; collective.

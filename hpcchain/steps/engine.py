@@ -86,7 +86,7 @@ class SteppedEngine:
         constants = Constants(self.composition, settings)
         diameter = float(np.mean(self.composition.prototypes.diameter))
         self.rigid = RigidMolecules(self.composition)
-        self.contacts = contacts_of(self.box, constants, self.comm, self.rigid, system)
+        self.contacts = self._contacts_of(constants, system)
         if self.contacts:
             self.contacts.logs = log_events
         farthest = max(constants.reach, self.contacts.reach if self.contacts else 0.0)
@@ -103,6 +103,12 @@ class SteppedEngine:
         self._rebuild()
         self._compute()
         self._require_sound()
+
+    def _contacts_of(self, constants: Constants, system: System) -> Contacts | None:
+        """Return the Contacts of a system, None where no bead has a hard core."""
+        if constants.composition.prototypes.soft.all():
+            return None
+        return Contacts(self.box, constants, self.comm, self.rigid, system.physics, quanta(system))
 
     def _steps_of(self, state: State) -> int:
         """Return how many steps have been made up to a state, the same on all ranks; collective."""
@@ -185,6 +191,11 @@ class SteppedEngine:
         self.rigid.project(self.position, self.local, velocity)
         if resting is not None:
             self._still(resting)
+        self._end_step()
+
+    def _end_step(self) -> None:
+        """Let half a step of friction act, and draw velocities anew."""
+        velocity = self.own.velocity
         self._half_step_of_friction(2 * self.steps - 1)
         if self.thermostat.draws:
             own = self.own
@@ -468,13 +479,6 @@ class SteppedEngine:
     def window_report(self) -> Any:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""
         return {"steps": self.steps, "list_rebuilds": self.rebuilds}
-
-
-def contacts_of(box: Box, constants: Constants, comm: Any, rigid: RigidMolecules, system: System) -> Contacts | None:
-    """Return the Contacts of a system, None where no bead has a hard core."""
-    if constants.composition.prototypes.soft.all():
-        return None
-    return Contacts(box, constants, comm, rigid, system.physics, quanta(system))
 
 
 def require_wide(box: Box, reach: float) -> None:

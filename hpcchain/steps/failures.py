@@ -56,3 +56,11 @@ def raise_unsettled(time: float) -> NoReturn:
         f'at t {time:.6g} steps.base = "midpoint" finds no step: its forces do not settle; make steps.step smaller, or '
         'use "verlet"'
     )
+
+
+def raise_unsolved(time: float) -> NoReturn:
+    """Raise EngineError where contacts have no solution that was found."""
+    raise EngineError(
+        f"at t {time:.6g} contacts that hang together have no solution that was found: make steps.step smaller, or "
+        "propagator.tolerance, the residual at which they are solved, larger"
+    )

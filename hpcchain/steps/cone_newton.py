@@ -1,0 +1,150 @@
+"""Contacts with Coulomb friction solved together: a semismooth Newton method on the cones (Alart and Curnier 1991).
+
+With a contact's frame (n, t1, t2), unknown impulses p and rates w = A p + b, the function
+
+    F_n = p_n - max(0, p_n - w_n / a_n),   F_t = p_t - D(p_t - w_t / a_t, mu max(0, p_n - w_n / a_n))
+
+is 0 exactly where 0 <= w_n, 0 <= p_n, w_n p_n = 0, |p_t| <= mu p_n, and p_t is against w_t and of size mu p_n where w_t
+is not 0. D(y, r) is the point nearest to y in the disk of radius r; a are diagonal entries of A, which scale and
+precondition. Without friction it is the function of complementarity alone.
+
+Where more impulses are unknown than contacts can tell apart, A is singular and plain steps stall. Proximal points do
+not: A + c diag(a) with b - c diag(a) p in place of A and b, solved from the last p again and again, has the solutions
+of A and b as its fixed points. c is made smaller as long as Newton's method follows (Acary et al. 2018).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+MOST, HALVINGS = 60, 20
+PROXIMAL, FIRST_PART, LESS, MORE, LEAST_PART = 100, 1e-3, 0.3, 10.0, 1e-9
+"""Proximal points at most; c at first; how c changes where Newton's method has followed and where not; its least."""
+GAIN = 1e-2
+"""Part of the residual to which a proximal point is found."""
+
+
+def cone_function(p: np.ndarray, w: np.ndarray, scale: np.ndarray, friction: float) -> tuple[np.ndarray, tuple]:
+    """Return F (k, 3) and what its derivative is made of, of impulses and rates (k, 3), scale (k, 2) = a_n, a_t."""
+    ahead = p[:, 0] - w[:, 0] / scale[:, 0]
+    most = np.maximum(ahead, 0.0)
+    value = np.empty_like(p)
+    value[:, 0] = p[:, 0] - most
+    trial = p[:, 1:] - w[:, 1:] / scale[:, 1:]
+    size = np.hypot(trial[:, 0], trial[:, 1])
+    radius = friction * most
+    slides = size > radius
+    with np.errstate(invalid="ignore", divide="ignore"):
+        along = np.where(slides[:, None] & (size[:, None] > 0.0), trial / size[:, None], 0.0)
+    value[:, 1:] = p[:, 1:] - np.where(slides[:, None], radius[:, None] * along, trial)
+    return value, (ahead > 0.0, slides, along, radius, size)
+
+
+def derivative(matrix: np.ndarray, scale: np.ndarray, friction: float, parts: tuple) -> np.ndarray:
+    """Return the (3 k, 3 k) derivative of F by p, of which `cone_function` has returned the parts."""
+    pushes, slides, along, radius, size = parts
+    k = len(scale)
+    weighted = matrix / np.column_stack([scale[:, 0], scale[:, 1], scale[:, 1]]).reshape(-1, 1)
+    rest = np.eye(3 * k) - weighted  # of p - w / a
+    found = np.eye(3 * k)
+    for c in range(k):
+        n, t = 3 * c, slice(3 * c + 1, 3 * c + 3)
+        if pushes[c]:
+            found[n] -= rest[n]
+        if not slides[c]:
+            found[t] -= rest[t]
+        elif pushes[c]:
+            turned = (np.eye(2) - np.outer(along[c], along[c])) * (radius[c] / size[c])
+            found[t] -= friction * np.outer(along[c], rest[n]) + turned @ rest[t]
+    return found
+
+
+def cone_newton(
+    matrix: np.ndarray, offset: np.ndarray, start: np.ndarray, friction: float, unit: float
+) -> tuple[np.ndarray, bool]:
+    """Return impulses (k, 3) in frames (n, t1, t2), and whether they are a solution or only the best that was found.
+
+    Parameters
+    ----------
+    matrix : (3 k, 3 k) float64 array
+        A: what impulses add to rates.
+    offset : (k, 3) float64 array
+        b: rates without impulses [length / time].
+    start : (k, 3) float64 array
+        Impulses to begin with.
+    friction : float
+        mu.
+    unit : float
+        Greatest |F| times a of a solution [length / time].
+    """
+    k = len(offset)
+    blocks = matrix.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k), :]
+    scale = np.column_stack([blocks[:, 0, 0], greatest(blocks[:, 1, 1], blocks[:, 1, 2], blocks[:, 2, 2])])
+    weight = np.column_stack([scale[:, 0], scale[:, 1], scale[:, 1]])
+
+    def left_of(p: np.ndarray) -> float:
+        value = cone_function(p, (matrix @ p.ravel()).reshape(k, 3) + offset, scale, friction)[0]
+        return float(np.abs(weight * value).max())
+
+    p, part = newton(matrix, offset, start, friction, unit, scale, weight)[0], FIRST_PART
+    best, least = start, left_of(start)
+    for _ in range(PROXIMAL):
+        left = left_of(p)
+        if left < least:
+            best, least = p, left
+        if left <= unit:
+            return p, True
+        near = matrix + np.diag(part * weight.ravel())
+        wanted = max(GAIN * left, 0.3 * unit)
+        found, good = newton(near, offset - part * weight * p, p, friction, wanted, scale, weight)
+        p = found if good else p
+        part = max(part * LESS, LEAST_PART) if good else min(part * MORE, 1.0)
+    return best, False
+
+
+def newton(
+    matrix: np.ndarray,
+    offset: np.ndarray,
+    start: np.ndarray,
+    friction: float,
+    unit: float,
+    scale: np.ndarray,
+    weight: np.ndarray,
+) -> tuple[np.ndarray, bool]:
+    """Return what `cone_newton` does, by plain steps; `scale` (k, 2) and `weight` (k, 3) are a_n, a_t of unknowns."""
+    k = len(offset)
+    p = start.copy()
+    value, parts = cone_function(p, (matrix @ p.ravel()).reshape(k, 3) + offset, scale, friction)
+    for _ in range(MOST):
+        if np.abs(weight * value).max() <= unit:
+            return p, True
+        step = least_step(derivative(matrix, scale, friction, parts), value.ravel(), weight.ravel()).reshape(k, 3)
+        before, kept = float(np.sum((weight * value) ** 2)), None
+        for _ in range(HALVINGS):
+            trial = p + step
+            value, parts = cone_function(trial, (matrix @ trial.ravel()).reshape(k, 3) + offset, scale, friction)
+            if float(np.sum((weight * value) ** 2)) < before * (1.0 - 1e-4):
+                kept = trial
+                break
+            step = 0.5 * step
+        if kept is None:
+            return p, False
+        p = kept
+    return p, False
+
+
+def greatest(a: np.ndarray, b: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return the greater eigenvalues of symmetric 2 x 2 matrices ((a, b), (b, d))."""
+    return 0.5 * (a + d) + np.hypot(0.5 * (a - d), b)
+
+
+def least_step(jacobian: np.ndarray, value: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the Newton step, the least one of a singular system; `weight` scales impulses to velocities."""
+    scaled = weight[:, None] * jacobian / weight
+    try:
+        step = -np.linalg.solve(scaled, weight * value)
+    except np.linalg.LinAlgError:
+        step = np.full(len(value), np.inf)
+    if not np.abs(step).max() <= 1e10 * np.abs(weight * value).max():
+        step = -np.linalg.lstsq(scaled, weight * value, rcond=1e-12)[0]
+    return step / weight
