@@ -7,7 +7,7 @@ from hpcchain.papers import granular, registry
 from hpcchain.papers.experiments import p004_zeno
 from hpcchain.papers.result import check
 
-QUICK = ("004-cooling", "004-rough", "004-zeno")
+QUICK = ("004-contact", "004-cooling", "004-rough", "004-zeno")
 
 
 @pytest.mark.parametrize("name", QUICK)
