@@ -3,15 +3,19 @@
 from dataclasses import replace
 from itertools import product
 
+import h5py
 import numpy as np
 import pytest
 
+from hpcchain.api import resume, run
 from hpcchain.errors import ConfigError
+from hpcchain.io.tools.compare import compare
 from hpcchain.layout import arrays as L
+from hpcchain.parallel.comm import Single
 from hpcchain.steps.cone_newton import cone_newton
 from hpcchain.steps.contact_dynamics import ContactEngine
 from tests.support.heaps import G, heap, on_floor
-from tests.support.stepped import config_of, dealt, require_equal, run_on, system_of
+from tests.support.stepped import config_of, dealt, require_equal, run_on, system_of, toml
 
 SOLVERS = ("newton", "gauss-seidel")
 DOWN = np.array([0.0, 0.0, -G])
@@ -409,3 +413,24 @@ def test_friction_is_refused_by_the_engine_of_events():
     }
     with pytest.raises(ConfigError, match=r"contact.friction: is of steps.integrator"):
         config_of(tables)
+
+
+def test_files_keep_spins_and_impulses(tmp_path):
+    """A run that was stopped between steps of a pile that slides goes on from its checkpoint to the same bits."""
+    rows = [[20.0, 20.0, 0.5], [21.0, 20.0, 0.5], [20.5, 20.0, 0.5 + 0.75**0.5]]
+    tables = on_floor(rows, [[1.0, 0, 0], [0, 0, 0], [0.5, 0, 0]], contact={"friction": 0.3}, moment=0.05)
+    tables["run"]["end_time"] = 0.1
+    path = tmp_path / "input.toml"
+    path.write_text(toml(tables), encoding="utf-8")
+    assert run(path, output=tmp_path / "once", comm=Single()) == 0
+    run(path, output=tmp_path / "twice", until=0.05, comm=Single())
+    with h5py.File(newest_checkpoint(tmp_path / "twice")) as file:
+        assert np.count_nonzero(file["state/impulses"][:, ::4]) >= 3
+        assert np.abs(file["state/angular_velocity"][:]).max() > 0.1
+    assert resume(tmp_path / "twice", until=0.1, comm=Single()) == 0
+    for name in ("trajectory.h5", "observables.h5"):
+        assert compare(tmp_path / "once" / name, tmp_path / "twice" / name) is None
+
+
+def newest_checkpoint(folder):
+    return max((folder / "checkpoints").iterdir())
