@@ -9,7 +9,7 @@ from hpcchain.analysis.displacement import Displacement
 from hpcchain.analysis.local_order import NEAREST, LocalOrder, is_installed
 from hpcchain.analysis.orientation import NematicOrder
 from hpcchain.analysis.pairs import PairDistribution
-from hpcchain.analysis.pressure import KineticPressure
+from hpcchain.analysis.pressure import KineticPressure, PressureTensor
 from hpcchain.analysis.relaxation import EndRelaxation, VelocityCorrelation
 from hpcchain.analysis.rouse import RouseModes
 from hpcchain.analysis.sizes import Sizes
@@ -17,6 +17,8 @@ from hpcchain.analysis.structure_factor import StructureFactor
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from hpcchain.analysis.figure import Figure
     from hpcchain.analysis.kinds import Kind
     from hpcchain.analysis.motion import Motion
@@ -32,6 +34,7 @@ STATIC = (
     "pair_distribution",
     "structure_factor",
     "kinetic_pressure",
+    "pressure_tensor",
     "local_order",
 )
 MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
@@ -45,8 +48,13 @@ CHAINS = "only chains and rods have it, and there are none"
 PERIODIC = "the box is not periodic along all axes"
 
 
-def figures_of(name: str, found: Trajectory, kinds: list[Kind]) -> list[Figure] | str:
-    """Return the figures of a family that single frames give, one a kind of molecules; or why there are none."""
+def figures_of(
+    name: str, found: Trajectory, kinds: list[Kind], collisional: np.ndarray | None = None
+) -> list[Figure] | str:
+    """Return the figures of a family that single frames give, one a kind of molecules; or why there are none.
+
+    `collisional`, (R, 3, 3), is what reports say of contacts' part of the pressure tensor, where they do.
+    """
     chains = [kind for kind in kinds if kind.linear]
     angled = [kind for kind in kinds if kind.size > 2 and len(kind.bonds) > 1]
     if name == "sizes":
@@ -59,8 +67,14 @@ def figures_of(name: str, found: Trajectory, kinds: list[Kind]) -> list[Figure] 
         return [InternalDistances(kind) for kind in chains if kind.size > 1] or CHAINS
     if name == "nematic_order":
         return [NematicOrder(kind) for kind in chains if kind.size > 1] or CHAINS
+    if name in ("kinetic_pressure", "pressure_tensor") and not found.bounded:
+        return "the box has an open axis"
     if name == "kinetic_pressure":
-        return [KineticPressure(kinds, float(found.edges.prod()))] if found.bounded else "the box has an open axis"
+        return [KineticPressure(kinds, float(found.edges.prod()))]
+    if name == "pressure_tensor":
+        if collisional is None or not len(collisional):
+            return "no report has a collisional_pressure"
+        return [PressureTensor(kinds, float(found.edges.prod()), collisional)]
     if not found.periodic.all():
         return PERIODIC
     if len(found.mass) < 2:

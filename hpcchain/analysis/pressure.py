@@ -1,4 +1,4 @@
-"""The kinetic part of the molecular pressure tensor, from the velocities of the molecules' centres of mass."""
+"""The molecular pressure tensor: what the centres of mass carry, from frames, and what contacts add, from reports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from hpcchain.analysis.figure import Frame
 from hpcchain.analysis.sizes import PAIRS
 from hpcchain.analysis.tables import Curve, Value
+from hpcchain.observe.averages import mean_and_error
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class KineticPressure:
     """Sum over molecules of M V V / volume: the pressure tensor of the same molecules without contacts.
 
-    That of contacts cannot be found from frames; the reports have their trace, in the `pressure`.
+    That of contacts cannot be found from frames: `PressureTensor` takes it from the reports.
     """
 
     most = 0
@@ -41,3 +42,28 @@ class KineticPressure:
             Value(f"kinetic_pressure_{axes}", "", float(v), float(e), "energy / length^3")
             for (axes, _, _), v, e in zip(PAIRS, value, error, strict=True)
         ]
+
+
+class PressureTensor(KineticPressure):
+    """The whole tensor: that of `KineticPressure`, and the mean of `collisional_pressure` in the reports.
+
+    Parameters
+    ----------
+    kinds, volume :
+        As of `KineticPressure`.
+    collisional : (R, 3, 3) float64 array
+        Of the reports that are analysed, one at least [energy / length^3].
+    """
+
+    def __init__(self, kinds: list[Kind], volume: float, collisional: np.ndarray) -> None:
+        super().__init__(kinds, volume)
+        self.collisional = collisional
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return the six components; errors of both parts add up as squares."""
+        found: list[Value | Curve] = []
+        for (axes, i, j), kinetic in zip(PAIRS, super().result(sums), strict=True):
+            mean, error = mean_and_error(self.collisional[:, i, j])
+            total, doubt = float(kinetic.value + mean), float(np.hypot(kinetic.error, error))
+            found.append(Value(f"pressure_tensor_{axes}", "", total, doubt, kinetic.unit))
+        return found

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from hpcchain.io.output.run_output import Frames, RunOutput
     from hpcchain.parallel.agreement import Communicator
 
-NO_FIGURES = ("momentum", "angular_momentum", "spin")
-"""Observables whose averages say nothing: they are conserved, or drawn at the start."""
+NO_FIGURES = ("momentum", "angular_momentum", "spin", "collisional_pressure")
+"""Observables whose averages say nothing: they are conserved, drawn at the start, or a part of a figure."""
 
 STEADY = ("temperature", "pressure", "potential_energy", "contacts")
 """Observables that say when a run has become steady."""
@@ -93,7 +93,8 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
     output = run_output(source, comm)
     report = Report(run=str(source))
     with together(comm, source, "reading reports"):
-        report.series = split_vectors(read_reports(output)) if output.has("observables") else {}
+        reports = read_reports(output) if output.has("observables") else {}
+        report.series, report.tensor = split_vectors(reports), reports.get("collisional_pressure")
     if not output.has("trajectory"):
         names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION))
         report.left_out = dict.fromkeys(names, "there are no frames")
@@ -201,13 +202,22 @@ def observables(report: Report, wanted: Wanted) -> None:
         report.values.append(Value(name, "", float(mean), float(error), unit, len(late)))
 
 
+def collisional(report: Report) -> np.ndarray | None:
+    """Return (R, 3, 3) what contacts add to the pressure tensor in the reports that are analysed, None without any."""
+    if report.tensor is None:
+        return None
+    _, time, value = report.tensor
+    return value[(time >= report.start) & np.isfinite(value).all(axis=(1, 2))]
+
+
 def static(
     report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
 ) -> None:
     """Add the figures of single frames."""
     figures: list = []
+    tensor = collisional(report)
     for name in filter(wanted.has, catalogue.STATIC):
-        found = catalogue.figures_of(name, frames.fixed, kinds) if len(chosen) else "no frame is left"
+        found = catalogue.figures_of(name, frames.fixed, kinds, tensor) if len(chosen) else "no frame is left"
         if isinstance(found, str):
             report.left_out[name] = found
         else:

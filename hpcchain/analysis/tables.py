@@ -110,6 +110,8 @@ class Report:
         What could not be found, and why.
     series : dict of observable -> (time, value)
         For plots.
+    tensor : (step, time, value), optional
+        What reports have of `collisional_pressure`.
     kinds : list
         (name, beads, molecules) of each kind of molecules.
     """
@@ -123,6 +125,7 @@ class Report:
     curves: list[Curve] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     series: dict[str, Any] = field(default_factory=dict)
+    tensor: Any = None
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
 
     def value(self, figure: str, molecules: str = "") -> Value | None:

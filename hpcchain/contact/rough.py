@@ -22,6 +22,7 @@ import numpy as np
 
 from hpcchain.contact.coefficients import pair_row, trait
 from hpcchain.contact.impulse import eliminate, inside_impulse
+from hpcchain.contact.virial import set_tensor
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -121,6 +122,9 @@ def meet_rough(s, i, j, mi, mj, e, et):
     r = free_normal(s, i, j, n)
     wj = s.table[s.mol[mj, L.MOL_TABLE]] if j >= 0 else 0.0
     size = rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et)
+    u = s.tangential
+    lx, ly, lz = r * n[0], r * n[1], r * n[2]
+    set_tensor(s.virial_tensor, size * n[0] + u[0], size * n[1] + u[1], size * n[2] + u[2], lx, ly, lz)
     return size, size * r
 
 

@@ -49,16 +49,17 @@ timing            8 float64   per molecule: RUNNING_LENGTH of segments; END_TICK
 first             2 float64   per molecule: EVENT_TICKS, EVENT_REM of its earliest event
 molecule_event    4 int64     per molecule: NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER id of that event; NEXT_HOLDER: the
                               bead that holds it (AT_END, BY_HISTORY)
-scalars           24 int64    whole numbers of the sector that kernels change: SCALAR_… below
+scalars           32 int64    whole numbers of the sector that kernels change: SCALAR_… below
 free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
                               SPARE_ROWS: their number
 window_event      15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which;
                               EVENT_LOG, EVENT_LOGS: first row in `log`, rows there
-log               13 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6 thermostat), LOG_LOWER, LOG_HIGHER
+log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6 thermostat), LOG_LOWER, LOG_HIGHER
                               id, LOG_IMPULSE, LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS;
                               LOG_MOLECULE: row of the lower bead's molecule; LOG_WORK, LOG_HEAT: energy that
                               came in through a wall or a thermostat, in quanta; from LOG_TANGENTIAL on, the
-                              tangential part of the impulse on the lower bead, in extended runs
+                              tangential part of the impulse on the lower bead, in extended runs; from
+                              LOG_TENSOR on, of pairs, parts of the virial's tensor (`virial_tensor`), in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code); so has `apart`
@@ -77,6 +78,7 @@ coefficients      4 float64   in runs that are `extended`, per pair of types, an
                               PAIR_NORMAL, PAIR_TANGENTIAL: e_n, e_t; PAIR_LEFT: what may be left of a contact while
                               this pair's takes energy (`contact.coefficients`)
 tangential        float64     (3,): tangential part of the impulse on the first bead of the event's last contact
+virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial (`contact.virial`)
 extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.extended`)
 walls             10 float64  sides of the box and walls with shapes: columns WALL_… below
@@ -138,10 +140,14 @@ EVENT_SIZE = 0
     LOG_TANGENTIAL_Z,
     LOG_WORK,
     LOG_HEAT,
-) = range(13)
+    LOG_TENSOR,
+) = range(14)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
-LOG_COLUMNS = 13
 PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those between are `events.crossing`'s
+# Parts of the virial's tensor that are summed beside its trace: yy, zz, xy, xz, yz.
+TENSOR_PARTS = 5
+KEPT_COLUMNS = LOG_TENSOR  # of rows of the log that are final
+LOG_COLUMNS = LOG_TENSOR + TENSOR_PARTS
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
@@ -199,7 +205,8 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 ) = range(15)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
 # Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
-SCALARS = 24
+SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
+SCALARS = 32
 
 (
     TICK,
@@ -365,6 +372,7 @@ FIELDS = {
     "extra": "f8 :",
     "coefficients": "f8 4",
     "tangential": "f8",
+    "virial_tensor": "f8",
     "walls": f"f8 {WALL_COLUMNS}",
     "potential": "f8",
     "limited": "i8",

@@ -92,7 +92,13 @@ class Observables:
         return np.column_stack([found, turning])
 
     def measure(
-        self, sums: np.ndarray, interval: float, virial: float, contacts: int, wall_impulse: list | None = None
+        self,
+        sums: np.ndarray,
+        interval: float,
+        virial: float,
+        contacts: int,
+        wall_impulse: list | None = None,
+        tensor: list | None = None,
     ) -> dict:
         """Return dict of name -> value.
 
@@ -108,6 +114,8 @@ class Observables:
             Contacts in that interval.
         wall_impulse : (3,) list of float, optional
             Impulse on both walls of each axis in that interval; None: not known [mass length / time].
+        tensor : (6,) list of float, optional
+            That virial's tensor, xx, yy, zz, xy, xz, yz; None: not known [mass length^2 / time].
         """
         turning = {}
         if sums.shape[1] in (11, 13):
@@ -130,6 +138,7 @@ class Observables:
             "temperature": temperature,
             "pressure": pressure,
             "contacts": contacts,
+            **({} if self.stepped else {"collisional_pressure": self._collisional(tensor, interval)}),
             **turning,
         } | (
             {"wall_pressure": self._wall_pressure(wall_impulse, interval)} if np.any(self.box.boundary == WALL) else {}
@@ -140,6 +149,16 @@ class Observables:
         energy, *spin = (math.fsum(column) for column in sums.T)
         temperature = 2.0 * energy / (3.0 * self.composition.beads)
         return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
+
+    def _collisional(self, tensor: list | None, interval: float) -> np.ndarray:
+        """Return (3, 3) what contacts add to the pressure tensor in the mean over the interval, NaN where not known.
+
+        Symmetric; a third of its trace and N kT / V, of N molecules, are the pressure [energy / length^3].
+        """
+        if tensor is None or interval <= 0.0 or self._no_pressure:
+            return np.full((3, 3), np.nan)
+        xx, yy, zz, xy, xz, yz = tensor
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / (interval * self.box.volume)
 
     def _wall_pressure(self, wall_impulse: list | None, interval: float) -> np.ndarray:
         """Return (3,) the mean pressure on the two walls of each axis, NaN where there are none."""

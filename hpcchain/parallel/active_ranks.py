@@ -26,6 +26,7 @@ from hpcchain.model.composition import composition_of
 from hpcchain.model.extended import complete, widened
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
 from hpcchain.sector.core import EVENT_ROW
+from hpcchain.sector.interface import added
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class ActiveRanksEngine:
             "counters": {},
             "seconds": {},
             "virial": 0,
+            "virial_tensor": [0] * L.TENSOR_PARTS,
             "work": 0,
             "heat": 0,
             "wall_impulse": [0, 0, 0],
@@ -229,6 +231,7 @@ class ActiveRanksEngine:
             "counters": self.counters,
             "seconds": self._own_seconds(),
             "virial": self.virial,
+            "virial_tensor": self.virial_tensor,
             "work": self.work,
             "heat": self.heat,
             "wall_impulse": self.wall_impulse,
@@ -272,6 +275,12 @@ class ActiveRanksEngine:
         return self._past["virial"] + (0 if self.engine is None else self.engine.virial)
 
     @property
+    def virial_tensor(self) -> list[int]:
+        """Share of this rank of the parts of the virial's tensor, in units of `quantum`."""
+        own = [0] * L.TENSOR_PARTS if self.engine is None else self.engine.virial_tensor
+        return added(self._past["virial_tensor"], own)
+
+    @property
     def work(self) -> int:
         """Share of this rank of the energy through walls that move, in units of `energy_quantum`."""
         return self._past["work"] + (0 if self.engine is None else self.engine.work)
@@ -285,7 +294,7 @@ class ActiveRanksEngine:
     def wall_impulse(self) -> list[int]:
         """Share of this rank of the impulses on the walls of each axis, in units of `impulse_quantum`."""
         own = [0, 0, 0] if self.engine is None else self.engine.wall_impulse
-        return [old + more for old, more in zip(self._past["wall_impulse"], own, strict=True)]
+        return added(self._past["wall_impulse"], own)
 
     @property
     def counters(self) -> dict[str, int]:

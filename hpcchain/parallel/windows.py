@@ -27,6 +27,7 @@ from hpcchain.sector.collapse import stuck
 from hpcchain.sector.core import energies_of, event_row, event_rows
 from hpcchain.sector.events import loop
 from hpcchain.sector.ghosted import WindowBroken
+from hpcchain.sector.interface import added
 from hpcchain.sector.serial import default_shell
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
@@ -89,7 +90,7 @@ class WindowedEngine:
         self.window = 2.0**-4 * self.tick if window is None else self.asked
         self.log_events = log_events
         self.quantum, self.impulse_quantum = quanta(system)
-        self.virial, self.wall_impulse = 0, [0, 0, 0]
+        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_PARTS
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
@@ -272,11 +273,12 @@ class WindowedEngine:
         """Make final what was done up to the end of the window."""
         with self.statistics.spent("finishing"):
             log, sums = self.patch.finish()
-        walls, rootless, virial, work, heat, others, *wall_impulse = sums.tolist()
+        walls, rootless, virial, work, heat, others, *more = sums.tolist()
         self.virial += virial
         self.work += work
         self.heat += heat
-        self.wall_impulse = [old + more for old, more in zip(self.wall_impulse, wall_impulse, strict=True)]
+        self.virial_tensor = added(self.virial_tensor, more[: L.TENSOR_PARTS])
+        self.wall_impulse = added(self.wall_impulse, more[L.TENSOR_PARTS :])
         self.finished["contacts"] += len(log) - walls - others
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless

@@ -298,9 +298,8 @@ class Run:
     def _measure(self, sums: np.ndarray) -> dict:
         interval = self.time - (self.reports.served or 0.0)
         totals = self.totals
-        row = self.observables.measure(
-            sums, interval, totals.interval_virial, totals.interval_contacts, totals.interval_pushes
-        )
+        contacts, pushes = totals.interval_contacts, totals.interval_pushes
+        row = self.observables.measure(sums, interval, totals.interval_virial, contacts, pushes, totals.interval_tensor)
         if exchanges_energy(self.system.physics):
             row |= {"work": totals.work, "heat": totals.heat}
         return row if self.spinning is None else row | self.spinning.observables

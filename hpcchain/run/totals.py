@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
 
 WALL_IMPULSE = ("push_x", "push_y", "push_z")
+TENSOR = ("virial_yy", "virial_zz", "virial_xy", "virial_xz", "virial_yz")
+"""Parts of the virial's tensor beside its trace, in the order of `layout.arrays.TENSOR_PARTS`."""
 ENERGIES = ("work", "heat")
 CONTACTS = ("contacts", "wall_contacts", "no_roots")
 SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
@@ -40,13 +42,16 @@ class Totals:
         self._before = {name: counters.get(name, 0) for name in (*CONTACTS, *SOLVED, *MOST)}
         self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
         self._wall_impulse = restored_wall_impulse(counters, engine.impulse_quantum)
+        self._tensor = restored_tensor(counters, engine.quantum)
         self._before |= {name: counters.get(name, 0) for name in ENERGIES}
-        self._now = self._start = dict.fromkeys(("virial", *WALL_IMPULSE, *ENERGIES, *CONTACTS, *SOLVED, *MOST), 0)
+        counted = ("virial", *TENSOR, *WALL_IMPULSE, *ENERGIES, *CONTACTS, *SOLVED, *MOST)
+        self._now = self._start = dict.fromkeys(counted, 0)
 
     def gather(self) -> None:
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
         own = {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)} | {"virial": self._engine.virial}
+        own |= dict(zip(TENSOR, self._engine.virial_tensor, strict=True))
         own |= dict(zip(WALL_IMPULSE, self._engine.wall_impulse, strict=True)) | {
             name: getattr(self._engine, name) for name in ENERGIES
         }
@@ -98,6 +103,18 @@ class Totals:
         return float(self._interval_quanta * Fraction(self._engine.quantum))
 
     @property
+    def interval_tensor(self) -> list | None:
+        """Virial's tensor since the last `begin_interval`, xx, yy, zz, xy, xz, yz [mass length^2 / time].
+
+        None where the run goes on from a checkpoint of an earlier version. The trace is `interval_virial`.
+        """
+        parts = self._interval_tensor_quanta
+        if parts is None:
+            return None
+        quanta = [self._interval_quanta - parts[0] - parts[1], *parts]
+        return [float(number * Fraction(self._engine.quantum)) for number in quanta]
+
+    @property
     def interval_pushes(self) -> list:
         """Impulse on the walls of each axis since the last `begin_interval` [mass length / time].
 
@@ -109,6 +126,7 @@ class Totals:
     def begin_interval(self) -> None:
         """Count contacts, virial and impulses on walls anew, from the last `gather` on."""
         self._interval, self._wall_impulse, self._start = (0, 0), [0, 0, 0], self._now
+        self._tensor = [0] * len(TENSOR)
 
     def saved(self) -> dict:
         """Return the counters that a checkpoint keeps."""
@@ -118,6 +136,7 @@ class Totals:
             | {
                 "interval_quanta": self._interval_quanta,
                 "virial_quantum": self._engine.quantum,
+                "interval_tensor": self._interval_tensor_quanta,
                 "interval_pushes": self._interval_push_quanta,
                 "impulse_quantum": self._engine.impulse_quantum,
             }
@@ -129,13 +148,17 @@ class Totals:
         return self._interval[1] + self._now["virial"] - self._start["virial"]
 
     @property
+    def _interval_tensor_quanta(self) -> list | None:
+        return self._since(self._tensor, TENSOR)
+
+    @property
     def _interval_push_quanta(self) -> list | None:
-        if self._wall_impulse is None:
+        return self._since(self._wall_impulse, WALL_IMPULSE)
+
+    def _since(self, before: list | None, names: tuple) -> list | None:
+        if before is None:
             return None
-        return [
-            old + self._now[name] - self._start[name]
-            for old, name in zip(self._wall_impulse, WALL_IMPULSE, strict=True)
-        ]
+        return [old + self._now[name] - self._start[name] for old, name in zip(before, names, strict=True)]
 
 
 def solving(counters: dict) -> dict:
@@ -174,6 +197,17 @@ def restored_virial(counters: dict, quantum: float) -> int:
     else:
         virial = Fraction(counters.get("interval_virial", 0.0))
     return round(virial / Fraction(quantum))
+
+
+def restored_tensor(counters: dict, quantum: float) -> list | None:
+    """Return the parts of the virial's tensor of the interval that a checkpoint was written in, in units of `quantum`.
+
+    None for a checkpoint of an earlier version, which does not keep them.
+    """
+    if "interval_contacts" in counters and counters.get("interval_tensor") is None:
+        return None
+    unit = Fraction(counters.get("virial_quantum", quantum)) / Fraction(quantum)
+    return [round(number * unit) for number in counters.get("interval_tensor", [0] * len(TENSOR))]
 
 
 def restored_wall_impulse(counters: dict, quantum: float) -> list | None:

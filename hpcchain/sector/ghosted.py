@@ -28,7 +28,7 @@ from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_order
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
-from hpcchain.sector.speculation.window import WALL_IMPULSE, abort_window, commit_window, settle_log, skin_violation
+from hpcchain.sector.speculation.window import SUMS, abort_window, commit_window, settle_log, skin_violation
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -447,10 +447,10 @@ class GhostedSector:
         -------
         (n, LOG_COLUMNS) float64 array
             The log's rows of contacts whose lower bead is owned (`event_rows`), until the next window is begun.
-        (3 + AXES,) int64 array
+        (window.SUMS,) int64 array
             Their counts and sums (`window.settle_log`).
         """
-        s, sums = self.sector, np.empty(WALL_IMPULSE + L.AXES, dtype=np.int64)
+        s, sums = self.sector, np.empty(SUMS, dtype=np.int64)
         log = s.log[: settle_log(s, sums)]
         commit_window(s)
         clean_lists(s)

@@ -27,6 +27,8 @@ class Engine(Protocol):
         Global ids of the beads of this rank, in the order of `frame` and `state`; others after each `advance`.
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
+    virial_tensor : sequence of TENSOR_PARTS int
+        Parts of that sum's tensor beside its trace: yy, zz, xy, xz, yz; zeros where an engine does not count them.
     wall_impulse : sequence of 3 int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
     work, heat : int
@@ -48,6 +50,9 @@ class Engine(Protocol):
 
     @property
     def virial(self) -> int: ...
+
+    @property
+    def virial_tensor(self) -> list[int]: ...
 
     @property
     def wall_impulse(self) -> list[int]: ...
@@ -78,3 +83,8 @@ class Engine(Protocol):
 
     def window_report(self) -> dict[str, float]:
         """Return what the run log says of the ranks' working together: name -> number."""
+
+
+def added(one: list[int], other: list[int]) -> list[int]:
+    """Return the sums of two lists of the same length, number by number."""
+    return [old + more for old, more in zip(one, other, strict=True)]

@@ -15,6 +15,7 @@ from hpcchain.model.step_potentials import beyond_contact
 from hpcchain.sector.collapse import Standstill, stuck
 from hpcchain.sector.core import Core, Options, energies_of, event_row, event_rows, require_finite
 from hpcchain.sector.events import loop
+from hpcchain.sector.interface import added
 from hpcchain.sector.setup.allocate import energy_quantum, list_capacity, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_order
@@ -43,6 +44,8 @@ class Engine:
     ----------
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
+    virial_tensor : (TENSOR_PARTS,) list of int
+        Parts of that sum's tensor beside its trace.
     wall_impulse : (3,) list of int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
     work, heat : int
@@ -63,6 +66,7 @@ class Engine:
         self.log_rows = LOG_ROWS if log_events else 0
         self.quantum, self.impulse_quantum = quanta(system)
         self.virial, self.wall_impulse, self.rows = 0, [0, 0, 0], []
+        self.virial_tensor = [0] * L.TENSOR_PARTS
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         topology = system.topology
         options = Options(
@@ -138,13 +142,11 @@ class Engine:
         self.work += int(scalars[L.SCALAR_WORK])
         self.heat += int(scalars[L.SCALAR_HEAT])
         scalars[L.SCALAR_WORK : L.SCALAR_HEAT + 1] = 0
-        self.wall_impulse = [
-            old + int(more)
-            for old, more in zip(
-                self.wall_impulse, scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES], strict=True
-            )
-        ]
-        scalars[L.SCALAR_VIRIAL], scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES] = 0, 0
+        impulses = scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES]
+        parts = scalars[L.SCALAR_TENSOR : L.SCALAR_TENSOR + L.TENSOR_PARTS]
+        self.wall_impulse = added(self.wall_impulse, impulses.tolist())
+        self.virial_tensor = added(self.virial_tensor, parts.tolist())
+        scalars[L.SCALAR_VIRIAL], impulses[:], parts[:] = 0, 0, 0
 
     def _failure(self, status: int) -> Any:
         if status == loop.STUCK:

@@ -433,6 +433,11 @@ class SteppedEngine:
         return self.contacts.virial if self.contacts else 0
 
     @property
+    def virial_tensor(self) -> list:
+        """Zeros: the tensor of what acts between steps is not counted."""
+        return [0] * L.TENSOR_PARTS
+
+    @property
     def wall_impulse(self) -> list:
         """Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`."""
         return list(self.contacts.wall_impulse) if self.contacts else [0, 0, 0]

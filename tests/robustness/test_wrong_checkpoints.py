@@ -249,6 +249,7 @@ SILENT = {
     "tick": (put_json, "physics", {"tick": 0.015}),
     "contacts": (put_json, "counters", {"contacts": "60"}),
     "interval_pushes": (put_json, "counters", {"interval_pushes": [0, 0.5, 0]}),
+    "interval_tensor": (put_json, "counters", {"interval_tensor": [0, 1, 2]}),
 }
 
 

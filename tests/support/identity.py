@@ -76,9 +76,9 @@ def parallel(system, end, ranks, times=(), **options):
 
 
 def sums_of(engine):
-    """Return an engine's sums over contacts: the virial, the impulses on the walls of each axis, and how many."""
+    """Return an engine's sums over contacts: the virial, its tensor, impulses on walls, numbers of contacts."""
     counted = [engine.counters[name] for name in ("contacts", "wall_contacts")]
-    return [engine.virial, *engine.wall_impulse, *counted]
+    return [engine.virial, *engine.virial_tensor, *engine.wall_impulse, *counted]
 
 
 def added(parts):
@@ -155,7 +155,7 @@ def first_difference(one, other):
         if bits([a]) != bits([b]):
             return f"the states differ in {name}, first at bead {np.argwhere(a != b)[:1]}"
     if one.sums != other.sums:
-        return f"virials, impulses on walls and counts {one.sums} and {other.sums}"
+        return f"virials, tensors, impulses on walls and numbers of contacts {one.sums} and {other.sums}"
     return None
 
 

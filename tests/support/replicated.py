@@ -95,6 +95,11 @@ class ReplicatedEngine:
         return self._share(self._serial.virial)
 
     @property
+    def virial_tensor(self):
+        """The same of the parts of its tensor."""
+        return [self._share(whole) for whole in self._serial.virial_tensor]
+
+    @property
     def wall_impulse(self):
         """The same of the impulses on walls."""
         return [self._share(whole) for whole in self._serial.wall_impulse]

@@ -35,6 +35,39 @@ def tpt_dimers(beads, fraction):
     return beads * carnahan_starling(fraction) - beads / 2 * inside - (beads / 2 - 1) * between
 
 
+def tildesley_streett(fraction):
+    """Return Z of tangent dimers, Tildesley and Streett's (1980) equation through their Monte Carlo of dumbbells."""
+    rise = (1 + 0.37836 + 1.07860) * fraction + (1 + 1.30376 + 1.80010) * fraction**2
+    return (1 + rise - (1 + 2.39803 + 0.35700) * fraction**3) / (1 - fraction) ** 3
+
+
+def flory_dimers(beads, fraction):
+    """Return Z of tangent chains of 2 beads or more by the generalised Flory dimer theory (Honnell and Hall 1989).
+
+    Excluded volumes are 4 pi / 3 of spheres, 9 pi / 4 of dimers, 9.82605 of trimers, and grow by the last step.
+    """
+    volume = 4 * np.pi / 3, 9 * np.pi / 4, 9.82605
+    more = (beads - 2) * (volume[2] - volume[1]) / (volume[1] - volume[0])
+    return (more + 1) * tildesley_streett(fraction) - more * carnahan_starling(fraction)
+
+
+def velocity_tail(fraction, time, spheres):
+    """Return the velocity autocorrelation of hard spheres over its first value at long times (Alder, Wainwright 1970).
+
+    2 / (3 density (4 pi (D + nu) t)^(3/2)) with Enskog's D and kinematic viscosity nu, as Erpenbeck and Wood (1985)
+    found from some 15 mean free times on; less 1 / spheres, as the whole is at rest.
+    """
+    density = 6 * fraction / np.pi
+    spread = enskog_diffusion(fraction, np.inf) + enskog_viscosity(fraction) / density
+    return 2 / (3 * density * (4 * np.pi * spread * time) ** 1.5) - 1 / spheres
+
+
+def enskog_viscosity(fraction):
+    """Return the shear viscosity of hard spheres by Enskog's theory, first Sonine approximation times 1.016."""
+    g, b = contact_value(fraction), 4 * fraction
+    return 5 / (16 * np.sqrt(np.pi)) * 1.016 * (1 / g + 0.8 * b + 0.761 * b**2 * g)
+
+
 def enskog_friction(fraction):
     """Return the initial decay rate of the velocity autocorrelation, (8 / 3) density g (pi)^(1/2); it is exact."""
     return 8 / 3 * 6 * fraction / np.pi * contact_value(fraction) * np.sqrt(np.pi)
@@ -47,9 +80,8 @@ def enskog_diffusion(fraction, side):
     periodic box (Yeh and Hummer 2004), with Enskog's viscosity eta.
     """
     density, g = 6 * fraction / np.pi, contact_value(fraction)
-    b = 4 * fraction
-    eta = 5 / (16 * np.sqrt(np.pi)) * 1.016 * (1 / g + 0.8 * b + 0.761 * b**2 * g)
-    return 1.01896 * 3 / (8 * density * g * np.sqrt(np.pi)) - 2.837 / (6 * np.pi * eta * side)
+    images = 2.837 / (6 * np.pi * enskog_viscosity(fraction) * side)
+    return 1.01896 * 3 / (8 * density * g * np.sqrt(np.pi)) - images
 
 
 def trimer_angles():

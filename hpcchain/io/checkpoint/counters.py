@@ -6,7 +6,8 @@ from typing import Any
 
 from hpcchain.config.values import LARGEST
 
-WHOLE, QUANTA, QUANTUM, TIME, ENERGY, WALL_IMPULSE, SEAL = range(7)
+WHOLE, QUANTA, QUANTUM, TIME, ENERGY, WALL_IMPULSE, SEAL, TENSOR = range(8)
+PARTS = {WALL_IMPULSE: 3, TENSOR: 5}
 COUNTERS = {
     **dict.fromkeys(
         (
@@ -31,6 +32,7 @@ COUNTERS = {
     ),
     "interval_quanta": QUANTA,
     "virial_quantum": QUANTUM,
+    "interval_tensor": TENSOR,
     "interval_pushes": WALL_IMPULSE,
     "impulse_quantum": QUANTUM,
     "frame_time": TIME,
@@ -72,8 +74,8 @@ def _fits(rule: int, value: Any, time: float) -> bool:
         return type(value) is int and 0 <= value <= MOST
     if rule == QUANTA:
         return type(value) is int
-    if rule == WALL_IMPULSE:
-        return value is None or (isinstance(value, list) and len(value) == 3 and all(map(_push, value)))
+    if rule in PARTS:
+        return value is None or (isinstance(value, list) and len(value) == PARTS[rule] and all(map(_push, value)))
     if rule == SEAL:
         return value is None or (isinstance(value, str) and re.fullmatch("([0-9a-f]{64})?", value) is not None)
     if value is None:

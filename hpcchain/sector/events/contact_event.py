@@ -8,6 +8,7 @@ from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
 from hpcchain.contact.tc_model import begin_contact, own_restitution, pass_time
 from hpcchain.contact.thermal import diffuse
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
+from hpcchain.contact.virial import tangential_virial, virial
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -73,7 +74,7 @@ def forget_tangential(s, extended):
 
 @kernel
 def record(s, log_rows, time, i, partner, size, moment, work, heat):
-    """Count a contact of bead i and its virial `moment`, and log it: time, kind, ids (lower first), impulse.
+    """Count a contact of bead i and its virial `moment` with its tensor, and log it: time, kind, ids, impulse.
 
     `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis,
     and the energy that comes in, as work of what moves and as heat. In a window contacts are counted when it is final.
@@ -94,6 +95,9 @@ def record(s, log_rows, time, i, partner, size, moment, work, heat):
         if s.extended is not None:
             s.scalars[L.SCALAR_WORK] += np.int64(work)
             s.scalars[L.SCALAR_HEAT] += np.int64(heat)
+        if gid_b >= 0:
+            for c in range(L.TENSOR_PARTS):
+                s.scalars[L.SCALAR_TENSOR + c] += np.int64(np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]))
     if log_rows == 0:
         forget_tangential(s, s.extended)
         return
@@ -106,6 +110,8 @@ def record(s, log_rows, time, i, partner, size, moment, work, heat):
     row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
     row[L.LOG_IMPULSE] = size
     row[L.LOG_QUANTA] = quanta
+    for c in range(L.TENSOR_PARTS):
+        row[L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]) if gid_b >= 0 else 0.0
     row[L.LOG_STATUS] = L.VALID
     row[L.LOG_MOLECULE] = s.segment[partner if 0 <= gid_b < gid_a else i, L.MOLECULE]
     if s.extended is not None:
@@ -113,59 +119,6 @@ def record(s, log_rows, time, i, partner, size, moment, work, heat):
             row[L.LOG_TANGENTIAL + c] = -s.tangential[c] if 0 <= gid_b < gid_a else s.tangential[c]
     forget_tangential(s, s.extended)
     s.count[L.N_LOGGED] += 1
-
-
-@kernel
-def centre_of_mass(work, offset, tiles, c):
-    """Return component c of the centre of mass of the molecule at offset, of a fixed bead its place."""
-    total = 0.0
-    moment = 0.0
-    for t in range(tiles):
-        for i in range(W.LANES):
-            im = work[offset + t * W.TILE + W.INVM + i]
-            if im > 0.0:
-                total += 1.0 / im
-                moment += work[offset + t * W.TILE + W.COEF + W.LANES * c + i] / im
-    return moment / total if total > 0.0 else work[offset + W.COEF + W.LANES * c]
-
-
-@kernel
-def virial(par, work, oa, ob, mol, ma, mb, p, q, n, r, size):
-    """Return the contact's part of the molecular virial: impulse times the vector between the centres of mass.
-
-    The vector is that between the images that touch; inside one molecule only a contact with an image counts.
-    """
-    w = 0.0
-    for c in range(3):
-        shift = r * n[c] - (work[p + W.COEF + W.LANES * c] - work[q + W.COEF + W.LANES * c])
-        apart = shift
-        if ma != mb:
-            apart += centre_of_mass(work, oa, mol[ma, L.MOL_TILES], c) - centre_of_mass(
-                work, ob, mol[mb, L.MOL_TILES], c
-            )
-        elif abs(shift) < 0.5 * par[L.SIZE + c] or par[L.SIZE + c] == 0.0:
-            apart = 0.0
-        w += size * n[c] * apart
-    return w
-
-
-@kernel
-def tangential_virial(s, oa, ob, i, other, p, q, n, r, extended):
-    """Return what the tangential part of the impulse, on bead i, adds to `virial`; 0 in runs without spins."""
-    w = 0.0
-    if extended is not None:
-        ma = s.segment[i, L.MOLECULE]
-        mb = s.segment[other, L.MOLECULE]
-        for c in range(3):
-            shift = r * n[c] - (s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c])
-            apart = shift
-            if ma != mb:
-                apart += centre_of_mass(s.work, oa, s.mol[ma, L.MOL_TILES], c)
-                apart -= centre_of_mass(s.work, ob, s.mol[mb, L.MOL_TILES], c)
-            elif abs(shift) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
-                apart = 0.0
-            w += s.tangential[c] * apart
-    return w
 
 
 @kernel
@@ -182,9 +135,9 @@ def _log_contact(s, time, i, other, p, q, oa, ob, size, heat, log_rows):
         r = separation(s.par, s.work, p, q, n)
         set_struck(s.segment, other, 1)
         begin_contact(s.par, s.segment, other)
-        moment = virial(
-            s.par, s.work, oa, ob, s.mol, s.segment[i, L.MOLECULE], s.segment[other, L.MOLECULE], p, q, n, r, size
-        )
+        ma = s.segment[i, L.MOLECULE]
+        mb = s.segment[other, L.MOLECULE]
+        moment = virial(s, oa, ob, ma, mb, p, q, n, r, size)
         moment += tangential_virial(s, oa, ob, i, other, p, q, n, r, s.extended)
         if s.extended is not None:
             work = work_of_fixed(s, i, other, n[0], n[1], n[2], size)
@@ -386,7 +339,7 @@ def _cross(s, log_rows, time, i, other, members, extended):
         q = lane(ob, other - s.mol[mb, L.MOL_FIRST])
         n = s.normals[0]
         r = separation(s.par, s.work, p, q, n)
-        moment = virial(s.par, s.work, oa, ob, s.mol, ma, mb, p, q, n, r, size)
+        moment = virial(s, oa, ob, ma, mb, p, q, n, r, size)
         record(s, log_rows, time, i, other, size, moment, 0.0, 0.0)
         note_kind(s, log_rows, kind, extended)
 

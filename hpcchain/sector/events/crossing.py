@@ -12,6 +12,7 @@ import numpy as np
 from hpcchain.contact.impulse import approach, inside_impulse, lane, separation
 from hpcchain.contact.rough import meet_rough
 from hpcchain.contact.step import step_impulse
+from hpcchain.contact.virial import set_tensor
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import set_struck
@@ -148,6 +149,7 @@ def cross_free(s, i, j, wi, wj, side):
     s.starts[j, L.VX] -= x * wj * rx
     s.starts[j, L.VY] -= x * wj * ry
     s.starts[j, L.VZ] -= x * wj * rz
+    set_tensor(s.virial_tensor, x * rx, x * ry, x * rz, rx, ry, rz)
     return size, size * r, kind
 
 
@@ -163,7 +165,7 @@ def part_free(s, i, partner, mi, mj, e, et, extended):
         if et != 1.0:
             size, moment = meet_rough(s, i, partner, mi, mj, e, et)
             return size, moment, 0.0
-    size, moment = bounce(s.par, s.starts, s.bounds, s.table, wi, wj, i, partner, e)
+    size, moment = bounce(s.par, s.starts, s.bounds, s.table, wi, wj, i, partner, e, s.virial_tensor)
     return size, moment, 0.0
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.thermal import diffuse_single
+from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
@@ -67,10 +68,10 @@ def set_bounds(s, i, m):
 
 
 @kernel
-def bounce(par, starts, bounds, table, at_i, at_j, i, j, e):
+def bounce(par, starts, bounds, table, at_i, at_j, i, j, e, tensor):
     """Exchange momentum of two single beads in contact, e being e_n; return the impulse, 0 for a graze, and the virial.
 
-    In units of mass length / time and mass length^2 / time.
+    In units of mass length / time and mass length^2 / time; `tensor` receives the parts of the virial's tensor.
 
     Beads that touch are always as far apart, so a unit vector between them, its square, or a ratio that is 1 but for
     that, is always rounded alike, and the energy drifts by up to half a bit a contact. The vector times the speed will
@@ -106,6 +107,8 @@ def bounce(par, starts, bounds, table, at_i, at_j, i, j, e):
     starts[j, L.VY] -= p * wj * ny
     starts[j, L.VZ] -= p * wj * nz
     p *= length
+    part = p / r
+    set_tensor(tensor, part * rx, part * ry, part * rz, rx, ry, rz)
     return p, p * r
 
 

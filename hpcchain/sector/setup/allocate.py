@@ -326,6 +326,7 @@ def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
     return {
         "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
         "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
+        "virial_tensor": np.zeros(L.TENSOR_PARTS),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_ROOM].max(initial=0))),
         "impulse_response": np.zeros(response_size(int(tiles(beads.max(initial=1))))),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),

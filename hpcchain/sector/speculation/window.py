@@ -10,7 +10,9 @@ from hpcchain.sector.speculation.rollback import discard_history, known_from, re
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
-WALL_CONTACTS, LOST_ROOTS, VIRIAL, WORK, HEAT, OTHERS, WALL_IMPULSE = range(7)  # of `settle_log`
+WALL_CONTACTS, LOST_ROOTS, VIRIAL, WORK, HEAT, OTHERS, TENSOR = range(7)  # of `settle_log`
+WALL_IMPULSE = TENSOR + L.TENSOR_PARTS
+SUMS = WALL_IMPULSE + L.AXES
 SOON, SOONER = 8, 4  # molecules ahead whose memory is asked for: what tells where the rest is, and the rest
 
 
@@ -70,9 +72,10 @@ def settle_log(s, sums):
     Parameters
     ----------
     s : Sector
-    sums : (PUSHES + AXES,) int64 array
+    sums : (SUMS,) int64 array
         Receives contacts with walls, contacts with the exact impulse for want of a root, the sums of the virials, of
-        work and heat, what is no contact and, for each axis, the sum of the impulses on walls, sums in quanta.
+        work and heat, what is no contact, the sums of the parts of the virials' tensors and, for each axis, of the
+        impulses on walls; in quanta.
     """
     rows = 0
     sums[:] = 0
@@ -81,7 +84,7 @@ def settle_log(s, sums):
             continue
         if s.mol[np.int64(s.log[e, L.LOG_MOLECULE]), L.MOL_OWNERSHIP] != L.OWNED:
             continue
-        for c in range(L.LOG_COLUMNS):
+        for c in range(L.KEPT_COLUMNS):
             s.log[rows, c] = s.log[e, c]
         rows += 1
         quanta = np.int64(s.log[e, L.LOG_QUANTA])
@@ -90,6 +93,8 @@ def settle_log(s, sums):
             sums[OTHERS] += 1
         elif s.log[e, L.LOG_KIND] != L.WALL_KIND:
             sums[VIRIAL] += quanta
+            for c in range(L.TENSOR_PARTS):
+                sums[TENSOR + c] += np.int64(s.log[e, L.LOG_TENSOR + c])
         else:
             sums[WALL_CONTACTS] += 1
             if s.log[e, L.LOG_HIGHER] >= -L.SIDES:

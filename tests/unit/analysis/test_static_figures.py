@@ -208,6 +208,28 @@ def test_kinetic_pressure_is_that_of_an_ideal_gas(tmp_path):
         assert within(report.value(f"kinetic_pressure_{axes}"), exact)
 
 
+def test_the_pressure_tensor_has_both_parts(tmp_path):
+    """What frames have of the centres of mass, and the mean of the reports from the start on; the first has none."""
+    rng = np.random.default_rng(9)
+    velocity = rng.normal(size=(30, 400, 3))
+    part = np.array([[1.0, 0.2, 0.0], [0.2, 2.0, -0.3], [0.0, -0.3, 3.0]])
+    noise = 0.01 * rng.normal(size=(30, 3, 3))
+    tensors = [np.full((3, 3), np.nan), *(part + n + n.T for n in noise[1:])]
+    reports = [{"temperature": 1.0, "collisional_pressure": tensor} for tensor in tensors]
+    run = write_run(tmp_path, [1] * 400, np.zeros_like(velocity), velocity, edge=10.0, reports=reports)
+    report = found_in(run, "pressure_tensor", "observables")
+    for axes, exact in (("xx", 1.4), ("yy", 2.4), ("zz", 3.4), ("xy", 0.2), ("xz", 0.0), ("yz", -0.3)):
+        assert within(report.value(f"pressure_tensor_{axes}"), exact)
+    assert not any(value.figure.startswith("collisional") for value in report.values)
+
+
+def test_a_run_without_the_part_of_contacts_has_no_pressure_tensor(tmp_path):
+    position = np.zeros((4, 5, 3))
+    assert (
+        "collisional_pressure" in study(write_run(tmp_path, [1] * 5, position), Wanted(0.0)).left_out["pressure_tensor"]
+    )
+
+
 def test_pairs_are_those_that_mdanalysis_counts(tmp_path):
     pytest.importorskip("MDAnalysis")
     from MDAnalysis.analysis.rdf import InterRDF

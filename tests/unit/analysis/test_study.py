@@ -28,6 +28,7 @@ def folder(tmp_path_factory):
     position = free_chains(7, FRAMES, CHAINS, BEADS).reshape(FRAMES, -1, 3) + 5.0
     noise = np.random.default_rng(8).normal(size=FRAMES)
     reports = [{"temperature": 1.0, "pressure": 1.0 + 0.1 * noise[k] + 5.0 * (k < 10)} for k in range(FRAMES)]
+    reports = [report | {"collisional_pressure": 0.1 * noise[k] * np.eye(3)} for k, report in enumerate(reports)]
     time = np.arange(0.5, FRAMES - 1.0, 0.25)
     events = time, np.zeros(len(time)), np.tile([0, 9], (len(time), 1)), np.ones(len(time))
     return write_run(

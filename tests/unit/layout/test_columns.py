@@ -260,7 +260,7 @@ def test_columns_of_an_array_are_told_apart():
         (
             "LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS LOG_MOLECULE LOG_TANGENTIAL "
             "LOG_TANGENTIAL_Y LOG_TANGENTIAL_Z LOG_WORK LOG_HEAT",
-            arrays.LOG_COLUMNS,
+            arrays.KEPT_COLUMNS,
         ),
     ):
         assert [getattr(arrays, name) for name in names.split()] == list(range(columns))

@@ -103,7 +103,7 @@ class Counting:
     def __init__(self, quantum=2.0**-40):
         self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
         self.quantum, self.impulse_quantum = quantum, quantum / 4
-        self.virial, self.wall_impulse = 0, [0, 0, 0]
+        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * 5
         self.work, self.heat, self.energy_quantum = 0, 0, quantum
 
     def count(self, contacts, walls, virial, push=0.0):
@@ -112,6 +112,8 @@ class Counting:
         self.counters["wall_contacts"] += walls
         self.counters["no_roots"] += walls // 2
         self.virial += round(virial / self.quantum)
+        self.virial_tensor[1] += round(virial / (4 * self.quantum))
+        self.virial_tensor[3] -= round(virial / (2 * self.quantum))
         self.wall_impulse[2] += round(push / self.impulse_quantum)
 
 
@@ -133,8 +135,10 @@ def test_a_tally_goes_on_across_restarts():
         assert (found.contacts, found.wall_contacts, found.no_roots) == (15, 3, 1)
         assert (found.interval_contacts, found.interval_virial) == (14, 1.75)
         assert found.interval_pushes == [0.0, 0.0, 1.25]
+        assert found.interval_tensor == [1.3125, 0.0, 0.4375, 0.0, -0.875, 0.0]
         found.begin_interval()
         assert (found.interval_contacts, found.interval_virial, found.interval_pushes) == (0, 0.0, [0.0] * 3)
+        assert found.interval_tensor == [0.0] * 6
 
 
 def test_a_tally_sums_over_ranks_to_the_last_unit():
@@ -168,9 +172,9 @@ def test_a_tally_goes_on_from_an_earlier_versions_checkpoint():
     assert (totals.contacts, totals.interval_contacts, totals.interval_virial) == (4, 2, 1.75)
     assert totals.interval_pushes is None and totals.saved()["interval_pushes"] is None
     again = Totals(Counting(), json.loads(json.dumps(totals.saved())), Single())
-    assert again.interval_pushes is None
+    assert again.interval_pushes is None and again.interval_tensor is None
     again.begin_interval()
-    assert again.interval_pushes == [0.0, 0.0, 0.0]
+    assert again.interval_pushes == [0.0, 0.0, 0.0] and again.interval_tensor == [0.0] * 6
 
 
 def test_the_run_log_is_json_with_the_promised_keys(tmp_path):
@@ -229,6 +233,11 @@ def test_observables_by_hand():
     assert row["angular_momentum"].tolist() == [0.0, 0.0, 2.0 - 10.0]
     assert row["pressure"] == (2 * 2.0 + 6.0 / 1.5) / 64.0
     assert math.isnan(observables.measure(sums, 0.0, 0.0, 0)["pressure"])
+    row = observables.measure(sums, 0.5, 6.0, 11, tensor=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    assert row["collisional_pressure"].tolist() == [[v / 32.0 for v in w] for w in ([1, 4, 5], [4, 2, 6], [5, 6, 3])]
+    assert row["pressure"] == 2 * 2.0 / 64.0 + np.trace(row["collisional_pressure"]) / 3.0
+    for unknown in (observables.measure(sums, 0.0, 0.0, 0, tensor=[0.0] * 6), observables.measure(sums, 0.5, 6.0, 11)):
+        assert np.all(np.isnan(unknown["collisional_pressure"]))
 
 
 def test_the_pressure_on_walls_by_hand():

@@ -42,6 +42,23 @@ def test_perturbation_theories(theory):
         assert theory.tpt1(2, fraction) == pytest.approx(known, rel=0.012)
 
 
+def test_dimers_of_monte_carlo_and_flory(theory):
+    """The fit has nearly Isihara's second virial coefficient; Flory's theory is it for dimers, and near TPT beyond."""
+    slope = (theory.tildesley_streett(1e-6) - 1) / 1e-6
+    assert slope == pytest.approx(5.444, abs=0.02)
+    for fraction, known in TANGENT_DIMERS.items():
+        assert theory.tildesley_streett(fraction) == pytest.approx(known, rel=0.003)
+        assert theory.flory_dimers(2, fraction) == theory.tildesley_streett(fraction)
+    assert theory.flory_dimers(16, 0.3) == pytest.approx(theory.tpt_dimers(16, 0.3), rel=0.05)
+
+
+def test_the_tail_of_velocities_by_hand(theory):
+    """Density 0.573, D 0.151, nu 1.277: 0.0054 at time 2 of an endless system."""
+    assert theory.velocity_tail(0.3, 2.0, np.inf) == pytest.approx(0.0054, rel=0.01)
+    assert theory.velocity_tail(0.3, 8.0, np.inf) * 8 == pytest.approx(theory.velocity_tail(0.3, 2.0, np.inf))
+    assert theory.velocity_tail(0.3, 2.0, 100) == theory.velocity_tail(0.3, 2.0, np.inf) - 0.01
+
+
 def test_second_virial_coefficient(theory):
     """2 pi / 3 of spheres; of tangent dimers 5.444 times their volume (Isihara 1950)."""
     spheres = theory.second_virial(np.zeros((400, 1, 3)), seed=1)
