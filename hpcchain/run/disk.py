@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -22,9 +23,12 @@ ROUNDING = 1e-12  # of a quotient that is meant to be whole
 
 
 def frames_between(config: Config, begin: float = 0.0) -> int:
-    """Return how many frames an input writes from a time that has its frame already, or from 0 with that one [time]."""
+    """Return how many frames an input writes from a time that has its frame already, or from 0 with that one [time].
+
+    The end has one, too, where it is off the raster.
+    """
     span = config.run.end_time - begin
-    return int(times(span, config.output.frame_every) * (1.0 + ROUNDING)) + (1 if begin == 0.0 else 0)
+    return math.ceil(times(span, config.output.frame_every) * (1.0 - ROUNDING)) + (1 if begin == 0.0 else 0)
 
 
 def require_disk_for(

@@ -24,6 +24,7 @@ def write(tmp_path):
 def test_frames_are_counted_with_those_at_both_ends(write):
     config = load_config(write(5.0))
     assert disk.frames_between(config) == 6 and disk.frames_between(config, 3.0) == 2
+    assert disk.frames_between(config, 3.5) == 2  # the last at the end, off the raster from there
 
 
 def test_a_disk_too_small_is_named_with_the_key(write, tmp_path):
