@@ -42,7 +42,8 @@ def options(rng, ranks, system, contact_time):
 
 def erratic(engine):
     """Return a cost that goes up and down from rank to rank and from look to look, so that sectors never rest."""
-    return float(sum(1 + (7 * engine.comm.rank + window // 8) % 5 for window in range(engine.statistics.counts["windows"])))
+    windows = engine.statistics.counts["windows"]
+    return float(sum(1 + (7 * engine.comm.rank + window // 8) % 5 for window in range(windows)))
 
 
 def grids_of(ranks):
