@@ -22,7 +22,7 @@ NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
 LAST, MET, MET_BEFORE = range(2 * PARTS + 3, 2 * PARTS + 6)
 PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
 AT_ONCE = 4  # beads
-LONG = 16  # beads of a molecule beyond which one is asked for at once
+LONG = 100  # beads of a molecule beyond which one is asked for at once
 
 
 def _ask(context: Any, builder: Any, kind: Any, array: Any, row: Any, lines: int, nearness: int) -> Any:
