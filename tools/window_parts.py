@@ -117,8 +117,8 @@ def window_costs(system, exchange, duration, watch):
 def facts(engine):
     """Return how many windows, passes, contacts and segments there have been."""
     return {
-        "windows": engine.statistics["windows"],
-        "passes": engine.statistics["passes"],
+        "windows": engine.statistics.counts["windows"],
+        "passes": engine.statistics.counts["passes"],
         "contacts": engine.finished["contacts"],
         "segments": int(engine.groups.counts()[L.C["segments"]]),
         "skins refreshed": engine.groups.skin_refreshes,
