@@ -1,7 +1,7 @@
 """Which capabilities of the engine of events work with which propagators and kinds of molecules: one table.
 
-The check of an input and the manual (docs/guide/potentials.md) derive from `CAPABILITIES`. A cell of the table
-that does not work is refused with one message that says what to choose.
+The check of an input, the manual (docs/guide/capabilities.md) and the test of every cell derive from `CAPABILITIES`. A
+cell that does not work is refused with one message that says what to choose.
 """
 
 from __future__ import annotations
@@ -16,11 +16,22 @@ from hpcchain.propagators.catalogue import PROPAGATORS
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config, MoleculeSection
 
-KINDS = ("monomer", "chain", "ring", "star", "graph", "rod")
-EVERY = {name: KINDS for name in PROPAGATORS}
-"""Propagators and kinds: all of them."""
-EXACT = {"taylor": KINDS} | {name: ("monomer",) for name in PROPAGATORS if name != "taylor"}
-"""Those that fly exactly, where contacts are the roots of polynomials: everything under taylor, single beads always."""
+KINDS = ("monomer", "dimer", "chain", "ring", "star", "graph", "rod")
+"""Of molecules; whatever has one bead is a monomer, whatever has two is a dimer."""
+ALWAYS = dict.fromkeys(PROPAGATORS, KINDS)
+"""All kinds under all propagators."""
+EXACT = {
+    "taylor": KINDS,
+    "collocation": ("monomer", "dimer", "rod"),
+    "variational": ("monomer", "rod"),
+    "rattle": ("monomer",),
+}
+"""What flies exactly: there contacts are the roots of polynomials, and nothing but events changes the energy."""
+
+
+def without(works: dict, *kinds: str) -> dict:
+    """Return propagators and kinds that are left of some without these kinds."""
+    return {name: tuple(kind for kind in those if kind not in kinds) for name, those in works.items()}
 
 
 @dataclass(frozen=True)
@@ -32,54 +43,67 @@ class Capability:
     key : str
         The key of the input that asks for it, for messages and the manual.
     used : callable
-        Takes a Config; whether the input asks for it.
+        Takes a Config and one of its MoleculeSections; whether the input asks for it for that kind.
     works : dict of str -> tuple of str
         Propagator -> kinds of molecules with which it works.
-    not_while : callable, optional
-        Takes a Config; returns another key, with what to do about it, that it does not work together with, or None.
+    beside : dict of str -> tuple of str, optional
+        The same of kinds for which it is not asked, but which are there with one for which it is; None: all.
+    exact_law : bool
+        Whether propagators that have laws of contacts of their own must have the exact one.
     """
 
     key: str
-    used: Callable[[Config], bool]
+    used: Callable[[Config, MoleculeSection], bool]
     works: dict
-    not_while: Callable[[Config], str | None] | None = None
+    beside: dict | None = None
+    exact_law: bool = False
 
 
-def has_steps(config: Config) -> bool:
-    """Return whether a potential with steps is asked for."""
-    return any(one.name == "steps" for one in config.potentials)
-
-
-def has_limits(config: Config) -> bool:
-    """Return whether distances inside molecules are limited."""
-    return any(kind.distance_limits for kind in config.molecules)
-
-
-def not_tried_with(config: Config) -> str | None:
-    """Return what to do about what else has not been tried with steps: contacts that take time, rough beads, fields."""
-    if config.contact.contact_time > 0.0 or any(one.contact_time for one in config.contact.pairs):
-        return "contact.contact_time: set it to 0"
-    if config.contact.is_rough:
-        return "contact.tangential_restitution: set it to 1"
-    others = {
-        "external.gravity": any(config.external.gravity),
-        "thermostat": config.thermostat is not None,
-        "wall": bool(config.walls),
-        "molecule.fixed": any(kind.fixed for kind in config.molecules),
-    }
-    return next((f"{key}: leave it out" for key, there in others.items() if there), None)
+def has_wall(key: str) -> Callable:
+    """Return a test whether some wall of an input has a key that is not 0 or left out."""
+    return lambda config, _: any(bool(getattr(wall, key)) for wall in config.walls)
 
 
 CAPABILITIES = (
-    Capability('potential, name "steps"', has_steps, EXACT, not_tried_with),
+    Capability("molecule.types", lambda _, kind: kind.types is not None, ALWAYS),
+    Capability("contact.pair", lambda config, _: bool(config.contact.pairs), ALWAYS, exact_law=True),
+    Capability("molecule.exclude", lambda _, kind: kind.exclude > 1, ALWAYS),
+    Capability(
+        "contact.tangential_restitution",
+        lambda config, _: config.contact.is_rough,
+        without(ALWAYS, "rod"),
+        exact_law=True,
+    ),
+    Capability("contact.contact_time", lambda config, _: config.contact.contact_time > 0.0, ALWAYS),
+    Capability("contact.simultaneous", lambda config, _: config.contact.simultaneous != "joint", {}),
+    Capability("molecule.directors", lambda _, kind: kind.directors, dict.fromkeys(PROPAGATORS, ("monomer",))),
+    Capability("external.gravity", lambda config, _: any(config.external.gravity), EXACT),
+    Capability("wall.restitution", has_wall("restitution"), ALWAYS),
+    Capability("wall.velocity", has_wall("velocity"), EXACT),
+    Capability("wall.temperature", has_wall("temperature"), EXACT),
+    Capability("wall.shape", has_wall("shape"), EXACT),
+    Capability(
+        "molecule.fixed",
+        lambda _, kind: bool(kind.fixed),
+        without(EXACT, "rod"),
+    ),
+    Capability(
+        "molecule.fixed_velocity",
+        lambda _, kind: kind.fixed_velocity is not None,
+        dict.fromkeys(PROPAGATORS, ("monomer",)),
+    ),
+    Capability("thermostat", lambda config, _: config.thermostat is not None, EXACT),
+    Capability(
+        'potential, name "steps"', lambda config, _: any(one.name == "steps" for one in config.potentials), EXACT
+    ),
     Capability(
         "molecule.distance_limits",
-        has_limits,
-        {"taylor": tuple(kind for kind in KINDS if kind != "rod")} | {name: ("monomer",) for name in list(EXACT)[1:]},
-        not_tried_with,
+        lambda _, kind: bool(kind.distance_limits),
+        {"taylor": ("chain", "ring", "star", "graph")},
+        beside=EXACT,
     ),
 )
-"""A new capability adds its row here."""
+"""A new capability adds its row here, and an input that asks for it in tests/physics/test_capabilities.py."""
 
 
 def check_capabilities(config: Config) -> None:
@@ -91,34 +115,56 @@ def check_capabilities(config: Config) -> None:
         Of the engine of events.
     """
     for one in CAPABILITIES:
-        if not one.used(config):
+        asking = [one.used(config, kind) for kind in config.molecules]
+        if not any(asking):
             continue
-        other = one.not_while(config) if one.not_while else None
-        if other is not None:
-            raise Wrong(f"{other}, or leave {one.key} out: they do not work together")
-        for index, kind in enumerate(config.molecules):
-            name = (kind.propagator or config.propagator).name
-            if kind_of(kind) not in one.works.get(name, ()):
-                good = [other for other in one.works if kind_of(kind) in one.works[other]]
-                what = f"choose propagator.name = {' or '.join(good)}" if good else "leave one of the two out"
-                raise Wrong(
-                    f"{one.key}: does not work for molecule[{index}], kind {kind_of(kind)!r}, with propagator "
-                    f"{name!r}; {what}"
-                )
+        for index, (kind, asks) in enumerate(zip(config.molecules, asking, strict=True)):
+            works = one.works if asks else one.beside
+            if works is not None:
+                check_cell(config, kind, f"molecule[{index}]", one.key, works)
+        if one.exact_law:
+            check_law(config, one.key)
+
+
+def check_cell(config: Config, kind: MoleculeSection, place: str, key: str, works: dict) -> None:
+    """Raise Wrong unless a capability works for a kind with its propagator; `works` is as a Capability's."""
+    name = (kind.propagator or config.propagator).name
+    if kind_of(kind) in works.get(name, ()):
+        return
+    good = [other for other in PROPAGATORS if kind_of(kind) in works.get(other, ())]
+    what = f"choose propagator.name = {' or '.join(good)}" if good else "leave one of the two out"
+    raise Wrong(f"{key}: does not work for {place}, kind {kind_of(kind)!r}, with propagator {name!r}; {what}")
+
+
+def check_law(config: Config, key: str) -> None:
+    """Raise Wrong where a propagator of the input has another law of contacts than the exact one."""
+    every = [("propagator", config.propagator)]
+    every += [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules)]
+    for place, one in every:
+        if one is not None and PROPAGATORS[one.name].laws and one.collision != "exact":
+            raise Wrong(f'{key}: goes with {place}.collision = "exact" alone; set that, or remove it')
 
 
 def kind_of(kind: MoleculeSection) -> str:
-    """Return the kind of molecules as the table has it: whatever has one bead is a monomer."""
-    return "monomer" if kind.beads == 1 else kind.kind
+    """Return the kind of molecules as the table has it."""
+    return {1: "monomer", 2: "dimer"}.get(kind.beads, kind.kind)
+
+
+def cell(one: Capability, propagator: str) -> str:
+    """Return what the manual says of a capability with a propagator."""
+    kinds = one.works.get(propagator, ())
+    left = [kind for kind in KINDS if kind not in kinds]
+    said = ", ".join(kinds) or "refused"
+    if not left:
+        said = "all kinds"
+    elif len(left) < len(kinds):
+        said = f"all but {', '.join(left)}"
+    return f"{said}¹" if kinds and one.exact_law and PROPAGATORS[propagator].laws else said
 
 
 def capabilities_markdown() -> str:
     """Return the table of what works with what as Markdown."""
     lines = ["| capability | " + " | ".join(PROPAGATORS) + " |", "|---" * (1 + len(PROPAGATORS)) + "|"]
     for one in CAPABILITIES:
-        cells = []
-        for name in PROPAGATORS:
-            kinds = one.works.get(name, ())
-            cells.append("all kinds" if kinds == KINDS else ", ".join(kinds) or "refused")
-        lines.append(f"| `{one.key}` | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        lines.append(f"| `{one.key}` | " + " | ".join(cell(one, name) for name in PROPAGATORS) + " |")
+    return "\n".join(lines) + '\n\n¹ with `collision = "exact"`\n'

@@ -17,6 +17,7 @@ from hpcchain.config.stepping import check_stepping
 from hpcchain.config.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
 from hpcchain.model.bonds import bond_table
+from hpcchain.model.walls import volume_within, walls_of
 from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_for
 
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ def check_packing(config: Config) -> None:
     grow = config.initial.method == "grow"
     if not grow and "open" in box.boundary:
         return
-    volume = box.size[0] * box.size[1] * box.size[2]
+    volume = volume_within(box.size, walls_of(config))
     fraction = sum(kind.count * filled(kind) for kind in config.molecules) / volume
     equal = len({d for kind in config.molecules for d in np.unique(kind.diameter).tolist()}) == 1
     equal = equal and not any(is_fused(kind) for kind in config.molecules)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from hpcchain.config.values import Wrong
 from hpcchain.model.bonds import type_names
-from hpcchain.propagators.catalogue import PROPAGATORS
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config, PairSection
@@ -63,11 +62,6 @@ def check_engine(config: Config) -> None:
     key = "contact.pair" if config.contact.pairs else "contact.tangential_restitution"
     if config.run.engine == "steps":
         raise Wrong(f'{key}: means nothing for run.engine "steps"; remove it')
-    every = [("propagator", config.propagator)]
-    every += [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules)]
-    for place, one in every:
-        if one is not None and PROPAGATORS[one.name].laws and one.collision != "exact":
-            raise Wrong(f'{key}: goes with {place}.collision = "exact" alone; set that, or remove it')
 
 
 def check_rough(config: Config) -> None:
@@ -77,9 +71,4 @@ def check_rough(config: Config) -> None:
             raise Wrong(
                 f"molecule[{index}].directors: contacts leave their spins as they are; set "
                 "contact.tangential_restitution = 1, or remove directors"
-            )
-        if kind.is_line:
-            raise Wrong(
-                f"molecule[{index}].kind: beads of a rod do not spin; set contact.tangential_restitution = 1, or "
-                "choose another kind"
             )

@@ -8,7 +8,7 @@ from hpcchain.config.values import Wrong
 from hpcchain.config.walls import check_walls
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config, MoleculeSection
+    from hpcchain.config.sections import Config
 
 
 def check_external(config: Config) -> None:
@@ -19,35 +19,9 @@ def check_external(config: Config) -> None:
     config : Config
         Of the engine of events.
     """
-    if any(config.external.gravity):
-        check_gravity(config)
     check_walls(config)
     if config.contact.is_rough:
         check_rough(config)
-    if config.thermostat is not None:
-        check_thermostat(config)
-
-
-def check_gravity(config: Config) -> None:
-    """Check that all molecules fly exactly, so that parabolas are exact, too."""
-    for index, kind in enumerate(config.molecules):
-        if not flies_exactly(config, kind):
-            name = (kind.propagator or config.propagator).name
-            raise Wrong(
-                f'external.gravity: molecule[{index}] moves in steps of "{name}", which know no gravity; choose '
-                'propagator.name = "taylor", or run.engine = "steps"'
-            )
-
-
-def check_thermostat(config: Config) -> None:
-    """Check that molecules fly exactly, so that nothing but draws changes their energy."""
-    for index, kind in enumerate(config.molecules):
-        if not flies_exactly(config, kind):
-            raise Wrong(
-                'thermostat.name: "andersen" draws no velocities of molecules that move in steps, as '
-                f'molecule[{index}] does by "{(kind.propagator or config.propagator).name}"; choose '
-                'propagator.name = "taylor"'
-            )
 
 
 def check_rough(config: Config) -> None:
@@ -63,11 +37,3 @@ def check_rough(config: Config) -> None:
             raise Wrong(
                 f"contact.tangential_restitution: rough beads meet no fixed ones, as molecule[{index}] has; set it to 1"
             )
-
-
-def flies_exactly(config: Config, kind: MoleculeSection) -> bool:
-    """Whether molecules of a kind fly without steps."""
-    name = (kind.propagator or config.propagator).name
-    if kind.beads == 1 or name == "taylor":
-        return True
-    return (name == "collocation" and kind.beads == 2) or (kind.is_line and name != "rattle")

@@ -22,7 +22,6 @@ def check_fixed(config: Config) -> None:
         if config.run.engine != "events":
             check_fixed_in_steps(config, kind, place)
         check_beads(kind, place)
-        check_motion(config, kind, place)
     if config.molecules and all(len(set(kind.fixed or ())) == kind.beads for kind in config.molecules):
         raise Wrong("molecule[0].fixed: all beads of all molecules are fixed; leave one that can move")
 
@@ -54,8 +53,6 @@ def check_beads(kind: MoleculeSection, place: str) -> None:
         raise Wrong(f"{place}.fixed: bead {high} does not exist; the molecule has beads 0 to {kind.beads - 1}")
     if len(set(fixed)) < len(fixed):
         raise Wrong(f"{place}.fixed: names a bead twice; name each once")
-    if kind.is_line:
-        raise Wrong(f'{place}.fixed: rods have no fixed beads; choose kind = "chain", or a fixed monomer to meet')
     if kind.directors:
         raise Wrong(f"{place}.fixed: spheres with directors move; remove one of the two")
     bonds = bond_table(kind)
@@ -63,19 +60,3 @@ def check_beads(kind: MoleculeSection, place: str) -> None:
     if len(both):
         a, b = both[0].tolist()
         raise Wrong(f"{place}.fixed: beads {a} and {b} are bonded and both fixed; fix one of them")
-
-
-def check_motion(config: Config, kind: MoleculeSection, place: str) -> None:
-    """Check that the propagator knows fixed beads, and that the work done by those that move can be counted."""
-    if kind.beads == 1:
-        return
-    name = (kind.propagator or config.propagator).name
-    if name != "taylor" and not (name == "collocation" and kind.beads == 2):
-        raise Wrong(f'{place}.fixed: "{name}" moves no molecules with fixed beads; choose propagator.name = "taylor"')
-    if kind.fixed_velocity is not None:
-        raise Wrong(f"{place}.fixed_velocity: is for monomers; fixed beads with bonds stay where they are, remove it")
-    if any(config.external.gravity):
-        raise Wrong(
-            f"{place}.fixed: bonded beads may not be fixed where there is external.gravity; fix monomers alone, or "
-            "remove gravity"
-        )

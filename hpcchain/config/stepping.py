@@ -69,11 +69,6 @@ def check_contact_dynamics(config: Config) -> None:
 
 def check_events(config: Config) -> None:
     """Check that the engine of events is not asked for what only that of steps has."""
-    if config.contact.simultaneous != "joint":
-        raise Wrong(
-            f'contact.simultaneous: "{config.contact.simultaneous}" is not available in this version for run.engine '
-            '"events"; use "joint"'
-        )
     given = {
         "steps": config.steps is not None,
         "potential": any(one.name != "steps" for one in config.potentials),

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from hpcchain.config.sections import Config
 
 AXES = ("x", "y", "z")
-STEPPED = {"collocation", "variational", "rattle"}
 OF_SHAPES = {"center": ("sphere", "cylinder"), "radius": ("sphere", "cylinder"), "axis": ("cylinder",)}
 
 
@@ -56,17 +55,10 @@ def wall(values: dict, place: str) -> WallSection:
 def check_walls(config: Config) -> None:
     """Raise Wrong when walls do not fit the box, one another, the molecules or the end of the run."""
     taken: dict = {}
-    names = {(kind.propagator or config.propagator).name for kind in config.molecules if kind.beads > 1}
     for index, one in enumerate(config.walls):
         place = f"wall[{index}]"
         if one.temperature is not None and one.restitution is not None:
             raise Wrong(f"{place}.restitution: means nothing for a wall with a temperature; remove one of the two")
-        for key in ("temperature", "velocity"):
-            if getattr(one, key) and names & STEPPED:
-                raise Wrong(
-                    f'{place}.{key}: molecules that move by "{min(names & STEPPED)}" meet walls that are at rest and '
-                    'mirrors alone; choose propagator.name = "taylor"'
-                )
         if one.shape is None:
             check_side(config, one, place)
             if one.side in taken:
@@ -95,21 +87,9 @@ def check_shape(config: Config, one: WallSection, place: str) -> None:
                 f'{place}.shape: a {one.shape} needs box.boundary "open" across it, and that of axis {AXES[axis]} is '
                 f'"{boundary}"'
             )
-    if config.initial.method == "grow":
-        raise Wrong(
-            f'{place}.shape: initial.method "grow" fills boxes alone; give the start: "explicit", or "file" from a run '
-            "in a box inside the shape"
-        )
     largest = max((float(np.max(kind.diameter)) for kind in config.molecules), default=0.0)
     if one.radius <= 0.5 * largest:
         raise Wrong(f"{place}.radius: {one.radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
-    for index, kind in enumerate(config.molecules):
-        name = (kind.propagator or config.propagator).name
-        if kind.beads > 1 and name != "taylor":
-            raise Wrong(
-                f'{place}.shape: molecule[{index}] moves by "{name}", which meets sides of the box alone; choose '
-                'propagator.name = "taylor"'
-            )
 
 
 def check_apart(config: Config, end: float) -> None:

@@ -100,7 +100,7 @@ def shape_contact(s, i, number, free, rate, acceleration, limit, just_hit):
     touching = TOUCHING * free * (free + 0.1 * far)
     if acceleration == 0.0:
         return _straight_shape(s, i, number, free, rate, touching, limit, just_hit)
-    widest = free + max(rate, 0.0) * limit
+    widest = free + max(rate, 0.0) * s.bounds[i, L.LENGTH]  # not `limit`, which is of the search alone
     big = 2.0 * (s.bounds[i, L.SPEED] ** 2 + widest * acceleration)
     t = 0.0
     last = 0.0

@@ -296,7 +296,7 @@ NO_WALL, PLANE, SPHERE, CYLINDER = range(4)
 # In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's
 # law and their times are found by bisection alone.
 STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
-FALLS_AT, GRAVITY_AT = -4, -3  # whether single beads fall; their acceleration, for each axis
+FALLS_AT, GRAVITY_AT = -4, -3  # whether gravity is in a motion from the first (`falling.falls`); it, for each axis
 LIMITS = 8
 # Before them, in runs that are extended, TRAITS numbers of bead b of the kind's molecules: its type, and 1 / moment of
 # inertia, from place -LIMITS - TRAITS (b + 1) on.

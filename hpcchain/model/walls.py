@@ -84,6 +84,28 @@ def wall_rows(system: System) -> np.ndarray:
     return rows
 
 
+def volume_within(size: Any, walls: list) -> float:
+    """Return the volume that a box of these edge lengths and walls with shapes leave, the least of each [length^3]."""
+    volume = float(np.prod(size))
+    for wall in walls:
+        if wall["shape"] == "sphere":
+            volume = min(volume, 4.0 / 3.0 * math.pi * wall["radius"] ** 3)
+        elif wall["shape"] == "cylinder":
+            volume = min(volume, math.pi * wall["radius"] ** 2 * float(size[AXES.index(wall["axis"])]))
+    return volume
+
+
+def enclosures(walls: list) -> np.ndarray:
+    """Return (shapes, 7) float64: centre, along which axes each encloses (0, 1), and radius, at time 0."""
+    return np.array(
+        [
+            [*wall["center"], *(float(axis != wall["axis"]) for axis in AXES), wall["radius"]]
+            for wall in walls
+            if wall["shape"] is not None
+        ]
+    ).reshape(-1, 7)
+
+
 def meeting_time(box: Box, walls: list, diameter: float) -> tuple[float, str]:
     """Return when walls first leave the largest bead no more room, and the axis or shape; inf and "" for never.
 

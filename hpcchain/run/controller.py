@@ -20,6 +20,7 @@ from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
 from hpcchain.layout import arrays as L
 from hpcchain.model.external import exchanges_energy
+from hpcchain.model.step_potentials import potentials_of
 from hpcchain.observe.observables import Observables, kept_energy, total_energy
 from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
@@ -277,8 +278,8 @@ class Run:
         self._heed(kept_energy(row), row["kinetic_energy"])
 
     def _scale(self, kinetic: float) -> float:
-        """Return what errors of the energy are relative to at least: where heights have no zero, the kinetic energy."""
-        return kinetic if self.observables.gravity.any() else 0.0
+        """Return what errors of the energy are relative to at least: the kinetic one, where others may cancel it."""
+        return kinetic if self.observables.gravity.any() or potentials_of(self.system.physics) else 0.0
 
     def _heed(self, energy: Any, kinetic: float) -> None:
         """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""

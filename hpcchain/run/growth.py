@@ -34,6 +34,7 @@ from hpcchain.model.starts.start import build_physics, moved_along, physics_with
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.walls import volume_within, walls_of
 from hpcchain.parallel.comm import Single
 from hpcchain.run.engines import brought_together, engine_for, ranks_at_work
 from hpcchain.run.orientations import checked
@@ -115,9 +116,9 @@ def grown_system(
     return System(box, topology, state, physics, directors=directors)
 
 
-def packing_of(box: Box, topology: Topology) -> Any:
-    """Return the packing fraction of the full beads."""
-    return float(np.sum(topology.diameter**3)) * math.pi / 6.0 / box.volume
+def packing_of(config: Config, box: Box, topology: Topology) -> Any:
+    """Return the packing fraction of the full beads in the box, or in a shape that is smaller."""
+    return float(np.sum(topology.diameter**3)) * math.pi / 6.0 / volume_within(box.size, walls_of(config))
 
 
 def crossing_size(topology: Topology) -> Any:
@@ -135,7 +136,7 @@ def place_small(
     """
     if scale is not None:
         return scale, place(config, box, topology, scale, parallel, {})
-    scale = min(1.0, (PLACED_FRACTION / packing_of(box, topology)) ** (1.0 / 3.0))
+    scale = min(1.0, (PLACED_FRACTION / packing_of(config, box, topology)) ** (1.0 / 3.0))
     known = {}
     for attempt in range(ATTEMPTS):
         try:
@@ -266,7 +267,7 @@ class Growth:
             Of the placement before.
         """
         size = crossing_size(self._topology)
-        packing = packing_of(self._box, self._topology) * (BEYOND_CROSSING * size) ** 3
+        packing = packing_of(self._config, self._box, self._topology) * (BEYOND_CROSSING * size) ** 3
         at_crossing = isinstance(error, Jammed) and error.size <= JAMMED_CROSSING * size < 1.0
         if not at_crossing or packing > DENSEST_PLACED:
             raise error

@@ -23,6 +23,16 @@ def test_small_dense_systems(name, tmp_path):
     assert disagreement(want, log) is None
 
 
+@pytest.mark.parametrize("name", cases.OUTSIDE)
+def test_small_systems_in_fields_walls_and_wells(name, tmp_path):
+    """The same with gravity, walls that move, a sphere, a cylinder, wells and fixed beads: all events by all pairs."""
+    system = cases.build(name)
+    want = expected(system, 60)
+    assert len(want) >= LEAST
+    log = run(system.input(want.end), tmp_path).events()
+    assert disagreement(want, log) is None
+
+
 def test_an_even_rod_meets_its_own_images(tmp_path):
     """Several of its pairs touch at one instant, each at the same rate: one impulse does for all; nothing overlaps."""
     random = np.random.default_rng(4)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.reference import cases, special, tables
 from tests.reference.compare import disagreement, expected
-from tests.reference.engine import event_list, simulate
+from tests.reference.engine import Engine, event_list, simulate
 from tests.reference.linear import inverse
 from tests.reference.motion import Mechanics, at
 from tests.reference.program import Log
@@ -73,6 +73,33 @@ def test_cases_conserve(name):
         assert np.max(np.abs(bonds - mechanics.length), initial=0) < 1e-17
         assert engine.geometry.smallest_gap(turn.position) > -1e-17
         assert all(e.normal_velocity < 0 < e.impulse for e in turn.events)
+
+
+@pytest.mark.parametrize("name", cases.OUTSIDE)
+def test_cases_outside_conserve(name):
+    """Kinetic energy, heights and wells less the walls' work; each sort of event is there, nothing fixed moves."""
+    system = cases.build(name)
+    engine = Engine(system)
+    geometry, start = engine.geometry, engine.position
+    fixed = np.isinf(engine.mechanics.mass)
+    mass, pull = np.where(fixed, 0, engine.mechanics.mass), np.array(system.gravity)
+
+    def energy():
+        wells = np.sum(geometry.potential[geometry.level])
+        return np.sum(mass[:, None] * engine.velocity**2) / 2 - mass @ (engine.position @ pull) + wells
+
+    kept, kinds = energy(), []
+    for turn in engine.turns():
+        for event in turn.events:
+            kept += event.impulse * geometry.rate[-1 - event.bead[1]] if event.kind == 1 else 0
+            assert event.impulse * event.normal_velocity < 0 or event.kind in (2, 3)
+        kinds += [event.kind for event in turn.events]
+        assert abs(energy() - kept) < 1e-15 * abs(kept) + 1e-15
+        assert geometry.smallest_gap(turn.position) > -1e-17 or system.walls
+        if len(kinds) >= 40:
+            break
+    assert np.array_equal(engine.position[fixed], start[fixed])
+    assert set(kinds) >= {0} | ({1} if system.walls else set()) | ({2, 3, 4} if system.wells[0] else set())
 
 
 def test_cases_hold_what_they_promise():

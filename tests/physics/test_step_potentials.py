@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hpcchain.config.load import config_from_table
 from hpcchain.layout import arrays as L
 from hpcchain.model.extended import LEVELS
+from hpcchain.run.growth import grown_system
 from hpcchain.sector.serial import Engine
 from tests.support.extended import distance_limits, step_potentials, with_extended
 from tests.support.gases import gas
@@ -270,3 +272,50 @@ def test_limits_give_phantom_trimers_the_stiffness_that_they_imply():
     error = np.std(means) / np.sqrt(len(means) / 4)
     assert error < 0.004 and abs(np.mean(means) - expected) < 4.0 * error
     assert abs(np.mean(means) - 0.5 * (low + high)) < 0.03
+
+
+def stiff_chains(count, beads, least):
+    """Return a System of phantom chains with unit bonds whose 1-3 distances are at least so great."""
+    kind = {"kind": "chain", "beads": beads, "count": count, "diameter": 0.1, "self_contact": False}
+    kind["distance_limits"] = [{"separation": 2, "least": least, "most": 2.0}]
+    box = {"size": [60.0] * 3, "boundary": ["periodic"] * 3}
+    table = {"box": box, "molecule": [kind], "initial": {"seed": 5}, "run": {"end_time": 1.0}}
+    return grown_system(config_from_table(table, "in"))
+
+
+def mean_cosines(least, bonds, draws=200000):
+    """Return the mean products of cosines of 1, 2, ... successive angles, by the weight of rigid bonds, det(T)^1/2.
+
+    Angles are free but for their limit, uniformly in their cosine, and phantom chains turn freely about bonds.
+    """
+    cosine = np.random.default_rng(1).uniform(0.5 * least**2 - 1.0, 1.0, (draws, bonds - 1))
+    pivot, weight = np.full(draws, 2.0), np.full(draws, 2.0)
+    for c in cosine.T:
+        pivot = 2.0 - c**2 / pivot
+        weight = weight * pivot
+    weight = np.sqrt(weight)
+    found = []
+    for lag in range(1, bonds):
+        products = [np.prod(cosine[:, k : k + lag], axis=1) for k in range(bonds - lag)]
+        found.append(np.average(np.mean(products, axis=0), weights=weight))
+    return np.array(found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("least", [1.6, 1.85])
+def test_limits_of_angles_imply_the_persistence_length_of_phantom_chains(least):
+    """Correlations of bonds decay as the limit says; the length is -1 / ln of the mean cosine, by both."""
+    beads = 10
+    system = stiff_chains(48, beads, least)
+    engine, rows = Engine(system), []
+    for time in np.arange(40.0, 1240.0, 4.0):
+        engine.advance(float(time))
+        bonds = np.diff(frame_of(engine, float(time))[0].reshape(48, beads, 3), axis=1)
+        every = [np.mean(np.sum(bonds[:, : beads - 1 - lag] * bonds[:, lag:], axis=2)) for lag in range(1, beads - 1)]
+        rows.append(every)
+    found, error = np.mean(rows, axis=0), np.std(rows, axis=0) / np.sqrt(len(rows) / 4)
+    expected = mean_cosines(least, beads - 1)
+    assert np.all(np.abs(found - expected) < 4.0 * error + 1e-3)
+    lengths = -1.0 / np.log([found[0], expected[0]])
+    print(f"least {least}: persistence length {lengths[0]:.3f}, implied {lengths[1]:.3f}")
+    assert lengths[0] == pytest.approx(lengths[1], rel=0.05)

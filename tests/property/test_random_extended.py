@@ -12,83 +12,41 @@ import pytest
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
-from hpcchain.model.extended import first_rows
-from hpcchain.model.system import WALL
-from tests.support.extended import distance_limits, step_potentials
+from tests.support.extended import (
+    coefficients,
+    distance_limits,
+    exclusion,
+    fixed_beads,
+    gravity,
+    shapes,
+    sides,
+    step_potentials,
+    thermostat,
+)
 from tests.support.gases import gas
-from tests.support.identity import in_stages, parallel, require_same, serial
+from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 
 KINDS = ("monomer", "monomer", "dimer", "chain3", "chain5", "chain10", "ring")
 END = 4.0
 
 
-def with_coefficients(rng, system):
-    """Return a system with rough beads, or coefficients of pairs of types and of walls, or both; contacts may last."""
-    names, n = system.topology.type_names, system.topology.beads
-    physics, extended = system.physics, dict(system.physics.extended)
-    if rng.random() < 0.7:
-        extended["rough"] = {
-            "tangential_restitution": float(rng.choice([-1.0, 0.3, 1.0])),
-            "seed": 1,
-            "temperature": 1.0,
-        }
-        extra = system.state.extra if system.state.extra.shape[1] else first_rows(n)
-        extra = extra.copy()
-        extra[:, L.SPIN : L.SPIN + 3] = rng.normal(size=(n, 3))
-        system = replace(system, state=replace(system.state, extra=extra))
-    pairs = []
-    for first, second in ((names[0], names[-1]), (names[0], "x-"), (names[-1], "y+")):
-        values = rng.choice([None, 1.0, 0.8]), rng.choice([None, 1.0, -0.5]), rng.choice([None, 0.0, 0.01])
-        keys = ("restitution", "tangential_restitution", "contact_time")
-        spins = "rough" in extended
-        values = [None if value is None or (k == 1 and not spins) else float(value) for k, value in enumerate(values)]
-        pairs.append({"types": [first, second]} | dict(zip(keys, values, strict=True)))
-    extended["pairs"] = pairs
-    return replace(system, physics=replace(physics, extended=extended))
-
-
-SIDES = ("x-", "y-", "z-", "x+", "y+", "z+")
-
-
-def extended_by(system, **more):
-    """Return a System with more in `Physics.extended`."""
-    return replace(system, physics=replace(system.physics, extended=system.physics.extended | more))
-
-
-def with_gravity(rng, system):
-    """Add gravity along any axes, periodic ones too."""
-    return extended_by(system, gravity=(rng.normal(size=3) * rng.choice([0.0, 1.0, 1.0], size=3) + 0.01).tolist())
-
-
-def with_walls(rng, system):
-    """Let sides of the box come or go, some of them thermal."""
-    walls = [
-        {
-            "side": side,
-            "shape": None,
-            "center": None,
-            "radius": None,
-            "axis": None,
-            "velocity": float(rng.choice([0.0, rng.uniform(-0.2, 0.2)])),
-            "temperature": float(rng.choice([0.0, rng.uniform(0.5, 2.0)])),
-            "restitution": float(rng.uniform(0.8, 1.0)),
-        }
-        for number, side in enumerate(SIDES)
-        if system.box.boundary[number % 3] == WALL and rng.random() < 0.7
-    ]
-    return extended_by(system, walls=walls, seed=int(rng.integers(1000))) if walls else system
-
-
-def with_thermostat(rng, system):
-    """Add an Andersen thermostat."""
-    rate = float(rng.uniform(0.05, 0.6))
-    return extended_by(system, thermostat={"temperature": float(rng.uniform(0.5, 2.0)), "rate": rate}, seed=7)
-
-
 ADDITIONS = {
-    "coefficients": (with_coefficients, with_gravity, with_walls, with_thermostat),
+    "coefficients": (coefficients, gravity, sides, thermostat),
     "steps": (step_potentials, distance_limits),
+    "everything": (
+        exclusion,
+        gravity,
+        fixed_beads,
+        shapes,
+        sides,
+        thermostat,
+        step_potentials,
+        distance_limits,
+        coefficients,
+    ),
 }
+SHARE = {"everything": 0.45}
+"""How often a draw has each; 0.7 where nothing is said."""
 
 
 def system_of(seed, what):
@@ -102,7 +60,7 @@ def system_of(seed, what):
     system = gas(kinds, seed, pitch, tuple(cells), boundary, restitution=restitution)
     additions = ADDITIONS[what]
     for number, add in enumerate(additions):
-        system = add(rng, system) if rng.random() < 0.7 or number == seed % len(additions) else system
+        system = add(rng, system) if rng.random() < SHARE.get(what, 0.7) or number == seed % len(additions) else system
     return rng, system
 
 
@@ -113,7 +71,7 @@ def restarted(system, state, time, folder):
     return read_checkpoint(path).system
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(max(5, DRAWS // len(ADDITIONS)) if DRAWS > 12 else 5))
 @pytest.mark.parametrize("what", ADDITIONS)
 def test_ranks_windows_and_stops_leave_no_trace(seed, what):
     rng, system = system_of(seed, what)

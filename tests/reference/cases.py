@@ -99,11 +99,73 @@ CASES = {
     ),
 }
 
+OUTSIDE = {
+    "falling": (
+        (4.4, 4.6, 6.0),
+        ("periodic", "periodic", "wall"),
+        1.0,
+        [Molecule("chain", 5, 3), Molecule("rod", 3, 2), Molecule("monomer", 1, 8, 2.0, 0.9)],
+        {"gravity": (0.3, 0.0, -1.0)},
+    ),
+    "between walls that move": (
+        (4.4, 4.6, 5.0),
+        ("periodic", "wall", "wall"),
+        1.0,
+        [Molecule("chain", 5, 3), Molecule("monomer", 1, 8, 2.0, 0.9)],
+        {
+            "gravity": (0.0, 0.4, -0.6),
+            "walls": (
+                {"side": "z-", "velocity": 0.3},
+                {"side": "y+", "velocity": -0.2},
+                {"side": "z+", "velocity": 0.1},
+            ),
+        },
+    ),
+    "in a sphere": (
+        (6.0,) * 3,
+        ("open",) * 3,
+        1.0,
+        [Molecule("chain", 5, 3), Molecule("ring", 5, 1), Molecule("monomer", 1, 8, 2.0, 0.9)],
+        {"walls": ({"shape": "sphere", "center": [2.7, 3.2, 4.0], "radius": 3.0, "velocity": 0.1},)},
+    ),
+    "falling in a cylinder": (
+        (6.0, 5.0, 6.0),
+        ("open", "periodic", "open"),
+        1.0,
+        [Molecule("chain", 5, 2), Molecule("monomer", 1, 8, 2.0, 0.9)],
+        {
+            "gravity": (0.5, 0.2, -0.8),
+            "walls": ({"shape": "cylinder", "axis": "y", "center": [2.7, 0.0, 4.0], "radius": 2.8, "velocity": -0.1},),
+        },
+    ),
+    "wells": (
+        (5.4, 5.6, 5.5),
+        ("periodic",) * 3,
+        1.0,
+        [Molecule("chain", 5, 3), Molecule("rod", 3, 2), Molecule("monomer", 1, 10)],
+        {"wells": ((1.2, 1.5, 1.8), (-1.0, 0.4, -0.3))},
+    ),
+    "wells that fall on fixed beads": (
+        (5.4, 5.6, 6.5),
+        ("periodic", "periodic", "wall"),
+        1.0,
+        [
+            Molecule("chain", 5, 3, fixed=(0,)),
+            Molecule("ring", 5, 1, fixed=(2,)),
+            Molecule("monomer", 1, 3, fixed=(0,)),
+            Molecule("monomer", 1, 8),
+        ],
+        {"wells": ((1.3,), (-0.8,)), "gravity": (0.2, 0.0, -0.7), "walls": ({"side": "z+", "velocity": 0.2},)},
+    ),
+}
+"""The same in fields, between walls that move, in shapes, with wells and fixed beads."""
+
 
 def build(name, seed=0):
     """Return the System of a case: placed at random and thermal, a function of name and seed alone."""
-    size, boundary, restitution, molecules = CASES[name]
+    size, boundary, restitution, molecules, *more = (CASES | OUTSIDE)[name]
     random = np.random.default_rng([seed, *name.encode()])
     law = restitution if isinstance(restitution, tuple) else (restitution, 0.0)
-    system = System(molecules, size, boundary, (-0.3, 0.2, 1.0), law[0], contact_time=law[1])
+    outside = more[0] if more else {}
+    system = System(molecules, size, boundary, (-0.3, 0.2, 1.0), law[0], contact_time=law[1], **outside)
     return thermal(place(system, random), random)

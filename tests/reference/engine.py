@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .contacts import Geometry
+from .contacts import INNER, OUTER, WALL, Geometry
 from .linear import pushes
 from .motion import at, trusted_length
 from .systems import mechanics_of
@@ -27,7 +27,7 @@ class Event:
     time, impulse : float
         [time], momentum along the normal [mass length / time].
     kind : int
-        0 bead-bead, 1 wall.
+        0 bead-bead, 1 wall, 2 well entered, 3 left, 4 turned back at an edge.
     bead : (int, int)
         Ids, lower first; a wall is -1 - axis (lower) or -4 - axis (upper).
     normal_velocity : float
@@ -90,13 +90,13 @@ class Engine:
         while self.time < end:
             series = self.mechanics.series(self.position, self.velocity, self.order)
             h = min(self.dtype(min(self.longest, trusted_length(series, self.error))), end - self.time)
-            found = self.geometry.search(series, h, self.resolved)
+            found = self.geometry.search(series, h, self.resolved, self.time)
             if found and h - found[0].dt < 2 * SIMULTANEOUS and h > 8 * SIMULTANEOUS:
                 h, found = h / 2, []
             dt = found[0].dt if found else h
             self.move(series, dt)
             if found:
-                yield self.collide(self.together(found))
+                yield self.cross(found[0]) if found[0].kind in (INNER, OUTER) else self.collide(self.together(found))
 
     def move(self, series, dt):
         """Move the system by dt along its series."""
@@ -108,6 +108,7 @@ class Engine:
     def together(self, found):
         """Return the first contact and those of its molecules at the same instant."""
         first = self.molecules(found[0])
+        found = [c for c in found if c.kind not in (INNER, OUTER)]
         return [c for c in found if c.dt - found[0].dt <= SIMULTANEOUS and self.molecules(c) & first]
 
     def molecules(self, contact):
@@ -125,6 +126,7 @@ class Engine:
         change = self.mechanics.response(self.position, rows)
         matrix = np.einsum("cni,dni->cd", rows, change)
         rate = np.einsum("cni,ni->c", rows, before)
+        rate -= np.array([self.geometry.rate[-1 - c.second] if c.kind == WALL else 0 for c in contacts])
         law = max(self.restitution(contact) for contact in contacts)
         impulse = pushes(matrix, -(1 + law) * rate)
         self.velocity = before + np.einsum("c,cni->ni", impulse, change)
@@ -139,6 +141,26 @@ class Engine:
             if p > 0
         )
         return Turn(self.time, self.position, before, self.velocity, events)
+
+    def cross(self, contact):
+        """Let a pair cross an edge of its well, or turn it back where its energy does not suffice; return the Turn."""
+        geometry, before = self.geometry, self.velocity
+        p = int(np.flatnonzero((geometry.first == contact.first) & (geometry.second == contact.second))[0])
+        row = geometry.row(contact, self.position)
+        change = self.mechanics.response(self.position, row[None])[0]
+        mobility, rate = np.sum(row * change), np.sum(row * before)
+        level = geometry.level[p] + (1 if contact.kind == INNER else -1)
+        height = geometry.potential[level] - geometry.potential[geometry.level[p]]
+        left, kind, after = rate**2 - 2 * height * mobility, 4, -rate
+        if left > 0:
+            kind, after = 2 if contact.kind == INNER else 3, np.sign(rate) * np.sqrt(left)
+            geometry.level[p] = level
+        size = (after - rate) / mobility
+        self.velocity = before + size * change
+        self.position, self.velocity = self.mechanics.project(self.position, self.velocity, sweeps=1)
+        self.resolved |= {(which, *contact.key[1:]) for which in (INNER, OUTER)}
+        event = Event(self.time, kind, (contact.first, contact.second), size, rate, 0, contact.shift, self.dtype(1))
+        return Turn(self.time, self.position, before, self.velocity, (event,))
 
     def restitution(self, contact):
         """Return a contact's coefficient of restitution."""
@@ -162,6 +184,7 @@ class Engine:
         """Return the (3,) centre of mass of a molecule [length]."""
         beads = self.system.molecule_of_bead == molecule
         mass = self.mechanics.mass[beads]
+        mass = np.isinf(mass).astype(self.dtype) if np.isinf(mass).any() else mass
         return mass @ self.position[beads] / np.sum(mass)
 
 

@@ -6,7 +6,8 @@ S = D M^-1 D^T, the bond tensions u_l (force per length) obey
     q'' = -M^-1 D^T w,   w_l = u_l b_l,   b'' = -S w,   b_l . (S w)_l = |b_l'|^2,
 
 an equation between power series in time. Every order is one linear system with the same matrix
-T_lm = S_lm b_l(0) . b_m(0).
+T_lm = S_lm b_l(0) . b_m(0). Constant accelerations f of the beads add f to q'' and D f to b''; beads of infinite mass
+are fixed.
 """
 
 import numpy as np
@@ -26,13 +27,16 @@ class Mechanics:
     dtype : numpy float type
     rods : sequence of (bead ids, distances of neighbours)
         Molecules on a straight line; their beads are in no bond.
+    gravity : (3,) [length / time^2]
+        Of all beads but those of infinite mass.
     """
 
-    def __init__(self, mass, bonds, bond_length, dtype=np.longdouble, rods=()):
+    def __init__(self, mass, bonds, bond_length, dtype=np.longdouble, rods=(), gravity=(0.0, 0.0, 0.0)):
         self.dtype = dtype
         self.mass = np.asarray(mass, dtype=dtype)
         self.bonds = np.asarray(bonds, dtype=int).reshape(-1, 2)
         self.length = np.asarray(bond_length, dtype=dtype)
+        self.fall = np.where(np.isinf(self.mass)[:, None], 0, np.asarray(gravity, dtype=dtype))
         self.rods = [Rod(beads, length, self.mass[beads]) for beads, length in rods]
         rows = np.arange(len(self.bonds))
         self.incidence = np.zeros((len(self.bonds), len(self.mass)), dtype=dtype)
@@ -59,6 +63,7 @@ class Mechanics:
         q[0], q[1] = position, velocity
         for rod in self.rods:
             q[:, rod.beads] = rod.series(position[rod.beads], velocity[rod.beads], order)
+        q[2] += self.fall / 2
         if len(self.bonds) == 0:
             return q
         b = np.zeros((order + 1, len(self.bonds), 3), dtype=self.dtype)
@@ -72,9 +77,11 @@ class Mechanics:
             slope = rates[: k + 1] * b[1 : k + 2]
             right = np.sum(slope * slope[::-1], axis=(0, 2))
             right -= np.sum(b[k:0:-1] * sw[:k], axis=(0, 2)) + np.sum(b[0] * (self.coupling @ known), axis=1)
+            if k == 0:
+                right += np.sum(b[0] * self.bond_vectors(self.fall), axis=1)
             tension[k] = solve(matrix, inverted, right)
             w[k] = known + tension[k][:, None] * b[0]
-            sw[k] = self.coupling @ w[k]
+            sw[k] = self.coupling @ w[k] - (self.bond_vectors(self.fall) if k == 0 else 0)
             factor = self.dtype((k + 1) * (k + 2))
             b[k + 2] = -sw[k] / factor
             q[k + 2] -= self.pull(w[k]) / factor

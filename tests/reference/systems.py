@@ -21,6 +21,7 @@ class Molecule:
     bonds: tuple = ()
     arms: int = 0
     self_contact: bool = True
+    fixed: tuple = ()
 
     @property
     def bond_list(self):
@@ -44,6 +45,7 @@ class Molecule:
             keys |= {"bond_length": self.bond_length}
         if self.kind == "graph":
             keys |= {"bonds": [list(bond) for bond in self.bonds]}
+        keys |= {"fixed": list(self.fixed)} if self.fixed else {}
         return keys if self.self_contact else keys | {"self_contact": False}
 
 
@@ -52,6 +54,7 @@ class System:
     """A box of molecules with an explicit start; beads in input order.
 
     `position` and `velocity` (N, 3) are float64 [length], [length / time]; the other arrays follow from `molecules`.
+    `walls` are [[wall]] tables, `wells` the distances and energies of the steps that all pairs of beads have.
     """
 
     molecules: list
@@ -62,6 +65,9 @@ class System:
     position: np.ndarray = None
     velocity: np.ndarray = None
     contact_time: float = 0.0
+    gravity: tuple = (0.0, 0.0, 0.0)
+    walls: tuple = ()
+    wells: tuple = ((), ())
     mass: np.ndarray = field(init=False)
     diameter: np.ndarray = field(init=False)
     bonds: np.ndarray = field(init=False)
@@ -73,7 +79,9 @@ class System:
     def __post_init__(self):
         single = [molecule for molecule in self.molecules for _ in range(molecule.count)]
         first = np.cumsum([0] + [molecule.beads for molecule in single])
-        self.mass = joined(np.broadcast_to(m.mass, m.beads) for m in single)
+        self.mass = joined(
+            np.where(np.isin(np.arange(m.beads), m.fixed), np.inf, np.broadcast_to(m.mass, m.beads)) for m in single
+        )
         self.diameter = joined(np.broadcast_to(m.diameter, m.beads) for m in single)
         self.bond_length = joined(np.broadcast_to(m.bond_length, len(m.bond_list)) for m in single)
         shifted = [np.array(m.bond_list, dtype=int).reshape(-1, 2) + o for m, o in zip(single, first, strict=False)]
@@ -103,7 +111,19 @@ class System:
             "contact": {"restitution": self.restitution, "contact_time": self.contact_time},
             "run": {"end_time": float(end_time)},
             "output": {"events": True} | output,
+            **({"external": {"gravity": list(self.gravity)}} if any(self.gravity) else {}),
+            **({"wall": list(self.walls)} if self.walls else {}),
+            **({"potential": [self.steps()]} if self.wells[0] else {}),
         }
+
+    def steps(self):
+        """Return the [[potential]] table of the wells."""
+        return {"name": "steps", "distances": list(self.wells[0]), "energies": list(self.wells[1])}
+
+    @property
+    def shapes(self):
+        """The tables of walls with shapes, in their order."""
+        return [wall for wall in self.walls if "shape" in wall]
 
 
 def joined(parts):
@@ -125,7 +145,7 @@ def mechanics_of(system, dtype=np.longdouble):
     """Return the Mechanics of a system, its rods apart from the other bonds."""
     in_rod = np.isin(system.bonds[:, 0], np.concatenate([np.zeros(0, dtype=int), *system.rods]))
     rods = [(rod, system.bond_length[np.isin(system.bonds[:, 0], rod)]) for rod in system.rods]
-    return Mechanics(system.mass, system.bonds[~in_rod], system.bond_length[~in_rod], dtype, rods)
+    return Mechanics(system.mass, system.bonds[~in_rod], system.bond_length[~in_rod], dtype, rods, system.gravity)
 
 
 def thermal(system, random, temperature=1.0, drift=False):
@@ -134,7 +154,7 @@ def thermal(system, random, temperature=1.0, drift=False):
     position = np.asarray(system.position, dtype=np.longdouble)
     spread = np.sqrt(temperature / system.mass)[:, None]
     velocity = np.asarray(random.normal(size=position.shape) * spread, dtype=np.longdouble)
-    if not drift:
+    if not drift and not np.isinf(system.mass).any():
         velocity = velocity - (mechanics.mass @ velocity) / np.sum(mechanics.mass)
     position, velocity = mechanics.project(position, velocity)
     system.position, system.velocity = position.astype(np.float64), velocity.astype(np.float64)
@@ -147,6 +167,10 @@ def overlaps(system, position, bead, placed):
     wall = np.array([kind == "wall" for kind in system.boundary])
     periodic = np.array([kind == "periodic" for kind in system.boundary])
     radius = system.diameter[bead] / 2
+    for shape in system.shapes:
+        across = np.array([axis != shape.get("axis") for axis in "xyz"])
+        if np.linalg.norm((position - shape["center"])[across]) > shape["radius"] - radius:
+            return True
     if np.any(wall & ((position - low < radius) | (low + size - position < radius))):
         return True
     bonded = {other for pair in system.never if bead in pair for other in pair}

@@ -4,7 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from hpcchain.layout import arrays as L
+from hpcchain.model.extended import first_rows
 from hpcchain.model.step_potentials import pairs_apart
+from hpcchain.model.system import OPEN, WALL
+from hpcchain.model.walls import SIDES
+from tests.support.twins import project
 
 
 def with_extended(system, **more):
@@ -42,3 +47,103 @@ def distance_limits(rng, system):
                 )
         limits.append(own)
     return with_extended(system, distance_limits=limits)
+
+
+def coefficients(rng, system):
+    """Add rough beads, where nothing is there that these do not meet, or coefficients of pairs and walls; or both.
+
+    Contacts may last.
+    """
+    names, n = system.topology.type_names, system.topology.beads
+    smooth = system.topology.fixed.any() or "walls" in system.physics.extended
+    if rng.random() < 0.7 and not smooth:
+        rough = {"tangential_restitution": float(rng.choice([-1.0, 0.3, 1.0])), "seed": 1, "temperature": 1.0}
+        system = with_extended(system, rough=rough)
+        extra = system.state.extra if system.state.extra.shape[1] else first_rows(n)
+        extra = extra.copy()
+        extra[:, L.SPIN : L.SPIN + 3] = rng.normal(size=(n, 3))
+        system = replace(system, state=replace(system.state, extra=extra))
+    pairs = []
+    for first, second in ((names[0], names[-1]), (names[0], "x-"), (names[-1], "y+")):
+        values = rng.choice([None, 1.0, 0.8]), rng.choice([None, 1.0, -0.5]), rng.choice([None, 0.0, 0.01])
+        keys = ("restitution", "tangential_restitution", "contact_time")
+        spins = "rough" in system.physics.extended
+        values = [None if value is None or (k == 1 and not spins) else float(value) for k, value in enumerate(values)]
+        pairs.append({"types": [first, second]} | dict(zip(keys, values, strict=True)))
+    return with_extended(system, pairs=pairs)
+
+
+def gravity(rng, system):
+    """Add gravity along any axes, periodic ones too."""
+    return with_extended(system, gravity=(rng.normal(size=3) * rng.choice([0.0, 1.0, 1.0], size=3) + 0.01).tolist())
+
+
+def wall_table(**keys):
+    """Return a table of `Physics.extended["walls"]`."""
+    none = {"side": None, "shape": None, "center": None, "radius": None, "axis": None}
+    return none | {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0} | keys
+
+
+def sides(rng, system):
+    """Let sides of the box come or go, some of them thermal."""
+    walls = [
+        wall_table(
+            side=side,
+            velocity=float(rng.choice([0.0, rng.uniform(-0.2, 0.2)])),
+            temperature=float(rng.choice([0.0, rng.uniform(0.5, 2.0)])),
+            restitution=float(rng.uniform(0.8, 1.0)),
+        )
+        for number, side in enumerate(SIDES)
+        if system.box.boundary[number % 3] == WALL and rng.random() < 0.7
+    ]
+    walls = system.physics.extended.get("walls", []) + walls
+    return with_extended(system, walls=walls, seed=int(rng.integers(1000))) if walls else system
+
+
+def shapes(rng, system):
+    """Put all into a sphere or a cylinder that just encloses it, open across; it may move, or be thermal."""
+    axis = str(rng.choice(["", "x", "y", "z"]))
+    across = np.array([name != axis for name in "xyz"])
+    box = replace(system.box, boundary=np.where(across, OPEN, system.box.boundary).astype(np.int8))
+    radius = 0.5 * system.topology.diameter + np.linalg.norm(system.state.position[:, across], axis=1)
+    table = wall_table(
+        shape="cylinder" if axis else "sphere",
+        center=[0.0, 0.0, 0.0],
+        radius=float(radius.max() + rng.uniform(0.05, 0.3)),
+        axis=axis or None,
+        velocity=float(rng.choice([0.0, rng.uniform(-0.2, 0.1)])),
+        temperature=float(rng.choice([0.0, rng.uniform(0.5, 2.0)])),
+        restitution=float(rng.uniform(0.8, 1.0)),
+    )
+    return with_extended(replace(system, box=box), walls=[table], seed=int(rng.integers(1000)))
+
+
+def thermostat(rng, system):
+    """Add an Andersen thermostat."""
+    rate = float(rng.uniform(0.05, 0.6))
+    return with_extended(system, thermostat={"temperature": float(rng.uniform(0.5, 2.0)), "rate": rate}, seed=7)
+
+
+def exclusion(rng, system):
+    """Let beads two or three bonds apart of some molecules not collide."""
+    exclude = rng.integers(1, 4, system.topology.molecules)
+    return with_extended(replace(system, topology=replace(system.topology, exclude=exclude)), exclude=True)
+
+
+def fixed_beads(rng, system):
+    """Fix some single beads, which may move, and a bead of some molecules; the first molecule stays free."""
+    topology = system.topology
+    fixed, velocity = np.zeros(topology.beads, dtype=bool), system.state.velocity.copy()
+    for m in range(1, topology.molecules):
+        first, end = topology.first_bead[m : m + 2]
+        if rng.random() < 0.7:
+            continue
+        fixed[first + rng.integers(end - first)] = True
+        bonds = topology.bonds[topology.first_bond[m] : topology.first_bond[m + 1]] - first
+        if len(bonds) or rng.random() < 0.5:
+            velocity[first:end][fixed[first:end]] = 0.0
+        if len(bonds):
+            mass = np.where(fixed, np.inf, topology.mass)[first:end]
+            velocity[first:end] = project(bonds, system.state.position[first:end], velocity[first:end], mass)
+    system = replace(system, topology=replace(topology, fixed=fixed), state=replace(system.state, velocity=velocity))
+    return with_extended(system, fixed=True) if fixed.any() else system

@@ -88,7 +88,7 @@ class Molecule:
         """Run the series kernel; return the order and the workspace."""
         self.factor()
         ws = np.full(WO + series_size(self.gs, self.go, kmax), np.nan)
-        args = (self.im, IO, h, tol, kmin, kmax, ws, WO, self.fac, FO)
+        args = (self.im, IO, h, tol, kmin, kmax, ws, WO, self.fac, FO, np.int64(-1))
         return graph_series(self.gs, self.go, self.ser, XO, self.npad, *args), ws[WO:]
 
     def collocate(self, s, tau, tol=1e-15, dense=True, **method):

@@ -44,8 +44,8 @@ def test_data_layout_page_has_the_table_of_a_beads_state():
     assert page[begin : page.index("<!-- end of bead state -->")] == table
 
 
-def test_potentials_page_says_what_works_with_what():
-    page = text("docs/guide/potentials.md")
+def test_capabilities_page_says_what_works_with_what():
+    page = text("docs/guide/capabilities.md")
     begin = page.index("\n", page.index("<!-- capabilities:")) + 1
     assert page[begin : page.index("<!-- end of capabilities -->")] == capabilities_markdown()
 

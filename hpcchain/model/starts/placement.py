@@ -19,6 +19,7 @@ from hpcchain.model.starts.constraints import project_positions
 from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, embed
 from hpcchain.model.step_potentials import pairs_apart
 from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.model.walls import enclosures, walls_of
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
@@ -43,7 +44,7 @@ def place(
 
     Trees of bonds grow bead by bead as self-avoiding walks; rods and molecules with closed bonds are placed as rigid
     bodies, in conformations that have room for the full beads where possible. Every bead stays its full radius away
-    from walls, and open axes are filled up to the box's size.
+    from walls and within shapes, and open axes are filled up to the box's size.
 
     Parameters
     ----------
@@ -69,7 +70,13 @@ def place(
         When a molecule finds no room; a NoArrangement where its bonds cannot be satisfied at all.
     """
     grid, known = make_grid(box, topology, scale), {} if known is None else known
-    record = (topology.first_bead[topology.molecule_of_bead], scale * topology.diameter, margins(box, topology))
+    record = (
+        topology.first_bead[topology.molecule_of_bead],
+        scale * topology.diameter,
+        margins(box, topology),
+        0.5 * topology.diameter,
+        enclosures(walls_of(config)),
+    )
     seed, stream = np.uint64(config.initial.seed), np.uint64(Stream.PLACEMENT)
     for group in sorted(groups_of(topology), key=difficulty):
         firsts, ids = group.beads[:, 0].copy(), group.molecules.astype(np.uint64)

@@ -2,7 +2,8 @@
 
 The grid is a tuple (origin, size, periodic, shape, head, after, position): `head[cell]` is the last bead put into a
 cell, `after[bead]` the one before it, -1 none; positions are unwrapped. A record is a tuple of arrays over all beads:
-the first bead of the bead's molecule, its shrunk diameter, and the distance that it keeps from the sides of the box.
+the first bead of the bead's molecule, its shrunk diameter, the distance that it keeps from the sides of the box and its
+full radius; and of the shapes that enclose all beads.
 """
 
 import math
@@ -68,6 +69,19 @@ def meets(grid, record, bead, other, direct):
 
 
 @allocating
+def enclosed(position, bead, radius, walls):
+    """Return whether a bead of its full radius is inside all shapes, rows of `model.walls.enclosures`."""
+    for wall in walls:
+        squared = 0.0
+        for k in range(3):
+            squared += wall[3 + k] * (position[bead, k] - wall[k]) ** 2
+        room = wall[6] - radius[bead]
+        if room < 0.0 or squared > room * room:
+            return False
+    return True
+
+
+@allocating
 def free(grid, record, bead, partners, through):
     """Return whether a bead at its position is inside the box and overlaps none in the grid.
 
@@ -80,6 +94,8 @@ def free(grid, record, bead, partners, through):
         x = position[bead, k] - origin[k]
         if not periodic[k] and (x < margin[bead, k] or x > size[k] - margin[bead, k]):
             return False
+    if not enclosed(position, bead, record[3], record[4]):
+        return False
     low, high = np.empty(3, np.int64), np.empty(3, np.int64)
     for k in range(3):
         centre = axis_cell(grid, k, position[bead, k])

@@ -278,8 +278,10 @@ def _largest(x, xo, npad, n):
 
 
 @kernel
-def graph_series(gs, go, ser, so, npad, im, io, h, tol, kmin, kmax, ws, wo, fac, fo):
+def graph_series(gs, go, ser, so, npad, im, io, h, tol, kmin, kmax, ws, wo, fac, fo, pull):
     """Extend positions and velocities (orders 0 and 1 of the block) to the Taylor series of free motion.
+
+    Constant accelerations of the beads, besides those of the bonds, are known ones of order 0, and no others.
 
     Many parameters, since kernels take the workspace's arrays and offsets one by one.
 
@@ -292,6 +294,7 @@ def graph_series(gs, go, ser, so, npad, im, io, h, tol, kmin, kmax, ws, wo, fac,
     h, tol : duration [time] and the size of a last term that may be left out [length]
     ws, wo : workspace of `series_size`; holds |c_k|, |c_(k-1)| and the bonds' and tensions' series on return
     fac, fo : the factorisation of T at the start
+    pull : where in `ser` the beads' constant accelerations stand (3 * npad floats), -1 for none
 
     Returns
     -------
@@ -318,9 +321,14 @@ def graph_series(gs, go, ser, so, npad, im, io, h, tol, kmin, kmax, ws, wo, fac,
         if k > 0:
             _accelerate(gs, go, ws, force, im, io, ser, target, npad, 1.0)
             _project_known(gs, go, ws, bond, tension, ser, target, npad)
+        elif pull >= 0:
+            _project_known(gs, go, ws, bond, tension, ser, pull, npad)
         graph_solve(gs, go, fac, fo, ws, tension)
         _add_tension(nb, ws, bond, tension, force, stride)
         _accelerate(gs, go, ws, force, im, io, ser, target, npad, 1.0 / (order * (order - 1.0)))
+        if k == 0 and pull >= 0:
+            for i in range(3 * npad):
+                ser[target + i] += 0.5 * ser[pull + i]
         graph_bonds(gs, go, ser, target, npad, ws, bond + 3 * order * stride, stride)
         previous = last
         last = _largest(ser, target, npad, gs[go + BEADS])

@@ -7,6 +7,8 @@ factorisation, and the series' workspace.
 
 import math
 
+import numpy as np
+
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
 from hpcchain.model.bond_graph import BONDS, HIGH, LOW, STRIDE
@@ -147,10 +149,37 @@ def web_series(work, offset, tiles, gs, go, h, tolerance):
     web_gather(work, offset, tiles, W.COEF, block)
     web_gather(work, offset, tiles, W.COEF + W.ROW, block + 3 * npad)
     small = tolerance * bond_rate(work, gs, go, block + 3 * npad, npad) * h / W.KMAX
+    return _expanded(work, offset, tiles, gs, go, h, small, np.int64(-1))
+
+
+@outlined
+def web_hanging(work, offset, tiles, gs, go, h, tolerance, gx, gy, gz):
+    """Do what `web_series` does where all beads but those that are fixed fall with (gx, gy, gz) [length / time^2]."""
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    npad = W.LANES * tiles
+    web_gather(work, offset, tiles, W.COEF, block)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, block + 3 * npad)
+    for i in range(npad):
+        falls = 1.0 if work[im + i] > 0.0 else 0.0
+        work[vector + i] = falls * gx
+        work[vector + npad + i] = falls * gy
+        work[vector + 2 * npad + i] = falls * gz
+    speed = bond_rate(work, gs, go, block + 3 * npad, npad) + h * math.sqrt(gx * gx + gy * gy + gz * gz)
+    return _expanded(work, offset, tiles, gs, go, h, tolerance * speed * h / W.KMAX, vector)
+
+
+@kernel
+def _expanded(work, offset, tiles, gs, go, h, small, pull):
+    """Expand the state in the block, with last terms below `small` [length]; return order and length.
+
+    `pull` is that of `graph_series`.
+    """
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    npad = W.LANES * tiles
     order = LEAST_ORDER
     if small > 0.0:
         order = graph_series(
-            gs, go, work, block, npad, work, im, h, small, LEAST_ORDER, W.KMAX, work, series, work, factors
+            gs, go, work, block, npad, work, im, h, small, LEAST_ORDER, W.KMAX, work, series, work, factors, pull
         )
         if order == W.KMAX:
             h = min(h, series_duration(work, series, W.KMAX, small))

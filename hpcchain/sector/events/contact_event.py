@@ -340,7 +340,7 @@ def _cross(s, log_rows, time, i, other, members, extended):
         n = s.normals[0]
         r = separation(s.par, s.work, p, q, n)
         moment = virial(s, oa, ob, ma, mb, p, q, n, r, size)
-        record(s, log_rows, time, i, other, size, moment, 0.0, 0.0)
+        record(s, log_rows, time, i, other, size, moment, work_of_fixed(s, i, other, n[0], n[1], n[2], size), 0.0)
         note_kind(s, log_rows, kind, extended)
 
 

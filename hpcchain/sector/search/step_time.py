@@ -13,8 +13,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import series_order
 from hpcchain.model.extended import LEVELS
 from hpcchain.model.step_potentials import PAIRS, TYPES
-from hpcchain.sector.search.pair_span import LACKING, common_span, just_hit, least_square, separation_on_lines
+from hpcchain.sector.search.pair_span import LACKING, common_span, just_hit, least_square, separation_falling
 from hpcchain.sector.search.wall_time import SLACK
+from hpcchain.sector.segments.falling import inverse_mass
 
 
 @kernel
@@ -122,24 +123,13 @@ def limit_of_pair(s, i, j, extended):
 def step_time(s, i, r, j, newer, limit, limits):
     """Return when beads meet the next distance of their potential or limits, or touch; and r's lag behind i's start.
 
-    As `earliest_event.contact_time`.
-
-    Parameters
-    ----------
-    s : Sector
-    i, r : int
-        Rows of the bead's segment and of the other's.
-    j : int
-        The row of the other's present segment.
-    newer, limit : int, float
-        See `contact_time`.
-    limits : int
-        The row of their limits, -1 where they have none.
+    `i`, `r`, `newer` and `limit` are those of `earliest_event.contact_time`; `j` is the row of the other's present
+    segment, `limits` that of the limits of their distance, -1 where they have none. Two fixed beads never meet.
     """
     lag, ti, tj, until, horizon = common_span(s, i, r, newer, limit)
     if horizon < 0.0:
         return np.inf, lag
-    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_on_lines(s, i, r, ti, tj)
+    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
@@ -149,6 +139,8 @@ def step_time(s, i, r, j, newer, limit, limits):
     nearest = least_square(rr, rv, uu, horizon)
     reach = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS] + s.par[L.BEYOND] + bend
     if limits < 0 and nearest > reach * reach * SLACK:
+        return np.inf, lag
+    if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
         return np.inf, lag
     inner, outer, _, _ = borders(s, i, j, limits)
     reach = inner + bend

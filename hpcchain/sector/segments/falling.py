@@ -35,8 +35,14 @@ def work_of_fixed(s, i, j, nx, ny, nz, size):
 
 @inlined
 def falls(s, m):
-    """Whether the single bead of molecule m falls."""
+    """Whether the motion of molecule m has gravity in it from the first: a single bead that falls, or what hangs."""
     return s.table[s.mol[m, L.MOL_TABLE] + L.FALLS_AT] != 0.0
+
+
+@inlined
+def hangs(s, m):
+    """Whether molecule m has bonds, gravity pulls at it, and some of its beads are fixed."""
+    return falls(s, m) and s.mol[m, L.MOL_SOLVER] != L.BALLISTIC
 
 
 @inlined
@@ -58,7 +64,7 @@ def falling_length(fall, speed, way):
 
 @kernel
 def add_fall(s, offset, m, order):
-    """Add gravity to what has been expanded in the workspace; return the order that the segment is to have."""
+    """Add gravity to what has been expanded without it in the workspace; return the order of the segment."""
     if s.par[L.FALL] == 0.0:
         return order
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
@@ -73,12 +79,14 @@ def add_fall(s, offset, m, order):
 
 
 @inlined
-def bounds_of_fall(s, solver, order, acceleration, speed, h):
+def bounds_of_fall(s, m, order, acceleration, speed, h):
     """Return bounds of acceleration, in the frame that falls, and of speed over a segment of length h, with gravity.
 
-    Both are given without it; a single bead that does not fall is fixed.
+    Both are given without it, but for what hangs; a single bead that does not fall is fixed.
     """
-    if solver == L.BALLISTIC and order != L.FALLING:
+    if hangs(s, m):
+        return acceleration + s.par[L.FALL], speed
+    if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and order != L.FALLING:
         return s.par[L.FALL], speed
     return acceleration, speed + s.par[L.FALL] * h
 

@@ -13,6 +13,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import after, earlier
 from hpcchain.layout.segment_bits import series_order, set_series, set_start, start_depth, struck
 from hpcchain.propagators.interface import (
+    LAST_TERM,
     acceleration_bound,
     expand,
     expand_two,
@@ -24,12 +25,13 @@ from hpcchain.propagators.interface import (
     store,
 )
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
+from hpcchain.propagators.taylor.graph_molecule import web_hanging
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
-from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, inverse_mass
+from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 
 LONGEST = 2.0**20
 REBASE = 0.25
@@ -70,13 +72,24 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     rebase(s, offset, m)
     h = _asked_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
-    order, length = expand(s.work, offset, s.mol, m, s.graph, h, tolerance, s.stepper)
-    if s.extended is not None:
-        order = add_fall(s, offset, m, order)
+    if s.extended is not None and hangs(s, m):
+        order, length = _hanging(s, offset, m, h, tolerance)
+    else:
+        order, length = expand(s.work, offset, s.mol, m, s.graph, h, tolerance, s.stepper)
+        if s.extended is not None:
+            order = add_fall(s, offset, m, order)
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
         s.count[L.N_HALVED] += length < h
         note_iterations(s.count, L.N_STEPS, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
     _write_segment(s, offset, m, ticks, remainder, serial, depth, order, length)
+
+
+@kernel
+def _hanging(s, offset, m, h, tolerance):
+    """Expand the motion of a molecule of which some beads are fixed, under gravity; return order and length."""
+    gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
+    tiles, at = s.mol[m, L.MOL_TILES], s.mol[m, L.MOL_GRAPH]
+    return web_hanging(s.work, offset, tiles, s.graph, at, h, LAST_TERM * tolerance, gx, gy, gz)
 
 
 @outlined
@@ -155,7 +168,7 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
         speed = math.sqrt(u * u + v * v + w * w) + acceleration * h
         if s.extended is not None:
-            acceleration, speed = bounds_of_fall(s, solver, order, acceleration, speed, h)
+            acceleration, speed = bounds_of_fall(s, m, order, acceleration, speed, h)
         s.bounds[i, L.ACCELERATION] = acceleration
         s.bounds[i, L.SPEED] = speed
         fastest = max(fastest, speed)

@@ -7,6 +7,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.extended import UNKNOWN
 from hpcchain.sector.events.crossing import between
 from hpcchain.sector.search.step_time import record_of, set_level
+from hpcchain.sector.segments.falling import inverse_mass
 
 
 @kernel
@@ -54,9 +55,13 @@ def _fill(s, i):
 
 @kernel
 def _note(s, i, j):
-    """Write bead j into bead i's table if it is within a step of their potential; return whether there was room."""
+    """Write bead j into bead i's table if it is within a step of their potential; return whether there was room.
+
+    Two fixed beads have no potential energy: nothing of theirs ever changes, or what moves them does work that no
+    event counts.
+    """
     record = record_of(s, i, j)
-    if record == 0:
+    if record == 0 or (inverse_mass(s, i) == 0.0 and inverse_mass(s, j) == 0.0):
         return True
     _, _, _, r = between(s, i, j)
     steps = np.int64(s.potential[record])

@@ -81,7 +81,7 @@ class MoleculeClasses:
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
                 row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
-            tables += [own, limits(physics, row[L.MOL_SOLVER], topology.fixed[topology.first_bead[m]]), table]
+            tables += [own, limits(physics, row[L.MOL_SOLVER], has_fixed(topology, m)), table]
         self.rows[:, L.MOL_ROOM] = -(-self.rows[:, L.MOL_ROOM] // W.LANES) * W.LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, partners = bonded_pairs(topology)
@@ -91,17 +91,22 @@ class MoleculeClasses:
 def limits(physics: Physics, solver: int, fixed: bool = False) -> np.ndarray:
     """Return what stands in front of the static table of molecules that a code moves (STEP_AT and so on).
 
-    `fixed`: whether the first bead is.
+    `fixed`: whether any bead is.
     """
     values = np.zeros(L.LIMITS)
     values[L.STEP_AT] = physics.step if physics.step > 0.0 else np.inf
     values[L.TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
     values[L.LAW_AT] = solver == L.STEPPER and has_law(physics)
     gravity = gravity_of(physics)
-    values[L.FALLS_AT] = solver == L.BALLISTIC and gravity.any() and not fixed
+    values[L.FALLS_AT] = gravity.any() and (solver == L.BALLISTIC) != fixed
     values[L.GRAVITY_AT : L.GRAVITY_AT + L.AXES or None] = gravity
     values[L.BISECTS_AT] = solver >= L.STEPPER and physics.options.contact_search == "bisection"
     return values
+
+
+def has_fixed(topology: Topology, m: int) -> bool:
+    """Return whether any bead of molecule m is fixed."""
+    return bool(np.any(topology.fixed[topology.first_bead[m] : topology.first_bead[m + 1]]))
 
 
 def traits(topology: Topology, m: int) -> np.ndarray:
@@ -144,6 +149,8 @@ def solver_of(topology: Topology, m: int, physics: Physics) -> int:
     bonds = molecule_bonds(topology, m)
     if n == 1:
         return L.BALLISTIC
+    if has_fixed(topology, m) and gravity_of(physics).any():
+        return L.GRAPH  # which alone knows of accelerations that are not all beads'
     if topology.rod[m]:
         return L.ROD_STEPPER if steps_rods(physics) else L.ROD
     if PROPAGATORS[physics.propagator].solvers:

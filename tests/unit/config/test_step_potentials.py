@@ -39,7 +39,6 @@ def written(folder, molecule='kind = "monomer"\ncount = 5', rest="", **potential
             {"name": '"wca"', "distances": None, "energies": None, "epsilon": "1.0", "sigma": "1.0"},
             'potential: means nothing for run.engine "events"',
         ),
-        ({"rest": "[contact]\ncontact_time = 0.1"}, "contact.contact_time: set it to 0"),
         (
             {"rest": '[propagator]\nname = "rattle"\nstep = 0.1', "molecule": CHAIN},
             "does not work for molecule[0], kind 'chain', with propagator 'rattle'; choose propagator.name = taylor",
