@@ -48,6 +48,7 @@ MISTAKES = [
     ("steps.step = 0.0", "steps.step: 0 is out of range"),
     ("steps.stepp = 0.1", "steps.stepp: unknown key; the nearest valid key is steps.step"),
     ('steps.integrator = "contact"', 'steps.integrator: "contact" is for beads with a hard core'),
+    ('wall = [{side = "z-", velocity = 0.1}]', "wall[0]: [[wall]] tables mean nothing"),
     ("contact.friction = 0.5", "contact.friction: is of steps.integrator"),
     ('steps = {step = 0.005, energy = "H2", integrator = "dsi"}', 'steps.energy: "H2" means nothing for'),
     ('contact.simultaneous = "all"', "contact.simultaneous: 'all' is unknown"),
