@@ -90,7 +90,9 @@ def check_events(config: Config) -> None:
 def check_only_of_events(config: Config) -> None:
     """Check that the engine of steps is not asked for what only that of events has."""
     if config.walls:
-        raise Wrong('wall[0]: [[wall]] tables mean nothing for run.engine "steps", whose walls are at rest; remove them')
+        raise Wrong(
+            'wall[0]: [[wall]] tables mean nothing for run.engine "steps", whose walls are at rest; remove them'
+        )
     for index, one in enumerate(config.potentials):
         if one.name == "steps":
             raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
