@@ -8,14 +8,14 @@ goes to each of them at each step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.model.extended import complete
 from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
+from hpcchain.parallel.decomposition.sectors import brought_in, sectors_for
 from hpcchain.steps import motion
 from hpcchain.steps.lists import cells_of, codes
 
@@ -82,6 +82,16 @@ class Own:
         """Return (k, WIDTH + e) float64 rows of some of the beads, for a message."""
         parts = (self.ids[rows, None], self.position[rows], self.velocity[rows], self.image[rows], self.extra[rows])
         return np.concatenate(parts, axis=1, dtype=np.float64)
+
+    def taken(self, molecules: np.ndarray, beads: np.ndarray) -> Own:
+        """Return those of these molecules and of their beads, by masks or by places."""
+        arrays = (self.ids, self.position, self.velocity, self.image, self.extra)
+        return Own(self.molecules[molecules], *(array[beads] for array in arrays))
+
+    def joined(self, other: Own) -> Own:
+        """Return these and others, in ascending order."""
+        both = Own(*(np.concatenate([getattr(part, one.name) for part in (self, other)]) for one in fields(self)))
+        return both.taken(np.argsort(both.molecules, kind="stable"), np.argsort(both.ids, kind="stable"))
 
 
 def unpacked(composition: Composition, rows: np.ndarray) -> Own:
@@ -155,8 +165,10 @@ class Domain:
 
     def _points(self, own: Own) -> np.ndarray:
         """Return (k, 3) centres of mass of own molecules, in the box."""
-        topology = self.composition.part(own.molecules)
-        return reference_points(self.box, topology, own.position, np.arange(len(own.molecules)))
+        size = self.composition.size_of(own.molecules)
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(own.ids), None]
+        first = np.cumsum(size) - size
+        return brought_in(self.box, np.add.reduceat(mass * own.position, first) / np.add.reduceat(mass, first))
 
     def settled(self, own: Own) -> Own:
         """Hand molecules over to the ranks whose sectors they are in, and return what is own then; collective."""
@@ -164,11 +176,15 @@ class Domain:
             return own
         owner = self.sectors.owner(self._points(own))
         of_bead = np.repeat(owner, self.composition.size_of(own.molecules))
-        leaving = {int(to): own.packed(np.flatnonzero(of_bead == to)).ravel() for to in np.unique(owner)}
-        staying = leaving.pop(self.comm.rank, np.zeros(0))
+        going = np.unique(owner[owner != self.comm.rank])
+        leaving = {int(to): own.packed(np.flatnonzero(of_bead == to)).ravel() for to in going}
         received = self.comm.exchange_unknown(leaving)
-        rows = np.concatenate([staying, *(received[rank] for rank in sorted(received))])
-        return unpacked(self.composition, rows.reshape(-1, WIDTH + own.extra.shape[1]))
+        if leaving:
+            own = own.taken(owner == self.comm.rank, of_bead == self.comm.rank)
+        if received:
+            rows = np.concatenate([received[rank] for rank in sorted(received)])
+            own = own.joined(unpacked(self.composition, rows.reshape(-1, WIDTH + own.extra.shape[1])))
+        return own
 
     def ghosts(self, own: Own, cells: np.ndarray | None) -> Ghosts:
         """Return the Ghosts of own beads where the box is cut into `cells` (3,) along its axes; collective.
@@ -187,7 +203,7 @@ class Domain:
         for rank in near:
             bits = np.unpackbits(asked[rank].view(np.uint8), count=len(wanted))
             sent[rank] = np.flatnonzero(bits[code])
-        rows = {rank: own.packed(which)[:, :4].ravel() for rank, which in sent.items()}
+        rows = {rank: np.column_stack([own.ids[which], own.position[which]]).ravel() for rank, which in sent.items()}
         told = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}
         every = np.concatenate([np.zeros((0, 4)), *(told[rank] for rank in near)])
         order = np.argsort(every[:, 0])

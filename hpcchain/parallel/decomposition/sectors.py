@@ -305,6 +305,10 @@ def reference_points(box: Box, topology: Any, position: np.ndarray, molecules: n
     mass = topology.mass[beads]
     total = np.bincount(group, mass, len(molecules))
     centre = np.column_stack([np.bincount(group, mass * position[beads, c], len(molecules)) for c in range(3)])
-    centre = centre / total[:, None]
-    wrapped = box.origin + (centre - box.origin) % box.size
-    return np.where(box.boundary == 0, wrapped, centre)
+    return brought_in(box, centre / total[:, None])
+
+
+def brought_in(box: Box, points: np.ndarray) -> np.ndarray:
+    """Return points (n, 3) brought into the box along periodic axes [length]."""
+    wrapped = box.origin + (points - box.origin) % box.size
+    return np.where(box.boundary == 0, wrapped, points)
