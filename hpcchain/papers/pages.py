@@ -56,7 +56,7 @@ def write(folder: Path, module: Any, result: Any, picture: Any, seconds: float, 
 
 def data_path(folder: Path, name: str, key: Any) -> Any:
     """Return where a table of numbers goes."""
-    return folder / (f"{name}-data-{key}.csv" if key else f"{name}.csv")
+    return folder / (f"{name}-data-{str(key).replace(' ', '-')}.csv" if key else f"{name}.csv")
 
 
 def write_columns(path: Path, columns: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ goes to each of them at each step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,15 +83,18 @@ class Own:
         parts = (self.ids[rows, None], self.position[rows], self.velocity[rows], self.image[rows], self.extra[rows])
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
-    def taken(self, molecules: np.ndarray, beads: np.ndarray) -> Own:
-        """Return those of these molecules and of their beads, by masks or by places."""
-        arrays = (self.ids, self.position, self.velocity, self.image, self.extra)
-        return Own(self.molecules[molecules], *(array[beads] for array in arrays))
-
-    def joined(self, other: Own) -> Own:
-        """Return these and others, in ascending order."""
-        both = Own(*(np.concatenate([getattr(part, one.name) for part in (self, other)]) for one in fields(self)))
-        return both.taken(np.argsort(both.molecules, kind="stable"), np.argsort(both.ids, kind="stable"))
+    def changed(self, molecules: np.ndarray, beads: np.ndarray, others: list) -> Own:
+        """Return these molecules and their beads, by masks, and those of other Owns, in ascending order."""
+        every = [self, *others]
+        left = [np.flatnonzero(molecules), np.flatnonzero(beads)]
+        numbers = [np.concatenate([getattr(part, name) for part in every]) for name in ("molecules", "ids")]
+        rows = []
+        for kept, whole, own in zip(left, numbers, (self.molecules, self.ids), strict=True):
+            kept = np.concatenate([kept, np.arange(len(own), len(whole))])
+            rows.append(kept[np.argsort(whole[kept], kind="stable")])
+        tables = ("position", "velocity", "image", "extra")
+        arrays = (np.concatenate([getattr(part, name) for part in every])[rows[1]] for name in tables)
+        return Own(numbers[0][rows[0]], numbers[1][rows[1]], *arrays)
 
 
 def unpacked(composition: Composition, rows: np.ndarray) -> Own:
@@ -179,12 +182,11 @@ class Domain:
         going = np.unique(owner[owner != self.comm.rank])
         leaving = {int(to): own.packed(np.flatnonzero(of_bead == to)).ravel() for to in going}
         received = self.comm.exchange_unknown(leaving)
-        if leaving:
-            own = own.taken(owner == self.comm.rank, of_bead == self.comm.rank)
-        if received:
-            rows = np.concatenate([received[rank] for rank in sorted(received)])
-            own = own.joined(unpacked(self.composition, rows.reshape(-1, WIDTH + own.extra.shape[1])))
-        return own
+        if not leaving and not received:
+            return own
+        width = WIDTH + own.extra.shape[1]
+        arrived = [unpacked(self.composition, received[rank].reshape(-1, width)) for rank in sorted(received)]
+        return own.changed(owner == self.comm.rank, of_bead == self.comm.rank, arrived)
 
     def ghosts(self, own: Own, cells: np.ndarray | None) -> Ghosts:
         """Return the Ghosts of own beads where the box is cut into `cells` (3,) along its axes; collective.
