@@ -23,6 +23,7 @@ OUTPUT = ["output.frame_every=0.5", "output.report_every=0.25", "output.checkpoi
 KINDS = {"droplet": {0, 2, 3}, "stiff": {0, 5}, "droplet on a wall": {0, 1, 2, 3, 6}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SMALL)
 def test_stops_and_other_ranks_leave_no_trace(tmp_path, name):
     """In one piece on one rank; begun on one and ended on two; begun on two, gone on with on one and on two."""
