@@ -257,7 +257,8 @@ def joined(tables: dict, beads: int) -> np.ndarray:
     rows = np.zeros((beads, L.INSIDE if tables else 0))
     for one in EXTRA:
         if one.name in tables:
-            part = np.asarray(tables[one.name], dtype=np.float64).reshape(beads, -1)
+            part = np.asarray(tables[one.name], dtype=np.float64)
+            part = part[:, None] if part.ndim == 1 else part  # a rank may have no beads
             rows = widened(rows, one.first + part.shape[1])
             rows[:, one.first : one.first + part.shape[1]] = part
     return rows
