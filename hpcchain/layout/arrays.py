@@ -36,10 +36,12 @@ row               4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bea
                               `dormant_beads`
 place             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: centre as fractions of the box
                               (`neighbour_lists`); CELL
-room              4 int32     the cells' entries: fractions as in `place`; OCCUPANT: the bead; `fill`, `where`: how
-                              many, and where each bead's is
-cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_CAPACITY, GRID_X, GRID_Y, GRID_Z per
-                              edge of the box (`allocate.folded`)
+room              4 int32     the cells' entries, lines of CELL_LINE: fractions as in `place`; OCCUPANT: the bead, -1
+                              where there is none (`cells`); `next_line`: the cell's line behind each, -1 if there is
+                              none; `where`: each bead's entry
+cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COUNT of them all, GRID_X, GRID_Y, GRID_Z
+                              per edge of the box (`allocate.folded`)
+slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
 mol               32 int64    per molecule: columns MOL_… below
 timing            8 float64   per molecule: RUNNING_LENGTH of segments; END_TICKS, END_REM, SEGMENT_LENGTH of the
                               segment; SERIES_ERROR: how far the series may be from the motion at most [length];
@@ -120,7 +122,10 @@ FRACTION_X, FRACTION_Y, FRACTION_Z, REACH = range(4)
 CELL = OCCUPANT = 3
 FLIGHT_HIGH, FLIGHT_LOW = 6, 7
 LIST_FIRST, LIST_LENGTH, LIST_CAPACITY, OWNERSHIP = range(4)
-CELLS_X, CELLS_Y, CELLS_Z, CELL_CAPACITY, GRID_X, GRID_Y, GRID_Z = range(7)
+CELLS_X, CELLS_Y, CELLS_Z, CELL_COUNT, GRID_X, GRID_Y, GRID_Z = range(7)
+CELL_LINE = 4  # entries of a line of `room`, a cache line
+SLAB_SQUARE, SLAB_AHEAD = range(2)
+SLABS = 3 * AXES
 RUNNING_LENGTH, END_TICKS, END_REM, SEGMENT_LENGTH, SERIES_ERROR, TOP_SPEED, TRAVELLED, STEP_ENERGY = range(8)
 TIMING_COLUMNS = 8
 NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER, NEXT_HOLDER = range(4)
@@ -207,6 +212,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
 SCALARS = 32
+SCALAR_FREE_LINE = SCALARS - 1  # of `room`: the first that no cell has, -1: none
 
 (
     TICK,
@@ -329,7 +335,8 @@ FIELDS = {
     "cells": "i8",
     "place": "i4 4",
     "room": "i4 4",
-    "fill": "i4",
+    "next_line": "i4",
+    "slabs": "f8 2",
     "where": "i4",
     "mark": "i1",
     "near_owned": "i1",

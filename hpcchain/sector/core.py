@@ -19,7 +19,7 @@ from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.event_budget import EventBudget
 from hpcchain.sector.events import loop
-from hpcchain.sector.search.neighbour_lists import CELL_FULL
+from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import build_sector, cell_arrays
 from hpcchain.sector.setup.find_inside import find_inside
@@ -48,7 +48,7 @@ class Options:
     log_rows : int
         Rows of the contact log to begin with; 0: contacts are not logged.
     cell_capacity_factor : float
-        Entries of a cell relative to what even density would need.
+        Entries of cells relative to what a sector begins with.
     inside : int
         Entries at least of each bead's table of beads inside a step of a potential (`model.extended`).
     """
@@ -87,6 +87,8 @@ class Core:
     ids : (N,) int64 array
         Global ids of the local beads.
     batch : EventBudget
+    entries : int
+        Places that cells may hold of a bead before they are given more room.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class Core:
         prepare: Callable | None = None,
     ) -> None:
         self.options, self.capacity = options, capacity
-        self.cell_capacity_factor = options.cell_capacity_factor
+        self.cell_capacity_factor, self.entries = options.cell_capacity_factor, 1
         self.sector, self.ids = build_sector(
             classes, system, options.shell, options.cell, order, capacity, options.log_rows, at, options.inside
         )
@@ -120,9 +122,8 @@ class Core:
         while status := initialise.enlist(self.sector):
             if status == CELL_FULL:
                 self.cell_capacity_factor *= 2.0
-                entries = len(self.sector.found) // max(len(self.ids), 1)
-                cells = cell_arrays(self.sector.cells, len(self.ids), self.cell_capacity_factor, max(entries, 1))
-                self.sector = self.sector._replace(**cells)
+                entries = self.entries * self.cell_capacity_factor
+                self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), entries))
                 continue
             need = self.sector.row[:, L.LIST_LENGTH].astype(np.int64)
             np.maximum.at(self.capacity, self.at, need + need // 2 + 8)  # vacant rows share theirs

@@ -24,7 +24,7 @@ from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
+from hpcchain.sector.setup.allocate import cell_arrays, list_capacity, window_arrays
 from hpcchain.sector.setup.morton import space_order
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
@@ -209,7 +209,7 @@ class GhostedSector:
 
     def _prepare(self, core: Core) -> None:
         """Tell the kernels which molecules are ghosts; make the arrays of cells and windows."""
-        s, factor = core.sector, core.cell_capacity_factor
+        s, core.entries = core.sector, ENTRIES
         beads = s.mol[:, L.MOL_BEADS]
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
         s.row[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
@@ -219,7 +219,8 @@ class GhostedSector:
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
         core.sector = s._replace(
-            **cell_arrays(s.cells, len(core.ids), factor, ENTRIES * max(1, int(factor))),
+            **cell_arrays(s.cells, len(core.ids), ENTRIES * core.cell_capacity_factor),
+            **window_arrays(len(core.ids), len(self.molecule_ids)),
             window_event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
             owner_history=np.zeros(4096),
             owner_history_at=np.zeros((len(self.molecule_ids), 8), dtype=np.int64),

@@ -68,7 +68,7 @@ class Engine:
         self.virial, self.wall_impulse, self.rows = 0, [0, 0, 0], []
         self.virial_tensor = [0] * L.TENSOR_PARTS
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
-        topology = system.topology
+        topology, composition = system.topology, composition_of(system.topology)
         options = Options(
             default_shell(system) if shell is None else shell,
             0.0 if cell is None else cell,
@@ -80,7 +80,12 @@ class Engine:
             MoleculeClasses(system),
             system,
             space_order(system, np.arange(topology.molecules), topology.first_bead[:-1]),
-            list_capacity(topology, options.shell, beyond_contact(composition_of(topology).prototypes, system.physics)),
+            list_capacity(
+                topology,
+                options.shell,
+                beyond_contact(composition.prototypes, system.physics),
+                composition.beads / system.box.volume,
+            ),
             options,
         )
 

@@ -89,7 +89,7 @@ def plain_sector(system, shell=0.2, cell=0.0, capacity=256):
     sector = build_sector(MoleculeClasses(system), system, shell, cell, np.arange(system.topology.molecules), room, 64)[
         0
     ]
-    return sector._replace(**cell_arrays(sector.cells, system.topology.beads, system.topology.beads))
+    return sector._replace(**cell_arrays(sector.cells, system.topology.beads, 16))
 
 
 class Bench:

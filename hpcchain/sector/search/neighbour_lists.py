@@ -16,129 +16,24 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, farther, fraction
-from hpcchain.sector.search.broad_phase_simd import near_rows
+from hpcchain.sector.search.broad_phase import TURN, farther
+from hpcchain.sector.search.broad_phase_simd import newly_near_rows
+from hpcchain.sector.search.cells import (
+    CELL_FULL,
+    FULL,
+    PER_LINE,
+    ask_for_cells,
+    cells_ahead,
+    clear_cells,
+    compact,
+    near_beads,
+    place_centre,
+)
 from hpcchain.sector.search.earliest_event import joined
-from hpcchain.sector.search.prefetch import ask
+from hpcchain.sector.search.prefetch import ask, ask_first
 
-FULL, CELL_FULL = 1, 2
 ROUNDING = 1e-8
 SOON = 8  # entries ahead for which memory is asked
-
-
-@kernel
-def place_centre(s, i, x, y, z):
-    """Put bead i's centre into its cell; returns 0 or CELL_FULL. In a window its old entry stays.
-
-    `place` (N, 4) int32 holds the centre's fractions and cell, `room` the cells' entries (x, y, z, bead) of
-    `where.shape[0]`-independent fixed capacity, `fill` their numbers, `where` each bead's entry.
-    """
-    fx = fraction(s.par, 0, x)
-    fy = fraction(s.par, 1, y)
-    fz = fraction(s.par, 2, z)
-    cx = np.int64(fx * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
-    cy = np.int64(fy * s.cells[L.GRID_Y]) % s.cells[L.CELLS_Y]
-    cell = (cx * s.cells[L.CELLS_Y] + cy) * s.cells[L.CELLS_Z] + np.int64(fz * s.cells[L.GRID_Z]) % s.cells[L.CELLS_Z]
-    capacity = s.cells[L.CELL_CAPACITY]
-    old = np.int64(s.place[i, L.CELL])
-    s.place[i, L.FRACTION_X] = np.int64(fx * TURN) - HALF_TURN
-    s.place[i, L.FRACTION_Y] = np.int64(fy * TURN) - HALF_TURN
-    s.place[i, L.FRACTION_Z] = np.int64(fz * TURN) - HALF_TURN
-    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    if windowed and old >= 0:
-        _append(s.stale_cells, s.scalars, L.SCALAR_STALE, old)
-    if old != cell or windowed:
-        if old >= 0 and not windowed:
-            last = old * capacity + s.fill[old] - 1
-            at = np.int64(s.where[i])
-            if at != last:
-                for k in range(4):
-                    s.room[at, k] = s.room[last, k]
-                s.where[s.room[at, L.OCCUPANT]] = at
-            s.fill[old] -= 1
-            s.place[i, L.CELL] = -1
-        if s.fill[cell] == capacity:
-            return CELL_FULL
-        s.where[i] = cell * capacity + s.fill[cell]
-        s.fill[cell] += 1
-        s.place[i, L.CELL] = cell
-    at = np.int64(s.where[i])
-    s.room[at, L.FRACTION_X] = s.place[i, L.FRACTION_X]
-    s.room[at, L.FRACTION_Y] = s.place[i, L.FRACTION_Y]
-    s.room[at, L.FRACTION_Z] = s.place[i, L.FRACTION_Z]
-    s.room[at, L.OCCUPANT] = i
-    return 0
-
-
-@inlined
-def _append(table, scalars, count, value):
-    """Add to a list of the window; one that has overflowed has length -1 and stands for everything."""
-    at = scalars[count]
-    if at == len(table):
-        scalars[count] = -1
-    elif at >= 0:
-        table[at] = value
-        scalars[count] += 1
-
-
-@inlined
-def _ask_for_cells(s, i):
-    """Have the cells about bead i's centre brought to the cache."""
-    capacity = s.cells[L.CELL_CAPACITY]
-    ny = s.cells[L.CELLS_Y]
-    nz = s.cells[L.CELLS_Z]
-    own = np.int64(s.place[i, L.CELL])
-    last = s.cells[L.CELLS_X] * ny * nz - 1
-    for ax in range(-1, 2):
-        for ay in range(-1, 2):
-            cell = own + (ax * ny + ay) * nz
-            for az in range(-1, 2):
-                ask(s.room, min(max(cell + az, 0), last) * capacity)
-
-
-@kernel
-def near_beads(s, reach, i):
-    """Write to `found` the beads whose centres are within `reach` of bead i's (and i itself); return how many."""
-    capacity = s.cells[L.CELL_CAPACITY]
-    nx = s.cells[L.CELLS_X]
-    ny = s.cells[L.CELLS_Y]
-    nz = s.cells[L.CELLS_Z]
-    own = np.int64(s.place[i, L.CELL])
-    cz = own % nz
-    cy = (own // nz) % ny
-    cx = own // (nz * ny)
-    px = np.int64(s.place[i, L.FRACTION_X])
-    py = np.int64(s.place[i, L.FRACTION_Y])
-    pz = np.int64(s.place[i, L.FRACTION_Z])
-    sx = s.par[L.PERIOD] / TURN
-    sy = s.par[L.PERIOD + L.Y] / TURN
-    sz = s.par[L.PERIOD + L.Z] / TURN
-    limit = reach * reach
-    count = 0
-    for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
-        bx = cx + ax
-        bx = bx + nx if bx < 0 else (bx - nx if bx >= nx else bx)
-        for ay in range(-1 if ny > 2 else 0, min(ny, 2)):
-            by = cy + ay
-            by = by + ny if by < 0 else (by - ny if by >= ny else by)
-            for az in range(-1 if nz > 2 else 0, min(nz, 2)):
-                bz = cz + az
-                bz = bz + nz if bz < 0 else (bz - nz if bz >= nz else bz)
-                cell = (bx * ny + by) * nz + bz
-                start = cell * capacity
-                left = np.int64(s.fill[cell])
-                while True:
-                    bits = near_rows(s.room, start, left, px, py, pz, sx, sy, sz, limit)
-                    for k in range(4):
-                        s.found[count] = s.room[start + k, L.OCCUPANT]
-                        count += (bits >> k) & 1
-                    left -= 4
-                    start += 4
-                    if left <= 0:
-                        break
-                if count + capacity > len(s.found):
-                    return -1
-    return count
 
 
 @kernel
@@ -181,14 +76,105 @@ def rebuild_list(s, i, x, y, z, t):
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
     there is no room; lists are then incomplete and must be built anew.
     """
-    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     s.centre[i, L.X] = x
     s.centre[i, L.Y] = y
     s.centre[i, L.Z] = z
     s.centre[i, L.CENTRE_TIME] = t
+    qx = np.int64(s.place[i, L.FRACTION_X])
+    qy = np.int64(s.place[i, L.FRACTION_Y])
+    qz = np.int64(s.place[i, L.FRACTION_Z])
+    placed = s.place[i, L.CELL] >= 0
     if place_centre(s, i, x, y, z):
         return CELL_FULL
-    _ask_for_cells(s, i)
+    narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
+    if placed and s.par[L.UNEQUAL] == 0.0 and s.scalars[L.SCALAR_WINDOWED] == 0 and not narrow:
+        number = cells_ahead(s, i, x, y, z, qx, qy, qz, reach_of(s, i))
+        if number >= 0:
+            return _amend_list(s, i, number, qx, qy, qz)
+    return _renew_whole_list(s, i)
+
+
+@kernel
+def _amend_list(s, i, number, qx, qy, qz):
+    """Take off bead i's list who is far now, and put on it who is near now and was not; return 0 or FULL.
+
+    For beads of one size and outside windows: then the lists are those who are near, all of them and nobody else. The
+    first `number` of `found` are the cells of those who may be new, `qx`, `qy`, `qz` the former centre. What a step
+    reads in places all over the memory, the step before has asked for.
+    """
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    end = first + s.row[i, L.LIST_LENGTH]
+    for e in range(first, end):
+        ask_first(s.place, np.int64(s.neighbour[e]))
+    for c in range(number):
+        ask_first(s.room, PER_LINE * s.found[c])
+    kept = first
+    far = number
+    for e in range(first, end):
+        j = np.int64(s.neighbour[e])
+        apart = far_apart(s, i, j)
+        s.neighbour[kept] = j
+        s.found[far] = j
+        kept += not apart
+        far += apart
+    for e in range(number, far):
+        ask_first(s.row, s.found[e])
+    new = _newly_near(s, i, number, far, qx, qy, qz)
+    for e in range(number, far):
+        ask_first(s.neighbour, np.int64(s.row[s.found[e], L.LIST_FIRST]))
+    for e in range(far, new):
+        ask_first(s.row, s.found[e])
+    for e in range(number, far):
+        drop(s, s.found[e], i)
+    end = first + s.row[i, L.LIST_CAPACITY]
+    for e in range(far, new):
+        j = s.found[e]
+        if excluded(s, i, j):
+            continue
+        if kept == end or s.row[j, L.LIST_LENGTH] == s.row[j, L.LIST_CAPACITY]:
+            return FULL
+        s.neighbour[np.int64(s.row[j, L.LIST_FIRST]) + s.row[j, L.LIST_LENGTH]] = i
+        s.row[j, L.LIST_LENGTH] += 1
+        s.neighbour[kept] = j
+        kept += 1
+    s.row[i, L.LIST_LENGTH] = kept - first
+    return 0
+
+
+@inlined
+def _newly_near(s, i, number, at, qx, qy, qz):
+    """Write who is near bead i's centre and was not near the former one to `found`, from `at` on; return the end.
+
+    The cells are the first `number` of `found`.
+    """
+    px = np.int64(s.place[i, L.FRACTION_X])
+    py = np.int64(s.place[i, L.FRACTION_Y])
+    pz = np.int64(s.place[i, L.FRACTION_Z])
+    sx = s.par[L.PERIOD] / TURN
+    sy = s.par[L.PERIOD + L.Y] / TURN
+    sz = s.par[L.PERIOD + L.Z] / TURN
+    reach = reach_of(s, i)
+    limit = reach * reach
+    for c in range(number):
+        line = s.found[c]
+        while line >= 0:
+            start = PER_LINE * line
+            bits = newly_near_rows(s.room, start, px, py, pz, qx, qy, qz, sx, sy, sz, limit)
+            for k in range(PER_LINE):
+                j = s.room[start + k, L.OCCUPANT]
+                s.found[at] = j
+                at += (bits >> k) & (j != i)
+            if s.room[start + PER_LINE - 1, L.OCCUPANT] < 0:
+                break
+            line = np.int64(s.next_line[line])
+    return at
+
+
+@kernel
+def _renew_whole_list(s, i):
+    """Make bead i's list of all who are near its centre; return as `rebuild_list`."""
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
+    ask_for_cells(s, i)
     first = np.int64(s.row[i, L.LIST_FIRST])
     old = np.int64(s.row[i, L.LIST_LENGTH])
     for e in range(first, first + old):
@@ -284,7 +270,7 @@ def build_lists(s):
     status = 0
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     s.near_owned[:] = 0
-    s.fill[:] = 0
+    clear_cells(s)
     s.scalars[L.SCALAR_STALE] = 0
     s.scalars[L.SCALAR_APART] = 0
     for i in range(len(s.centre)):
@@ -320,11 +306,11 @@ def build_lists(s):
 @kernel
 def clean_lists(s):
     """At a window's end, take beads' former centres out of the cells, and beads near those alone out of the lists."""
-    for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else len(s.fill)):
+    for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else s.cells[L.CELL_COUNT]):
         if k + SOON < s.scalars[L.SCALAR_STALE]:
-            ask(s.room, s.stale_cells[k + SOON] * s.cells[L.CELL_CAPACITY])
-            ask(s.fill, s.stale_cells[k + SOON])
-        _compact(s, s.stale_cells[k] if s.scalars[L.SCALAR_STALE] >= 0 else k)
+            ask(s.room, s.stale_cells[k + SOON] * PER_LINE)
+            ask(s.next_line, s.stale_cells[k + SOON])
+        compact(s, s.stale_cells[k] if s.scalars[L.SCALAR_STALE] >= 0 else k)
     for k in range(s.scalars[L.SCALAR_APART]):
         if k + SOON < s.scalars[L.SCALAR_APART]:
             ask(s.place, s.apart[k + SOON, L.FIRST_BEAD])
@@ -354,7 +340,7 @@ def _drop_far(s, i):
 
 @inlined
 def _note_apart(s, i, j):
-    """Note that two listed beads' centres are now far apart, for `clean_lists`; overflow as in `_append`."""
+    """Note that two listed beads' centres are now far apart, for `clean_lists`; overflow as in `cells.append`."""
     at = s.scalars[L.SCALAR_APART]
     if at == len(s.apart):
         s.scalars[L.SCALAR_APART] = -1
@@ -362,18 +348,3 @@ def _note_apart(s, i, j):
         s.apart[at, L.FIRST_BEAD] = i
         s.apart[at, L.SECOND_BEAD] = j
         s.scalars[L.SCALAR_APART] += 1
-
-
-@inlined
-def _compact(s, cell):
-    """Keep those entries of a cell that are their beads' present ones."""
-    start = cell * s.cells[L.CELL_CAPACITY]
-    kept = start
-    for e in range(start, start + s.fill[cell]):
-        i = s.room[e, L.OCCUPANT]
-        if s.where[i] == e:
-            for c in range(4):
-                s.room[kept, c] = s.room[e, c]
-            s.where[i] = kept
-            kept += 1
-    s.fill[cell] = kept - start

@@ -162,8 +162,10 @@ def _ask_for_single_beads(s, i):
     partner = np.int64(-1)
     last = _still_there(s, LAST)
     if last >= 0:
-        _ask_for_flights(s, last)
         partner = s.next_event[last, L.PARTNER]
+        if partner == L.RELIST:
+            _ask_for_places(s, last)
+        _ask_for_flights(s, last)
         if partner >= 0:
             _ask_for_molecule(s, partner)
             _ask_for_single(s, partner)
@@ -207,6 +209,14 @@ def _ask_for_flights(s, i):
     first = np.int64(s.row[i, L.LIST_FIRST])
     for e in range(first, first + s.row[i, L.LIST_LENGTH]):
         ask(s.flight, np.int64(s.neighbour[e]))
+
+
+@inlined
+def _ask_for_places(s, i):
+    """Ask for the places of those on bead i's list."""
+    first = np.int64(s.row[i, L.LIST_FIRST])
+    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+        ask(s.place, np.int64(s.neighbour[e]))
 
 
 @inlined

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, State, System, Topology
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
+UNEVEN = 1.5  # how many more neighbours than the mean a list has room for
+LEAST_FOUND = 32  # cells about a bead, and rests of fours
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 
 
@@ -111,7 +113,7 @@ def energy_quantum(system: System) -> float:
     return float(2.0 ** (np.floor(np.log2(energy)) - 48.0))
 
 
-def list_capacity(topology: Topology, shell: float, beyond: float = 0.0) -> np.ndarray:
+def list_capacity(topology: Topology, shell: float, beyond: float = 0.0, density: float = np.inf) -> np.ndarray:
     """Return (N,) int64 first guesses of the neighbour lists' capacities; for equal beads they are equal.
 
     Parameters
@@ -119,10 +121,14 @@ def list_capacity(topology: Topology, shell: float, beyond: float = 0.0) -> np.n
     topology : Topology
     shell, beyond : float
         Half width of the lists' shell, and how much farther than contact beads act on one another [length].
+    density : float
+        Beads by volume, where that may tell of fewer neighbours than close packing [length^-3].
     """
     contact = topology.diameter.max() + 2.0 * beyond
-    ratio = (0.5 * (topology.diameter + contact) + 2.0 * shell) / max(float(topology.diameter.min()), 1e-300)
-    return np.clip(8 + np.ceil(3.0 * ratio**3), 16, 4096).astype(np.int64)
+    far = 0.5 * (topology.diameter + contact) + 2.0 * shell
+    packed = 3.0 * (far / max(float(topology.diameter.min()), 1e-300)) ** 3
+    expected = UNEVEN * density * (4.0 * np.pi / 3.0) * far**3
+    return np.clip(8 + np.ceil(np.minimum(packed, expected)), 16, 4096).astype(np.int64)
 
 
 def build_sector(
@@ -180,17 +186,18 @@ def build_sector(
         mol=mol,
         timing=timing,
         **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
+        **path_arrays(classes, system, n),
         **list_arrays(capacity[at]),
-        **cell_arrays(cells, n, 1),
+        **cell_arrays(cells, n),
         series=series_array(size, gravity_of(system.physics)),
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
         **extended_arrays(classes, system, at, like, inside),
-        **bond_arrays(classes, like),
+        **bond_arrays(classes, system, like),
         **queue_arrays(m),
         **event_arrays(mol, beads, log_rows),
-        **window_arrays(n, m, len(classes.sizes), system.physics.extended.get("seed", 0)),
+        **scalar_arrays(n, m, len(classes.sizes), system.physics.extended.get("seed", 0)),
     )
     return sector, ids
 
@@ -225,8 +232,6 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "event_time": np.full((n, 2), np.inf),
         "next_event": next_event,
         "centre": np.zeros((n, 4)),
-        "swept": np.full((n, 4), L.UNBOUNDED, dtype=np.int32),
-        "flight": np.full((n, 8), np.nan, dtype=np.float32),
         "mark": np.zeros(n, dtype=np.int8),
         "near_owned": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
@@ -299,8 +304,27 @@ def list_arrays(capacity: np.ndarray) -> dict:
     return {"row": row, "neighbour": np.zeros(int(first[-1]), dtype=np.int32)}
 
 
-def bond_arrays(classes: MoleculeClasses, like: np.ndarray) -> dict:
-    """Return the arrays of which beads are bonded, for beads that are like these of the prototypes."""
+def path_arrays(classes: MoleculeClasses, system: System, beads: int) -> dict:
+    """Return where beads may be during their segments: of single beads and of molecules', if the run has any."""
+    single = classes.rows[:, L.MOL_SOLVER] == L.BALLISTIC
+    flying, sweeping = (
+        (beads, beads) if is_extended(system.physics) else (beads * single.any(), beads * (~single).any())
+    )
+    return {
+        "swept": np.full((max(sweeping, 1), 4), L.UNBOUNDED, dtype=np.int32),
+        "flight": np.full((max(flying, 1), 8), np.nan, dtype=np.float32),
+    }
+
+
+def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
+    """Return the arrays of which beads are bonded, for beads that are like these of the prototypes.
+
+    Nobody asks for the bonds of single beads and linear chains (`earliest_event.joined`): where there is nothing else,
+    the arrays are empty.
+    """
+    plain = np.isin(classes.rows[:, L.MOL_SOLVER], (L.BALLISTIC, L.CHAIN)).all()
+    if plain and not is_extended(system.physics):
+        return {"bonded": np.zeros(0, dtype=np.int64), "bond_row": np.zeros(1, dtype=np.int64)}
     offsets = classes.offsets
     counts = np.diff(offsets)[like]
     bond_row = np.zeros(len(like) + 1, dtype=np.int64)
@@ -340,8 +364,8 @@ def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
     }
 
 
-def window_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict:
-    """Return the arrays that windows need; without windows they stay as they are."""
+def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict:
+    """Return the whole numbers of a sector without windows, and the arrays of windows as small as can be."""
     scalars = np.zeros(L.SCALARS, dtype=np.int64)
     scalars[L.SCALAR_MOLECULES], scalars[L.SCALAR_BEADS] = molecules, beads
     scalars[L.SCALAR_SEED] = np.array([seed], dtype=np.uint64).view(np.int64)[0]
@@ -351,13 +375,20 @@ def window_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
         "window_event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
         "owner_history": np.zeros(1),
         "owner_history_at": np.zeros((1, 1), dtype=np.int64),
+        "prefetch_state": np.full(32, -1, dtype=np.int64),
+        **window_arrays(0, 0),
+    }
+
+
+def window_arrays(beads: int, molecules: int) -> dict:
+    """Return the arrays that windows need for so many beads and molecules; without windows nobody reads them."""
+    return {
         "inside": unplaced(max(molecules, 1)),
         "touched": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back_to": np.zeros((max(molecules, 1), 2)),
         "apart": np.zeros((4 * beads + 64, 2), dtype=np.int64),
         "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
-        "prefetch_state": np.full(32, -1, dtype=np.int64),
     }
 
 
@@ -393,30 +424,25 @@ def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:
     return np.array([*few, 0, *edge], dtype=np.int64)
 
 
-def cell_arrays(cells: np.ndarray, beads: int, cell_capacity_factor: float, entries: int = 1) -> dict:
-    """Return the arrays of cells with room for `cell_capacity_factor` times the expected number of beads in each.
-
-    A cell's room is an odd number of cache lines. Most cells have entries in their first one alone: a power of two
-    apart, these would all have to share a part of the cache.
+def cell_arrays(cells: np.ndarray, beads: int, entries: float = 1.0) -> dict:
+    """Return the arrays of cells: a line each, and as many more as that many places of every bead can fill.
 
     Parameters
     ----------
     cells : (3,) or (7,) int64 array
         Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
     beads : int
-    cell_capacity_factor : float
-    entries : int
-        Places that cells may hold of a bead: in a window, those that it had before too.
+    entries : float
+        Places that cells may hold of a bead: one, and in a window those that it had before too.
     """
     number = int(np.prod(cells[:3]))
-    capacity = int(min(entries * beads, 8 + cell_capacity_factor * 4 * np.ceil(beads / number)))
-    fours = -(-capacity // 4)  # entries are looked at by fours
-    capacity = 4 * (fours + 1 - fours % 2)
+    lines = number + 1 + int(entries * beads) // L.CELL_LINE
     return {
-        "cells": np.array([*cells[:3], capacity, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
-        "room": np.zeros((number * capacity, 4), dtype=np.int32),
-        "fill": np.zeros(number, dtype=np.int32),
-        "found": np.zeros(entries * beads + capacity + 1, dtype=np.int64),
+        "cells": np.array([*cells[:3], number, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
+        "room": aligned_zeros((L.CELL_LINE * lines, 4), np.int32),
+        "next_line": np.zeros(lines, dtype=np.int32),
+        "slabs": np.zeros((L.SLABS, 2)),
+        "found": np.zeros(int(max(entries, 1.0) * beads) + LEAST_FOUND, dtype=np.int64),
     }
 
 

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from hpcchain.layout import arrays as L
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.sector.search.neighbour_lists import CELL_FULL, FULL
+from hpcchain.sector.search.cells import CELL_FULL, FULL
 from hpcchain.sector.setup.allocate import cell_arrays, folded
 from tests.support.kernel_tools import (
     cell_counts,
@@ -86,7 +87,7 @@ def test_cells_that_stand_for_several():
     """Three by three by four cells for nine by three by eight: what is far is told apart by its place."""
     s, system = gas(100, np.array([14.0, 5.0, 14.0]), (PERIODIC,) * 3, 4, trimers=40)
     assert np.all(np.array(cell_counts(s)) >= (9, 3, 8))
-    s = s._replace(**cell_arrays(np.array([3, 3, 4, 0, 9, 3, 8]), 220, 220))
+    s = s._replace(**cell_arrays(np.array([3, 3, 4, 0, 9, 3, 8]), 220))
     assert cell_counts(s) == (3, 3, 4)
     check_renewals(s, system, 200)
 
@@ -159,16 +160,77 @@ def test_a_renewed_bead_with_too_short_a_list_is_reported():
 
 
 def test_a_full_cell_is_reported():
-    """More centres in one cell than it has room for, by building and by renewing."""
+    """More centres in one cell than there are lines for, by building and by renewing."""
     s, system = gas(40, np.array([6.0, 6.0, 6.0]), (PERIODIC,) * 3, 9)
     s = s._replace(**cell_arrays(s.cells, 40, 0.0))
-    assert s.cells[3] < 40
+    assert len(s.next_line) == s.cells[3] + 1
     assert set_centres(s, system.box.origin + 0.1 * np.random.default_rng(0).random((40, 3))) == CELL_FULL
     assert set_centres(s, s.starts[:, 0:3].copy()) == 0
-    status = [relist_one(s, i, system.box.origin + 0.01) for i in range(int(s.cells[3]) + 1)]
+    status = [relist_one(s, i, system.box.origin + 0.01) for i in range(10)]
     assert status[0] == 0 and status[-1] == CELL_FULL
     assert set_centres(s, s.starts[:, 0:3].copy()) == 0
     assert_complete(s, system, s.starts[:, 0:3])
+
+
+def lines_of(s, cell):
+    """Return the occupants in each line of a cell."""
+    lines = []
+    while cell >= 0:
+        lines.append([int(bead) for bead in s.room[4 * cell : 4 * cell + 4, 3] if bead >= 0])
+        cell = int(s.next_line[cell])
+    return lines
+
+
+def assert_sound_cells(s, beads):
+    """Check that every bead has one entry, where `where` says, and that lines are full but the last, or free."""
+    seen, held = [], 0
+    for cell in range(int(s.cells[3])):
+        lines = lines_of(s, cell)
+        assert all(len(line) == 4 for line in lines[:-1]) and (len(lines) == 1 or lines[-1])
+        seen += sum(lines, [])
+        held += len(lines)
+    assert sorted(seen) == list(range(beads))
+    np.testing.assert_array_equal(s.room[s.where[:beads], 3], np.arange(beads))
+    np.testing.assert_array_equal(s.room[s.where[:beads], :3], s.place[:beads, :3])
+    free, at = 0, int(s.scalars[L.SCALAR_FREE_LINE])
+    while at >= 0:
+        free, at = free + 1, int(s.next_line[at])
+    assert held + free == len(s.next_line)
+
+
+def equal_gas(count, size, seed):
+    """Return a sector of equal monomers and trimers at random places, as their lists are renewed in part."""
+    rng = np.random.default_rng(seed)
+    place = rng.uniform(-0.5, 0.5, (count, 3)) * size
+    step = np.array([[0.0, 0, 0], [0.6, 0, 0], [0.6, 0.6, 0]])
+    molecules = [(chain_bonds(3), p + step, np.zeros((3, 3)), np.ones(3)) for p in place[: count // 4]]
+    molecules += [(NO_BONDS, p[None], np.zeros((1, 3)), np.ones(1)) for p in place[count // 4 :]]
+    system = make_system(molecules, size, (PERIODIC, OPEN, PERIODIC))
+    return plain_sector(system, SHELL, capacity=400), system
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("stride", [0.02, 0.2, 0.7, 3.0])
+def test_lists_renewed_in_part_are_whole(stride, seed):
+    """Short and long ways, along axes too, to and from crowded cells: lists and cells are those made anew."""
+    s, system = equal_gas(160, np.array([4.9, 6.1, 9.0]) if seed else np.array([4.3, 4.3, 4.3]), seed)
+    assert enlist(s) == 0
+    rng = np.random.default_rng(10 + seed)
+    points = s.starts[:, 0:3].copy()
+    for k in range(600):
+        i = int(rng.integers(len(points)))
+        way = rng.normal(size=3) * (rng.random(3) < 0.6)
+        points[i] += stride * way
+        if k % 50 < 12:
+            points[i] = system.box.origin + 0.3 + 0.01 * rng.random(3)
+        assert relist_one(s, i, points[i]) == 0
+    renewed, doubled = listed(s)
+    assert not doubled
+    assert_complete(s, system, points)
+    assert_sound_cells(s, len(points))
+    assert set_centres(s, points) == 0
+    assert renewed == listed(s)[0]
+    assert_sound_cells(s, len(points))
 
 
 def test_molecules_without_self_contact_are_not_listed_inside():

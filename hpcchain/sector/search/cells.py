@@ -1,0 +1,299 @@
+"""Cells hold the centres of neighbour lists: a cache line of four in each, and further lines for the fuller ones.
+
+A line's entries come first, what is left of it has the occupant -1. Only the last line of a cell may have room left,
+and lines from the pool are never empty.
+"""
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, fraction
+from hpcchain.sector.search.broad_phase_simd import near_rows
+from hpcchain.sector.search.prefetch import ask
+
+FULL, CELL_FULL = 1, 2
+PER_LINE = L.CELL_LINE
+MARGIN, PLACES = 1e-6, 2.0**-30  # of the reach, and of the box, by which cells are too near to be left out
+
+
+@kernel
+def clear_cells(s):
+    """Empty all cells; what lines they do not have are a chain of free ones."""
+    for e in range(len(s.room)):
+        s.room[e, L.OCCUPANT] = -1
+    cells = s.cells[L.CELL_COUNT]
+    lines = len(s.next_line)
+    for line in range(lines):
+        s.next_line[line] = line + 1 if cells <= line < lines - 1 else -1
+    s.scalars[L.SCALAR_FREE_LINE] = cells if cells < lines else -1
+
+
+@inlined
+def _used(s, line):
+    """Return how many entries a line has."""
+    count = 0
+    while count < PER_LINE and s.room[PER_LINE * line + count, L.OCCUPANT] >= 0:
+        count += 1
+    return count
+
+
+@inlined
+def _enter(s, cell):
+    """Return the place of a further entry of a cell, -1 if there is no line for it."""
+    line = np.int64(cell)
+    while s.next_line[line] >= 0:
+        line = np.int64(s.next_line[line])
+    used = _used(s, line)
+    if used < PER_LINE:
+        return PER_LINE * line + used
+    free = s.scalars[L.SCALAR_FREE_LINE]
+    if free < 0:
+        return np.int64(-1)
+    s.scalars[L.SCALAR_FREE_LINE] = s.next_line[free]
+    s.next_line[free] = -1
+    s.next_line[line] = free
+    return PER_LINE * free
+
+
+@inlined
+def _copy_entry(s, source, to):
+    """Move a bead's entry to another place."""
+    for c in range(4):
+        s.room[to, c] = s.room[source, c]
+    s.where[s.room[to, L.OCCUPANT]] = to
+
+
+@inlined
+def _leave(s, cell, at):
+    """Take the entry at a place out of its cell, whose last one comes there."""
+    before = np.int64(-1)
+    line = np.int64(cell)
+    while s.next_line[line] >= 0:
+        before = line
+        line = np.int64(s.next_line[line])
+    last = PER_LINE * line + _used(s, line) - 1
+    if at != last:
+        _copy_entry(s, last, at)
+    s.room[last, L.OCCUPANT] = -1
+    if last == PER_LINE * line and before >= 0:
+        s.next_line[before] = -1
+        _free(s, line)
+
+
+@inlined
+def _free(s, line):
+    """Put an empty line into the chain of free ones."""
+    s.next_line[line] = s.scalars[L.SCALAR_FREE_LINE]
+    s.scalars[L.SCALAR_FREE_LINE] = line
+
+
+@kernel
+def place_centre(s, i, x, y, z):
+    """Put bead i's centre into its cell; returns 0 or CELL_FULL. In a window its old entry stays."""
+    fx = fraction(s.par, 0, x)
+    fy = fraction(s.par, 1, y)
+    fz = fraction(s.par, 2, z)
+    cx = np.int64(fx * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
+    cy = np.int64(fy * s.cells[L.GRID_Y]) % s.cells[L.CELLS_Y]
+    cell = (cx * s.cells[L.CELLS_Y] + cy) * s.cells[L.CELLS_Z] + np.int64(fz * s.cells[L.GRID_Z]) % s.cells[L.CELLS_Z]
+    old = np.int64(s.place[i, L.CELL])
+    s.place[i, L.FRACTION_X] = np.int64(fx * TURN) - HALF_TURN
+    s.place[i, L.FRACTION_Y] = np.int64(fy * TURN) - HALF_TURN
+    s.place[i, L.FRACTION_Z] = np.int64(fz * TURN) - HALF_TURN
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
+    if windowed and old >= 0:
+        append(s.stale_cells, s.scalars, L.SCALAR_STALE, old)
+    if old != cell or windowed:
+        if old >= 0 and not windowed:
+            _leave(s, old, np.int64(s.where[i]))
+            s.place[i, L.CELL] = -1
+        at = _enter(s, cell)
+        if at < 0:
+            return CELL_FULL
+        s.where[i] = at
+        s.place[i, L.CELL] = cell
+    at = np.int64(s.where[i])
+    s.room[at, L.FRACTION_X] = s.place[i, L.FRACTION_X]
+    s.room[at, L.FRACTION_Y] = s.place[i, L.FRACTION_Y]
+    s.room[at, L.FRACTION_Z] = s.place[i, L.FRACTION_Z]
+    s.room[at, L.OCCUPANT] = i
+    return 0
+
+
+@inlined
+def append(table, scalars, count, value):
+    """Add to a list of the window; one that has overflowed has length -1 and stands for everything."""
+    at = scalars[count]
+    if at == len(table):
+        scalars[count] = -1
+    elif at >= 0:
+        table[at] = value
+        scalars[count] += 1
+
+
+@kernel
+def compact(s, cell):
+    """Keep those entries of a cell that are their beads' present ones."""
+    to = np.int64(cell)
+    kept = 0
+    line = to
+    while line >= 0:
+        following = np.int64(s.next_line[line])
+        for at in range(PER_LINE * line, PER_LINE * line + _used(s, line)):
+            if s.where[s.room[at, L.OCCUPANT]] == at:
+                if kept == PER_LINE:
+                    to = np.int64(s.next_line[to])
+                    kept = 0
+                _copy_entry(s, at, PER_LINE * to + kept)
+                kept += 1
+        line = following
+    for at in range(PER_LINE * to + kept, PER_LINE * (to + 1)):
+        s.room[at, L.OCCUPANT] = -1
+    line = np.int64(s.next_line[to])
+    s.next_line[to] = -1
+    while line >= 0:
+        following = np.int64(s.next_line[line])
+        for at in range(PER_LINE * line, PER_LINE * (line + 1)):
+            s.room[at, L.OCCUPANT] = -1
+        _free(s, line)
+        line = following
+
+
+@inlined
+def ask_for_cells(s, i):
+    """Have the cells about bead i's centre brought to the cache."""
+    ny = s.cells[L.CELLS_Y]
+    nz = s.cells[L.CELLS_Z]
+    own = np.int64(s.place[i, L.CELL])
+    last = s.cells[L.CELL_COUNT] - 1
+    for ax in range(-1, 2):
+        for ay in range(-1, 2):
+            cell = own + (ax * ny + ay) * nz
+            for az in range(-1, 2):
+                ask(s.room, min(max(cell + az, 0), last) * PER_LINE)
+
+
+@inlined
+def beside(c, step, number):
+    """Return the cell a step (-1, 0, 1) from cell c of an axis, round the end."""
+    c += step
+    return c + number if c < 0 else (c - number if c >= number else c)
+
+
+@kernel
+def near_beads(s, reach, i):
+    """Write to `found` the beads whose centres are within `reach` of bead i's (and i itself); return how many, or -1.
+
+    It is -1 where `found` has no room for them.
+    """
+    nx = s.cells[L.CELLS_X]
+    ny = s.cells[L.CELLS_Y]
+    nz = s.cells[L.CELLS_Z]
+    own = np.int64(s.place[i, L.CELL])
+    cz = own % nz
+    cy = (own // nz) % ny
+    cx = own // (nz * ny)
+    px = np.int64(s.place[i, L.FRACTION_X])
+    py = np.int64(s.place[i, L.FRACTION_Y])
+    pz = np.int64(s.place[i, L.FRACTION_Z])
+    sx = s.par[L.PERIOD] / TURN
+    sy = s.par[L.PERIOD + L.Y] / TURN
+    sz = s.par[L.PERIOD + L.Z] / TURN
+    limit = reach * reach
+    count = 0
+    for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
+        bx = beside(cx, ax, nx)
+        for ay in range(-1 if ny > 2 else 0, min(ny, 2)):
+            by = beside(cy, ay, ny)
+            for az in range(-1 if nz > 2 else 0, min(nz, 2)):
+                line = (bx * ny + by) * nz + beside(cz, az, nz)
+                while line >= 0:
+                    if count + PER_LINE > len(s.found):
+                        return -1
+                    start = PER_LINE * line
+                    bits = near_rows(s.room, start, px, py, pz, sx, sy, sz, limit)
+                    for k in range(PER_LINE):
+                        s.found[count] = s.room[start + k, L.OCCUPANT]
+                        count += (bits >> k) & 1
+                    if s.room[start + PER_LINE - 1, L.OCCUPANT] < 0:
+                        break
+                    line = np.int64(s.next_line[line])
+    return count
+
+
+@inlined
+def _measure_slabs(s, axis, x, moved, reach):
+    """Write down how near the three layers of cells about a coordinate come to it, and how far ahead they are.
+
+    `moved` is the way from the centre before, along this axis. Rows of `slabs`: the square of the distance; the
+    greatest product with that way of a way from the coordinate to a place in the layer within `reach`.
+    """
+    grid = s.cells[L.GRID_X + axis]
+    u = fraction(s.par, axis, x) * grid
+    u -= np.floor(u)
+    width = s.par[L.PERIOD + axis] / grid
+    for step in range(3):
+        low = max((step - 1 - u) * width, -reach)
+        high = min((step - u) * width, reach)
+        off = max(max(low, -high), 0.0)
+        s.slabs[3 * axis + step, L.SLAB_SQUARE] = off * off
+        s.slabs[3 * axis + step, L.SLAB_AHEAD] = max(low * moved, high * moved)
+
+
+@kernel
+def cells_ahead(s, i, x, y, z, qx, qy, qz, reach):
+    """Write to `found` the cells that may hold centres within `reach` of bead i's centre and not of its former one.
+
+    Such a centre p is beyond the middle between the former one q and the present one c: with r = p - c and d = c - q,
+    |r + d| >= |r|, so r . d >= - d . d / 2. There must be three cells along each axis.
+
+    Parameters
+    ----------
+    s : Sector
+    i : int
+        Bead; its `place` is that of the present centre.
+    x, y, z : float
+        The present centre [length].
+    qx, qy, qz : int
+        The former one, in fractions as in `place`.
+    reach : float
+        [length]
+
+    Returns
+    -------
+    int
+        How many; -1 if the bead has moved too far to say, and all cells about it must be looked at.
+    """
+    dx = np.int32(np.int64(s.place[i, L.FRACTION_X]) - qx) * (s.par[L.PERIOD] / TURN)
+    dy = np.int32(np.int64(s.place[i, L.FRACTION_Y]) - qy) * (s.par[L.PERIOD + L.Y] / TURN)
+    dz = np.int32(np.int64(s.place[i, L.FRACTION_Z]) - qz) * (s.par[L.PERIOD + L.Z] / TURN)
+    half = 0.5 * min(min(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
+    slack = MARGIN * reach + PLACES * max(max(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
+    reach += slack
+    if max(max(abs(dx), abs(dy)), abs(dz)) + reach >= half:
+        return -1
+    _measure_slabs(s, 0, x, dx, reach)
+    _measure_slabs(s, 1, y, dy, reach)
+    _measure_slabs(s, 2, z, dz, reach)
+    limit = reach * reach
+    behind = -0.5 * (dx * dx + dy * dy + dz * dz) - slack * (abs(dx) + abs(dy) + abs(dz))
+    nx = s.cells[L.CELLS_X]
+    ny = s.cells[L.CELLS_Y]
+    nz = s.cells[L.CELLS_Z]
+    own = np.int64(s.place[i, L.CELL])
+    cz = own % nz
+    cy = (own // nz) % ny
+    cx = own // (nz * ny)
+    count = 0
+    for ax in range(3):
+        bx = beside(cx, ax - 1, nx)
+        for ay in range(3, 6):
+            by = beside(cy, ay - 4, ny)
+            square = s.slabs[ax, L.SLAB_SQUARE] + s.slabs[ay, L.SLAB_SQUARE]
+            ahead = s.slabs[ax, L.SLAB_AHEAD] + s.slabs[ay, L.SLAB_AHEAD]
+            for az in range(6, 9):
+                s.found[count] = (bx * ny + by) * nz + beside(cz, az - 7, nz)
+                near = square + s.slabs[az, L.SLAB_SQUARE] < limit
+                count += near & (ahead + s.slabs[az, L.SLAB_AHEAD] > behind)
+    return count
