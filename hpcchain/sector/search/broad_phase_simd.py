@@ -90,10 +90,7 @@ def near_rows(typing, rows, first, px, py, pz, sx, sy, sz, limit):
 
 @intrinsic
 def newly_near_rows(typing, rows, first, px, py, pz, qx, qy, qz, sx, sy, sz, limit):
-    """Tell which of four rows `near_rows` tells for the place (px, py, pz) and not for (qx, qy, qz), as bits.
-
-    Many parameters, since lanes of registers cannot be handed on in an array.
-    """
+    """Tell which of four rows `near_rows` tells for the place (px, py, pz) and not for (qx, qy, qz), as bits."""
 
     def generate(context, builder, signature, args):
         array, first, px, py, pz, qx, qy, qz, sx, sy, sz, limit = args
@@ -167,10 +164,7 @@ if config.DISABLE_JIT:
         sz: Any,
         limit: Any,
     ) -> Any:
-        """Tell which rows are near one place and not the other, as bits.
-
-        Many parameters, since lanes of registers cannot be handed on in an array.
-        """
+        """Tell which rows are near one place and not the other, as bits."""
         before = near_rows(rows, first, qx, qy, qz, sx, sy, sz, limit)
         return near_rows(rows, first, px, py, pz, sx, sy, sz, limit) & ~before
 

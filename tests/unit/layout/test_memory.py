@@ -79,10 +79,13 @@ def resident():
 
 
 @pytest.mark.parametrize("beads", [1, 2, 40, 1000, 3000])
-@pytest.mark.parametrize("cell_capacity_factor", [1.0, 2.0, 8.0])
-def test_cells_do_not_all_begin_in_the_same_part_of_the_cache(beads, cell_capacity_factor):
-    """They are an odd number of lines of four entries apart, and have the room asked for."""
-    arrays = cell_arrays(np.array([5, 6, 7]), beads, cell_capacity_factor)
-    capacity = arrays["cells"][3]
-    assert capacity % 8 == 4 and arrays["room"].shape == (210 * capacity, 4)
-    assert capacity >= min(beads, 8 + 4 * cell_capacity_factor * beads / 210)
+@pytest.mark.parametrize("entries", [1.0, 2.0, 8.0])
+def test_cells_have_a_line_each_and_lines_enough_for_any_crowd(beads, entries):
+    """However beads are spread over cells, none runs out of lines; the cells' own begin on cache lines."""
+    arrays = cell_arrays(np.array([5, 6, 7]), beads, entries)
+    assert arrays["cells"].tolist() == [5, 6, 7, 210, 5, 6, 7]
+    assert arrays["room"].shape == (4 * len(arrays["next_line"]), 4) and arrays["room"].ctypes.data % 64 == 0
+    rng = np.random.default_rng(beads)
+    for cells in (1, 2, 20, 210):
+        held = np.bincount(rng.integers(0, cells, int(entries * beads)), minlength=210)
+        assert np.maximum(-(-held // 4), 1).sum() <= len(arrays["next_line"])
