@@ -90,7 +90,10 @@ def near_rows(typing, rows, first, px, py, pz, sx, sy, sz, limit):
 
 @intrinsic
 def newly_near_rows(typing, rows, first, px, py, pz, qx, qy, qz, sx, sy, sz, limit):
-    """Tell which of four rows `near_rows` tells for the place (px, py, pz) and not for (qx, qy, qz), as bits."""
+    """Tell which of four rows `near_rows` tells for the place (px, py, pz) and not for (qx, qy, qz), as bits.
+
+    Many parameters, since lanes of registers cannot be handed on in an array.
+    """
 
     def generate(context, builder, signature, args):
         array, first, px, py, pz, qx, qy, qz, sx, sy, sz, limit = args
