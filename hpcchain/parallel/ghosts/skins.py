@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
 
-LEAST = 0.25  # least skin, in contact distances
+LEAST = 0.4  # least skin, in contact distances
 WIDER = 0.9, 0.5  # skins, in contact distances, that molecules get where no neighbour's come near
 FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
 WINDOWS = 4.0  # windows for which a molecule's skin is enough at its present speed

@@ -8,7 +8,7 @@ from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from tests.support.gases import gas
 
-WINDOW, WINDOWS, RANKS = 0.05, 40, 3
+WINDOW, WINDOWS, RANKS = 0.05, 60, 3
 KINDS = ["chain10", "monomer", "chain10", "dimer", "chain5", "ring"]
 
 
