@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, State, System, Topology
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
+INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 
 
@@ -65,6 +66,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.FALL] = np.sqrt(np.sum(gravity_of(physics) ** 2))
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
     par[L.SIMULTANEOUS_GAP] = 1e-10
+    par[L.INSTANT_RULE] = INSTANT_RULES[physics.extended.get("simultaneous", "joint")]
     par[L.FIRST_STEP] = physics.tick
     par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
     par[L.LAW] = any(has_law(each) for each in physics.every())
