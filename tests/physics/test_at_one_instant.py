@@ -5,12 +5,15 @@ from itertools import product
 import numpy as np
 import pytest
 
+from hpcchain import read
+from hpcchain.cli.template import templates
 from hpcchain.sector.serial import Engine
 from tests.support import twins
 from tests.support.extended import crowd, with_extended
 from tests.support.gases import monomer, shape
 from tests.support.identity import in_stages, parallel, require_same, serial
 from tests.support.kernel_tools import make_system
+from tests.support.launching import run_hpcchain
 
 
 def ruled(system, rule, **more):
@@ -202,3 +205,18 @@ def test_walls_have_their_own_in_corners():
     system = ruled(make_system([bead], (4.0,) * 3, (1, 1, 1)), "joint", walls=walls)
     velocity, _ = after(system, 2.0)
     np.testing.assert_allclose(velocity[0], [-0.25, -0.5, -1.0], atol=1e-15)
+
+
+def test_the_program_agrees_on_any_ranks(tmp_path):
+    """The template's row of balls: six in a row, of which the first has the speed."""
+    text = templates()["cradle"]
+    (tmp_path / "in.toml").write_text(text, encoding="utf-8")
+    for ranks in (1, 3):
+        done = run_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks, timeout=600.0)
+        assert done.returncode == 0, done.stderr
+    for name in ("events.h5", "trajectory.h5"):
+        done = run_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
+        assert done.returncode == 0, done.stdout
+    velocity = read(tmp_path / "out3").trajectory.velocity[-1][:, 0]
+    push = np.linalg.solve(2.0 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1), 2.0 * np.eye(5)[0])
+    np.testing.assert_allclose(velocity, np.eye(6)[0] - np.append(push, 0.0) + np.append(0.0, push), atol=1e-14)
