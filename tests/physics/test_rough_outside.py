@@ -38,7 +38,8 @@ def energy(system, velocity, spins):
     """Return the energy of what moves, spins included."""
     top = system.topology
     free = ~top.fixed[:, None]
-    return 0.5 * np.sum(free * top.mass[:, None] * velocity**2) + 0.5 * np.sum(free * top.moment[:, None] * spins**2)
+    both = top.mass[:, None] * np.square(velocity) + top.moment[:, None] * np.square(spins)
+    return 0.5 * np.sum(free * both)
 
 
 @pytest.mark.parametrize(("e_n", "e_t"), [(1.0, -1.0), (0.5, 0.25)])
