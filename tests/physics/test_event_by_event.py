@@ -122,6 +122,7 @@ def look_at(law, seed, most):
     times, first = np.unique(log["time"], return_index=True)
     engine, seen = Engine(system), 0
     for time, rows in zip(times[:-1], np.split(log, first[1:])[:-1], strict=True):
+        engine.advance(float(np.nextafter(time, 0.0)))
         before = Look(engine, float(time))
         engine.advance(float(time))
         check(rows, before, Look(engine, float(time)), system, e_n, e_t)
