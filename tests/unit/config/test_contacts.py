@@ -148,7 +148,10 @@ def test_rules_for_one_instant_are_part_of_the_run(load, rule):
             "molecule.distance_limits: leave it out, or leave contact.simultaneous out",
         ),
         ('wall = [{side = "z-", temperature = 1.0}]', "wall.temperature: leave it out, or leave contact.simultaneous"),
-        ('propagator = {name = "variational", step = 0.1}', 'propagator.collision: set it to "exact", or leave'),
+        (
+            'propagator = {name = "variational", step = 0.1}',
+            'contact.simultaneous: goes with propagator.collision = "exact" alone',
+        ),
     ],
 )
 def test_rules_for_one_instant_do_not_go_with_what_is_met_one_by_one(load, more, message):
