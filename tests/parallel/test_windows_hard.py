@@ -11,7 +11,6 @@ from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.run.growth import grown_system
-from tests.support.extended import with_extended
 from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 from tests.support.shapes import bead, boxed, rod, sticky
 
@@ -281,27 +280,6 @@ def test_all_touch_at_the_start(seed):
     one = serial(system, 2.0)
     for ranks, window in ((2, None), (2 + seed % 4, 0.05), (2 + seed % 7, 1.0)):
         require_same(one, parallel(system, 2.0, ranks, window=window), f"{seed}, {ranks} ranks, window {window}")
-
-
-@pytest.mark.parametrize("rule", ["generalised", "moreau"])
-@pytest.mark.parametrize("seed", range(DRAWS))
-def test_rules_for_all_that_hang_together(seed, rule):
-    """Rules that take the whole of what touches, of more molecules than are solved together, on any ranks."""
-    system = with_extended(touching(seed), simultaneous=rule)
-    one = serial(system, 2.0)
-    for ranks, window in ((2, None), (2 + seed % 4, 0.05)):
-        require_same(one, parallel(system, 2.0, ranks, window=window), f"{rule} {seed}, {ranks} ranks")
-
-
-@pytest.mark.parametrize("gap", [0.0, 1e-11])
-def test_a_cradle_that_is_hit_as_one_across_sectors(gap):
-    """Ten beads, each on a rank of its own, that Moreau's rule takes together: all ranks need all of them."""
-    row = [bead((4.0 + k * (1.0 + gap), 2.0, 2.0), (0.0, 0.0, 0.0)) for k in range(8)]
-    beads = [bead((2.0, 2.0, 2.0), (1.0, 0.0, 0.0)), *row, bead((14.0, 2.0, 2.0), (-0.5, 0.0, 0.0))]
-    system = boxed(beads, (16.0, 4.0, 4.0), (WALL, PERIODIC, PERIODIC))
-    system = with_extended(system, simultaneous="moreau")
-    everywhere(system, 6.0, 8, (8,), (0.25, 6.0), sectors=(8, 1, 1))
-    everywhere(system, 6.0, 8, (2, 3))
 
 
 def test_most_that_touch_meet_at_once():

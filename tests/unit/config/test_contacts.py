@@ -150,7 +150,7 @@ def test_rules_for_one_instant_are_part_of_the_run(load, rule):
         ('wall = [{side = "z-", temperature = 1.0}]', "wall.temperature: leave it out, or leave contact.simultaneous"),
         (
             'propagator = {name = "variational", step = 0.1}',
-            'contact.simultaneous: goes with propagator.collision = "exact" alone',
+            "contact.simultaneous: does not work for molecule[0], kind 'chain'",
         ),
     ],
 )
