@@ -75,7 +75,12 @@ CAPABILITIES = (
         exact_law=True,
     ),
     Capability("contact.contact_time", lambda config, _: config.contact.contact_time > 0.0, ALWAYS),
-    Capability("contact.simultaneous", lambda config, _: config.contact.simultaneous != "joint", {}),
+    Capability(
+        "contact.simultaneous",
+        lambda config, _: config.contact.simultaneous != "joint",
+        without({"taylor": KINDS}, "rod") | dict.fromkeys(list(PROPAGATORS)[1:], ("monomer",)),
+        exact_law=True,
+    ),
     Capability("molecule.directors", lambda _, kind: kind.directors, dict.fromkeys(PROPAGATORS, ("monomer",))),
     Capability("external.gravity", lambda config, _: any(config.external.gravity), EXACT),
     Capability("wall.restitution", has_wall("restitution"), ALWAYS),

@@ -46,6 +46,9 @@ def check_directors(
             raise Wrong(f"{place}.{name}: means nothing without directors; set directors = true{more} or remove it")
     for name, columns in ROWS.items():
         check_rows_of(kind, place, method, name, columns)
+    if kind.fixed and kind.angular_velocities is not None:
+        if np.any(np.reshape(kind.angular_velocities, (-1, kind.beads, 3))[:, kind.pinned] != 0.0):
+            raise Wrong(f"{place}.angular_velocities: fixed beads do not spin; give them [0.0, 0.0, 0.0]")
     if kind.orientations is not None:
         check_unit(kind.orientations, f"{place}.orientations")
     if kind.angular_velocities is not None and propagator.name == "variational":

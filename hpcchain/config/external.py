@@ -25,15 +25,10 @@ def check_external(config: Config) -> None:
 
 
 def check_rough(config: Config) -> None:
-    """Check that beads that spin meet only what has a law for it: walls at rest that are sides, beads that move."""
+    """Check that beads that spin meet no walls that draw velocities but no spins."""
     for index, wall in enumerate(config.walls):
-        if wall.shape is not None or wall.velocity or wall.temperature:
+        if wall.temperature:
             raise Wrong(
-                f"contact.tangential_restitution: rough beads meet no walls that move, are thermal or have shapes, as "
-                f"wall[{index}]; set it to 1, or leave the wall a side of the box at rest"
-            )
-    for index, kind in enumerate(config.molecules):
-        if kind.fixed:
-            raise Wrong(
-                f"contact.tangential_restitution: rough beads meet no fixed ones, as molecule[{index}] has; set it to 1"
+                f"contact.tangential_restitution: thermal walls draw no spins, as wall[{index}]; set it to 1, or "
+                f"remove wall[{index}].temperature"
             )

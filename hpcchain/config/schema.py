@@ -325,8 +325,8 @@ KEYS = (
         "simultaneous",
         Choice(("joint", "generalised", "moreau")),
         "joint",
-        "contacts of the same molecules at one instant: those that approach together, one impulse each; "
-        'engine "steps": generalised: the same; moreau: with those at rest',
+        "contacts at one instant, one impulse each; joint: those of two molecules that meet and approach; generalised: "
+        'of all that hang together; moreau: with those at rest; engine "steps": joint is generalised',
     ),
     Key(
         "contact",

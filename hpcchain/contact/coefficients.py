@@ -95,22 +95,26 @@ def restitution_of(s, i, other, extended):
 
 
 @kernel
-def restitution_of_tied(s, count, ticks, rest, extended):
-    """Return e_n for the first `count` contacts of `tied`, which are resolved together.
+def restitutions_of_tied(s, count, ticks, rest, extended):
+    """Write e_n of the first `count` contacts of `tied`, which are resolved together, to RESTITUTION_ROW of `matrix`.
 
-    It is one for all: with unequal ones contacts together may gain energy. 1 where any is to keep its energy, else the
-    least.
+    Each has its own, that of its types or its wall; all have 1 where any is to keep its energy (`restitution_at`).
     """
-    if extended is not None:
-        least = 1.0
+    e = s.matrix[L.RESTITUTION_ROW]
+    keeps = False
+    if extended is None:
+        e[:count] = restitution_at(s.par, s.starts, s.segment, s.tied, count, ticks, rest)
+    else:
         for k in range(count):
-            row = pair_row(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD])
-            least = min(least, s.coefficients[row, L.PAIR_NORMAL])
+            second = s.tied[k, L.SECOND_BEAD]
+            row = pair_row(s, s.tied[k, L.FIRST_BEAD], second)
+            e[k] = s.coefficients[row, L.PAIR_NORMAL]
+            if second < 0 and s.walls[-1 - second, L.WALL_RESTITUTION] >= 0.0:
+                e[k] = s.walls[-1 - second, L.WALL_RESTITUTION]
             for side in range(2):
                 j = s.tied[k, side]
                 if j >= 0 and s.par[L.CONTACT_RATE] != 0.0:
                     dt = time_span(ticks, rest, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
-                    if left_after(s.par, s.segment, j, dt) > s.coefficients[row, L.PAIR_LEFT]:
-                        return 1.0
-        return least
-    return restitution_at(s.par, s.starts, s.segment, s.tied, count, ticks, rest)
+                    keeps = keeps or left_after(s.par, s.segment, j, dt) > s.coefficients[row, L.PAIR_LEFT]
+    if keeps:
+        e[:count] = 1.0

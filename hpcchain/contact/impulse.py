@@ -5,9 +5,10 @@ p = -(1 + e) (n . v) / (n . y) (Leyendecker et al. 2012, section 3, with the bon
 docs/theory/impulses.md). Contacts of the same molecules at the same instant get one multiplier each: (N Y) p = -(1 + e)
 N v, but spheres push and never pull. Where an equation would take a p < 0, since what the others do parts these two
 faster anyway, p is 0 and the equation is left out: p >= 0, N v+ + e N v >= 0, and of each pair of these one is 0. At e
-= 1 this keeps the energy. Where N Y is positive definite there is just one such p. Where contacts depend on one
-another, as those of a rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they
-can be, so that mirror images have mirrored ones.
+= 1 this keeps the energy. Contacts may each have their own e: the energy changes by the sum of p (1 - e) (n . v) / 2,
+which is never above 0. Where N Y is positive definite there is just one such p. Where contacts depend on one another,
+as those of a rod that falls flat, many p give the same v+: of these the impulses taken are as equal as they can be, so
+that mirror images have mirrored ones.
 """
 
 import math
@@ -155,13 +156,14 @@ class Ties(NamedTuple):
 def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, projection_loss):
     """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 
-    All must be approaching. One whose beads the others part anyway gets 0.
+    All approach, or rest on one another; rates of those that rest count as 0. One whose beads the others part anyway
+    gets 0.
 
     Parameters
     ----------
     ties : Ties
-    e : float
-        Coefficient of restitution.
+    e : (MOST_TIES,) float64 array
+        Coefficient of restitution of each contact.
     impulse_response, matrix : float64 arrays
         Scratch for Y and, (PUSH_ROWS, MOST_TIES), for N Y.
     projection_loss : float
@@ -185,12 +187,13 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, pr
             if contacts[k, L.OTHER_MEMBER] >= 0
             else -1
         )
-        sizes[k] = -(1.0 + e) * (approach(work, p, q, normals[k]) - growths[k])
+        sizes[k] = max(-(1.0 + e[k]) * (approach(work, p, q, normals[k]) - growths[k]), 0.0)
         _row_of_equations(mol, ties, stride, impulse_response, k, matrix)
     if solve_pushes(matrix, sizes, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
         return 1
     if projection_loss != 0.0:
-        _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss)
+        mean = _mean_restitution(work, offset, contacts, normals, growths, count, e, sizes)
+        _give_back(work, offset, contacts, normals, growths, count, mean, sizes, projection_loss)
     for k in range(count):
         at = k * stride
         for g in range(members):
@@ -267,6 +270,23 @@ def _fastest(work, offset, contacts, growths, count):
 
 
 @kernel
+def _mean_restitution(work, offset, contacts, normals, growths, count, e, sizes):
+    """Return the one e_n with which contacts with impulses `sizes` would change the energy as they do with theirs."""
+    kept = 0.0
+    lost = 0.0
+    equal = True
+    for k in range(count):
+        a = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        other = contacts[k, L.OTHER_MEMBER]
+        b = lane(offset[other], contacts[k, L.OTHER_BEAD]) if other >= 0 else -1
+        closing = sizes[k] * (approach(work, a, b, normals[k]) - growths[k])
+        lost += closing
+        kept += e[k] * closing
+        equal = equal and e[k] == e[0]
+    return e[0] if equal else kept / lost
+
+
+@kernel
 def _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss):
     """Scale the impulses p of several contacts so that the energy after them is higher by `projection_loss`.
 
@@ -303,7 +323,7 @@ def solve_pushes(matrix, sizes, count, blur):
     matrix : (PUSH_ROWS, MOST_TIES) float64 array
         A in the first rows, symmetric and positive semi-definite; the others are scratch.
     sizes : (MOST_TIES,) float64 array
-        b, all positive; p on return.
+        b, none negative; p on return.
     count : int
         Rows of A.
     blur : float
@@ -313,7 +333,10 @@ def solve_pushes(matrix, sizes, count, blur):
         for c in range(count):
             matrix[L.COPY_ROWS + k, c] = matrix[k, c]
         matrix[L.RIGHT_ROW, k] = sizes[k]
-    if _exchange(matrix, sizes, count, (np.int64(1) << count) - 1, 0.0) >= 0:
+    slack = 0.0
+    for k in range(count):
+        slack = 16.0 * ROUND_OFF if matrix[L.RIGHT_ROW, k] == 0.0 else slack
+    if _exchange(matrix, sizes, count, (np.int64(1) << count) - 1, slack) >= 0:
         return 0
     return _solve_dependent(matrix, sizes, count, blur)
 

@@ -22,7 +22,9 @@ import numpy as np
 
 from hpcchain.contact.coefficients import pair_row, trait
 from hpcchain.contact.impulse import eliminate, inside_impulse
+from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.virial import set_tensor
+from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -74,7 +76,7 @@ def spin_up(s, i, n, impulse):
 
 @kernel
 def rough_bounce(s, i, j, n, wi, wj, e, et):
-    """Apply the impulse of a contact of single beads, or of one and a wall at rest (j below 0).
+    """Apply the impulse of a contact of single beads, or of one and a wall (j below 0).
 
     Parameters
     ----------
@@ -96,6 +98,8 @@ def rough_bounce(s, i, j, n, wi, wj, e, et):
         u[c] = s.starts[i, L.VX + c] + surface_velocity(s, i, n, c, 1.0)
         if j >= 0:
             u[c] += surface_velocity(s, j, n, c, 1.0) - s.starts[j, L.VX + c]
+        elif wall_velocity(s, j) != 0.0:
+            u[c] -= wall_velocity(s, j) * n[c]
         un += u[c] * n[c]
     if un >= 0.0:
         return 0.0
@@ -117,9 +121,14 @@ def rough_bounce(s, i, j, n, wi, wj, e, et):
 
 @kernel
 def meet_rough(s, i, j, mi, mj, e, et):
-    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and the virial."""
+    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and the virial.
+
+    `e` is that of the two types; a wall may have its own.
+    """
     n = s.normals[0]
     r = free_normal(s, i, j, n)
+    if j < 0:
+        e = own_restitution(s, i, j, e)
     wj = s.table[s.mol[mj, L.MOL_TABLE]] if j >= 0 else 0.0
     size = rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et)
     u = s.tangential
@@ -132,9 +141,7 @@ def meet_rough(s, i, j, mi, mj, e, et):
 def free_normal(s, i, j, n):
     """Write the unit normal of single beads i and j that touch, or of i and a wall, to n; return their distance."""
     if j < 0:
-        code = -1 - j
-        n[:] = 0.0
-        n[code % 3] = 1.0 if code < 3 else -1.0
+        normal_of(s, -1 - j, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], n)
         return 0.0
     rr = 0.0
     for c in range(3):
@@ -191,7 +198,7 @@ def _changes(s, n, u, un, c, e, et, projection_loss):
 
 @outlined
 def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
-    """Apply the impulse of a contact of beads of molecules in the workspace, or of one and a wall at rest.
+    """Apply the impulse of a contact of beads of molecules in the workspace, or of one and a wall.
 
     Parameters
     ----------
@@ -223,6 +230,8 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
         u[c] = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
         if mb >= 0:
             u[c] += surface_velocity(s, j, n, c, 1.0) - s.work[q + W.COEF + W.ROW + W.LANES * c]
+        elif wall_velocity(s, j) != 0.0:
+            u[c] -= wall_velocity(s, j) * n[c]
         un += u[c] * n[c]
     if un >= 0.0:
         return 0.0

@@ -69,7 +69,7 @@ def own_restitution(s, i, code, e):
 def restitution_at(par, starts, segment, pairs, count, ticks, remainder):
     """Return e_n for the first `count` pairs of beads, or of a bead and a wall (below 0), that meet at one time.
 
-    If e_n is 1 for one pair it is 1 for all: contacts resolved together with unequal coefficients may gain energy. The
+    If e_n is 1 for one pair it is 1 for all: what presses on one another at one instant is one contact that lasts. The
     beads' segments are those that last until that time.
     """
     if par[L.CONTACT_RATE] != 0.0:

@@ -287,7 +287,9 @@ SCALAR_FREE_LINE = SCALARS - 1  # of `room`: the first that no cell has, -1: non
     *(49, 52, 53, 54, 55, 56),
 )  # GRAVITY: of each axis; FALL: its size
 BEYOND, STEPS = 57, 58  # how much farther than contact beads act on one another; whether any potential has steps
-PARAMETERS = 59
+INSTANT_RULE = 59  # which contacts of one instant are resolved together, in runs that are extended: one of the next
+JOINT, GENERALISED, MOREAU = range(3)
+PARAMETERS = 60
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if
@@ -314,7 +316,8 @@ WALL_CODES = 6  # columns of walls behind those of types
 # Contacts and molecules that are resolved together at one instant; sets of contacts are bits of an int64.
 MOST_TIES, MOST_MEMBERS = 60, 12
 COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix` (`impulse.solve_pushes`): all equations, right sides
-PUSH_ROWS = RIGHT_ROW + 4  # three more are behind the right sides
+RESTITUTION_ROW = RIGHT_ROW + 4  # behind the right sides and three more: e_n of each contact
+PUSH_ROWS = RESTITUTION_ROW + 1
 ROUGHNESS = 1e-6  # of places in single precision, ten times their rounding or more (`candidates_straight`)
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`broad_phase`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS

@@ -150,6 +150,8 @@ def settings(config: Any) -> dict:
         found["exclude"] = True
     if config.contact.pairs:
         found["pairs"] = [asdict(one) | {"types": list(one.types)} for one in config.contact.pairs]
+    if config.contact.simultaneous != "joint":
+        found["simultaneous"] = config.contact.simultaneous
     if config.contact.is_rough:
         found["rough"] = spinning(config)
     potentials = [

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 KNOWN = {
     "exclude": lambda value, _: None if value is True else "is no flag",
     "impulses": lambda value, _: None if value is True else "is no flag",
+    "simultaneous": lambda value, _: None if value in ("generalised", "moreau") else "is unknown",
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
 }

@@ -20,7 +20,7 @@ def with_spins(system: System, config: Any) -> System:
     """Return a system at time 0 whose beads spin, where contacts are rough and it does not say how they do yet.
 
     Angular velocities of an explicit start are those of the input, 0 where it has none. Others are drawn at
-    initial.temperature, and are a function of the seed and a bead's global number alone.
+    initial.temperature, and are a function of the seed and a bead's global number alone; fixed beads do not spin.
 
     Parameters
     ----------
@@ -40,6 +40,7 @@ def with_spins(system: System, config: Any) -> System:
         moment = topology.prototypes.moment[topology.prototype_of(ids)]
         width = np.sqrt(rough["temperature"] / moment)
         rows[:, L.SPIN : L.SPIN + 3] = normals(rough["seed"], Stream.SPIN, ids)[:, :3] * width[:, None]
+        rows[topology.prototypes.fixed[topology.prototype_of(ids)], L.SPIN : L.SPIN + 3] = 0.0
     return replace(system, state=replace(system.state, extra=rows))
 
 

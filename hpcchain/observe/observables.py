@@ -37,6 +37,8 @@ class Observables:
         self.gravity = gravity_of(system.physics)
         examples = self.composition.prototypes
         self._mass = np.where(examples.fixed, 0.0, examples.mass)
+        copies = np.repeat(self.composition.copies, np.diff(examples.first_bead))
+        self._spinning = int(np.sum(copies[~examples.fixed]))
         self._no_pressure = examples.fixed.any() or not_one_volume(system.physics)
         self.stepped = bool(system.physics.steps)
         self.freedom = freedom if freedom is not None else degrees_of_freedom(system.topology, system.state.position)
@@ -147,7 +149,7 @@ class Observables:
     def _turning(self, sums: np.ndarray) -> dict:
         """Return what a report says of beads that spin, of their sums over blocks (`sums`)."""
         energy, *spin = (math.fsum(column) for column in sums.T)
-        temperature = 2.0 * energy / (3.0 * self.composition.beads)
+        temperature = 2.0 * energy / (3.0 * self._spinning)
         return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
 
     def _collisional(self, tensor: list | None, interval: float) -> np.ndarray:

@@ -9,7 +9,12 @@ from hpcchain.model.extended import first_rows
 from hpcchain.model.step_potentials import pairs_apart
 from hpcchain.model.system import OPEN, WALL
 from hpcchain.model.walls import SIDES
+from tests.support.gases import gas, monomer
+from tests.support.kernel_tools import make_system
 from tests.support.twins import project
+
+PLAIN = {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0}
+"""What a wall is unless its table says otherwise."""
 
 
 def with_extended(system, **more):
@@ -147,3 +152,34 @@ def fixed_beads(rng, system):
             velocity[first:end] = project(bonds, system.state.position[first:end], velocity[first:end], mass)
     system = replace(system, topology=replace(topology, fixed=fixed), state=replace(system.state, velocity=velocity))
     return with_extended(system, fixed=True) if fixed.any() else system
+
+
+def rough(system, spins, e_t, walls=(), **more):
+    """Return a system of rough beads with these angular velocities."""
+    rows = first_rows(system.topology.beads)
+    rows[:, L.SPIN : L.SPIN + 3] = spins
+    own = {"rough": {"tangential_restitution": e_t, "seed": 1, "temperature": 1.0}}
+    own |= {"walls": [PLAIN | wall for wall in walls]} if walls else {}
+    return with_extended(replace(system, state=replace(system.state, extra=rows)), **own, **more)
+
+
+def crowd(seed, boundary, e=1.0):
+    """Return a gas of molecules of which many touch others at rest: each place of a lattice has a row of four."""
+    rng = np.random.default_rng(seed)
+    kinds = ["monomer", "dimer", "chain3", "monomer", "chain5", "monomer", "dimer", "monomer"]
+    moving = gas([str(kind) for kind in rng.choice(kinds, 18)], seed, 4.2, (3, 3, 2), boundary)
+    top, size = moving.topology, moving.box.size
+    molecules = []
+    for m in range(top.molecules):
+        first, end = top.first_bead[m : m + 2]
+        bonds = top.bonds[top.first_bond[m] : top.first_bond[m + 1]] - first
+        molecules.append(
+            (bonds, moving.state.position[first:end], 3.0 * moving.state.velocity[first:end], top.mass[first:end])
+        )
+    corner = -0.5 * size + 0.5
+    for place in np.ndindex(3, 3, 2):
+        way = np.eye(3)[rng.integers(3)]
+        origin = corner + 4.2 * np.array(place)
+        for k in range(3):
+            molecules.append(monomer(origin + 0.8 * k * way, np.zeros(3), rng.uniform(0.5, 2.0)))
+    return make_system(molecules, size, boundary, diameter=0.8, restitution=e)

@@ -222,7 +222,7 @@ class Bench:
             self.s.mol,
             self.s.graph,
             ties,
-            restitution,
+            np.resize(np.asarray(restitution, dtype=float), MOST_TIES),
             self.s.impulse_response,
             np.zeros((PUSH_ROWS, MOST_TIES)),
             sizes,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of, restitution_of_tied
+from hpcchain.contact.coefficients import restitution_of, restitutions_of_tied
 from hpcchain.contact.impulse import Ties, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
 from hpcchain.contact.tc_model import begin_contact, own_restitution, pass_time
@@ -141,6 +141,7 @@ def _log_contact(s, time, i, other, p, q, oa, ob, size, heat, log_rows):
         moment += tangential_virial(s, oa, ob, i, other, p, q, n, r, s.extended)
         if s.extended is not None:
             work = work_of_fixed(s, i, other, n[0], n[1], n[2], size)
+            work += work_of_fixed(s, i, other, s.tangential[0], s.tangential[1], s.tangential[2], 1.0)
     record(s, log_rows, time, i, other, size, moment, work, heat)
 
 
@@ -189,14 +190,16 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
         projection_loss += more
     found = 0
     others = False
+    core = members
     if s.extended is not None and crowded and partner < 0:
         crowded = s.walls[-1 - partner, L.WALL_TEMPERATURE] == 0.0  # a thermal wall's contact is done by itself
     if crowded and not is_step(s, i, partner, offset[0], offset[members - 1], s.extended):
         if is_straggler:
-            higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
-            rewind_touching(s, group, offset, members, ticks, remainder, depth, s.next_event[i, L.BEAD_ID], higher)
-            roll_back(s)
-        found, members, others = gather_ties(s, i, partner, members, ticks, remainder)
+            _set_touching_back(s, i, partner, core, ticks, remainder, depth)
+        found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
+        if s.extended is not None and is_straggler and s.par[L.INSTANT_RULE] != L.JOINT:
+            while _set_touching_back(s, i, partner, members, ticks, remainder, depth) != 0:
+                found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
@@ -214,25 +217,24 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     return members
 
 
+@kernel
+def _set_touching_back(s, i, partner, members, ticks, remainder, depth):
+    """Set back those that touch the first members of the group but have been carried past this event; how many."""
+    lower = s.next_event[i, L.BEAD_ID]
+    higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
+    count = rewind_touching(s, s.group, s.offset, members, ticks, remainder, depth, lower, higher)
+    roll_back(s)
+    return count
+
+
 @inlined
 def _part_together(s, members, found, ticks, remainder):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
     ties = Ties(s.group, s.offset, members, s.contacts, s.normals, s.growths, found)
-    e = restitution_of_tied(s, found, ticks, remainder, s.extended)
-    if s.extended is not None:
-        e = _least_of_walls(s, e, found)
+    restitutions_of_tied(s, found, ticks, remainder, s.extended)
+    e = s.matrix[L.RESTITUTION_ROW]
     lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
     return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost) == 0
-
-
-@kernel
-def _least_of_walls(s, e, found):
-    """Return e_n of contacts at one instant where walls have their own: the least, as `restitution_of_tied`."""
-    if s.par[L.CONTACT_RATE] == 0.0:
-        for k in range(found):
-            if s.tied[k, L.SECOND_BEAD] < 0 and s.walls[-1 - s.tied[k, L.SECOND_BEAD], L.WALL_RESTITUTION] >= 0.0:
-                e = min(e, s.walls[-1 - s.tied[k, L.SECOND_BEAD], L.WALL_RESTITUTION])
-    return e
 
 
 @inlined

@@ -16,6 +16,7 @@ from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
 from hpcchain.sector.events.crossing import lacks_room, note_kind, part_free
 from hpcchain.sector.events.redraw import redraw
+from hpcchain.sector.events.simultaneous import counts_resting
 from hpcchain.sector.queue.event_order import is_current, precedes
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.earliest_event import list_expiry
@@ -148,7 +149,8 @@ def _work_between(s, i, j, size):
         n[c] = s.starts[i, c] - s.starts[j, c]
         n[c] -= s.par[L.SIZE + c] * np.rint(n[c] * s.par[L.INVERSE + c])
         square += n[c] * n[c]
-    return work_of_fixed(s, i, j, n[0], n[1], n[2], size) / math.sqrt(square)
+    work = work_of_fixed(s, i, j, n[0], n[1], n[2], size) / math.sqrt(square)
+    return work + work_of_fixed(s, i, j, s.tangential[0], s.tangential[1], s.tangential[2], 1.0)
 
 
 @inlined
@@ -191,6 +193,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         e = restitution_of(s, i, partner, s.extended)
         if s.extended is not None and et != 1.0:
             size, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
+            work = size * wall_velocity(s, partner)
         elif s.extended is not None:
             size, heat = meet_wall(s, i, partner, e)
             work = size * wall_velocity(s, partner)
@@ -461,6 +464,7 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
     crowded = (
         crowded or s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED)
     )
+    crowded = crowded or counts_resting(s)
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
         _ask_for_neighbours(s, holder)

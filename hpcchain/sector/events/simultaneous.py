@@ -80,25 +80,29 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
     They are written to `contacts`, `tied`, `normals`, `growths`, and to `sizes` whether each closes (`_closing`).
-    Touching within TIE_GAP and approaching counts. A third molecule in contact with either joins the group; its own
-    further contacts do not. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of the lowest ids are
-    taken, and the others' events come after. Returns the numbers of contacts and of members, and whether any contact
-    but the event's own (i_main, j_main) closes within half of SIMULTANEOUS. That depends on the molecules alone: every
-    search that meets such a contact finds it due. So the contact, and not which search found it, decides whether
-    contacts are resolved together.
+    Touching within SIMULTANEOUS_GAP and approaching counts; by the rule MOREAU, resting on one another does, too. A
+    third molecule in contact with either joins the group; its own further contacts do not, but by the rules GENERALISED
+    and MOREAU, which take all that hangs together. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of
+    the lowest ids are taken, and the others' events come after. Returns the numbers of contacts and of members, and
+    whether any contact but the event's own (i_main, j_main) closes within half of SIMULTANEOUS, or by MOREAU is there
+    at all. That depends on the molecules alone: every search that meets such a contact finds it due. So the contact,
+    and not which search found it, decides whether contacts are resolved together.
     """
     core = members
     highest = ANY_MOLECULE
     count = -1
     while count < 0:
-        count, members, highest = _touching(s, core, highest, ticks, remainder)
+        if s.extended is not None and s.par[L.INSTANT_RULE] != L.JOINT:
+            count, members, highest = _hanging_together(s, core, highest, ticks, remainder)
+        else:
+            count, members, highest = _touching(s, core, highest, ticks, remainder)
     beads = s.tied
     others = False
     for k in range(count):
         main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
         )
-        others = others or (s.sizes[k] != 0.0 and not main)
+        others = others or ((s.sizes[k] != 0.0 or counts_resting(s)) and not main)
     _sort_members(s.mol, s.group, s.offset, core, members, s.contacts, count)
     _sort_ties(s.next_event, s.contacts, beads, s.normals, s.growths, s.sizes, count)
     return count, members, others
@@ -145,6 +149,87 @@ def _touching(s, core, highest, ticks, remainder):
     return count, members, highest
 
 
+@inlined
+def counts_resting(s):
+    """Whether beads that rest on one another take part in what happens at one instant."""
+    if s.extended is not None:
+        return s.par[L.INSTANT_RULE] == L.MOREAU
+    return False
+
+
+@inlined
+def _parts(s, rate, speed):
+    """Whether beads whose gap grows at a rate are not in contact; `speed` bounds the rate [length / time]."""
+    return rate > NOISE * speed if counts_resting(s) else rate >= 0.0
+
+
+@kernel
+def _hanging_together(s, core, highest, ticks, remainder):
+    """Do what `_touching` does for all that contacts join to the event's molecules, by way of any up to `highest`."""
+    members = core
+    count = np.int64(0)
+    reached = (np.int64(1) << core) - 1  # bits of the event's members and of those that contacts have joined to them
+    done = np.int64(0)
+    while reached & ~done != 0:
+        g = 0
+        while ((reached & ~done) >> g) & 1 == 0:
+            g += 1
+        done |= np.int64(1) << g
+        count, members, reached, highest = _add_contacts(
+            s, g, core, members, count, reached, done, highest, ticks, remainder
+        )
+        if count < 0:
+            break
+    return count, members, highest
+
+
+@kernel
+def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, remainder):
+    """List the contacts of member g but those with members that are done; return what the loop goes on with."""
+    mol, group, offset = s.mol, s.group, s.offset
+    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
+    start = mol[group[g], L.MOL_FIRST]
+    close = s.stepper is None
+    for b in range(mol[group[g], L.MOL_BEADS]):
+        i = start + b
+        p = lane(offset[g], b)
+        for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
+            j = s.found[e]
+            m = s.segment[j, L.MOLECULE]
+            sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+            h = _place_in(group, members, m)
+            if h == g and s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
+                continue
+            if h >= 0 and h != g and (done >> h) & 1:
+                continue
+            if h < 0 and (mol[m, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)):
+                continue
+            h, members, _ = join(s, group, offset, members, m, ticks, remainder)
+            if h < 0:
+                return np.int64(-1), core, reached, _last_number(mol, group, core, members, m) - 1
+            other = j - mol[m, L.MOL_FIRST]
+            q = lane(offset[h], other)
+            if _direct_bond(s, p, q, i, j):
+                continue
+            row = count
+            s.tied[row, L.FIRST_BEAD] = -1
+            count = _pair_tie(s, p, q, g, b, h, other, i, j, sigma, scale, count)
+            if s.tied[row, L.FIRST_BEAD] >= 0:
+                reached |= np.int64(1) << h
+        if s.par[L.WALLS] != 0.0:
+            count = _wall_ties(s, p, g, b, i, scale, count)
+    return count, members, reached, highest
+
+
+@kernel
+def _place_in(group, members, m):
+    """Return which of the first members of a group molecule m is, -1 if none."""
+    for g in range(members):
+        if group[g] == m:
+            return g
+    return -1
+
+
 @kernel
 def _last_number(mol, group, core, members, m):
     """Return the highest global number of the members that are not the event's own, and of molecule m."""
@@ -176,8 +261,9 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
     """Request a rollback of those that touch the event's molecules now but have been carried on since.
 
     The event's key is (ticks, remainder, depth, lower, higher). Events of one instant, too, may have been carried out
-    although they come later.
+    although they come later. Returns the number of requests.
     """
+    requests = 0
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
     close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
     back = looking_back(s)
@@ -197,6 +283,8 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
                 far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
                 if _near(s, s.work, lane(offset[g], b), r, far, ticks, remainder):
                     request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
+                    requests += 1
+    return requests
 
 
 @outlined
@@ -256,9 +344,10 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     s.growths[count] = sigma * s.par[L.GROWTH_RATE]
     gap = r - sigma * scale
     rate = approach(s.work, p, q, n) - s.growths[count]
-    if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or rate >= 0.0:
+    speed = s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED]
+    if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or _parts(s, rate, speed):
         return count
-    s.sizes[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED])
+    s.sizes[count] = _closing(s.par, gap, rate, speed)
     contacts[count, L.MEMBER] = g
     contacts[count, L.MEMBER_BEAD] = b
     contacts[count, L.OTHER_MEMBER] = h
@@ -294,7 +383,7 @@ def _wall_ties(s, p, g, b, i, scale, count):
                 growth += s.walls[axis + L.AXES * wall, L.WALL_VELOCITY]
             gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - s.bounds[i, L.RADIUS] * scale
             rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > s.par[L.SIMULTANEOUS_GAP] * s.bounds[i, L.RADIUS] or rate >= 0.0:
+            if gap > s.par[L.SIMULTANEOUS_GAP] * s.bounds[i, L.RADIUS] or _parts(s, rate, s.bounds[i, L.SPEED]):
                 continue
             s.normals[count, :] = 0.0
             s.normals[count, axis] = sign
@@ -319,7 +408,7 @@ def _shape_ties(s, p, g, b, i, number, scale, count):
         return count
     normal_of(s, number, x, y, z, s.normals[count])
     rate = approach(s.work, p, -1, s.normals[count]) - growth
-    if rate >= 0.0:
+    if _parts(s, rate, s.bounds[i, L.SPEED]):
         return count
     return _wall_tie(s, g, b, i, -1 - number, gap, rate, growth, count)
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 UNEVEN = 1.5  # how many more neighbours than the mean a list has room for
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
+INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 
 
@@ -67,6 +68,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.FALL] = np.sqrt(np.sum(gravity_of(physics) ** 2))
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
     par[L.SIMULTANEOUS_GAP] = 1e-10
+    par[L.INSTANT_RULE] = INSTANT_RULES[physics.extended.get("simultaneous", "joint")]
     par[L.FIRST_STEP] = physics.tick
     par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
     par[L.LAW] = any(has_law(each) for each in physics.every())

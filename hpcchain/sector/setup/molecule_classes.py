@@ -114,7 +114,7 @@ def traits(topology: Topology, m: int) -> np.ndarray:
     bead = slice(int(topology.first_bead[m]), int(topology.first_bead[m + 1]))
     found = np.zeros((bead.stop - bead.start, L.TRAITS))
     found[:, L.TRAIT_TYPE] = topology.bead_type[bead]
-    found[:, L.TRAIT_INVERSE_MOMENT] = 1.0 / topology.moment[bead]
+    found[:, L.TRAIT_INVERSE_MOMENT] = np.where(topology.fixed[bead], 0.0, 1.0 / topology.moment[bead])
     padding = np.zeros(-found.size % W.LANES)  # tables begin where vectors can be loaded
     return np.concatenate([padding, found[::-1].ravel()])
 

@@ -170,7 +170,6 @@ MISTAKES = [
         'molecule.2.propagator = { name = "variational", step = 0.1, solver = "null-space" }',
         'molecule[2].propagator.solver: "null-space" moves molecules without rings only',
     ),
-    ("contact.simultaneous = 'moreau'", "contact.simultaneous: does not work for molecule[0]"),
     ("contact.restitution = 1.5", "contact.restitution: 1.5 is out of range"),
     ("contact.tangential_restitution = 1.5", "contact.tangential_restitution: 1.5 is out of range"),
     ("contact.contact_time = -0.1", "contact.contact_time: -0.1 is out of range"),

@@ -111,3 +111,73 @@ def test_pairs_are_tables(load):
     text = TEXT[: TEXT.index("tangential_restitution")] + "pair = 3\n[run]\nend_time = 1\n"
     with pytest.raises(ConfigError, match="contact.pair: is no list of tables"):
         load(TEXT, text)
+
+
+RULED = """
+[box]
+size = [20, 20, 20]
+boundary = ["open", "open", "wall"]
+[[molecule]]
+name = "A"
+kind = "chain"
+beads = 3
+[contact]
+simultaneous = "moreau"
+[run]
+end_time = 1
+"""
+
+
+@pytest.mark.parametrize("rule", ["generalised", "moreau"])
+def test_rules_for_one_instant_are_part_of_the_run(load, rule):
+    config = load(TEXT, RULED.replace("moreau", rule))
+    assert physics_with(config, 1.0).extended == {"simultaneous": rule}
+    assert physics_with(load(TEXT, RULED.replace("moreau", "joint")), 1.0).extended == {}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("contact.tangential_restitution = 0.5", "contact.tangential_restitution: set it to 1, or leave"),
+        (
+            'potential = [{name = "steps", distances = [1.5], energies = [-1.0]}]',
+            'potential, name "steps": leave it out, or leave contact.simultaneous out',
+        ),
+        (
+            "molecule.0.distance_limits = [{separation = 2, least = 1.2, most = 1.9}]",
+            "molecule.distance_limits: leave it out, or leave contact.simultaneous out",
+        ),
+        ('wall = [{side = "z-", temperature = 1.0}]', "wall.temperature: leave it out, or leave contact.simultaneous"),
+        (
+            'propagator = {name = "variational", step = 0.1}',
+            "contact.simultaneous: does not work for molecule[0], kind 'chain'",
+        ),
+    ],
+)
+def test_rules_for_one_instant_do_not_go_with_what_is_met_one_by_one(load, more, message):
+    with pytest.raises(ConfigError) as caught:
+        load(TEXT, RULED, [more])
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert load(TEXT, RULED.replace("moreau", "joint"), [more])
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('wall = [{side = "z-", temperature = 1.0}]', "thermal walls draw no spins, as wall[0]"),
+        ("molecule.0.angular_velocities = [[0.0, 0.0, 1.0]]", "molecule[0].angular_velocities: has 1 rows; needs"),
+        (
+            "molecule.0.angular_velocities = [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]",
+            "molecule[0].angular_velocities: fixed beads do not spin",
+        ),
+    ],
+)
+def test_what_rough_beads_do_not_meet(load, more, message):
+    text = RULED.replace('simultaneous = "moreau"', "tangential_restitution = 0.5").replace(
+        "beads = 3\n",
+        "beads = 3\nfixed = [1]\npositions = [[1.0, 1.0, 1.0], [2.0, 1.0, 1.0], [3.0, 1.0, 1.0]]\n"
+        '[initial]\nmethod = "explicit"\n',
+    )
+    with pytest.raises(ConfigError) as caught:
+        load(TEXT, text, [more])
+    assert message in str(caught.value)
