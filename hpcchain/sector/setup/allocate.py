@@ -188,7 +188,6 @@ def build_sector(
         mol=mol,
         timing=timing,
         **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
-        **path_arrays(classes, system, n),
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n),
         series=series_array(size, gravity_of(system.physics)),
@@ -234,6 +233,8 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "event_time": np.full((n, 2), np.inf),
         "next_event": next_event,
         "centre": np.zeros((n, 4)),
+        "swept": np.full((n, 4), L.UNBOUNDED, dtype=np.int32),
+        "flight": np.full((n, 8), np.nan, dtype=np.float32),
         "mark": np.zeros(n, dtype=np.int8),
         "near_owned": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
@@ -304,18 +305,6 @@ def list_arrays(capacity: np.ndarray) -> dict:
     first = np.concatenate([[0], np.cumsum(capacity)])
     row[:, L.LIST_FIRST], row[:, L.LIST_CAPACITY] = first[:-1], capacity
     return {"row": row, "neighbour": np.zeros(int(first[-1]), dtype=np.int32)}
-
-
-def path_arrays(classes: MoleculeClasses, system: System, beads: int) -> dict:
-    """Return where beads may be during their segments: of single beads and of molecules', if the run has any."""
-    single = classes.rows[:, L.MOL_SOLVER] == L.BALLISTIC
-    flying, sweeping = (
-        (beads, beads) if is_extended(system.physics) else (beads * single.any(), beads * (~single).any())
-    )
-    return {
-        "swept": np.full((max(sweeping, 1), 4), L.UNBOUNDED, dtype=np.int32),
-        "flight": np.full((max(flying, 1), 8), np.nan, dtype=np.float32),
-    }
 
 
 def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
