@@ -24,7 +24,7 @@ def run(quick: Any) -> Any:
     notes = [
         "Fig 6, the woodpecker: left out. Its sleeve is one rigid body that touches the pole in three places and turns "
         "about an axis across it, on a spring with the bird; beads and bonds have no such body.",
-        "Fig 7 shows people. Fig 8, the graphs of Signorini's and of Coulomb's law, is what the first tables go through.",
+        "Fig 7 shows people. Fig 8, the graphs of Signorini's and of Coulomb's law, is what the first tables show.",
         "(42) lacks m_eff; a target of gap / dt alone, as in (36) to (43), is inelastic: restitution is Moreau's.",
     ]
     return Result({"columns": curves, "contact-times": counts}, tables, [*notes, "Quick: two durations."][: 3 + quick])
