@@ -110,7 +110,7 @@ def test_steps_have_their_own_engine(monkeypatch):
     found = []
     seam = SimpleNamespace(SteppedEngine=lambda *given: found.append(given))
     monkeypatch.setitem(sys.modules, "hpcchain.steps.engine", seam)
-    stepped = SimpleNamespace(physics=SimpleNamespace(steps={"step": 0.1}))
+    stepped = SimpleNamespace(physics=SimpleNamespace(steps={"step": 0.1, "integrator": "gvi"}))
     engine_for(stepped, config(list_shell=0.3, sectors=[2, 2, 1]), FOUR)
     engine_for(stepped, config(sectors=[2, 2, 1]), Single())
     assert found == [(stepped, FOUR, 0.3, [2, 2, 1], True), (stepped, None, None, None, True)]
