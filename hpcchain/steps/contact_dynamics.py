@@ -100,25 +100,13 @@ class FrictionalContacts(Contacts):
         velocity, spin, blows, impulse, solved = problem.solve(kept_impulses(state, problem))
         self.sweeps += int(problem.sweeps.sum())
         self.visits += int(problem.sweeps @ np.diff(problem.starts))
-        place, moved = self._after(pool, velocity)
+        place, moved = self.flown(pool, velocity)
         bent = moved - velocity
         turned = float(np.abs(bent - bend).max(initial=0.0))
         kept = to_keep(len(pool.ids), problem.geometry.one, problem.pairs, impulse)
         return Outcome(
             pool, problem.geometry, problem.normal, blows + impulse, place, moved, spin, bent, kept, turned, solved
         )
-
-    def _after(self, pool: Pool, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return places and velocities after a step of motion with velocities (m, 3), which keeps bonds."""
-        velocity, place = velocity.copy(), pool.position.copy()
-        classes = self.composition.class_of(pool.molecules)
-        free = np.repeat(~np.isin(classes, list(self.rigid.groups)), np.diff(pool.first))
-        place[free] += self.h * velocity[free]
-        for one, group in self.rigid.groups.items():
-            rows = pool.first[:-1][classes == one]
-            if len(rows):
-                group.move(place, np.arange(len(place)), velocity, self.h, rows)
-        return place, velocity
 
 
 def kept_impulses(state: np.ndarray, problem: Problem) -> np.ndarray:

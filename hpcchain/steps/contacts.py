@@ -314,8 +314,11 @@ class Contacts:
 
     def _moved(self, pool: Pool, velocity: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return places and velocities after a step of half a kick and motion, as the engine makes it."""
-        velocity = velocity + 0.5 * self.h * (pool.force / mass[:, None])
-        place = pool.position.copy()
+        return self.flown(pool, velocity + 0.5 * self.h * (pool.force / mass[:, None]))
+
+    def flown(self, pool: Pool, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return places and velocities after a step of motion with velocities (m, 3), which keeps bonds."""
+        velocity, place = velocity.copy(), pool.position.copy()
         classes = self.composition.class_of(pool.molecules)
         free = np.repeat(~np.isin(classes, list(self.rigid.groups)), np.diff(pool.first))
         place[free] += self.h * velocity[free]

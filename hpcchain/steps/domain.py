@@ -15,7 +15,7 @@ import numpy as np
 
 from hpcchain.model.extended import complete
 from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.decomposition.sectors import brought_in, sectors_for
+from hpcchain.parallel.decomposition.sectors import brought_in, even_part, sectors_for
 from hpcchain.steps import motion
 from hpcchain.steps.lists import cells_of, codes
 
@@ -117,8 +117,7 @@ def part_of(system: System, composition: Composition, comm: Any) -> Own:
     molecules, state = system.held, system.state
     extra = complete(state.extra, system.physics, 0)
     if molecules is None:
-        low, high = (composition.molecules * (comm.rank + k) // comm.size for k in (0, 1))
-        molecules = np.arange(low, high)
+        molecules = even_part(composition.molecules, comm)
         beads = composition.beads_of(molecules)
         return Own(molecules, beads, state.position[beads], state.velocity[beads], state.image[beads], extra[beads])
     beads = composition.beads_of(molecules)

@@ -287,6 +287,15 @@ def sectors_for(box: Box, counts: Any, points: np.ndarray, weights: np.ndarray, 
     return Bisection(box, points, weights, comm.size, comm) if counts is None else Grid(box, counts)
 
 
+def even_part(molecules: int, comm: Any) -> np.ndarray:
+    """Return the global numbers of this rank's part, (k,) int64, of molecules that are dealt out evenly.
+
+    `comm` is an Exchange, or what has its `rank` and `size`.
+    """
+    low, high = (molecules * (comm.rank + k) // comm.size for k in (0, 1))
+    return np.arange(low, high)
+
+
 def reference_points(box: Box, topology: Any, position: np.ndarray, molecules: np.ndarray) -> np.ndarray:
     """Return (n, 3) centres of mass of molecules, brought into the box along periodic axes [length].
 

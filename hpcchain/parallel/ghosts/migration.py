@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.parallel.decomposition.sectors import reference_points, sectors_for
+from hpcchain.parallel.decomposition.sectors import even_part, reference_points, sectors_for
 from hpcchain.parallel.ghosts.molecules import MoleculeSet, merged, taken
 
 if TYPE_CHECKING:
@@ -93,7 +93,6 @@ def part_of(system: System, composition: Composition, comm: Exchange) -> Molecul
     """Return this rank's molecules of a system: its part, or an even part of what every rank has the whole of."""
     molecule_ids, state = system.held, system.state
     if molecule_ids is None:
-        low, high = (composition.molecules * (comm.rank + k) // comm.size for k in (0, 1))
-        molecule_ids = np.arange(low, high)
+        molecule_ids = even_part(composition.molecules, comm)
         state = taken(state, composition.beads_of(molecule_ids))
     return MoleculeSet(molecule_ids, state, state.position.copy())

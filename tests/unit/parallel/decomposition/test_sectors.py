@@ -1,11 +1,13 @@
 """Division of the box: equal weights at once, and in steps from a division that does not fit."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from hpcchain.model.system import PERIODIC, Box
 from hpcchain.parallel.decomposition.balance import imbalance
-from hpcchain.parallel.decomposition.sectors import Bisection, Grid, balanced_cuts
+from hpcchain.parallel.decomposition.sectors import Bisection, Grid, balanced_cuts, even_part
 from hpcchain.parallel.thread_ranks import on_ranks
 
 SIZE = np.array([10.0, 12.0, 20.0])
@@ -127,3 +129,10 @@ def test_a_rank_that_has_nothing_gets_something():
     for _ in range(40):
         sectors = sectors.moved(points, np.ones(4000), 0.1)
     assert imbalance(loads(sectors, points, np.ones(4000), 8)) < 1.1
+
+
+def test_even_parts_are_all_molecules_once():
+    for molecules, ranks in ((0, 3), (2, 5), (17, 4)):
+        parts = [even_part(molecules, SimpleNamespace(rank=rank, size=ranks)) for rank in range(ranks)]
+        assert np.concatenate(parts).tolist() == list(range(molecules))
+        assert max(map(len, parts)) - min(map(len, parts)) <= 1
