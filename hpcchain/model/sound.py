@@ -38,7 +38,7 @@ KNOWN = {
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
 }
-"""Of what `Physics.extended` may have: name -> function of the value and the names of kinds that says what is wrong."""
+"""Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
 LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermostat", "seed")
 """The other names that it may have."""
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
@@ -129,12 +129,12 @@ def _pairs_are_sound(extended: dict) -> bool:
 
 def extended_problem(system: System) -> str | None:
     """Return what is wrong with what a run has beyond smooth hard beads, or None; of a sound topology."""
-    names, extended = system.topology.names, system.physics.extended
+    extended = system.physics.extended
     unknown = extended.keys() - KNOWN.keys() - set(LOOKED_AT_ELSEWHERE)
     if unknown:
         return f"physics: extended: {min(unknown)} is unknown to this version"
     for name, value in extended.items():
-        problem = KNOWN[name](value, names) if name in KNOWN else None
+        problem = KNOWN[name](value, system.topology) if name in KNOWN else None
         if problem:
             return f"physics: {name}: {problem}"
     return None

@@ -10,7 +10,6 @@ PAIRS + a T + b, where its record begins, 0 where it has none. A record: the num
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,8 +151,8 @@ def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, tab
     return found
 
 
-def potentials_problem(given: Any, names: Iterable) -> str | None:
-    """Return what is wrong with the potentials that a file has, or None; `names`: of the types of beads."""
+def potentials_problem(given: Any, topology: Topology) -> str | None:
+    """Return what is wrong with the potentials that a file has, or None."""
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         return "are no tables"
     seen = set()
@@ -163,7 +162,7 @@ def potentials_problem(given: Any, names: Iterable) -> str | None:
         problem = steps_problem(one["distances"], one["energies"])
         if problem:
             return problem
-        if len(one["types"]) != 2 or not set(one["types"]) <= set(names):
+        if len(one["types"]) != 2 or not set(one["types"]) <= set(topology.type_names):
             return f"types: {one['types']} are not two types of beads"
         if frozenset(one["types"]) in seen:
             return f"types: {one['types']} have a potential already"
@@ -186,9 +185,10 @@ def steps_problem(distances: list, energies: list) -> str | None:
     return None
 
 
-def limits_problem(given: Any, names: Iterable) -> str | None:
-    """Return what is wrong with the limits of distances that a file has, or None; `names`: of the kinds."""
-    if not isinstance(given, list) or len(given) != len(list(names)) or not all(isinstance(one, list) for one in given):
+def limits_problem(given: Any, topology: Topology) -> str | None:
+    """Return what is wrong with the limits of distances that a file has, or None."""
+    lists = isinstance(given, list) and all(isinstance(one, list) for one in given)
+    if not lists or len(given) != len(topology.names):
         return "are no list for each kind of molecules"
     for each in (each for kind in given for each in kind):
         if not isinstance(each, list) or len(each) != 3 or type(each[0]) is not int or each[0] < 2:

@@ -109,3 +109,12 @@ def test_files_have_types_and_exclusion_where_they_are_given_alone(tmp_path):
             assert found.type_names == system.topology.type_names
             assert np.array_equal(found.bead_type, system.topology.bead_type)
             assert np.array_equal(found.exclude, system.topology.exclude)
+
+
+def test_files_have_potentials_of_types_that_no_kind_is_named_for(tmp_path):
+    step = '[[potential]]\nname = "steps"\ntypes = ["H", "P"]\ndistances = [2.0]\nenergies = [-0.5]\n'
+    system = build_system(loaded(tmp_path, TYPED + step))
+    assert "H" not in system.topology.names
+    path = tmp_path / "typed.h5"
+    write_checkpoint(path, None, system, 0.0, {}, "")
+    assert read_checkpoint(path).system.physics.extended["potentials"][0]["types"] == ["H", "P"]
