@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,44 +73,95 @@ class Kind:
         return np.add.reduceat(values, self.bounds[:-1], axis=0)
 
 
-def alike(species: np.ndarray, first: np.ndarray, size: np.ndarray) -> list:
-    """Return arrays of molecules of equal rows of species, those of the lowest ones first.
+def alike(tables: list[np.ndarray]) -> list[np.ndarray]:
+    """Return arrays of the numbers of molecules whose rows are equal in every table, those of the lowest rows first.
 
     Parameters
     ----------
-    species : (N,) integer array
-    first, size : (m,) integer arrays
-        Of the molecules: first beads and numbers of beads.
+    tables : list of (m, k) arrays
+        A row a molecule; the first decides the order.
     """
-    found = []
-    for number, beads in np.unique(np.column_stack([species[first], size]), axis=0).tolist():
-        own = np.flatnonzero((species[first] == number) & (size == beads))
-        table = species[first[own][:, None] + np.arange(beads)]
-        if np.all(table == table[0]):
-            found.append(own)
-            continue
-        which = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
-        found += [own[which == k] for k in range(int(which.max()) + 1)]
+    found = [np.arange(len(tables[0]))]
+    for table in tables:
+        found = [own[some] for own in found for some in equal_rows(table[own])]
+    return found
+
+
+def equal_rows(table: np.ndarray) -> list[np.ndarray]:
+    """Return arrays of the numbers of equal rows, those of the lowest ones first."""
+    if len(table) == 0 or np.all(table == table[0]):
+        return [np.arange(len(table))]
+    which = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
+    return [np.flatnonzero(which == k) for k in range(int(which.max()) + 1)]
+
+
+def own_bonds(bonds: np.ndarray, first: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of numbers of molecules with as many bonds each: (m, k, 2) beads, counted from each one's 0.
+
+    Parameters
+    ----------
+    bonds : (B, 2) integer array
+        Global ids.
+    first : (M,) integer array
+        First bead of each molecule.
+    """
+    bonds, owner = owned(bonds, first)
+    count = np.bincount(owner, minlength=len(first))
+    begin = np.cumsum(count) - count
+
+    def of(molecules: np.ndarray) -> np.ndarray:
+        rows = begin[molecules][:, None] + np.arange(count[molecules[0]])
+        return bonds[rows] - first[molecules][:, None, None]
+
+    return of
+
+
+def owned(bonds: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return bonds (B, 2) by molecule, in their order, and which molecule each is of."""
+    owner = np.searchsorted(first, bonds[:, 0], side="right") - 1
+    if np.all(owner[1:] >= owner[:-1]):
+        return bonds, owner
+    order = np.argsort(owner, kind="stable")
+    return bonds[order], owner[order]
+
+
+def named(names: list[str]) -> list[str]:
+    """Return names of which no two are equal: later ones of a name get a number, as in A, A-2, A-3."""
+    found: list[str] = []
+    for name in names:
+        number, own = 1, name
+        while own in found or (number > 1 and own in names):
+            number += 1
+            own = f"{name}-{number}"
+        found.append(own)
     return found
 
 
 def kinds_in(found: Trajectory) -> list[Kind]:
-    """Return the kinds of molecules of a trajectory, in the order of the species of their beads: equal ones are one."""
+    """Return the kinds of molecules of a trajectory, in the order of the species of their beads: equal ones are one.
+
+    Molecules are of one kind where species, bonds, masses and diameters of their beads are the same.
+    """
     first = np.flatnonzero(np.diff(found.molecule, prepend=-1))
     size = np.diff(np.append(first, len(found.molecule)))
+    owner = owned(found.bonds, first)[1]
+    outline = np.column_stack([found.species[first], size, np.bincount(owner, minlength=len(first))])
+    bonds_of = own_bonds(found.bonds, first)
     kinds = []
-    for own in alike(found.species, first, size):
-        species = found.species[first[own[0]]]
-        low, high = int(first[own[0]]), int(first[own[0]] + size[own[0]])
-        bonds = found.bonds[(found.bonds[:, 0] >= low) & (found.bonds[:, 0] < high)] - low
-        kinds.append(
-            Kind(
-                name=found.names[species],
-                beads=first[own][:, None] + np.arange(high - low),
-                mass=found.mass[low:high],
-                diameter=found.diameter[low:high],
-                bonds=bonds,
-                bounds=split(len(own)),
+    for like in alike([outline]):
+        beads = first[like][:, None] + np.arange(size[like[0]])
+        bonds = bonds_of(like)
+        tables = [found.species[beads], bonds.reshape(len(like), -1), found.mass[beads], found.diameter[beads]]
+        for own in alike(tables):
+            one = beads[own[0]]
+            kinds.append(
+                Kind(
+                    name=found.names[found.species[one[0]]],
+                    beads=beads[own],
+                    mass=found.mass[one],
+                    diameter=found.diameter[one],
+                    bonds=bonds[own[0]],
+                    bounds=split(len(own)),
+                )
             )
-        )
-    return kinds
+    return [replace(kind, name=name) for kind, name in zip(kinds, named([k.name for k in kinds]), strict=True)]

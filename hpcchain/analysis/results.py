@@ -131,6 +131,8 @@ class Trajectory:
 
     def frame(self, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Return position, velocity and image counts of a frame, (N, 3) each; of large files, in place of all."""
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"{self.path}: there is no frame {number}: it has {len(self)}, counted from 0")
         with open_frames(self._output) as frames:
             return tables(frames, range(len(self))[number])
 
@@ -193,8 +195,9 @@ class Results:
     @cached_property
     def events(self) -> NDArray[np.void]:
         """(n,) structured array of the contacts: time, kind, bead (2,), impulse; needs output.events = true."""
-        output = run_output(self.folder, kinds=("events",))
-        if not output.logs_events:
+        logged = (self.folder / "events.h5").is_file() or bool(list_parts(self.folder / "parts"))
+        output = run_output(self.folder, kinds=("events",)) if logged else None
+        if output is None or not output.logs_events:
             raise DataError(f"{self.folder}: no contacts were logged; run again with output.events = true")
         table = np.concatenate([np.empty(0, dtype=EVENT), *event_tables(output)])
         return table[order(table)] if output.parts else table
@@ -210,6 +213,13 @@ class Results:
             What came before is left out; by default what came before equilibration ended [time].
         figures : tuple of str, optional
             Families of figures, as `hpcchain analyze --figures` takes them; None: all that the run has.
+
+        Raises
+        ------
+        UsageError
+            When there is no family of a name, or nothing is left from the start on.
+        DataError
+            When what a family needs was not written, or is damaged.
         """
         report = study(self.folder, Wanted(start, figures))
         averages = {

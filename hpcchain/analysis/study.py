@@ -5,7 +5,9 @@ Figures of single frames are shared by blocks of frames, figures of motion by gr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +80,16 @@ class Wanted:
         """Return whether a family is asked for."""
         return name not in catalogue.ON_DEMAND if self.figures is None else name in self.figures
 
+    def require_known(self) -> None:
+        """Raise UsageError when the start is no time, or there is no family of a name."""
+        if self.start is not None and not (isinstance(self.start, Real) and math.isfinite(self.start)):
+            raise UsageError(f"the time {self.start!r} to start from is no finite number")
+        if isinstance(self.figures, str):
+            raise UsageError(f"figures is the text {self.figures!r}; give a tuple of names")
+        for name in self.figures or ():
+            if name not in catalogue.FIGURES:
+                raise UsageError(f"{name!r} is no figure: choose of {', '.join(catalogue.FIGURES)}")
+
 
 def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) -> Report:
     """Return the Report of a run: its folder, finished or not, or one of its output files; collective.
@@ -89,6 +101,7 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
     UsageError
         When nothing is left from the time on that was asked for, or a package is missing.
     """
+    wanted.require_known()
     catalogue.require_packages(wanted.figures or ())
     output = run_output(source, comm)
     report = Report(run=str(source))

@@ -14,7 +14,7 @@ LOG = logging.getLogger("hpcchain.run")
 LINE_SECONDS = 10.0
 """Wall time between two lines at least, where there is no terminal."""
 MEMORY_SECONDS = 30.0
-"""Wall time over which the speed is averaged."""
+"""Wall time over which the speed is averaged, or the last two or three looks where these are further apart."""
 BAR = "{desc}: {percentage:3.0f}%|{bar}| {postfix}"
 
 
@@ -42,7 +42,7 @@ class Speed:
             self._at, self._when = reached, now
         if elapsed <= 0.0 or reached <= self._at and now == self._when:
             return
-        fading = math.exp(-elapsed / MEMORY_SECONDS)
+        fading = math.exp(-min(elapsed / MEMORY_SECONDS, 1.0))  # one look that came late is not all that counts
         self._done = self._done * fading + reached - self._at
         self._spent = self._spent * fading + elapsed
         self._at, self._when = reached, now

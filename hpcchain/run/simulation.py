@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,7 @@ class Simulation:
 
     def _start(self, run: Any, growth: Any) -> None:
         self._run, self._growth, self._open, self._callbacks = run, growth, False, []
+        self._busy = self._closed = False
 
     def complete(self) -> int:
         """Run to the input's end time or until a signal or the wall limit ends it; return the exit code."""
@@ -125,7 +127,16 @@ class Simulation:
         interval : float
             [time]
         action : callable
+
+        Raises
+        ------
+        UsageError
+            When the interval is no number above 0, or the action cannot be called.
         """
+        if not (is_number(interval) and interval > 0.0):
+            raise UsageError(f"every: the interval {interval!r} is no number above 0")
+        if not callable(action):
+            raise UsageError(f"every: {action!r} cannot be called; give a function of one argument, the Simulation")
         self._callbacks.append((Schedule(interval, self.time), action))
 
     def run(self, dt: float | None = None, until: float | None = None) -> float:
@@ -139,9 +150,21 @@ class Simulation:
             [time]
         until : float, optional
             [time]
+
+        Raises
+        ------
+        UsageError
+            When both are given, the time is not after the present one, the Simulation is closed, or an action of
+            `every` asks for it.
         """
         if dt is not None and until is not None:
             raise UsageError("run: give dt or until, not both")
+        if not all(value is None or is_number(value) for value in (dt, until)):
+            raise UsageError(f"run: {dt if until is None else until!r} is no time; give a finite number")
+        if self._closed:
+            raise UsageError("run: this Simulation is closed; 'hpcchain resume' goes on with what it wrote")
+        if self._busy:
+            raise UsageError("run: goes on already: an action of every() cannot run the Simulation that calls it")
         end = self.time + dt if dt is not None else self._run.end if until is None else until
         if not (math.isfinite(end) and end >= self.time):
             raise UsageError(f"run: the time {end} is not after the present one, {self.time}")
@@ -150,9 +173,13 @@ class Simulation:
         if not self._open:
             self._run.open()
             self._open = True
-        while not self._called() and self.time < end:
-            self._run.carry(min([end, *(schedule.next for schedule, _ in self._callbacks)]))
-        self._called()
+        self._busy = True
+        try:
+            while not self._called() and self.time < end:
+                self._run.carry(min([end, *(schedule.next for schedule, _ in self._callbacks)]))
+            self._called()
+        finally:
+            self._busy = False
         return self.time
 
     def _called(self) -> Any:
@@ -186,7 +213,7 @@ class Simulation:
 
     @property
     def energy(self) -> float:
-        """Kinetic energy of translation now, which is all the energy that there is [mass length^2 / time^2]."""
+        """Kinetic energy of translation now, without spins and potentials [mass length^2 / time^2]."""
         velocity, topology = self.velocity, self._run.system.topology
         mass = topology.prototypes.mass[topology.prototype_of(np.arange(topology.beads))]
         return 0.5 * math.fsum(np.einsum("ik,ik->i", velocity, velocity) * mass)
@@ -197,6 +224,7 @@ class Simulation:
 
     def close(self) -> None:
         """Write what is still to be written, a frame and a checkpoint of now among it, and let the folder go."""
+        self._closed = True
         if self._open:
             self._open = False
             self._run.end_at(self.time)
@@ -219,6 +247,7 @@ class Simulation:
         if kind is None:
             self.close()
         else:
+            self._closed = True
             self._run.abort()
             self._stack.close()
 
@@ -256,6 +285,11 @@ def begun_run(config: Config, folder: Path, comm: Any, signals: Signals, limit: 
     folders.open_folder(folder, config, mpi, keep=True)
     folders.cut_back(folder, 0.0, 0, 0, mpi)
     return Run(comm, config, system, folder, signals, limit=limit), growth
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite real number."""
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 def ranks_of(comm: Any) -> Any:

@@ -75,8 +75,8 @@ class System:
         beads = Beads(position, velocity, bonds, mass, diameter)
         if box is None:
             raise ConfigError(f"{SOURCE}: box: is missing; give three edge lengths")
-        table: dict[str, Any] = {name: dict(section) for name, section in sections.items()}
-        size, corner = (np.asarray(values, dtype=float).tolist() for values in (box, origin))
+        table: dict[str, Any] = {name: section_of(name, section) for name, section in sections.items()}
+        size, corner = (numbers_of(name, values) for name, values in (("box", box), ("origin", origin)))
         table["box"] = {"size": size, "origin": corner, "boundary": list(boundary)}
         table["initial"] = {"method": "explicit", **table.get("initial", {})}
         table["run"] = {"end_time": 0.0, **table.get("run", {})}
@@ -107,6 +107,8 @@ class Beads:
     def __init__(self, position: ArrayLike, velocity: Any, bonds: Any, mass: ArrayLike, diameter: ArrayLike) -> None:
         self.position = table_of("position", position, 3, np.float64)
         count = len(self.position)
+        if count == 0:
+            raise ConfigError(f"{SOURCE}: position: has no row; give one for each bead")
         self.velocity = None if velocity is None else table_of("velocity", velocity, 3, np.float64)
         if self.velocity is not None and len(self.velocity) != count:
             raise ConfigError(
@@ -115,6 +117,9 @@ class Beads:
         self.bonds = np.sort(table_of("bonds", bonds, 2, np.int64), axis=1)
         if len(self.bonds) and not 0 <= self.bonds.min() <= self.bonds.max() < count:
             raise ConfigError(f"{SOURCE}: bonds: name beads outside 0 … {count - 1}")
+        alone = self.bonds[self.bonds[:, 0] == self.bonds[:, 1], 0]
+        if len(alone):
+            raise ConfigError(f"{SOURCE}: bonds: bead {alone[0]} is bonded to itself; a bond joins two beads")
         self.bonds = self.bonds[np.lexsort(self.bonds.T[::-1])]
         self.mass, self.diameter = column_of("mass", mass, count), column_of("diameter", diameter, count)
 
@@ -155,6 +160,11 @@ class Beads:
         kind = {"mass": self.mass[low:high].tolist(), "diameter": self.diameter[low:high].tolist()}
         if high - low == 1:
             return {"kind": "monomer"} | kind
+        if len(bonds) < high - low - 1:
+            raise ConfigError(
+                f"{SOURCE}: bonds: do not join beads {low} … {high - 1} to one molecule; sort the beads, so that those "
+                "of each molecule stand together"
+            )
         length = np.sqrt(np.sum((self.position[bonds[:, 1]] - self.position[bonds[:, 0]]) ** 2, axis=1))
         kind |= {"beads": high - low, "bond_length": [float(f"{each:.{DIGITS}g}") for each in length]}
         own = (bonds - low).tolist()
@@ -167,6 +177,21 @@ class Beads:
         return table if self.velocity is None else {**table, "velocities": self.velocity[low:high].tolist()}
 
 
+def section_of(name: str, section: Any) -> dict[str, Any]:
+    """Return a section of the input as a dict; raises ConfigError where it is none."""
+    if not isinstance(section, Mapping):
+        raise ConfigError(f"{SOURCE}: {name}: is {section!r}; sections are dicts, as contact={{'restitution': 0.9}}")
+    return dict(section)
+
+
+def numbers_of(name: str, values: Any) -> Any:
+    """Return values as a list of numbers; raises ConfigError where they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64).tolist()
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{SOURCE}: {name}: needs three numbers: {error}") from None
+
+
 def table_of(name: str, values: Any, columns: int, dtype: Any) -> Any:
     """Return values as an (n, columns) array; raises ConfigError where they are none."""
     try:
@@ -175,6 +200,8 @@ def table_of(name: str, values: Any, columns: int, dtype: Any) -> Any:
         raise ConfigError(f"{SOURCE}: {name}: {error}") from None
     if found.size == 0:
         return np.empty((0, columns), dtype=dtype)
+    if dtype == np.int64 and not np.array_equal(found, np.asarray(values)):
+        raise ConfigError(f"{SOURCE}: {name}: needs whole numbers")
     if found.ndim != 2 or found.shape[1] != columns:
         raise ConfigError(f"{SOURCE}: {name}: has the shape {found.shape}; needs (n, {columns})")
     return found
@@ -183,6 +210,9 @@ def table_of(name: str, values: Any, columns: int, dtype: Any) -> Any:
 def column_of(name: str, values: Any, count: int) -> Any:
     """Return one number for each bead; raises ConfigError where they are others."""
     try:
-        return np.broadcast_to(np.asarray(values, dtype=np.float64), (count,))
+        found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{SOURCE}: {name}: needs one number, or {count}: {error}") from None
+        raise ConfigError(f"{SOURCE}: {name}: {error}") from None
+    if found.shape not in ((), (count,)):
+        raise ConfigError(f"{SOURCE}: {name}: has the shape {found.shape}; needs one number, or {count}")
+    return np.broadcast_to(found, (count,))

@@ -156,6 +156,44 @@ def test_callbacks_can_end_a_run_and_times_are_checked(place):
         simulation.run(until=0.25)
 
 
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda simulation: simulation.run("1"), "'1' is no time"),
+        (lambda simulation: simulation.run(float("nan")), "nan is no time"),
+        (lambda simulation: simulation.every(0.0, print), "interval 0.0 is no number above 0"),
+        (lambda simulation: simulation.every(0.1, "print"), "'print' cannot be called"),
+        (lambda simulation: [simulation.every(0.1, lambda each: each.run(1.0)), simulation.run(0.5)], "goes on already"),
+        (lambda simulation: [simulation.close(), simulation.run(0.5)], "this Simulation is closed"),
+    ],
+)
+def test_what_a_simulation_cannot_do_is_said(place, ask, message):
+    with pytest.raises(UsageError, match=message):
+        ask(hpcchain.Simulation(place / "in.toml"))
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "message"),
+    [
+        (lambda found: found.analysis(figures=("size",)), UsageError, "'size' is no figure: choose of observables"),
+        (lambda found: found.analysis(figures="sizes"), UsageError, "give a tuple of names"),
+        (lambda found: found.analysis(start=float("nan")), UsageError, "the time nan to start from is no finite"),
+        (lambda found: found.analysis(start="1"), UsageError, "the time '1' to start from"),
+        (lambda found: found.trajectory.frame(9), IndexError, "there is no frame 9: it has 5"),
+    ],
+)
+def test_what_results_do_not_have_is_said(place, ask, kind, message):
+    with pytest.raises(kind, match=message):
+        ask(hpcchain.read(place / "out"))
+
+
+def test_events_that_were_not_logged_are_said(place, tmp_path):
+    with hpcchain.Simulation(place / "in.toml", output=tmp_path / "quiet", overrides=["output.events=false"]) as found:
+        found.run(0.1)
+    with pytest.raises(DataError, match="no contacts were logged; run again with output.events = true"):
+        _ = hpcchain.read(tmp_path / "quiet").events
+
+
 def test_a_failure_inside_lets_the_folder_go(place):
     with pytest.raises(ZeroDivisionError):
         with hpcchain.Simulation(place / "in.toml", output=place / "failed") as simulation:
@@ -196,7 +234,13 @@ def test_a_system_from_arrays_finds_its_kinds(tmp_path):
         ({"position": [[1.0, 2.0]]}, r"position: has the shape \(1, 2\); needs \(n, 3\)"),
         ({"velocity": [[0.0, 0.0, 0.0]]}, "velocity: has 1 rows; needs 9"),
         ({"bonds": [[0, 9]]}, "bonds: name beads outside 0 … 8"),
-        ({"mass": [1.0, 2.0]}, "mass: needs one number, or 9"),
+        ({"bonds": [[3, 3]]}, "bonds: bead 3 is bonded to itself"),
+        ({"bonds": [[0.5, 1.0]]}, "bonds: needs whole numbers"),
+        ({"bonds": [[0, 2], [1, 3]]}, "bonds: do not join beads 0 … 3 to one molecule; sort the beads"),
+        ({"position": []}, "position: has no row"),
+        ({"box": "large"}, "box: needs three numbers"),
+        ({"contact": 0.9}, "contact: is 0.9; sections are dicts"),
+        ({"mass": [1.0, 2.0]}, r"mass: has the shape \(2,\); needs one number, or 9"),
         ({"molecule": [0, 1, 0, 2, 2, 2, 3, 3, 3]}, "molecule: the beads of one molecule do not stand together"),
         ({"molecule": [0, 0, 1, 2, 2, 2, 3, 3, 3]}, r"molecule: a bond joins beads \[1, 2\] of two"),
         ({"position": np.concatenate([TRIMERS[0], TRIMERS[0] + [0.0, 0.0, 0.5], TRIMERS[2]])}, "beads 0 and 3 overlap"),

@@ -70,6 +70,18 @@ def test_the_time_left_forgets_a_pause_slowly():
     assert speed.seconds_to(at + 10.0) == pytest.approx(10.0, rel=0.02)
 
 
+def test_one_look_that_came_late_is_not_all_that_counts():
+    """A machine that does something else for ten minutes must not make hours of a minute."""
+    clock = Clock()
+    speed = Speed(0.0, clock)
+    for step in range(600):
+        clock.now += 0.1
+        speed.look(0.1 * (step + 1))
+    clock.now += 600.0
+    speed.look(60.1)
+    assert 600.0 < speed.seconds_to(60.1 + 10.0) < 1000.0
+
+
 def test_a_terminal_gets_a_bar(lines, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     clock, stream = Clock(), Terminal()

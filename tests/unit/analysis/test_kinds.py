@@ -1,0 +1,57 @@
+"""Which molecules of a trajectory are of one kind, and what the kinds are called."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from hpcchain.analysis.kinds import kinds_in, named
+
+
+def trajectory(molecules):
+    """Return what kinds are found in, of (species, bonds, mass) of each molecule."""
+    bonds, molecule, species, mass, first = [], [], [], [], 0
+    for number, (types, own, heavy) in enumerate(molecules):
+        bonds += [(i + first, j + first) for i, j in own]
+        molecule += [number] * len(types)
+        species += types
+        mass += [heavy] * len(types)
+        first += len(types)
+    return SimpleNamespace(
+        bonds=np.array(bonds, dtype=np.int64).reshape(-1, 2),
+        molecule=np.array(molecule),
+        species=np.array(species),
+        mass=np.array(mass, dtype=float),
+        diameter=np.ones(first),
+        names=["X", "Y"],
+    )
+
+
+CHAIN = [0] * 4, [(0, 1), (1, 2), (2, 3)], 1.0
+RING = [0] * 4, [(0, 1), (0, 3), (1, 2), (2, 3)], 1.0
+STAR = [0] * 4, [(0, 1), (0, 2), (0, 3)], 1.0
+HEAVY = [0] * 4, [(0, 1), (1, 2), (2, 3)], 2.0
+MIXED = [1, 0, 1], [(0, 1), (1, 2)], 1.0
+SINGLE = [0], [], 1.0
+
+
+def test_a_chain_a_ring_and_a_star_of_the_same_beads_are_three_kinds():
+    kinds = kinds_in(trajectory([CHAIN, RING, CHAIN, STAR, HEAVY, RING]))
+    found = {kind.beads[0, 0]: (kind.linear, len(kind.beads), len(kind.bonds), kind.mass[0]) for kind in kinds}
+    assert found == {0: (True, 2, 3, 1.0), 4: (False, 2, 4, 1.0), 12: (False, 1, 3, 1.0), 16: (True, 1, 3, 2.0)}
+    ring = next(kind for kind in kinds if len(kind.bonds) == 4)
+    assert ring.bonds.tolist() == [list(bond) for bond in RING[1]]
+    assert ring.beads.tolist() == [[4, 5, 6, 7], [20, 21, 22, 23]]
+
+
+def test_kinds_have_names_of_their_own():
+    kinds = kinds_in(trajectory([SINGLE, MIXED, CHAIN, RING, SINGLE]))
+    assert sorted(kind.name for kind in kinds) == ["X", "X-2", "X-3", "Y"]
+    assert kinds[0].name == "X" and kinds[0].size == 1 and len(kinds[0].beads) == 2
+    assert named(["A", "A", "A-2", "A"]) == ["A", "A-3", "A-2", "A-4"]
+
+
+def test_equal_molecules_are_one_kind_whatever_the_order_of_the_bonds_in_the_file():
+    found = trajectory([CHAIN, CHAIN])
+    found.bonds = found.bonds[[3, 0, 4, 1, 2, 5]]
+    kinds = kinds_in(found)
+    assert [len(kind.beads) for kind in kinds] == [2] and kinds[0].linear
