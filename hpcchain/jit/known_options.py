@@ -6,10 +6,8 @@ compiled for those without it, too, and be dropped at the very end.
 """
 
 from numba.core import ir
-from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.ir_utils import build_definitions, get_definition, guard
-from numba.core.untyped_passes import InlineInlinables
 
 from hpcchain.jit.struct import HandedType
 
@@ -42,14 +40,3 @@ def _is_none(function, types, value):
     owner = guard(get_definition, function, value.value)
     kind = types[owner.index] if isinstance(owner, ir.Arg) else None
     return isinstance(kind, HandedType) and kind.options.get(value.attr) is False
-
-
-class OptionsCompiler(Compiler):
-    """Numba's compiler with this pass."""
-
-    def define_pipelines(self):
-        """Return numba's pipeline with the pass behind what inlines functions."""
-        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.add_pass_after(KnownOptions, InlineInlinables)
-        pipeline.finalize()
-        return [pipeline]

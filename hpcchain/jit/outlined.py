@@ -21,7 +21,7 @@ from numba.core.compiler import compile_result
 from numba.core.registry import CPUDispatcher
 from numba.core.types import Dispatcher
 
-from hpcchain.jit.known_options import OptionsCompiler
+from hpcchain.jit.pipeline import KernelCompiler
 
 
 class Needed:
@@ -97,7 +97,7 @@ class Entry:
     """Stands where numba keeps a function's callable, by which it finds the code of one that Python cannot call."""
 
 
-class InnerCompiler(OptionsCompiler):
+class InnerCompiler(KernelCompiler):
     """Compiles a kernel for its callers."""
 
     library = InnerLibrary
@@ -129,7 +129,7 @@ class OutlinedCompiler(InnerCompiler):
         return result
 
 
-class EntryCompiler(OptionsCompiler):
+class EntryCompiler(KernelCompiler):
     """Compiles a kernel for Python."""
 
     def _compile_bytecode(self):

@@ -1,0 +1,185 @@
+"""Numba's pipeline as kernels go through it: what it does again and again for one result is done once.
+
+Nothing here changes the code that comes out. With some three hundred kernels that call each other, numba spends a
+third of its time on five things: it works out an inlined function afresh at each call of it; it copies the function
+twice, and all its names once for each of its blocks; it compares its flags field by field whenever it looks for the
+type of an operation; it finds that type among a dozen candidates although it found it a moment ago; and Python looks
+through all of its objects for unused ones again and again.
+"""
+
+import copy
+import gc
+import operator
+from contextlib import contextmanager
+from inspect import isbuiltin
+
+from numba.core import types
+from numba.core.analysis import compute_cfg_from_blocks
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import register_pass
+from numba.core.inline_closurecall import InlineWorker
+from numba.core.ir_utils import guard, simplify_CFG
+from numba.core.postproc import PostProcessor
+from numba.core.typed_passes import NopythonTypeInference
+from numba.core.untyped_passes import InlineInlinables
+
+from hpcchain.jit.known_options import KnownOptions
+
+OBJECTS = 100_000, 50, 100  # new ones before Python looks for unused ones; 700, 10, 10 cost a tenth of compiling
+
+
+@contextmanager
+def seldom_collected():
+    """Let Python look for unused objects seldom: compiling makes millions that are used to its end."""
+    usual = gc.get_threshold()
+    gc.set_threshold(*OBJECTS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+class FlagsInForce(Flags):
+    """Flags that nobody may change, of which all equal ones are one object: they are compared by identity."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+class KernelFlags(Flags):
+    """Flags of a kernel; numba puts a copy in force."""
+
+    _in_force = {}
+
+    def copy(self):
+        """Return the flags in force with these values."""
+        return self._in_force.setdefault(self.summary(), FlagsInForce(self))
+
+
+class Inliner(InlineWorker):
+    """Puts inlined functions into their callers; each is worked out once, and copied once for each call."""
+
+    _worked_out = {}
+
+    def run_untyped_passes(self, func, enable_ssa=False):
+        """Return numba's form of a function, before types are known; callers copy it."""
+        if (func, enable_ssa) not in self._worked_out:
+            self._worked_out[func, enable_ssa] = super().run_untyped_passes(func, enable_ssa)
+        return self._worked_out[func, enable_ssa]
+
+    def inline_ir(self, caller_ir, block, i, callee_ir, callee_freevars, arg_typs=None):
+        """Put a function into its caller. Numba's copies of each block, made one by one, are the block itself."""
+        callee = callee_ir.copy()
+        callee.blocks = copy.deepcopy(callee_ir.blocks)
+        for own in callee.blocks.values():
+            own.__deepcopy__ = lambda memo, own=own: own
+        result = super().inline_ir(caller_ir, block, i, callee, callee_freevars, arg_typs)
+        for own in caller_ir.blocks.values():
+            own.__dict__.pop("__deepcopy__", None)
+        return result
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Inline(InlineInlinables):
+    """Numba's pass for inlined functions, with an `Inliner`."""
+
+    _name = "inline_once_worked_out"
+
+    def run_pass(self, state):
+        """Put all inlined functions into a function, and those that they call in turn."""
+        inliner = Inliner(state.typingctx, state.targetctx, state.locals, state.pipeline, state.flags)
+        blocks, changed = state.func_ir.blocks, False
+        waiting = list(blocks.items())
+        while waiting:
+            _, block = waiting.pop()
+            # What is put in goes, with the rest of the block, into new blocks, which wait in turn.
+            changed |= any(
+                guard(self._do_work, state, waiting, block, place, assign.value, inliner)
+                for place, assign in _calls(block)
+            )
+        if changed:
+            for dead in compute_cfg_from_blocks(blocks).dead_nodes():
+                del blocks[dead]
+            PostProcessor(state.func_ir).run()
+            state.func_ir.blocks = simplify_CFG(state.func_ir.blocks)
+        return True
+
+
+def _calls(block):
+    """Return where in a block functions are called, and those lines."""
+    return [
+        (place, line)
+        for place, line in enumerate(block.body)
+        if getattr(getattr(line, "value", None), "op", None) == "call"
+    ]
+
+
+class Remembering:
+    """A typing context that remembers the types of operations on numbers and arrays.
+
+    Parameters
+    ----------
+    context : numba's typing context
+    """
+
+    _operations = frozenset(filter(isbuiltin, vars(operator).values())) | {bool, range}
+    _known = {}
+
+    def __init__(self, context):
+        self._context = context
+
+    def __getattr__(self, name):
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, func, args, kws):
+        """Return the signature of a call."""
+        plain = isinstance(func, types.Function) and func.typing_key in self._operations and not kws
+        if not plain or not all(map(_is_plain, args)):
+            return self._context.resolve_function_type(func, args, kws)
+        if (func, args) not in self._known:
+            self._known[func, args] = self._context.resolve_function_type(func, args, kws)
+        return self._known[func, args]
+
+
+def _is_plain(kind):
+    """Whether operations on a type are numba's own, and the same for all who compile."""
+    if isinstance(kind, types.BaseTuple):
+        return all(map(_is_plain, kind))
+    return isinstance(kind, types.Number | types.Boolean | types.Array | types.SliceType)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class InferTypes(NopythonTypeInference):
+    """Numba's pass that finds types, with a context that remembers."""
+
+    _name = "infer_types_once_found"
+
+    def run_pass(self, state):
+        """Find the types of a function's variables."""
+        context, state.typingctx = state.typingctx, Remembering(state.typingctx)
+        try:
+            return super().run_pass(state)
+        finally:
+            state.typingctx = context
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler with these passes, and with the one for options."""
+
+    _own = {InlineInlinables: Inline, NopythonTypeInference: InferTypes}
+
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
+        super().__init__(typingctx, targetctx, library, args, return_type, KernelFlags(flags), locals)
+
+    def compile_extra(self, func):
+        """Compile a function."""
+        with seldom_collected():
+            return super().compile_extra(func)
+
+    def define_pipelines(self):
+        """Return numba's pipeline with these passes in place of its own."""
+        (pipeline,) = super().define_pipelines()
+        pipeline.passes = [(self._own.get(one, one), text) for one, text in pipeline.passes]
+        pipeline.add_pass_after(KnownOptions, Inline)
+        pipeline.finalize()
+        return [pipeline]

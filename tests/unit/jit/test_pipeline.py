@@ -1,0 +1,117 @@
+"""Numba's pipeline with what is done once: the code is right, and what is remembered does not mix."""
+
+import gc
+
+import numpy as np
+import pytest
+from numba import TypingError
+from numba.core.caching import NullCache
+from numba.core.compiler import Flags
+
+from hpcchain.jit import outlined, pipeline
+from hpcchain.jit.decorators import OPTIONS, Kernel, allocating, inlined, kernel
+
+pytestmark = pytest.mark.skipif(Kernel is None, reason="this numba has not been tried")
+
+
+@inlined
+def clipped(value, low, high):
+    """Branches and returns in the middle."""
+    if value < low:
+        return low
+    for _ in range(2):
+        if value > high:
+            return high
+    return value
+
+
+@inlined
+def summed(values, low):
+    """A loop around a function that is put in, too; names are those of its callers."""
+    total = 0.0
+    for i in range(len(values)):
+        value = clipped(values[i], low, 4.0)
+        total += value
+    return total
+
+
+@kernel
+def twice(values, low):
+    """The same function at three places, once with other types."""
+    total = summed(values, low)
+    value = clipped(3, 5, 7)
+    return total + 100.0 * summed(values, low + 1.0) + 1000 * value
+
+
+@kernel
+def quotient(a, b):
+    """As the processor does it."""
+    return a / b
+
+
+@allocating
+def checked(a, b):
+    """As Python does it."""
+    return np.full(1, a / b)
+
+
+@kernel
+def untyped(a):
+    """Of no type."""
+    return a.nothing
+
+
+def test_inlined_functions_are_right_wherever_they_are_put():
+    values = np.array([-1.0, 2.0, 3.5, 9.0])
+    expected = twice.py_func.__globals__["summed"].py_func
+    assert twice(values, 1.0) == expected(values, 1.0) + 100.0 * expected(values, 2.0) + 5000.0
+    assert twice(values.astype(np.float32), 1.0) == twice(values, 1.0)
+
+
+def test_an_inlined_function_is_worked_out_once(monkeypatch):
+    count = []
+    work = pipeline.InlineWorker.run_untyped_passes
+
+    def counted(self, func, enable_ssa=False):
+        count.append(func.__name__)
+        return work(self, func, enable_ssa)
+
+    monkeypatch.setattr(pipeline.InlineWorker, "run_untyped_passes", counted)
+    monkeypatch.setattr(pipeline.Inliner, "_worked_out", {})
+    fresh = Kernel(twice.py_func, {"nopython": True, **OPTIONS}, False)
+    fresh._cache = NullCache()
+    fresh.compile("(float64[::1], float64)")
+    assert count.count("summed") == 1
+
+
+def test_what_is_remembered_of_types_does_not_mix_how_errors_are_met():
+    assert quotient(1.0, 0.0) == np.inf
+    with pytest.raises(ZeroDivisionError):
+        checked(1.0, 0.0)
+    assert quotient(np.float32(1.0), np.float32(0.0)) == np.inf
+    with pytest.raises(ZeroDivisionError):
+        checked(1, 0)
+    assert quotient(1, 0) == np.inf
+
+
+def test_equal_flags_are_one_object_and_others_are_not():
+    one, other, plain = pipeline.KernelFlags(), pipeline.KernelFlags(), Flags()
+    assert one.copy() is other.copy()
+    other.error_model = "numpy"
+    assert one.copy() is not other.copy() and one.copy() != other.copy()
+    assert one.copy().error_model == plain.error_model and other.copy().error_model == "numpy"
+    assert {one.copy(): 1}.get(other.copy()) is None
+
+
+def test_python_collects_as_before_when_compiling_is_over_or_has_failed():
+    usual = gc.get_threshold()
+    with pipeline.seldom_collected(), pipeline.seldom_collected():
+        assert gc.get_threshold() == pipeline.OBJECTS
+    with pytest.raises(TypingError):
+        untyped(1.0)
+    assert gc.get_threshold() == usual
+
+
+def test_both_sides_of_a_kernel_go_through_it():
+    assert issubclass(outlined.InnerCompiler, pipeline.KernelCompiler)
+    assert issubclass(outlined.EntryCompiler, pipeline.KernelCompiler)
