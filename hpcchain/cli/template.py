@@ -19,7 +19,7 @@ NODE_PROGRAM = 'bash "$home/jobs/warm_node.sh"'
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "template", execute, "print an input file or a job script to start from")
-    parser.add_argument("name", metavar="NAME", nargs="?", default=DEFAULT, help=f"see --list (default {DEFAULT})")
+    parser.add_argument("name", metavar="NAME", nargs="?", help=f"see --list (default {DEFAULT})")
     parser.add_argument("--list", action="store_true", help="list the names and what they are for")
     parser.add_argument(
         "--job",
@@ -30,6 +30,8 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print one input file, or the list of them; return the exit code."""
+    if args.name is not None and (args.job or args.list):
+        raise UsageError(f"{args.name}: --job and --list go without a name")
     if args.job:
         print(job_script(args.job), end="")
         return 0
@@ -38,9 +40,10 @@ def execute(args: argparse.Namespace) -> int:
         for name, text in known.items():
             print(f"{name:<10} {purpose(text)}")
         return 0
-    if args.name not in known:
-        raise UsageError(f"no template is called {args.name!r}: choose one of {', '.join(known)}")
-    print(known[args.name], end="")
+    name = args.name or DEFAULT
+    if name not in known:
+        raise UsageError(f"no template is called {name!r}: choose one of {', '.join(known)}")
+    print(known[name], end="")
     return 0
 
 

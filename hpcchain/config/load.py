@@ -34,8 +34,9 @@ RECORDS = {
     "output": sections.OutputSection,
 }
 
-NEAR = 0.6
-"""Likeness from which on a name may be meant for another."""
+NEAR, NEARER = 0.6, 0.75
+"""Likeness from which on a name may be meant for another of the same first letter, and of another: barostat is no
+thermostat."""
 
 
 def load_config(path: Path | str, overrides: list | tuple = (), stored: bool = False) -> Config:
@@ -170,6 +171,11 @@ def read_section(given: Any, section: str, place: str) -> dict:
     return values
 
 
+def is_near(name: str, other: str) -> bool:
+    """Return whether a name may be another one misspelt; the first letter is seldom wrong."""
+    return likeness(name, other) >= (NEAR if name[:1].lower() == other[:1] else NEARER)
+
+
 def unknown(name: str, section: str, prefix: str) -> str:
     """Return the message for a key that does not exist: the nearest one that does, or, where none is near, which do."""
     here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
@@ -177,7 +183,7 @@ def unknown(name: str, section: str, prefix: str) -> str:
     local, best = nearest(name, here), nearest(name, anywhere)
     hint = anywhere[best] if likeness(name, best) > likeness(name, local) + 0.2 else here[local]
     text = name if name.isidentifier() and len(name) <= 60 else shown(name)
-    if max(likeness(name, best), likeness(name, local)) < NEAR:
+    if not (is_near(name, best) or is_near(name, local)):
         owner = f"[{section}]" if section else "the input"
         return f"{prefix}{text}: unknown key; nothing like it is in this program; {owner} has {', '.join(here)}"
     return f"{prefix}{text}: unknown key; the nearest valid key is {hint}"

@@ -201,6 +201,12 @@ class Stage:
         )
 
 
+def tell_of_another(error: ConfigError, which: str) -> None:
+    """Log that a placement did not grow and another is tried: what to change stands in the last one's error."""
+    what = f"the beads jam at {error.size:.3g} of their diameters" if isinstance(error, Jammed) else error
+    LOG.info("growing the start: %s; trying %s", what, which)
+
+
 class Growth:
     """Makes positions of full beads from small ones, slice by slice.
 
@@ -245,7 +251,7 @@ class Growth:
                     raise
                 if draw + 1 == PLACEMENTS:
                     return self._past_crossing(error)
-                LOG.warning("%s (placed anew%s)", error, ", rods parallel" if rods else "")
+                tell_of_another(error, f"another placement{', rods parallel' if rods else ''}")
         return self._drawn_and_grown(first, rods, kept)
 
     def _drawn_and_grown(self, draw: int, rods: Any, kept: Any) -> Any:
@@ -271,7 +277,7 @@ class Growth:
         at_crossing = isinstance(error, Jammed) and error.size <= JAMMED_CROSSING * size < 1.0
         if not at_crossing or packing > DENSEST_PLACED:
             raise error
-        LOG.warning("%s (placed anew, with beads so large that bonds do not cross)", error)
+        tell_of_another(error, "the last placement, of beads so large that bonds do not cross")
         try:
             return self._drawn_and_grown(PLACEMENTS, False, None)
         except Jammed:
@@ -355,13 +361,11 @@ class Growth:
 
     def _kept(self, stage: Any, *arrays: Any) -> Any:
         """Keep a Stage and its arrays where that is possible; return the message for a stop here."""
-        what = "stopped by a signal or the wall limit while making the start"
+        what, then = "stopped by a signal or the wall limit while making the start", "run the same command again"
         if self._keep is None:
-            return f"{what}; nothing is kept yet: run the same command again"
+            return f"{what}; nothing is kept yet: {then}"
         self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *arrays))
-        return (
-            f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: run the same command again"
-        )
+        return f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
 
     def _tell(self, size: float) -> None:
         if self._progress is not None:

@@ -15,7 +15,10 @@ LINE_SECONDS = 10.0
 """Wall time between two lines at least, where there is no terminal."""
 MEMORY_SECONDS = 30.0
 """Wall time over which the speed is averaged, or the last two or three looks where these are further apart."""
-BAR = "{desc}: {percentage:3.0f}%|{bar}| {postfix}"
+COLUMNS = 80
+"""Of a bar on a terminal that does not say how wide it is."""
+BAR = "{desc}: {percentage:3.0f}%|{bar}| {unit}"
+"""What tqdm calls a unit holds the text: its postfix begins with a comma."""
 
 
 class Speed:
@@ -114,7 +117,7 @@ class Progress:
 
     def _draw(self, reached: Any) -> None:
         share = (min(max(reached, self._begin), self._end) - self._begin) / (self._end - self._begin)
-        self._bar.set_postfix_str(self._text(reached), refresh=False)
+        self._bar.unit = self._text(reached)
         self._bar.update(share - self._bar.n)
 
     def _text(self, reached: Any) -> Any:
@@ -135,4 +138,13 @@ def bar_on(stream: Any, what: str) -> Any:
         return None
     from tqdm import tqdm
 
-    return tqdm(total=1.0, desc=what, file=stream, bar_format=BAR, leave=False, dynamic_ncols=True, mininterval=0.2)
+    width: dict[str, Any] = {"dynamic_ncols": True} if knows_its_width(stream) else {"ncols": COLUMNS, "nrows": 2}
+    return tqdm(total=1.0, desc=what, file=stream, bar_format=BAR, leave=False, mininterval=0.2, unit="", **width)
+
+
+def knows_its_width(stream: Any) -> bool:
+    """Return whether a terminal says how wide it is; some that programs make say 0 columns, where no bar shows."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns > 0
+    except (AttributeError, OSError, ValueError):
+        return False

@@ -75,8 +75,8 @@ def run_output(source: Path | str, comm: Communicator | None = None, kinds: tupl
     Parameters
     ----------
     source : path
-        A folder; trajectory.h5, observables.h5 or events.h5, which then is all there is; or a part or a checkpoint,
-        which stands for its run.
+        A folder; trajectory.h5, observables.h5 or events.h5, which then is all there is; or a part, a checkpoint, or
+        one of the former that is not there yet while parts are, which stand for their run.
     comm : communicator or None
     kinds : tuple of str
         Of a folder's files only those of these kinds are looked at, besides parts.
@@ -86,7 +86,7 @@ def run_output(source: Path | str, comm: Communicator | None = None, kinds: tupl
     DataError
         When there is no output, or some of it is missing, damaged or of another run.
     """
-    source = Path(source)
+    source = root_does(comm, Path(source), "looking for it", lambda: folder_of_unjoined(Path(source)))
     if root_does(comm, source, "looking for it", source.is_dir):
         return _folder_output(source, comm, kinds)
     kind = root_does(comm, source, "reading", lambda: files.kind_of(source))
@@ -95,6 +95,12 @@ def run_output(source: Path | str, comm: Communicator | None = None, kinds: tupl
     if kind in ("part", "checkpoint") and source.parent.name in (PARTS, CHECKPOINTS):
         return _folder_output(source.parent.parent, comm, kinds)
     raise DataError(f"{source}: is of kind {kind!r}, and in no run's folder: it has no frames or reports")
+
+
+def folder_of_unjoined(source: Path) -> Path:
+    """Return the run's folder for an output file that is only in parts yet, otherwise the path as it is."""
+    unjoined = source.name in [f"{kind}.h5" for kind in FILES] and not source.exists()
+    return source.parent if unjoined and list_parts(source.parent / PARTS) else source
 
 
 def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple) -> RunOutput:
@@ -108,6 +114,8 @@ def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple) -> Run
             time.sleep(PAUSE)
             continue
         if not found.joined and not found.parts:
+            if root_does(comm, folder, "looking", (folder / "growth.h5").is_file):
+                raise DataError(f"{folder}: its start is still growing: there is no output yet")
             raise DataError(
                 f"{folder}: holds no output: neither observables.h5 nor trajectory.h5, nor closed parts; name a "
                 "run's output directory; a run that goes on closes its first part at its first checkpoint"

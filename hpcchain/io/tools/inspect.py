@@ -17,7 +17,7 @@ from hpcchain.io.hdf5 import files
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.observables import names_in
 from hpcchain.io.output.parts import list_parts, read_head
-from hpcchain.io.output.run_output import CHECKPOINTS, PARTS, open_frames, read_reports, run_output
+from hpcchain.io.output.run_output import CHECKPOINTS, PARTS, folder_of_unjoined, open_frames, read_reports, run_output
 from hpcchain.io.output.trajectory import Trajectory, open_trajectory
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 
@@ -45,8 +45,9 @@ def info(path: Path | str) -> str:
     DataError
         When the file is missing, foreign or damaged.
     """
-    if os.path.isdir(path):
-        return _lines(_run(Path(path)))
+    path = folder_of_unjoined(Path(path))
+    if path.is_dir():
+        return _lines(_run(path))
     kind = files.kind_of(path)
     describe = {
         "checkpoint": _checkpoint,

@@ -59,6 +59,8 @@ def verify(path: Path, read: Callable) -> Any:
         more = f", the first of {len(problems)} problems" if len(problems) > 1 else ""
         raise DataError(f"{problems[0]}{more}; {way}")
     if not checkpoints and not any(output.files.values()):
+        if (path / "growth.h5").is_file():
+            return [f"growth.h5: whole, a start that is still growing: {info(path / 'growth.h5').splitlines()[-1]}"]
         raise DataError(f"{path}: no run's directory: it has neither checkpoints nor output files")
     lines = [_line(f"{kind}.h5", head) for kind, head in output.files.items() if head is not None]
     lines += [_line(f"parts/{head.path.name}", head) for _, head in output.parts]

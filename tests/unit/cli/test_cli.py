@@ -80,6 +80,7 @@ sys.exit(f"{codes} {heavy}" if codes != [0, 2, 0] or heavy else 0)
         (["run", "a.toml", "--resume", "never"], "invalid choice: 'never'"),
         (["export", "a.h5", "--to", "pdb", "-o", "x"], "invalid choice: 'pdb'"),
         (["template", "nope"], "no template is called 'nope'"),
+        (["template", "chains", "--job", "run"], "chains: --job and --list go without a name"),
     ],
 )
 def test_usage_errors_exit_2_and_say_what_is_wrong(capsys, argv, words):

@@ -70,6 +70,7 @@ MISTAKES = [
     ("endtime = 3", "endtime: unknown key; the nearest valid key is run.end_time"),
     ("outputs.events = true", "outputs: unknown key; the nearest valid key is output"),
     ("box.viscosity = 3", "box.viscosity: unknown key; nothing like it is in this program; [box] has size, "),
+    ("barostat.pressure = 1.0", "barostat: unknown key; nothing like it is in this program"),
     ("quux.plugh = 3", "quux: unknown key; nothing like it is in this program; the input has title, box, molecule, "),
     ("box.packing_fraction = 1.2", "box.packing_fraction: 1.2 is out of range; needs a number > 0, <= 1"),
     ("title = 3", "title: 3 is not a text"),

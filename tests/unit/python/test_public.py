@@ -163,7 +163,10 @@ def test_callbacks_can_end_a_run_and_times_are_checked(place):
         (lambda simulation: simulation.run(float("nan")), "nan is no time"),
         (lambda simulation: simulation.every(0.0, print), "interval 0.0 is no number above 0"),
         (lambda simulation: simulation.every(0.1, "print"), "'print' cannot be called"),
-        (lambda simulation: [simulation.every(0.1, lambda each: each.run(1.0)), simulation.run(0.5)], "goes on already"),
+        (
+            lambda simulation: [simulation.every(0.1, lambda each: each.run(1.0)), simulation.run(0.5)],
+            "goes on already",
+        ),
         (lambda simulation: [simulation.close(), simulation.run(0.5)], "this Simulation is closed"),
     ],
 )

@@ -1,5 +1,6 @@
 """Starts that grow: how long the steps are that molecules take meanwhile."""
 
+import logging
 import time
 from types import SimpleNamespace
 
@@ -89,6 +90,7 @@ def test_rods_that_jam_in_all_directions_begin_parallel(tmp_path, caplog):
     """At a packing fraction of .4 rods of 8 are nematic: random ones do not find their way into that."""
     path = tmp_path / "rods.toml"
     path.write_text(RODS, encoding="utf-8")
+    caplog.set_level(logging.INFO, "hpcchain.run")
     system = grown_system(load_config(path))
     (told,) = [record.getMessage() for record in caplog.records if "rods parallel" in record.getMessage()]
     assert "the beads jam at 0.9" in told
@@ -218,6 +220,7 @@ def test_beads_that_jam_where_bonds_cross_are_at_last_placed_larger(melt, caplog
         return grown(self, stage, *arrays)
 
     monkeypatch.setattr(Growth, "grown", jammed)
+    caplog.set_level(logging.INFO, "hpcchain.run")
     system = grown_system(config)
     assert "so large that bonds do not cross" in caplog.text
     assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None

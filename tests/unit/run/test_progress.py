@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 
 import pytest
 
@@ -92,8 +93,19 @@ def test_a_terminal_gets_a_bar(lines, monkeypatch):
         progress.look(2.0 + step, "events 7")
     drawn = stream.getvalue()
     progress.close()
-    assert "running:  50%|" in drawn and "6 of 10" in drawn and "events 7" in drawn and "left" in drawn
+    assert "running:  50%|" in drawn and "| 6 of 10" in drawn and "events 7" in drawn and "left" in drawn
     assert lines() == []
+
+
+def test_a_terminal_that_does_not_say_how_wide_it_is_gets_a_bar(lines, monkeypatch):
+    """Terminals that programs make have 0 columns until somebody sets them; no bar shows on none."""
+    monkeypatch.setenv("TERM", "xterm")
+    ours, theirs = os.openpty()
+    with open(theirs, "w", encoding="utf-8") as stream:
+        Progress("running", 0.0, 10.0, stream=stream, clock=Clock()).close()
+        drawn = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert "running:   0%|" in drawn
 
 
 def test_log_lines_do_not_tear_the_bar(lines, monkeypatch):

@@ -5,9 +5,12 @@ import pytest
 
 from hpcchain.cli.main import main
 from hpcchain.errors import DataError
+from hpcchain.io.growth_state import GrowthState, write_growth
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import read_head
 from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
+from hpcchain.io.tools.inspect import info
+from hpcchain.io.tools.verify import verify
 from tests.support.io_samples import system_of
 from tests.support.unfinished import FRAMES, PARTS, run_folder
 
@@ -109,3 +112,22 @@ def test_parts_that_the_run_joins_meanwhile_are_read_from_the_joined_files(tmp_p
     assert read_reports(output)["temperature"][1].tolist() == list(range(FRAMES * PARTS))
     tables = [table for share in range(2) for table in event_tables(output, share, 2)]
     assert sorted(np.concatenate(tables)["time"]) == [k + 0.5 for k in range(FRAMES * PARTS)]
+
+
+@pytest.mark.parametrize("kind", ["trajectory", "observables", "events"])
+def test_a_file_that_is_in_parts_yet_stands_for_its_run(tmp_path, kind):
+    folder = run_folder(tmp_path, 0)
+    assert run_output(folder / f"{kind}.h5").rows("events") == PARTS * FRAMES
+    assert info(folder / f"{kind}.h5") == info(folder)
+    with pytest.raises(DataError, match="no such file"):
+        run_output(folder / "growth.h5")
+
+
+def test_a_start_that_is_still_growing_is_said(tmp_path):
+    empty = np.zeros((4, 3))
+    write_growth(tmp_path / "growth.h5", GrowthState({"size": 0.75}, empty, empty, empty, empty), "")
+    with pytest.raises(DataError, match="its start is still growing: there is no output yet"):
+        run_output(tmp_path)
+    assert "its start is still growing" in info(tmp_path)
+    (line,) = verify(tmp_path, lambda path: None)
+    assert line.startswith("growth.h5: whole, a start that is still growing") and line.endswith("0.75 of full size")
