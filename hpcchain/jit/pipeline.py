@@ -87,7 +87,10 @@ class Inline(InlineInlinables):
 
     def run_pass(self, state):
         """Put all inlined functions into a function, and those that they call in turn."""
-        inliner = Inliner(state.typingctx, state.targetctx, state.locals, state.pipeline, state.flags)
+        # Flags of its own: numba changes them when it works a function out. A kernel's name is made of its flags; it
+        # must not depend on what happened to be worked out already.
+        flags = KernelFlags(state.flags)
+        inliner = Inliner(state.typingctx, state.targetctx, state.locals, state.pipeline, flags)
         blocks, changed = state.func_ir.blocks, False
         waiting = list(blocks.items())
         while waiting:

@@ -78,10 +78,23 @@ def test_an_inlined_function_is_worked_out_once(monkeypatch):
 
     monkeypatch.setattr(pipeline.InlineWorker, "run_untyped_passes", counted)
     monkeypatch.setattr(pipeline.Inliner, "_worked_out", {})
-    fresh = Kernel(twice.py_func, {"nopython": True, **OPTIONS}, False)
+    assert name_when_compiled_anew()
+    assert count.count("summed") == 1
+
+
+def test_an_outlined_kernel_has_one_name_whatever_was_worked_out_before(monkeypatch):
+    """Callers that another process has compiled find it by that name."""
+    monkeypatch.setattr(pipeline.Inliner, "_worked_out", {})
+    assert name_when_compiled_anew() == name_when_compiled_anew()
+
+
+def name_when_compiled_anew():
+    """Return the name that others call the outlined `twice` by."""
+    fresh = Kernel(twice.py_func, {"nopython": True, **OPTIONS}, True).inner
     fresh._cache = NullCache()
     fresh.compile("(float64[::1], float64)")
-    assert count.count("summed") == 1
+    (result,) = fresh.overloads.values()
+    return result.fndesc.mangled_name
 
 
 def test_what_is_remembered_of_types_does_not_mix_how_errors_are_met():
@@ -103,8 +116,16 @@ def test_equal_flags_are_one_object_and_others_are_not():
     assert {one.copy(): 1}.get(other.copy()) is None
 
 
-def test_python_collects_as_before_when_compiling_is_over_or_has_failed():
-    usual = gc.get_threshold()
+@pytest.fixture
+def usual():
+    """Thresholds that only this test has set."""
+    before = gc.get_threshold()
+    gc.set_threshold(701, 11, 12)
+    yield (701, 11, 12)
+    gc.set_threshold(*before)
+
+
+def test_python_collects_as_before_when_compiling_is_over_or_has_failed(usual):
     with pipeline.seldom_collected(), pipeline.seldom_collected():
         assert gc.get_threshold() == pipeline.OBJECTS
     with pytest.raises(TypingError):
