@@ -127,7 +127,8 @@ def report(code: int, message: str | None, failure: BaseException | Stopped, deb
         if debug and failure is not None:
             traceback.print_exception(failure, file=sys.stderr)
         if message is not None:
-            print(f"hpcchain: {message}", file=sys.stderr)
+            # In one write: print makes two where Python is unbuffered, and a launcher's own words can fall between.
+            sys.stderr.write(f"hpcchain: {message}\n")
         sys.stderr.flush()
     if code == EXIT_BROKEN_PIPE:
         drop_stdout()

@@ -11,7 +11,7 @@ from hpcchain.config.contacts import check_contact
 from hpcchain.config.directors import check_directors, check_own_of_sphere
 from hpcchain.config.fixed import check_fixed
 from hpcchain.config.graph import check_graph
-from hpcchain.config.schema import MOST_BEADS
+from hpcchain.config.key import MOST_BEADS
 from hpcchain.config.step_potentials import check_limits, check_step_potentials
 from hpcchain.config.stepping import check_stepping
 from hpcchain.config.values import THERMAL_TIMES, Wrong

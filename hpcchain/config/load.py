@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from hpcchain.config import sections
 from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.check import check
+from hpcchain.config.key import REQUIRED
 from hpcchain.config.molecules import read_molecules
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
 from hpcchain.config.potentials import read_potentials, thermostat
-from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, REQUIRED, SECTIONS, keys_of
+from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
 from hpcchain.config.text import read_text
 from hpcchain.config.values import Wrong, likeness, nearest, shown
 from hpcchain.config.walls import read_walls

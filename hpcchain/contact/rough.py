@@ -21,7 +21,8 @@ import math
 import numpy as np
 
 from hpcchain.contact.coefficients import pair_row, trait
-from hpcchain.contact.impulse import eliminate, inside_impulse
+from hpcchain.contact.impulse import inside_impulse
+from hpcchain.contact.pushes import eliminate
 from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
@@ -125,7 +126,7 @@ def meet_rough(s, i, j, mi, mj, e, et):
 
     `e` is that of the two types; a wall may have its own.
     """
-    n = s.normals[0]
+    n = s.normals[L.CONTACT_NORMAL]
     r = free_normal(s, i, j, n)
     if j < 0:
         e = own_restitution(s, i, j, e)
@@ -178,10 +179,12 @@ def _responses(s, oa, ob, ma, mb, a, b, p, q):
 @kernel
 def _changes(s, n, u, un, c, e, et, projection_loss):
     """Add c (1 - n n) to the matrix and write the change of u that the contact makes over u; return 1 if singular."""
-    g = s.normals[1]
+    g = s.normals[L.SPARE_NORMAL]
     normal = 0.0
     for d in range(3):
-        g[d] = s.matrix[d, 0] * n[0] + s.matrix[d, 1] * n[1] + s.matrix[d, 2] * n[2]
+        g[d] = 0.0
+        for c in range(3):
+            g[d] += s.matrix[d, c] * n[c]
         normal += n[d] * g[d]
     change = -(1.0 + e) * un
     if projection_loss != 0.0:
@@ -256,7 +259,7 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
 def _apply(s, oa, ob, ma, mb, a, b, impulse):
     """Apply an impulse on bead a of one molecule and its opposite on bead b of another, or of the same one."""
     strength = math.sqrt(impulse[0] ** 2 + impulse[1] ** 2 + impulse[2] ** 2)
-    way = s.normals[1]
+    way = s.normals[L.SPARE_NORMAL]
     for c in range(3):
         way[c] = impulse[c] / strength
     if ma == mb:

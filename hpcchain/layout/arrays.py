@@ -315,9 +315,10 @@ WALL_CODES = 6  # columns of walls behind those of types
 
 # Contacts and molecules that are resolved together at one instant; sets of contacts are bits of an int64.
 MOST_TIES, MOST_MEMBERS = 60, 12
-COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix` (`impulse.solve_pushes`): all equations, right sides
+COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix` (`pushes.solve_pushes`): all equations, right sides
 RESTITUTION_ROW = RIGHT_ROW + 4  # behind the right sides and three more: e_n of each contact
 PUSH_ROWS = RESTITUTION_ROW + 1
+CONTACT_NORMAL, SPARE_NORMAL = range(2)  # rows of `normals` where one contact is resolved: its normal; scratch
 ROUGHNESS = 1e-6  # of places in single precision, ten times their rounding or more (`candidates_straight`)
 UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`broad_phase`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS

@@ -39,6 +39,13 @@ def aligned_zeros(shape: int | tuple, dtype: np.dtype | type = np.float64) -> np
     return stretch(size).view(dtype).reshape(shape)
 
 
+def extended(array: np.ndarray, more: int) -> np.ndarray:
+    """Return an array with `more` rows of zeros behind its own."""
+    larger = aligned_zeros((len(array) + more, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
 def records(beads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return `starts`, `bounds` and `segment` of that many beads: columns of one table, as they are read together."""
     return columns_of(aligned_zeros((beads, RECORD)))

@@ -26,11 +26,11 @@ from hpcchain.parallel.window_statistics import WindowStatistics
 from hpcchain.sector.collapse import stuck
 from hpcchain.sector.core import energies_of, event_row, event_rows
 from hpcchain.sector.events import loop
-from hpcchain.sector.ghosted import WindowBroken
 from hpcchain.sector.interface import added
 from hpcchain.sector.serial import default_shell
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+from hpcchain.sector.speculation.window import WindowBroken
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, State, System

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.config.check import untried_speed
-from hpcchain.config.schema import MOST_BEADS
+from hpcchain.config.key import MOST_BEADS
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import write_start
 from hpcchain.model.clock import tick_for

@@ -14,7 +14,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
-from hpcchain.layout.memory import aligned_zeros, records
+from hpcchain.layout.memory import extended, records
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles as tiles_of
 from hpcchain.model.step_potentials import beyond_contact
@@ -28,7 +28,14 @@ from hpcchain.sector.setup.allocate import cell_arrays, list_capacity, window_ar
 from hpcchain.sector.setup.morton import space_order
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
-from hpcchain.sector.speculation.window import SUMS, abort_window, commit_window, settle_log, skin_violation
+from hpcchain.sector.speculation.window import (
+    SUMS,
+    WindowBroken,
+    abort_window,
+    commit_window,
+    settle_log,
+    skin_violation,
+)
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -63,29 +70,6 @@ class MoleculesHere:
     molecule_ids: np.ndarray
     ownership: np.ndarray
     idle: np.ndarray
-
-
-class WindowBroken(Exception):
-    """A window cannot be carried on with as it is: a list is full, or a guess has led nowhere.
-
-    Parameters
-    ----------
-    status : int
-        One of `loop`'s.
-    bead : int
-        Global id of one that has to do with it, -1 where none is known.
-    """
-
-    def __init__(self, status: int, bead: int = -1) -> None:
-        super().__init__(status)
-        self.status, self.bead = status, bead
-
-
-def extended(array: np.ndarray, more: int) -> np.ndarray:
-    """Return an array with `more` rows of zeros behind its own."""
-    larger = aligned_zeros((len(array) + more, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger
 
 
 class GhostedSector:

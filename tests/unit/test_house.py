@@ -11,7 +11,7 @@ import hpcchain
 
 PACKAGE = Path(hpcchain.__file__).parent
 RUFF = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]
-LINES, PARAMETERS, NINE_IN_TEN = 60, RUFF["lint"]["pylint"]["max-args"], 8
+FILE_LINES, LINES, PARAMETERS, NINE_IN_TEN = 500, 60, RUFF["lint"]["pylint"]["max-args"], 8
 REASONS = ("Long, since ", "Many parameters, since ")
 KERNELS = {"kernel", "inlined", "outlined", "allocating", "intrinsic", "njit"}
 PLUMBING = PACKAGE / "jit"  # of numba, whose own parts have no types
@@ -46,6 +46,12 @@ def says_why(node, reason):
 def found():
     """Return `functions()`, read once."""
     return functions()
+
+
+def test_files_are_small():
+    """No file of the package is longer than a reader takes in at once."""
+    sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sorted(PACKAGE.rglob("*.py"))}
+    assert [str(path.relative_to(PACKAGE)) for path, size in sizes.items() if size > FILE_LINES] == []
 
 
 def too_long(found):

@@ -339,7 +339,7 @@ def _cross(s, log_rows, time, i, other, members, extended):
         mb = s.segment[other, L.MOLECULE]
         p = lane(oa, i - s.mol[ma, L.MOL_FIRST])
         q = lane(ob, other - s.mol[mb, L.MOL_FIRST])
-        n = s.normals[0]
+        n = s.normals[L.CONTACT_NORMAL]
         r = separation(s.par, s.work, p, q, n)
         moment = virial(s, oa, ob, ma, mb, p, q, n, r, size)
         record(s, log_rows, time, i, other, size, moment, work_of_fixed(s, i, other, n[0], n[1], n[2], size), 0.0)
@@ -352,7 +352,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
 
     Long, since beads and walls have laws of several sorts.
     """
-    group, offset, n = s.group, s.offset, s.normals[0]
+    group, offset, n = s.group, s.offset, s.normals[L.CONTACT_NORMAL]
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     oa = offset[0]

@@ -91,7 +91,7 @@ def is_step(s, i, j, oa, ob, extended):
         if j >= 0:
             p = lane(oa, i - s.mol[s.segment[i, L.MOLECULE], L.MOL_FIRST])
             q = lane(ob, j - s.mol[s.segment[j, L.MOLECULE], L.MOL_FIRST])
-            return distance_met(s, i, j, separation(s.par, s.work, p, q, s.normals[0]), extended) != HARD
+            return distance_met(s, i, j, separation(s.par, s.work, p, q, s.normals[L.CONTACT_NORMAL]), extended) != HARD
     return False
 
 
@@ -110,7 +110,7 @@ def cross(s, i, j, oa, ob):
     b = j - s.mol[mb, L.MOL_FIRST]
     p = lane(oa, a)
     q = lane(ob, b)
-    n = s.normals[0]
+    n = s.normals[L.CONTACT_NORMAL]
     side = distance_met(s, i, j, separation(s.par, s.work, p, q, n), s.extended)
     rate = approach(s.work, p, q, n)
     set_struck(s.segment, i, 1)

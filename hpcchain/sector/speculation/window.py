@@ -16,6 +16,22 @@ SUMS = WALL_IMPULSE + L.AXES
 SOON, SOONER = 8, 4  # molecules ahead whose memory is asked for: what tells where the rest is, and the rest
 
 
+class WindowBroken(Exception):
+    """A window cannot be carried on with as it is: a list is full, or a guess has led nowhere.
+
+    Parameters
+    ----------
+    status : int
+        One of `loop`'s.
+    bead : int
+        Global id of one that has to do with it, -1 where none is known.
+    """
+
+    def __init__(self, status: int, bead: int = -1) -> None:
+        super().__init__(status)
+        self.status, self.bead = status, bead
+
+
 @kernel
 def commit_window(s):
     """Forget all closed segments, histories and events: the present segments are the next window's first."""

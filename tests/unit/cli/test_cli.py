@@ -123,6 +123,14 @@ def test_debug_shows_the_traceback_and_the_message_last(capsys):
     assert text.endswith("hpcchain: a.toml: box.size\n")
 
 
+def test_a_message_and_its_end_are_one_write(monkeypatch):
+    """Where Python is unbuffered, a launcher's own words could otherwise stand on the message's line."""
+    written = []
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(write=written.append, flush=lambda: None))
+    console.report(78, "a.toml: box.size", None, False)
+    assert written == ["hpcchain: a.toml: box.size\n"]
+
+
 def test_interrupt_is_130_without_traceback(capsys):
     assert ended(capsys, raising(KeyboardInterrupt())) == (130, "", "hpcchain: interrupted\n")
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from hpcchain.contact.pushes import solve_pushes
 from hpcchain.layout.arrays import MOST_TIES, PUSH_ROWS
 from tests.reference.linear import least_distance, pushes
 from tests.support import molecules, twins
-from tests.support.kernel_tools import Bench, impulse_kernels, random_chain
+from tests.support.kernel_tools import Bench, random_chain
 from tests.support.kicks import dense_kick
 from tests.support.webs import shuffled, web
 
@@ -548,7 +549,7 @@ def test_pushes_are_those_of_all_subsets():
         matrix, right = root @ root.T, rng.uniform(0.0, 1.0, count) ** 3 + 1e-6
         rows, sizes = np.zeros((PUSH_ROWS, MOST_TIES)), np.zeros(MOST_TIES)
         rows[:count, :count], sizes[:count] = matrix, right
-        if impulse_kernels.solve_pushes(rows, sizes, count, 1e-10):
+        if solve_pushes(rows, sizes, count, 1e-10):
             assert np.linalg.cond(matrix) > 1e5
             continue
         expected = pushes(matrix, right)
@@ -571,7 +572,7 @@ def test_pushes_of_dependent_contacts_are_right(count):
         right, matrix = np.abs(right), root @ root.T
         rows, sizes = np.zeros((PUSH_ROWS, MOST_TIES)), np.zeros(MOST_TIES)
         rows[:count, :count], sizes[:count] = matrix, right
-        assert impulse_kernels.solve_pushes(rows, sizes, count, 1e-12 * right.max()) == 0
+        assert solve_pushes(rows, sizes, count, 1e-12 * right.max()) == 0
         push = sizes[:count]
         excess = matrix @ push - right
         slack = 1e-11 * right.max()

@@ -12,8 +12,9 @@ PACKAGE = Path(hpcchain.__file__).parent
 KERNELS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
 
 # Arrays with two axes, by the names that a sector's fields and kernels' parameters have; vectors of three components
-# and the rows of `owner_history_at`, one for each segment, are no tables of columns.
+# and the rows of `owner_history_at`, one for each segment, are no tables of columns. Of scratch, rows have names.
 NO_TABLES = {"normals", "owner_history_at", "matrix"}
+SCRATCH = {"normals", "matrix"}
 TABLES = {name for name, text in arrays.FIELDS.items() if " " in text} - NO_TABLES
 FLAT = {"par", "count", "scalars", "cells", "winner", "key", "owner_history"}
 PARAMETERS = {
@@ -119,6 +120,8 @@ class Finder(ast.NodeVisitor):
         kind, index = self.kind(node.value), node.slice
         if kind == "table":
             index = index.elts[1] if isinstance(index, ast.Tuple) and len(index.elts) == 2 else None
+        if getattr(node.value, "attr", "") in SCRATCH and getattr(node.value.value, "id", "") == "s":
+            kind, index = "flat", index.elts[0] if isinstance(index, ast.Tuple) else index
         if kind and index is not None and has_number(index):
             self.found.append((node.lineno, ast.unparse(node)))
         self.generic_visit(node)
@@ -206,6 +209,8 @@ def test_names_of_columns_are_no_numbers(module):
         "s.winner[1]",
         "s.owner_history[place + 3]",
         "s.mol[m, 10:13]",
+        "s.normals[0]",
+        "s.matrix[2, c]",
         "note_iterations(s.count, 17, 1)",
         "next_event[beads[a, b], 3]",
         "def f(s):\n    row = s.log[k]\n    row[5] = 0.0",
@@ -228,6 +233,8 @@ def test_literal_columns_are_found(text):
         "s.scalars[L.SCALAR_WALL_IMPULSE + (-1 - code) % 3]",
         "contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]",
         "normals[k, 2]",
+        "s.normals[L.CONTACT_NORMAL]",
+        "s.matrix[d, c]",
         "s.owner_history_at[m, number + 1]",
         "s.window_event[1:n]",
         "position[i, 2]",
