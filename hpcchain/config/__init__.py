@@ -1,4 +1,7 @@
-"""The input file: keys, defaults, checks and messages."""
+"""The input file: keys, defaults, checks and messages.
+
+`schema` has all keys; `load` reads and `write` writes an input; `check`, with what it calls, refuses mistakes.
+"""
 
 from hpcchain.config.load import load_config
 from hpcchain.config.sections import Config

@@ -102,9 +102,49 @@ def test_unit_tests_mirror_the_package():
     assert tested == folders - {Path("papers"), Path("papers/experiments")}
 
 
+def test_unit_tests_stand_beside_what_they_test():
+    """A file is named for a module of its folder, perhaps with more behind it, or imports from the folder."""
+    tests = Path(__file__).parent
+    paths = [path for path in sorted(tests.rglob("test_*.py")) if (PACKAGE / path.relative_to(tests)).parent.is_dir()]
+    paths = [path for path in paths if path.parent != tests]
+    assert len(paths) > 80
+    assert [str(path) for path in paths if not is_beside(path, path.parent.relative_to(tests))] == []
+
+
+def is_beside(path, folder):
+    """Whether a file of tests has to do with a folder of the package, by its name or what it imports."""
+    modules = {module.stem for module in (PACKAGE / folder).glob("*.py")}
+    name = path.stem.removeprefix("test_")
+    if any(f"{name}_".startswith(f"{module}_") for module in modules):
+        return True
+    home = ".".join(["hpcchain", *folder.parts])
+    called = {
+        f"{node.module}.{one.name}"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for one in node.names
+    }
+    return any(one.startswith(f"{home}.") for one in called)
+
+
+def test_tests_of_another_folder_are_found(tmp_path):
+    for name, text, expected in (
+        ("test_pushes_of_rods", "import numpy", True),
+        ("test_contacts_that_last", "from hpcchain.contact.tc_model import lasting", True),
+        ("test_contacts_that_last", "from hpcchain.contact import tc_model", True),
+        ("test_contacts_that_last", "from hpcchain.sector.serial import Engine", False),
+        ("test_push", "from hpcchain.contacts import x", False),
+    ):
+        path = tmp_path / f"{name}.py"
+        path.write_text(text, encoding="utf-8")
+        assert is_beside(path, Path("contact")) is expected, (name, text)
+
+
 def test_every_folder_says_what_is_in_it():
+    """In two lines: what the folder is, and which of its modules does what."""
     for path in PACKAGE.rglob("__init__.py"):
-        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        assert said and (path.parent == PACKAGE or len(said.splitlines()) >= 3), path
 
 
 def test_no_reason_is_given_that_is_not_needed(found):

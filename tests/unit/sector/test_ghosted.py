@@ -13,7 +13,7 @@ MOST = MOST_EVENTS + EVENTS_PER_BEAD * BEADS
 
 
 def after(events):
-    """Return a patch in which events of (members) have been signed, with those of an earlier window behind them."""
+    """Return a ghosted sector in which events of (members) have been signed, those of an earlier window behind them."""
     table = np.zeros((len(events) + 1000, EVENT_COLUMNS), dtype=np.int64)
     table[len(events) + 1 :, :3] = 2, 7, 8
     for row, members in zip(table[1:], events, strict=False):
@@ -43,6 +43,6 @@ def test_places_in_the_table_that_no_member_fills_count_for_nobody():
 
 
 def test_longer_molecules_may_have_more_contacts():
-    patch = after([[4, 5]] * (MOST + 1))
-    patch.sector.mol[4:6, MOL_BEADS] = BEADS + 1
-    assert GhostedSector._rattling(patch) == -1
+    ghosted = after([[4, 5]] * (MOST + 1))
+    ghosted.sector.mol[4:6, MOL_BEADS] = BEADS + 1
+    assert GhostedSector._rattling(ghosted) == -1
