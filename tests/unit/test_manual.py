@@ -25,6 +25,9 @@ CITED_PAGE = re.compile(r"\bdocs/((?:[a-z_]+/)*[a-z_]+\.md)(?:, ([A-Z][^()`]*?)\
 UNPUBLISHED = re.compile(r"\b(?:NUMERICS|DESIGN|CONTRACT|PARALLEL|RANKS|SERIAL|HOUSE)(?:\.md| \d|, \"|: y)")
 AUTHORS = re.compile(r"\b(?!None|True|False)([A-Z][a-z]\w+) (?:and ([A-Z][a-z]\w+)|et al\.)")
 
+DATED = re.compile(r"\b([A-Z][\w-]*[a-z][\w-]*)(?: et al\.)?(?:'s)? \(?((?:18|19|20)\d\d)\b")
+MONTHS = "January February March April May June July August September October November December".split()
+
 
 def is_complete(block):
     """Whether a block is a whole input: those say when the run ends."""
@@ -176,3 +179,19 @@ def test_authors_that_the_code_names_are_in_the_references():
     named = {author for pair in AUTHORS.findall(code) for author in pair if author}
     assert {"Luding", "Lubachevsky", "Salmon"} <= named
     assert [author for author in sorted(named) if author not in references] == []
+
+
+def dated(path):
+    """Return the authors that a file cites with a year, each with it."""
+    text = re.sub(r"\s*\n\s*(?:#\s*)?", " ", path.read_text(encoding="utf-8"))
+    return {(author, year) for author, year in DATED.findall(text) if author not in MONTHS}
+
+
+def test_works_cited_by_year_are_in_the_references():
+    """In the code, its tests and the manual; one entry has the author and the year."""
+    entries = re.split(r"\n(?=- |\n)", read(ROOT / "docs" / "references.md"))
+    pages = [page for page in PAGES if page.name not in ("references.md", "CHANGELOG.md")]
+    cited = {(name_of(path), *work) for path in [*sources(), *pages] for work in dated(path)}
+    assert {("Torgerson", "1952"), ("Kramers", "1946")} <= {(author, year) for _, author, year in cited}
+    missing = [each for each in sorted(cited) if not any(each[1] in one and each[2] in one for one in entries)]
+    assert missing == []
