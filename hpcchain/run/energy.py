@@ -31,9 +31,6 @@ from hpcchain.observe.runlog import relative_error
 from hpcchain.propagators.catalogue import PROPAGATORS
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import System
-
-if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System, Topology
 
 NOTED, REFUSED = 1e-6, 1e-3

@@ -42,10 +42,6 @@ from hpcchain.run.signals import Stopped
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
-    from hpcchain.model.system import Box, Topology
-
-if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
     from hpcchain.model.system import Box, Physics, Topology
     from hpcchain.sector.interface import Engine
 

@@ -31,7 +31,7 @@ TABLES = {
     "output": {"frame_every": 0.05, "report_every": 0.05, "checkpoint_every": 0.2, "events": True},
 }
 SOON = 20.0
-"""Wall seconds within which all ranks end after a failure, on a busy machine; a hang lasts for ever."""
+"""Wall seconds within which all ranks end after a failure, whatever else a machine does; a hang lasts for ever."""
 
 FAILING = """
 import resource, sys

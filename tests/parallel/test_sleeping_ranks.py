@@ -16,7 +16,7 @@ TABLES = {
     "output": {"frame_every": 500.0, "report_every": 500.0, "checkpoint_every": 1000.0, "events": True},
 }
 LONG = 120.0
-"""Wall seconds in which runs end that are stopped, on a busy machine; they would go on for hours."""
+"""Wall seconds in which runs end that are stopped, whatever else a machine does; they would go on for hours."""
 PROGRAM = """
 import sys
 from hpcchain.parallel.launcher import launched
