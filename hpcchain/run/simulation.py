@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -37,6 +38,9 @@ from hpcchain.run.user_system import System
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
     from hpcchain.run.wall_limit import WallLimit
+
+PATIENCE = 10.0
+"""Wall seconds that a rank on which an action failed waits for the others to hear of it."""
 
 
 class Simulation:
@@ -120,7 +124,7 @@ class Simulation:
     def every(self, interval: float, action: Callable[[Simulation], Any]) -> None:
         """Call an action with this Simulation at each multiple of an interval of time from now on, also now.
 
-        A true result ends the `run` that is going on.
+        A true result, on any rank, ends the `run` that is going on. Where an action fails on one rank, all ranks raise.
 
         Parameters
         ----------
@@ -188,8 +192,27 @@ class Simulation:
         for schedule, action in self._callbacks:
             if schedule.due(self.time):
                 schedule.serve()
-                ends = bool(action(self)) or ends
+                ends = self._all_called(action) or ends
         return ends
+
+    def _all_called(self, action: Callable[[Simulation], Any]) -> bool:
+        """Call an action on every rank; return whether any rank's has asked to end.
+
+        Where it fails on one rank, all of them raise: those that went on without it would wait for it for ever.
+        """
+        comm = self._run.comm
+        try:
+            ends = bool(action(self))
+        except Exception:
+            if comm.agree((0, 1), PATIENCE) is None:  # the others wait inside of the action, for what this rank left out
+                traceback.print_exc()
+                comm.abort(1)
+            raise
+        outcomes = comm.agree((int(ends), 0))
+        failed = [rank for rank, (_, failure) in enumerate(outcomes) if failure]
+        if failed:
+            raise UsageError(f"run: an action of every() failed on rank {failed[0]}; its traceback says where")
+        return any(end for end, _ in outcomes)
 
     @property
     def time(self) -> float:

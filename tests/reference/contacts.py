@@ -148,9 +148,9 @@ class Geometry:
         shift = self.nearest(rel[0])
         rel[0] += shift * self.size
         names, columns = [], []
-        for p in np.flatnonzero(self.stepped) if len(self.edges) else ():
+        stepped = np.flatnonzero(self.stepped) if len(self.edges) else ()
+        for p, square in zip(stepped, squares(rel[:, stepped]).T if len(stepped) else (), strict=True):
             pair = int(self.first[p]), int(self.second[p]), tuple(shift[p].tolist())
-            square = squares(rel[:, p : p + 1])[:, 0]
             for kind, at, sign in ((INNER, self.level[p], 1), (OUTER, self.level[p] - 1, -1)):
                 if 0 <= at < len(self.edges):
                     gap = sign * square

@@ -274,3 +274,46 @@ def test_a_script_on_two_ranks_has_the_same_bits(place):
     done = run_python(["script.py", "in.toml", "ranks"], place, ranks=2, timeout=280)
     assert done.returncode == 0, done.stderr
     assert compare(place / "ranks" / "trajectory.h5", place / "out" / "trajectory.h5") is None
+
+
+FAILING = """
+import sys
+from mpi4py import MPI
+import hpcchain
+
+def action(simulation):
+    if MPI.COMM_WORLD.rank == 1 and simulation.time > 0.0:
+        raise ValueError("an own mistake")
+    if sys.argv[1] == "meets":
+        simulation.energy
+
+simulation = hpcchain.Simulation("in.toml", overrides=["run.sectors=all"])
+simulation.every(0.25, action)
+simulation.run()
+"""
+
+
+@pytest.mark.parametrize("kind", ["alone", "meets"])
+def test_an_action_that_fails_on_one_rank_ends_all(place, kind):
+    """Whether the others wait for it at the end of the action, or inside of it."""
+    (place / "failing.py").write_text(FAILING)
+    done = run_python(["failing.py", kind], place, ranks=2, timeout=100)
+    assert done.returncode == 1
+    assert "ValueError: an own mistake" in done.stderr
+
+
+ENDING = """
+from mpi4py import MPI
+import hpcchain
+
+simulation = hpcchain.Simulation("in.toml", overrides=["run.sectors=all"])
+simulation.every(0.25, lambda now: MPI.COMM_WORLD.rank == 1 and now.time > 0.0)
+print("reached", simulation.run())
+"""
+
+
+def test_one_rank_can_end_a_run(place):
+    (place / "ending.py").write_text(ENDING)
+    done = run_python(["ending.py"], place, ranks=2, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["reached", "0.25"] * 2
