@@ -204,7 +204,7 @@ class Simulation:
         try:
             ends = bool(action(self))
         except Exception:
-            if comm.agree((0, 1), PATIENCE) is None:  # the others wait inside of the action, for what this rank left out
+            if comm.agree((0, 1), PATIENCE) is None:  # the others wait inside of the action, for this rank
                 traceback.print_exc()
                 comm.abort(1)
             raise
