@@ -183,8 +183,8 @@ def _changes(s, n, u, un, c, e, et, projection_loss):
     normal = 0.0
     for d in range(3):
         g[d] = 0.0
-        for c in range(3):
-            g[d] += s.matrix[d, c] * n[c]
+        for f in range(3):
+            g[d] += s.matrix[d, f] * n[f]
         normal += n[d] * g[d]
     change = -(1.0 + e) * un
     if projection_loss != 0.0:
