@@ -96,5 +96,5 @@ def cut(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray, which: 
 
 
 def interpolated(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `collision` does with interpolated contact."""
+    """Return position and momentum after a step of `collision` with interpolated contact."""
     return collision(system, method, q, p, exact=False)

@@ -103,7 +103,7 @@ def fitted(line: Line, weights: np.ndarray, free: np.ndarray) -> tuple[np.ndarra
 
 
 def closed_positions(line: Line, weights: np.ndarray, free: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """Return what `solve` does of positions, in closed form; raises NoStep."""
+    """Return the positions that `solve` iterates to, in closed form; raises NoStep."""
     centre, slope, s = fitted(line, weights, free)
     u = axis / np.linalg.norm(axis)
     side = slope - (slope @ u) * u
@@ -114,7 +114,7 @@ def closed_positions(line: Line, weights: np.ndarray, free: np.ndarray, axis: np
 
 
 def closed_velocities(line: Line, weights: np.ndarray, free: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """Return what `solve` does of velocities, in closed form."""
+    """Return the velocities that `solve` iterates to, in closed form."""
     centre, slope, s = fitted(line, weights, free)
     u = axis / np.linalg.norm(axis)
     return centre + s[:, None] * (slope - (slope @ u) * u)

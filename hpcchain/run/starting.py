@@ -117,7 +117,7 @@ def start_system(
 
 
 def _start_system(config: Config, signals: Signals, comm: Any, limit: WallLimit | None, keep: Any) -> Any:
-    """Return what `start_system` does, but for the spins of beads that contacts make spin."""
+    """Return the System that `start_system` gives spins to, made by the input's method."""
     method = config.initial.method
     if method == "explicit":
         return build_system(config)

@@ -20,7 +20,7 @@ class EventBudget:
         self.size = 1000
 
     def run_timed(self, call: Callable, used_up: int) -> int:
-        """Return what a call returns, and learn from how long it took.
+        """Return a call's result, and learn from how long it took.
 
         Parameters
         ----------

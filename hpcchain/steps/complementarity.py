@@ -89,7 +89,7 @@ def shortened(
 
 
 def sweeps(function: Callable, slope: Callable, x: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return what `newton` does, of a linear function, by projected Gauss-Seidel sweeps."""
+    """Return the solution that `newton` finds, of a linear function, by projected Gauss-Seidel sweeps."""
     a, b = slope(x), function(np.zeros_like(x))
     for _ in range(MOST_SWEEPS):
         for k in range(len(x)):

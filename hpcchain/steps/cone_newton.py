@@ -111,7 +111,7 @@ def newton(
     scale: np.ndarray,
     weight: np.ndarray,
 ) -> tuple[np.ndarray, bool]:
-    """Return what `cone_newton` does, by plain steps; `scale` (k, 2) and `weight` (k, 3) are a_n, a_t of unknowns."""
+    """Return what `cone_newton` finds, by plain steps; `scale` (k, 2) and `weight` (k, 3) are a_n, a_t of unknowns."""
     k = len(offset)
     p = start.copy()
     value, parts = cone_function(p, (matrix @ p.ravel()).reshape(k, 3) + offset, scale, friction)

@@ -63,7 +63,7 @@ def conformation(
 def stiff_conformation(
     group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int
 ) -> tuple[np.ndarray | None, float]:
-    """Return what `conformation` does, found by least squares, and how far off the bonds are at least if it is None."""
+    """Return a conformation found by least squares, or None; and the least error of the bonds that was reached."""
     found = embed(group, diameter, self_contact, seed, index)
     if found.position is None:
         return None, found.error

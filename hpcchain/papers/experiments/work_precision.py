@@ -100,7 +100,7 @@ def run(quick: Any) -> Any:
 def measured(
     position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, propagator: PropagatorSection, quick: Any
 ) -> Any:
-    """Return what `measure` does; errors are inf and the cost is nan where the motion blows up."""
+    """Return positions, energy error and cost of `measure`: inf, inf and nan where the motion blows up."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return measure(position, velocity, collide, end, propagator, quick)
