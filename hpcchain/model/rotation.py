@@ -20,7 +20,7 @@ from hpcchain.model.numerics import double_double
 from hpcchain.model.numerics.portable_math import arcsine, circle
 
 HALF_TURN = (0.07957747154594767, -4.9196691687956215e-18)
-"""1 / (4 pi), twofold: from an angle to turns of the quaternion, which goes round once when the sphere does twice."""
+"""1 / (4 pi), double-double: from an angle to turns of the quaternion: one when the sphere has made two."""
 
 
 class Rotation:
@@ -52,11 +52,11 @@ class Rotation:
 
 
 def turning_rate(speed: tuple, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the twofold rates at which spheres turn [1 / time].
+    """Return the double-double rates at which spheres turn [1 / time].
 
     Parameters
     ----------
-    speed : twofold (n,) float64 arrays
+    speed : double-double (n,) float64 arrays
         Angular speeds |w| [1 / time].
     step : (n,) float64 array
         See `Rotation`.

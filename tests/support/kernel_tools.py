@@ -289,7 +289,7 @@ def first_look_at_single(s, i):
     return s.found[: broad_phase.candidates_straight(s, i, 0, s.extended)].tolist()
 
 
-def relist_one(s, i, point):
+def rebuild_one(s, i, point):
     """Make bead i's list about a point; return the status."""
     return neighbour_lists.rebuild_list(s, i, *point, 0.0)
 

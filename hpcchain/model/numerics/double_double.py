@@ -30,13 +30,13 @@ def _halves(a: float | np.ndarray) -> tuple[float | np.ndarray, float | np.ndarr
 
 
 def add(x: tuple, y: tuple) -> tuple[np.ndarray, np.ndarray] | tuple:
-    """Return the sum of two twofold numbers of one sign."""
+    """Return the sum of two double-double numbers of one sign."""
     high, low = total(x[0], y[0])
     return total(high, low + (x[1] + y[1]))
 
 
 def multiply(x: tuple, y: tuple) -> tuple[np.ndarray, np.ndarray] | tuple:
-    """Return the product of two twofold numbers."""
+    """Return the product of two double-double numbers."""
     high, low = product(x[0], y[0])
     return total(high, low + (x[0] * y[1] + x[1] * y[0]))
 
@@ -49,7 +49,7 @@ def quotient(a: float | np.ndarray, b: float | np.ndarray) -> tuple[float | np.n
 
 
 def length(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple:
-    """Return the twofold lengths of vectors (n, 3)."""
+    """Return the double-double lengths of vectors (n, 3)."""
     squares = [product(column, column) for column in vectors.T]
     high, low = add(add(squares[0], squares[1]), squares[2])
     root = np.sqrt(high)

@@ -81,7 +81,7 @@ def test_the_bits_of_a_sphere_depend_on_no_other():
         assert alone.tobytes() == together[part].tobytes()
 
 
-def test_twofold_numbers():
+def test_double_double_numbers():
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=(2, 100)) * 10.0 ** rng.integers(-20, 20, (2, 100))
     vectors = rng.normal(size=(100, 3)) * 10.0 ** rng.integers(-40, 40, (100, 1))

@@ -117,7 +117,7 @@ class Counting:
         self.wall_impulse[2] += round(push / self.impulse_quantum)
 
 
-def test_a_tally_goes_on_across_restarts():
+def test_totals_go_on_across_restarts():
     """Counts of the run and of the interval are the same with and without a restart in the middle of an interval."""
     engine = Counting()
     totals = Totals(engine, {}, Single())
@@ -141,7 +141,7 @@ def test_a_tally_goes_on_across_restarts():
         assert found.interval_tensor == [0.0] * 6
 
 
-def test_a_tally_sums_over_ranks_to_the_last_unit():
+def test_totals_sum_over_ranks_to_the_last_unit():
     """Whole numbers far beyond 64 bits, as few as one apart."""
 
     class Three(Single):
@@ -165,7 +165,7 @@ def test_a_tally_sums_over_ranks_to_the_last_unit():
     assert totals.saved()["interval_pushes"] == [3 * 2**70, 0, 3]
 
 
-def test_a_tally_goes_on_from_an_earlier_versions_checkpoint():
+def test_totals_go_on_from_an_earlier_versions_checkpoint():
     totals = Totals(
         Counting(), {"contacts": 4, "wall_contacts": 1, "interval_contacts": 2, "interval_virial": 1.75}, Single()
     )

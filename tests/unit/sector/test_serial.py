@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import EngineError
-from hpcchain.layout.arrays import MOST_TIES
+from hpcchain.layout.arrays import LIST_LENGTH, MOST_TIES
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State, System
 from hpcchain.sector import serial as engine_module
 from hpcchain.sector.serial import Engine
@@ -131,7 +131,7 @@ def test_short_lists_leave_no_trace(original, monkeypatch):
     grown = 0
     for time in np.linspace(0, END, 13):
         held = np.zeros(len(other.ids), dtype=np.int64)
-        held[other.ids] = np.maximum(other.sector.row[:, 1], 1)
+        held[other.ids] = np.maximum(other.sector.row[:, LIST_LENGTH], 1)
         other.core.capacity = held
         other.core.resize_lists()
         other.core.enlist()

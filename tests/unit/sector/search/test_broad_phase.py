@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import UNBOUNDED
+from hpcchain.layout.arrays import MOL_BEADS, MOLECULE, UNBOUNDED
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
@@ -65,7 +65,7 @@ def test_single_beads_left_out_fly_past(seed):
     system = gas(["monomer"] * 90 + ["chain3"] * 9, seed, 1.9, boundary=(PERIODIC,) * 3, diameter=1.0)
     engine = Engine(system, shell=0.6)
     s, size = engine.sector, system.box.size
-    single = s.mol[s.segment[:, 2], 1] == 1
+    single = s.mol[s.segment[:, MOLECULE], MOL_BEADS] == 1
     left_out = kept = 0
     for time in (0.5, 1.0, 4.0):
         engine.advance(time)

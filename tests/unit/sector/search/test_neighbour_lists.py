@@ -16,7 +16,7 @@ from tests.support.kernel_tools import (
     listed,
     make_system,
     plain_sector,
-    relist_one,
+    rebuild_one,
     set_centres,
 )
 
@@ -117,7 +117,7 @@ def check_renewals(s, system, renewals):
     for k in range(renewals):
         i = int(rng.integers(len(points)))
         points[i] = system.box.origin + system.box.size * rng.uniform(-0.6, 1.6, 3)
-        assert relist_one(s, i, points[i]) == 0
+        assert rebuild_one(s, i, points[i]) == 0
         if k % 10 == 0 or k == renewals - 1:
             assert_complete(s, system, points)
     assert set_centres(s, points) == 0
@@ -147,7 +147,7 @@ def test_no_room_is_reported():
     s.row[fullest, 2] = needed[fullest]
     assert enlist(s) == 0
     mover = next(j for j in range(40) if (fullest, j) not in listed(s)[0] and j != fullest)
-    assert relist_one(s, mover, s.starts[fullest, 0:3] + 0.1) == FULL
+    assert rebuild_one(s, mover, s.starts[fullest, 0:3] + 0.1) == FULL
     assert needed.max() > 0
 
 
@@ -156,7 +156,7 @@ def test_a_renewed_bead_with_too_short_a_list_is_reported():
     assert enlist(s) == 0
     i = int(np.argmax(s.row[:, 1]))
     s.row[i, 2] = s.row[i, 1] - 1
-    assert relist_one(s, i, s.starts[i, 0:3]) == FULL
+    assert rebuild_one(s, i, s.starts[i, 0:3]) == FULL
 
 
 def test_a_full_cell_is_reported():
@@ -166,7 +166,7 @@ def test_a_full_cell_is_reported():
     assert len(s.next_line) == s.cells[3] + 1
     assert set_centres(s, system.box.origin + 0.1 * np.random.default_rng(0).random((40, 3))) == CELL_FULL
     assert set_centres(s, s.starts[:, 0:3].copy()) == 0
-    status = [relist_one(s, i, system.box.origin + 0.01) for i in range(10)]
+    status = [rebuild_one(s, i, system.box.origin + 0.01) for i in range(10)]
     assert status[0] == 0 and status[-1] == CELL_FULL
     assert set_centres(s, s.starts[:, 0:3].copy()) == 0
     assert_complete(s, system, s.starts[:, 0:3])
@@ -223,7 +223,7 @@ def test_lists_renewed_in_part_are_whole(stride, seed):
         points[i] += stride * way
         if k % 50 < 12:
             points[i] = system.box.origin + 0.3 + 0.01 * rng.random(3)
-        assert relist_one(s, i, points[i]) == 0
+        assert rebuild_one(s, i, points[i]) == 0
     renewed, doubled = listed(s)
     assert not doubled
     assert_complete(s, system, points)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.layout.arrays import MOL_BEADS, SCALAR_BEADS, SCALAR_MOLECULES
+from hpcchain.layout.arrays import MOL_BEADS, MOLECULE, SCALAR_BEADS, SCALAR_MOLECULES
 from hpcchain.sector.search.prefetch import (
     AT_ONCE,
     BEAD,
@@ -67,7 +67,7 @@ def ask_for_beads(s):
 def partner_of(s, m):
     """Return the other molecule of molecule m's next event, None where there is none."""
     partner = s.next_event[s.molecule_event[m, 3], 0] if s.molecule_event[m, 3] >= 0 else -1
-    other = int(s.segment[partner, 2]) if partner >= 0 else m
+    other = int(s.segment[partner, MOLECULE]) if partner >= 0 else m
     return other if other != m else None
 
 
