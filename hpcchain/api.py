@@ -254,7 +254,7 @@ def warm_up(text: str) -> None:
     def on_rank(exchange: Any) -> None:
         engine = WindowedEngine(system, exchange)
         engine.advance(WARMUP_ON_RANKS)
-        engine.groups.refresh_skins(engine.now, engine.now, engine.window)
+        engine.ghosts.refresh_skins(engine.now, engine.now, engine.window)
         engine.frame(WARMUP_ON_RANKS)
 
     on_ranks(2, on_rank)

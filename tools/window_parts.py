@@ -111,7 +111,7 @@ def window_costs(system, exchange, duration, watch):
     engine.advance(duration)
     costs = {part: spent - seconds.get(part, 0.0) for part, spent in watch.seconds().items()}
     after = facts(engine)
-    return costs, {name: after[name] - counts[name] for name in counts} | {"ghosts": engine.patch.ghosts}
+    return costs, {name: after[name] - counts[name] for name in counts} | {"ghosts": engine.ghosted.ghosts}
 
 
 def facts(engine):
@@ -120,9 +120,9 @@ def facts(engine):
         "windows": engine.statistics.counts["windows"],
         "passes": engine.statistics.counts["passes"],
         "contacts": engine.finished["contacts"],
-        "segments": int(engine.groups.counts()[L.C["segments"]]),
-        "skins refreshed": engine.groups.skin_refreshes,
-        "ghosts chosen": engine.groups.rebuilds,
+        "segments": int(engine.ghosts.counts()[L.C["segments"]]),
+        "skins refreshed": engine.ghosts.skin_refreshes,
+        "ghosts chosen": engine.ghosts.rebuilds,
     }
 
 

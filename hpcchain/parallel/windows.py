@@ -100,7 +100,7 @@ class WindowedEngine:
         shell = default_shell(system) if shell is None else shell
         classes = MoleculeClasses(system)
         self.system = replace(system, topology=classes.composition, state=None, held=None)
-        self.groups = GhostManager(
+        self.ghosts = GhostManager(
             system,
             comm,
             classes,
@@ -111,17 +111,17 @@ class WindowedEngine:
             self.now,
             self.window,
         )
-        self.length = WindowLength(comm.maximum(np.array([float(len(self.patch.owned_beads))]))[0])
+        self.length = WindowLength(comm.maximum(np.array([float(len(self.ghosted.owned_beads))]))[0])
         self.statistics = WindowStatistics()
         self.cost = cost or processor_seconds
         self.reported = self.cost(self)
-        self.price = MOVE_SECONDS * len(self.patch.owned_beads) if cost is None else 0.0
+        self.price = MOVE_SECONDS * len(self.ghosted.owned_beads) if cost is None else 0.0
         self.balance = Balance(comm, *((UNEVEN_TIME, True) if cost is None else (UNEVEN, False)))
 
     @property
-    def patch(self) -> GhostedSector:
+    def ghosted(self) -> GhostedSector:
         """Molecules and ghosts of this rank."""
-        return self.groups.patch
+        return self.ghosts.ghosted
 
     def advance(self, time: float, pause: Callable | None = None) -> bool:
         """Run all events up to and including a time [time].
@@ -172,14 +172,14 @@ class WindowedEngine:
         4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
         """
         wanted, self.failed_bead = set(), -1
-        broken = self._attempt("computing", self.patch.run, end)
+        broken = self._attempt("computing", self.ghosted.run, end)
         for number in range(MOST_PASSES):
             self.statistics.counts["passes"] += 1
             received = self._exchange()
             if received:
                 broken = self._attempt("setting_right", self._take, received, wanted) or broken
-                broken = broken or self._attempt("computing", self.patch.run, end)
-            wrong = 1 if broken else self.patch.unsettled(self.groups.lending.lent_at_all)
+                broken = broken or self._attempt("computing", self.ghosted.run, end)
+            wrong = 1 if broken else self.ghosted.unsettled(self.ghosts.lending.lent_at_all)
             flags = self._flags(end, wrong, broken, wanted, pause)
             with self.statistics.spent("waiting"):
                 flags = self.comm.maximum(flags)
@@ -190,7 +190,7 @@ class WindowedEngine:
                 self.setbacks = 0
             return flags
         if flags[WANTED] > 0.0:
-            self.groups.demand(sorted(wanted))
+            self.ghosts.demand(sorted(wanted))
         self._take_back(flags, end)
         return None
 
@@ -207,8 +207,8 @@ class WindowedEngine:
     def _take(self, received: dict, wanted: set) -> None:
         """Set ghosts right by messages, source rank -> message; add to `wanted` which molecules are needed for it."""
         for source in sorted(received):
-            wanted.update(self.patch.receive(received[source]).tolist())
-        self.patch.set_right()
+            wanted.update(self.ghosted.receive(received[source]).tolist())
+        self.ghosted.set_right()
 
     def _flags(self, end: tuple, wrong: int, broken: int, wanted: set, pause: Callable | None) -> np.ndarray:
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
@@ -219,32 +219,32 @@ class WindowedEngine:
         flags[EXCESS] = flags[NEXT_EXCESS] = -np.inf
         if wrong == 0 and broken == 0:
             next_end = self._later(end, GROW * self.window)
-            flags[EXCESS] = flags[NEXT_EXCESS] = self.groups.violation(self.now, next_end).max(initial=-np.inf)
+            flags[EXCESS] = flags[NEXT_EXCESS] = self.ghosts.violation(self.now, next_end).max(initial=-np.inf)
             if np.isnan(flags[EXCESS]):
                 flags[BROKEN], flags[EXCESS], flags[NEXT_EXCESS] = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
             elif flags[EXCESS] > 0.0:
-                flags[EXCESS] = self.groups.violation(self.now, end).max(initial=-np.inf)
+                flags[EXCESS] = self.ghosts.violation(self.now, end).max(initial=-np.inf)
         flags[CONTACTS], flags[SECONDS] = self.last_contacts, self.last_seconds
         return flags
 
     def _exchange(self) -> dict:
         """Send what has changed to who holds it, and return what others sent: source rank -> message."""
         with self.statistics.spent("packing"):
-            outgoing = self.patch.pack(self.groups.lending.lent, self.groups.lending.lent_at_all)
+            outgoing = self.ghosted.pack(self.ghosts.lending.lent, self.ghosts.lending.lent_at_all)
         self.statistics.sent(outgoing)
         with self.statistics.spent("waiting"):
-            received = self.comm.exchange_known(outgoing, self.groups.lending.sources)
+            received = self.comm.exchange_known(outgoing, self.ghosts.lending.sources)
         return {rank: rows for rank, rows in received.items() if len(rows)}
 
     def _rebuild_ghosts(self, **options: Any) -> None:
         with self.statistics.spent("regrouping"):
-            self.groups.rebuild_ghosts(self.now, self.window, **options)
+            self.ghosts.rebuild_ghosts(self.now, self.window, **options)
 
     def _look_at_balance(self) -> bool:
         """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
-        if not self.groups.movable:
+        if not self.ghosts.movable:
             return False
-        segments = self.groups.counts()[L.C["segments"]]
+        segments = self.ghosts.counts()[L.C["segments"]]
         costs = self.balance.costs(self.statistics.counts["windows"], self.cost(self), segments, self.price)
         if costs is not None:
             begin = perf_counter()
@@ -258,8 +258,8 @@ class WindowedEngine:
         self.setbacks += 1
         self.trouble = max(self.trouble, end)
         if flags[EXCESS] > 0.0 and flags[WRONG] == 0.0:
-            self.groups.widen(self.groups.violation(self.now, end))
-        self.patch.undo()
+            self.ghosts.widen(self.ghosts.violation(self.now, end))
+        self.ghosted.undo()
         status = int(flags[BROKEN]) - 1
         lost = flags[WRONG] > 0.0 and not flags[BROKEN] and not flags[WANTED]
         if lost or status in (loop.STUCK, loop.NOT_A_NUMBER):
@@ -272,7 +272,7 @@ class WindowedEngine:
     def _finish(self, end: tuple) -> None:
         """Make final what was done up to the end of the window."""
         with self.statistics.spent("finishing"):
-            log, sums = self.patch.finish()
+            log, sums = self.ghosted.finish()
         walls, rootless, virial, work, heat, others, *more = sums.tolist()
         self.virial += virial
         self.work += work
@@ -282,7 +282,7 @@ class WindowedEngine:
         self.finished["contacts"] += len(log) - walls - others
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless
-        self.last_contacts = 2.0 * len(log) / max(len(self.patch.owned), 1)
+        self.last_contacts = 2.0 * len(log) / max(len(self.ghosted.owned), 1)
         if self.log_events and len(log):
             self.rows.append(event_rows(log, event_row(self.system.physics)))
         self.now = end
@@ -306,27 +306,27 @@ class WindowedEngine:
             return
         if flags[NEXT_EXCESS] > 0.0:
             with self.statistics.spent("regrouping"):
-                fits = self.groups.refresh_skins(self.now, self._later(self.now, AHEAD * self.window), self.window)
+                fits = self.ghosts.refresh_skins(self.now, self._later(self.now, AHEAD * self.window), self.window)
             if not fits:
-                self.groups.forget_demands()
+                self.ghosts.forget_demands()
                 self._rebuild_ghosts()
 
     @property
     def ids(self) -> np.ndarray:
         """(n,) int64 global ids of the beads that this rank owns."""
-        return self.patch.owned_ids
+        return self.ghosted.owned_ids
 
     def frame(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts of the beads `ids` at a time, in their order."""
-        return self.patch.frame(*map(float, split(time, self.tick)))
+        return self.ghosted.frame(*map(float, split(time, self.tick)))
 
     def energies(self) -> np.ndarray | None:
         """Return (n, 2) potential energies of the beads `ids`, and zeros; None where nothing has any."""
-        return energies_of(self.patch.system, self.patch.owned_ids, self.patch.core, self.patch.owned_beads)
+        return energies_of(self.ghosted.system, self.ghosted.owned_ids, self.ghosted.core, self.ghosted.owned_beads)
 
     def state(self) -> State:
         """Return the State of the beads `ids`, in their order, from which a run continues to the same bits."""
-        return self.patch.state()
+        return self.ghosted.state()
 
     def drain_events(self) -> np.ndarray:
         """Return and forget this rank's contacts: (n,) structured array of time, kind, bead (2,), impulse."""
@@ -342,7 +342,7 @@ class WindowedEngine:
     @property
     def counters(self) -> dict:
         """Name -> number of events and operations of this rank so far (int), for reports."""
-        counts = self.groups.counts()
+        counts = self.ghosts.counts()
         return {name: int(counts[i]) for i, name in enumerate(L.COUNTERS)} | self.finished
 
     def window_report(self) -> dict:
@@ -354,9 +354,9 @@ class WindowedEngine:
         since, self.reported = cost - self.reported, cost
         return {
             "window": self.window,
-            **self.statistics.report(self.comm, self.groups.sizes(), since),
-            "regroupings": self.groups.rebuilds,
-            "rehomings": self.groups.skin_refreshes,
+            **self.statistics.report(self.comm, self.ghosts.sizes(), since),
+            "regroupings": self.ghosts.rebuilds,
+            "rehomings": self.ghosts.skin_refreshes,
         }
 
 

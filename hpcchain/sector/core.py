@@ -106,7 +106,7 @@ class Core:
         self.sector, self.ids = build_sector(
             classes, system, options.shell, options.cell, order, capacity, options.log_rows, at, options.inside
         )
-        self.at = self.ids if at is None else at
+        self.state_row = self.ids if at is None else at
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         require_finite(self)
@@ -126,7 +126,7 @@ class Core:
                 self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), entries))
                 continue
             need = self.sector.row[:, L.LIST_LENGTH].astype(np.int64)
-            np.maximum.at(self.capacity, self.at, need + need // 2 + 8)  # vacant rows share theirs
+            np.maximum.at(self.capacity, self.state_row, need + need // 2 + 8)  # vacant rows share theirs
             self.resize_lists()
         while find_inside(self.sector, self.sector.extended):
             self.grow_inside()
@@ -144,7 +144,7 @@ class Core:
 
     def resize_lists(self) -> None:
         """Give each bead's neighbour list the room that `capacity` says; the lists are empty then."""
-        room = self.capacity[self.at]
+        room = self.capacity[self.state_row]
         starts = np.concatenate([[0], np.cumsum(room)])
         self.sector.row[:, L.LIST_FIRST] = starts[:-1]
         self.sector.row[:, L.LIST_CAPACITY] = room

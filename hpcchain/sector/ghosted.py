@@ -63,13 +63,13 @@ class MoleculesHere:
         Global numbers, in ascending order.
     ownership : (k,) int8 array
         OWNED, GHOST or FULL_GHOST.
-    idle : (n,) bool array
-        Of their beads: which are idle (`dormant_beads`).
+    dormant : (n,) bool array
+        Of their beads: which are dormant (`dormant_beads`).
     """
 
     molecule_ids: np.ndarray
     ownership: np.ndarray
-    idle: np.ndarray
+    dormant: np.ndarray
 
 
 class GhostedSector:
@@ -129,7 +129,7 @@ class GhostedSector:
         self.row_of = id_table(len(self.molecule_ids))
         insert(self.row_of, ids, np.arange(len(ids)))
         at = self._rows_of(order, free_rows, first, size)
-        self._idle_first = np.concatenate([here.idle, np.zeros(composition.prototypes.beads, dtype=bool)])[at]
+        self._dormant_first = np.concatenate([here.dormant, np.zeros(composition.prototypes.beads, dtype=bool)])[at]
         self.core = Core(
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
@@ -198,7 +198,7 @@ class GhostedSector:
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
         s.row[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
         s.scalars[L.SCALAR_WINDOWED] = 1
-        deactivate(s, np.flatnonzero(self._idle_first))
+        deactivate(s, np.flatnonzero(self._dormant_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
@@ -213,7 +213,7 @@ class GhostedSector:
         self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules: np.ndarray, rows: np.ndarray) -> list:
-        """Take in further ghosts between windows, all of their beads idle.
+        """Take in further ghosts between windows, all of their beads dormant.
 
         Parameters
         ----------
@@ -263,12 +263,12 @@ class GhostedSector:
         deactivate_again(self.sector, rows, *now, reference_position)
 
     def activate(self, beads: np.ndarray, now: tuple) -> bool:
-        """List and search idle beads from now on; False if there is no room."""
+        """List and search dormant beads from now on; False if there is no room."""
         return activate(self.sector, beads, *now, self.base) == 0
 
     @property
-    def idle(self) -> np.ndarray:
-        """(n,) int64 rows of the beads that are idle."""
+    def dormant(self) -> np.ndarray:
+        """(n,) int64 rows of the beads that are dormant."""
         return np.flatnonzero(self.sector.row[:, L.OWNERSHIP] == L.IDLE)
 
     def run(self, until: tuple) -> None:

@@ -139,7 +139,7 @@ def open_only(put):
 
 @leak("nobody checks that molecules stay in their room", "wide")
 def no_room(put):
-    put(manager.GhostManager, "violation", lambda old, self, *args: np.full(len(self.patch.molecule_ids), -1.0))
+    put(manager.GhostManager, "violation", lambda old, self, *args: np.full(len(self.ghosted.molecule_ids), -1.0))
 
 
 @leak("nobody is told of new reference positions", "wide", "gas")

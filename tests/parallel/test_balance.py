@@ -19,7 +19,7 @@ RANKS, EVEN = 8, (2, 1, 4)
 
 def counted(engine):
     """Return how many beads' segments a rank has made."""
-    return float(engine.groups.counts()[C["bead_segments"]])
+    return float(engine.ghosts.counts()[C["bead_segments"]])
 
 
 def places(low, counts, pitch):
@@ -71,7 +71,7 @@ def imbalances(system, end, **options):
         for time in (0.5 * end, end):
             engine.advance(time)
             found.append(engine.window_report()["imbalance"])
-        return [*found, engine.groups.rebuilds]
+        return [*found, engine.ghosts.rebuilds]
 
     return on_ranks(RANKS, body)[0]
 

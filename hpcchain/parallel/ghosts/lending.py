@@ -11,7 +11,7 @@ class Lending:
     Parameters
     ----------
     rows : int
-        Molecule rows of the patch.
+        Molecule rows of the ghosted sector.
     wanted_by : dict of rank -> (n,) int64 array
         Rows of owned molecules that it holds as ghosts.
     sources : sequence of int

@@ -62,7 +62,7 @@ class GhostManager:
 
     Attributes
     ----------
-    patch : GhostedSector
+    ghosted : GhostedSector
     owned : (k,) int64 array
         Global numbers of owned molecules, in ascending order.
     lending : Lending
@@ -91,7 +91,7 @@ class GhostManager:
         self.base = float(now[0])
         self.rebuilds = self.skin_refreshes = 0
         self.cell_capacity_factor = 1.0
-        self.patch: GhostedSector = None
+        self.ghosted: GhostedSector = None
         self.reference_position: np.ndarray = None
         self.lending: Lending = None
         self.demanded = set()
@@ -113,7 +113,7 @@ class GhostManager:
     def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
         """Let ranks know whom ghosts are within a step of where their owners have just found it out; collective."""
         if self.inside:
-            room = self.patch.core.inside_columns
+            room = self.ghosted.core.inside_columns
             first, room = self.comm.maximum(np.array([float(unknown), float(room)]))
             self.inside = int(room)
             if first:
@@ -161,9 +161,9 @@ class GhostManager:
         self.skins.window = window
         own = self._with_extra(self._own(now))
         self.past_counts = self.counts()
-        self.past_restored += self.patch.restored
+        self.past_restored += self.ghosted.restored
         if more_room:
-            self.capacity, core = self.capacity + self.capacity // 2 + 8, self.patch.core
+            self.capacity, core = self.capacity + self.capacity // 2 + 8, self.ghosted.core
             core.capacity = core.capacity + core.capacity // 2 + 8
             self.cell_capacity_factor *= 2.0
             self.inside += self.inside // 2
@@ -173,13 +173,13 @@ class GhostManager:
         self._choose(self._settled(own), everything)
 
     def _own(self, now: tuple) -> MoleculeSet:
-        """Return the MoleculeSet of owned molecules, from the patch."""
-        patch = self.patch
-        rows = patch.owned[np.argsort(patch.molecule_ids[patch.owned])]
-        beads = patch.beads_of(rows)
-        position_now = np.empty((len(patch.ids), 3))
-        position_now[patch.owned_beads] = patch.frame(*now)[0]
-        return MoleculeSet(patch.molecule_ids[rows], patch.state(beads), position_now[beads])
+        """Return the MoleculeSet of owned molecules, from the ghosted sector."""
+        ghosted = self.ghosted
+        rows = ghosted.owned[np.argsort(ghosted.molecule_ids[ghosted.owned])]
+        beads = ghosted.beads_of(rows)
+        position_now = np.empty((len(ghosted.ids), 3))
+        position_now[ghosted.owned_beads] = ghosted.frame(*now)[0]
+        return MoleculeSet(ghosted.molecule_ids[rows], ghosted.state(beads), position_now[beads])
 
     def refresh_skins(self, now: tuple, until: tuple, window: float) -> bool:
         """Give new reference positions to molecules that would else be out of their skins by a time; collective.
@@ -191,9 +191,9 @@ class GhostManager:
         self.skin_refreshes += 1
         self.skins.window = window
         leaving = np.flatnonzero(self.violation(now, until) > 0.0)
-        own = self.patch.ownership[leaving] == L.OWNED
+        own = self.ghosted.ownership[leaving] == L.OWNED
         rows, ghosts = leaving[own], leaving[~own]
-        self.patch.locate(rows, now, self.reference_position)
+        self.ghosted.locate(rows, now, self.reference_position)
         self._give_skins(rows)
         narrow = self.skin[rows]
         self.skin[rows] = self.skins.widened(self._balls(rows), self.around.near)
@@ -209,7 +209,7 @@ class GhostManager:
         failed = fresh is None or admitted is None
         if not failed:
             failed = not self._activate(np.concatenate([ghosts, admitted]), cells, now)
-        crowd = self.patch.ghosts > CROWD * self.ghosts_at_first + 64
+        crowd = self.ghosted.ghosts > CROWD * self.ghosts_at_first + 64
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
     def _newly_wanted(self, moved: np.ndarray, news: dict) -> dict:
@@ -226,7 +226,7 @@ class GhostManager:
             Cells that a neighbour's molecules may come to since now, by their places in what is common with it.
         """
         since, here = self.around.take(news)
-        coming = self.patch.owned[self.around.near_cells(here, self._balls(self.patch.owned))]
+        coming = self.ghosted.owned[self.around.near_cells(here, self._balls(self.ghosted.owned))]
         balls = self.reference_position, self.radius, *self.first_and_count, self.skin
         return {
             rank: self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lending.to(rank))
@@ -234,7 +234,7 @@ class GhostManager:
         }
 
     def _activate(self, ghosts: np.ndarray, fresh: np.ndarray, now: tuple) -> bool:
-        """Give ghosts new skins, and wake idle beads that may touch owned ones from now on.
+        """Give ghosts new skins, and wake dormant beads that may touch owned ones from now on.
 
         Parameters
         ----------
@@ -249,41 +249,41 @@ class GhostManager:
         bool
             False if there was no room on the neighbour lists.
         """
-        patch = self.patch
-        patch.deactivate_again(ghosts, now, self.reference_position)
+        ghosted = self.ghosted
+        ghosted.deactivate_again(ghosts, now, self.reference_position)
         self._give_skins(ghosts)
-        idle = patch.idle
-        moved = np.zeros(len(patch.molecule_ids), dtype=bool)
+        dormant = ghosted.dormant
+        moved = np.zeros(len(ghosted.molecule_ids), dtype=bool)
         moved[ghosts] = True
-        moved = moved[patch.molecule_rows(idle)]
-        near = idle[moved]
+        moved = moved[ghosted.molecule_rows(dormant)]
+        near = dormant[moved]
         near = near[self.around.reaching(self.around.extent, self.around.bits, self._singly(near))]
-        rest = idle[~moved]
+        rest = dormant[~moved]
         coming = self.around.coming_to(self.around.cells.within(self.around.extent, fresh), self._singly(rest))
-        return patch.activate(np.concatenate([near, rest[coming]]), now)
+        return ghosted.activate(np.concatenate([near, rest[coming]]), now)
 
     def _singly(self, beads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return what `_balls` does of beads each of which is looked at on its own."""
+        """Return the balls of `_balls` for beads, each of which is looked at on its own."""
         return (
             self.reference_position,
             self.radius,
             beads,
             np.ones_like(beads),
-            self.skin[self.patch.molecule_rows(beads)],
+            self.skin[self.ghosted.molecule_rows(beads)],
         )
 
     def _give_skins(self, rows: np.ndarray) -> None:
         """Choose the skins of molecules for how fast they are."""
-        self.skin[rows] = self.skins.for_speeds(self.patch.molecule_ids[rows], self.patch.fastest(rows))
+        self.skin[rows] = self.skins.for_speeds(self.ghosted.molecule_ids[rows], self.ghosted.fastest(rows))
 
     def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
 
         That is None if there was no room for one.
         """
-        patch = self.patch
-        beads = patch.beads_of(np.concatenate([NOBODY, *wanted.values()]))
-        table = pack(patch.ids[beads], patch.state(beads), self.reference_position[beads])
+        ghosted = self.ghosted
+        beads = ghosted.beads_of(np.concatenate([NOBODY, *wanted.values()]))
+        table = pack(ghosted.ids[beads], ghosted.state(beads), self.reference_position[beads])
         out, at = {}, 0
         for rank, rows in wanted.items():
             size = int(self.first_and_count[1][rows].sum())
@@ -296,22 +296,22 @@ class GhostManager:
             if len(rows):
                 self.lending.came_from(rank)
                 molecule_ids = self._store(received[rank]).molecule_ids
-                taken.append(np.array(patch.admit(molecule_ids, rows[:, 1:-PLACE]), dtype=np.int64))
+                taken.append(np.array(ghosted.admit(molecule_ids, rows[:, 1:-PLACE]), dtype=np.int64))
                 good = good and len(taken[-1]) == len(molecule_ids)
         return np.concatenate(taken) if good else None
 
     def counts(self) -> np.ndarray:
-        """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building patches has taken."""
-        now = self.patch.counts
+        """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building took."""
+        now = self.ghosted.counts
         return np.where(L.SUMMED, self.past_counts + now, np.maximum(self.past_counts, now))
 
     def sizes(self) -> dict:
         """Return counts for reports: segments made and rolled back here so far, beads owned and ghosts' beads."""
         return {
             "segments": int(self.counts()[L.C["segments"]]),
-            "restored": self.past_restored + self.patch.restored,
-            "owned": len(self.patch.owned_beads),
-            "ghosts": self.patch.ghosts,
+            "restored": self.past_restored + self.ghosted.restored,
+            "owned": len(self.ghosted.owned_beads),
+            "ghosts": self.ghosted.ghosts,
         }
 
     def forget_demands(self) -> None:
@@ -325,15 +325,15 @@ class GhostManager:
 
     def violation(self, since: tuple, until: tuple) -> np.ndarray:
         """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
-        return self.patch.skin_violation(self.reference_position, self.skin, since, until)
+        return self.ghosted.skin_violation(self.reference_position, self.skin, since, until)
 
     def widen(self, violation: np.ndarray) -> None:
         """Give molecules that got out of their skin more of it from the next choice on."""
         out = np.flatnonzero(violation > 0.0)
-        self.skins.give_more(self.patch.molecule_ids[out], 1.5 * (self.skin[out] + violation[out]))
+        self.skins.give_more(self.ghosted.molecule_ids[out], 1.5 * (self.skin[out] + violation[out]))
 
     def _choose(self, own: MoleculeSet, everything: bool) -> None:
-        """Choose ghosts of and for owned molecules, fetch them, and build the patch."""
+        """Choose ghosts of and for owned molecules, fetch them, and build the ghosted sector."""
         self.everything = everything
         self.skins.look_at(own.state.velocity)
         skin = self.skins.of(own.molecule_ids, own.state.velocity)
@@ -356,44 +356,44 @@ class GhostManager:
         )
 
     def _settle_in(self, own: MoleculeSet, skin: np.ndarray, wanted_by: dict, ghosts: dict) -> None:
-        """Build the patch from owned molecules and the ghosts received, rank -> MoleculeSet."""
+        """Build the ghosted sector from owned molecules and the ghosts received, rank -> MoleculeSet."""
         held = merged(self.composition, [own, *ghosts.values()])
         ownership = np.full(len(held.molecule_ids), L.FULL_GHOST if self.everything else L.GHOST, dtype=np.int8)
         ownership[np.isin(held.molecule_ids, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
         ownership[np.searchsorted(held.molecule_ids, own.molecule_ids)] = L.OWNED
         self.skins.forget_others(held.molecule_ids)
         skins = self.skins.of(held.molecule_ids, held.state.velocity)
-        self._build(held, ownership, self._idle(held, ownership, skins))
-        patch = self.patch
-        rows = {rank: patch.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
-        self.lending = Lending(len(patch.molecule_ids), rows, sorted(ghosts))
+        self._build(held, ownership, self._dormant(held, ownership, skins))
+        ghosted = self.ghosted
+        rows = {rank: ghosted.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
+        self.lending = Lending(len(ghosted.molecule_ids), rows, sorted(ghosts))
         self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.prototypes.beads, 3))])[
-            patch.core.at
+            ghosted.core.state_row
         ]
-        self.skin = np.zeros(len(patch.molecule_ids))
-        self.skin[patch.rows_of(held.molecule_ids)] = skins
-        self.skin[patch.rows_of(own.molecule_ids)] = skin
-        self.radius = patch.radius * (1.0 + ROUNDING)
-        every = patch.first_and_count(np.arange(len(patch.molecule_ids)))
+        self.skin = np.zeros(len(ghosted.molecule_ids))
+        self.skin[ghosted.rows_of(held.molecule_ids)] = skins
+        self.skin[ghosted.rows_of(own.molecule_ids)] = skin
+        self.radius = ghosted.radius * (1.0 + ROUNDING)
+        every = ghosted.first_and_count(np.arange(len(ghosted.molecule_ids)))
         self.first_and_count = tuple(np.ascontiguousarray(of) for of in every)
-        self.ghosts_at_first = patch.ghosts
+        self.ghosts_at_first = ghosted.ghosts
 
-    def _idle(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
+    def _dormant(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
         size = self.composition.size_of(held.molecule_ids)
         beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
         radius = self._reach_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
         balls = held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads]
-        idle = np.zeros(len(radius), dtype=bool)
-        idle[beads] = ~self.around.reaching(self.around.extent, self.around.bits, balls)
-        return idle
+        dormant = np.zeros(len(radius), dtype=bool)
+        dormant[beads] = ~self.around.reaching(self.around.extent, self.around.bits, balls)
+        return dormant
 
-    def _build(self, held: MoleculeSet, ownership: np.ndarray, idle: np.ndarray | None = None) -> None:
-        idle = np.zeros(len(held.position_now), dtype=bool) if idle is None else idle
+    def _build(self, held: MoleculeSet, ownership: np.ndarray, dormant: np.ndarray | None = None) -> None:
+        dormant = np.zeros(len(held.position_now), dtype=bool) if dormant is None else dormant
         system = replace(self.system, state=held.state)
         capacity = self._capacities(self.composition.beads_of(held.molecule_ids))
-        closed = None if self.patch is None else self.patch.closed
-        here = MoleculesHere(held.molecule_ids, ownership, idle)
+        closed = None if self.ghosted is None else self.ghosted.closed
+        here = MoleculesHere(held.molecule_ids, ownership, dormant)
         options = Options(
             self.shell,
             self.cell,
@@ -402,15 +402,15 @@ class GhostManager:
             cell_capacity_factor=self.cell_capacity_factor,
             inside=self.inside,
         )
-        self.patch = GhostedSector(self.classes, system, here, capacity, options, closed)
-        self.past_counts[L.SUMMED] -= self.patch.counts[L.SUMMED]
+        self.ghosted = GhostedSector(self.classes, system, here, capacity, options, closed)
+        self.past_counts[L.SUMMED] -= self.ghosted.counts[L.SUMMED]
 
     def _capacities(self, ids: np.ndarray) -> np.ndarray:
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
         capacity = self.capacity[self.composition.prototype_of(ids)]
-        if self.patch is not None and len(ids):
-            beads = self.patch.beads_of(np.flatnonzero(self.patch.ownership != L.VACANT))
-            earlier, had = self.patch.ids[beads], self.patch.core.capacity[self.patch.core.at[beads]]
+        if self.ghosted is not None and len(ids):
+            beads = self.ghosted.beads_of(np.flatnonzero(self.ghosted.ownership != L.VACANT))
+            earlier, had = self.ghosted.ids[beads], self.ghosted.core.capacity[self.ghosted.core.state_row[beads]]
             place = np.minimum(np.searchsorted(ids, earlier), len(ids) - 1)
             stays = ids[place] == earlier
             capacity[place[stays]] = np.maximum(capacity[place[stays]], had[stays])
@@ -421,7 +421,7 @@ class GhostManager:
         return 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
 
     def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return what tells kernels where the molecules in these rows may come to (`reach.mark_cells`)."""
+        """Return the balls that the molecules in these rows may come to, as kernels take them (`reach.mark_cells`)."""
         return self.reference_position, self.radius, *(of[rows] for of in self.first_and_count), self.skin[rows]
 
     def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: tuple) -> np.ndarray:

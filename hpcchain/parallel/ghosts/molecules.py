@@ -1,4 +1,4 @@
-"""Molecules on their way between ranks, or into a patch: their beads' states, and where these are at the present."""
+"""Molecules on their way between ranks, or into a ghosted sector: beads' states, and where they are at the present."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def test_names_of_columns_are_no_numbers(module):
         "starts[j, 6]",
         "s.par[L.SIZE + 1]",
         "s.par[1 + c]",
-        "self.patch.sector.bounds[rows, 2]",
+        "self.ghosted.sector.bounds[rows, 2]",
         "contacts[k, 2 * side]",
         "beads[k, 0]",
         "s.winner[1]",

@@ -14,16 +14,16 @@ from tests.support.shapes import bead, boxed
 WINDOW = 0.05
 
 
-def distances(groups, time):
+def distances(ghosts, time):
     """Return how far from its reference position each owned molecule is, by its beads' places in a frame."""
-    patch, size = groups.patch, groups.system.box.size
-    here = np.full((len(patch.ids), 3), np.nan)
-    here[patch.owned_beads] = patch.frame(*time)[0]
-    apart = here - groups.reference_position
+    ghosted, size = ghosts.ghosted, ghosts.system.box.size
+    here = np.full((len(ghosted.ids), 3), np.nan)
+    here[ghosted.owned_beads] = ghosted.frame(*time)[0]
+    apart = here - ghosts.reference_position
     apart -= size * np.rint(apart / size)
     away = np.sqrt(np.sum(apart**2, axis=1))
-    mol = patch.sector.mol
-    return np.array([away[mol[m, MOL_FIRST] : mol[m, MOL_FIRST] + mol[m, MOL_BEADS]].max() for m in patch.owned])
+    mol = ghosted.sector.mol
+    return np.array([away[mol[m, MOL_FIRST] : mol[m, MOL_FIRST] + mol[m, MOL_BEADS]].max() for m in ghosted.owned])
 
 
 def watched(seed):
@@ -35,16 +35,16 @@ def watched(seed):
 
     def body(exchange):
         engine, rows = WindowedEngine(system, exchange, window=WINDOW), []
-        groups = engine.groups
+        ghosts = engine.ghosts
         for k in range(40):
             engine.advance((k + 1) * WINDOW)
-            owned, skin = groups.patch.owned, groups.skin[groups.patch.owned]
-            looked = np.isfinite(groups.violation(engine.now, engine.now)[owned])
-            groups.violation(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
-            groups.patch.sector.inside[:, IN_UNTIL] = -np.inf
-            violation = groups.violation(engine.now, engine.now)[owned]
-            rows.append(np.column_stack([distances(groups, engine.now), skin, violation, looked]))
-        return np.concatenate(rows), groups.skin_refreshes
+            owned, skin = ghosts.ghosted.owned, ghosts.skin[ghosts.ghosted.owned]
+            looked = np.isfinite(ghosts.violation(engine.now, engine.now)[owned])
+            ghosts.violation(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
+            ghosts.ghosted.sector.inside[:, IN_UNTIL] = -np.inf
+            violation = ghosts.violation(engine.now, engine.now)[owned]
+            rows.append(np.column_stack([distances(ghosts, engine.now), skin, violation, looked]))
+        return np.concatenate(rows), ghosts.skin_refreshes
 
     every = on_ranks(2, body)
     return np.concatenate([rows for rows, _ in every]), every[0][1]
@@ -70,11 +70,11 @@ def test_ways_before_a_contact_count():
         rows = []
         for time in (1.0, 2.0):
             engine.advance(time)
-            chosen = engine.groups
-            chosen.patch.sector.inside[:, IN_UNTIL] = -np.inf
+            chosen = engine.ghosts
+            chosen.ghosted.sector.inside[:, IN_UNTIL] = -np.inf
             violation = chosen.violation(engine.now, engine.now)
-            rows.append(np.max(distances(chosen, engine.now) - (chosen.skin + violation)[chosen.patch.owned]))
-        return rows, engine.counters["contacts"], engine.groups.rebuilds
+            rows.append(np.max(distances(chosen, engine.now) - (chosen.skin + violation)[chosen.ghosted.owned]))
+        return rows, engine.counters["contacts"], engine.ghosts.rebuilds
 
     [(rows, contacts, rebuilds)] = on_ranks(1, body)
     assert contacts == 1 and rebuilds == 0 and max(rows) < 1e-9
@@ -91,9 +91,9 @@ def skins_and_ghosts(system, ranks):
     """Return per rank the skins of owned molecules [contact distances], and the ghosts, at the start."""
 
     def body(exchange):
-        chosen = WindowedEngine(system, exchange, window=WINDOW).groups
-        patch = chosen.patch
-        return chosen.skin[patch.owned] / chosen.contact, set(patch.molecule_ids[patch.ghost_rows].tolist())
+        chosen = WindowedEngine(system, exchange, window=WINDOW).ghosts
+        ghosted = chosen.ghosted
+        return chosen.skin[ghosted.owned] / chosen.contact, set(ghosted.molecule_ids[ghosted.ghost_rows].tolist())
 
     skins, ghosts = zip(*on_ranks(ranks, body), strict=True)
     return np.concatenate(skins), ghosts
@@ -118,8 +118,8 @@ def test_all_that_skins_reach_is_marked_and_told(seed):
         engine = WindowedEngine(in_a_long_box(seed), exchange, window=WINDOW)
         fresh, told = [], []
         for k in range(20):
-            chosen = engine.groups
-            fresh.append(len(chosen.around.mark(chosen._balls(chosen.patch.owned))))
+            chosen = engine.ghosts
+            fresh.append(len(chosen.around.mark(chosen._balls(chosen.ghosted.owned))))
             mine = {
                 rank: chosen.around.cells.shared(chosen.around.extent, extent, chosen.around.bits)
                 for rank, extent in chosen.around.neighbours.items()
@@ -127,7 +127,7 @@ def test_all_that_skins_reach_is_marked_and_told(seed):
             known = [exchange.allgather(chosen.around.theirs), exchange.allgather(mine)]
             told += [np.array_equal(known[0][rank][exchange.rank], mine[rank]) for rank in mine]
             engine.advance((k + 1) * WINDOW)
-        return fresh, told, engine.groups.skin_refreshes
+        return fresh, told, engine.ghosts.skin_refreshes
 
     for fresh, told, skin_refreshes in on_ranks(3, body):
         assert fresh == [0] * 20 and told and all(told) and skin_refreshes

@@ -1,9 +1,19 @@
-"""Idle beads of ghosts: none can touch an owned bead, all are told from others everywhere, and they wake in time."""
+"""Dormant beads of ghosts: none can touch an owned bead, all are told from others everywhere, and they wake in time."""
 
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import GHOST, IDLE, MOL_BEADS, MOL_FIRST, MOL_IDLE, MOL_OWNERSHIP, OWNED
+from hpcchain.layout.arrays import (
+    GHOST,
+    IDLE,
+    MOL_BEADS,
+    MOL_FIRST,
+    MOL_IDLE,
+    MOL_OWNERSHIP,
+    MOLECULE,
+    OWNED,
+    OWNERSHIP,
+)
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from tests.support.gases import gas
@@ -22,28 +32,28 @@ def places(engine, exchange):
 
 
 def seen(engine, here):
-    """Return what a rank's idle beads are like after a window: numbers that are to be 0, least gap, greatest way."""
-    groups, s = engine.groups, engine.patch.sector
-    size, ids = groups.system.box.size, engine.patch.ids
-    idle = engine.patch.idle
+    """Return what a rank's dormant beads are like after a window: numbers that are to be 0, least gap, greatest way."""
+    ghosts, s = engine.ghosts, engine.ghosted.sector
+    size, ids = ghosts.system.box.size, engine.ghosted.ids
+    dormant = engine.ghosted.dormant
     lists = [s.neighbour[first : first + n] for first, n in s.row[: len(ids), :2]]
-    of = s.segment[idle, 2]
+    of = s.segment[dormant, MOLECULE]
     wrong = (
-        np.count_nonzero(np.isin(np.concatenate(lists), idle)) + sum(len(lists[i]) for i in idle),
+        np.count_nonzero(np.isin(np.concatenate(lists), dormant)) + sum(len(lists[i]) for i in dormant),
         np.count_nonzero(s.mol[of, MOL_OWNERSHIP] != GHOST),
         np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.mol[:, MOL_IDLE]),
-        np.count_nonzero(groups.around.reaching(groups.around.extent, groups.around.bits, groups._singly(idle))),
+        np.count_nonzero(ghosts.around.reaching(ghosts.around.extent, ghosts.around.bits, ghosts._singly(dormant))),
     )
-    apart = here[ids[idle]][:, None] - here[engine.ids]
+    apart = here[ids[dormant]][:, None] - here[engine.ids]
     apart -= size * np.rint(apart / size)
-    gap = np.sqrt(np.sum(apart**2, axis=2)).min() if len(idle) else np.inf
+    gap = np.sqrt(np.sum(apart**2, axis=2)).min() if len(dormant) else np.inf
     way = 0.0
     for m in np.unique(of):
         beads = slice(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS])
-        moved = here[ids[beads]] - groups.reference_position[beads]
+        moved = here[ids[beads]] - ghosts.reference_position[beads]
         moved -= size * np.rint(moved / size)
-        way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / groups.skin[m])
-    return wrong, gap, way, set(ids[idle].tolist()), int(np.count_nonzero(s.row[: len(ids), 3] == IDLE))
+        way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / ghosts.skin[m])
+    return wrong, gap, way, set(ids[dormant].tolist()), int(np.count_nonzero(s.row[: len(ids), OWNERSHIP] == IDLE))
 
 
 def slow_and_fast(seed, slow):
@@ -56,23 +66,27 @@ def slow_and_fast(seed, slow):
 
 @pytest.mark.parametrize("slow", [1.0, 0.1])
 @pytest.mark.parametrize("seed", range(3))
-def test_idle_beads_touch_nobody_and_wake_in_time(seed, slow):
+def test_dormant_beads_touch_nobody_and_wake_in_time(seed, slow):
     """Also where ghosts stay where they are, and others come to them."""
     system = slow_and_fast(seed, slow)
 
     def body(exchange):
         engine = WindowedEngine(system, exchange, window=WINDOW)
-        rows, woken, before, patch = [], 0, set(), None
+        rows, woken, before, ghosted = [], 0, set(), None
         for k in range(WINDOWS):
             engine.advance((k + 1) * WINDOW)
             rows.append(seen(engine, places(engine, exchange)))
             owned = {int(i) for i in engine.ids}
-            if engine.patch is patch:
-                here = set(engine.patch.ids[engine.patch.sector.row[: len(engine.patch.ids), 3] == GHOST].tolist())
+            if engine.ghosted is ghosted:
+                here = set(
+                    engine.ghosted.ids[
+                        engine.ghosted.sector.row[: len(engine.ghosted.ids), OWNERSHIP] == GHOST
+                    ].tolist()
+                )
                 woken += len(before & here - owned)
-            patch, before = engine.patch, rows[-1][3]
-        assert np.count_nonzero(engine.patch.sector.row[:, 3] == OWNED) == len(engine.ids)
-        return rows, woken, engine.groups.skin_refreshes
+            ghosted, before = engine.ghosted, rows[-1][3]
+        assert np.count_nonzero(engine.ghosted.sector.row[:, OWNERSHIP] == OWNED) == len(engine.ids)
+        return rows, woken, engine.ghosts.skin_refreshes
 
     rows, woken, skin_refreshes = zip(*on_ranks(RANKS, body), strict=True)
     wrong, gaps, ways, _, counts = zip(*(row for each in rows for row in each), strict=True)

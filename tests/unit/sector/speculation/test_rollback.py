@@ -15,6 +15,7 @@ from hpcchain.layout.arrays import (
     MOL_PREVIOUS,
     NOW,
     OWNED,
+    SERIES_ERROR,
     TICK,
     UNMADE,
     VACANT,
@@ -41,7 +42,7 @@ def dimer(place, v, turn):
 
 
 def passed_by(length):
-    """Return a patch in a window up to a time, in which a fast dimer went past a slow one and stopped far from it."""
+    """Return a ghosted sector in a window up to a time: a fast dimer went past a slow one and stopped far from it."""
     slow = dimer((10.0, 10.0, 10.0), (0.0, 0.0, 0.0), 0.01)
     fast = dimer((8.2, 11.2, 10.0), (40.0, 0.0, 0.0), 0.0)
     still = [bead((13.5, 11.2, z), (0.0, 0.0, 0.0)) for z in (9.5, 10.5)]
@@ -49,15 +50,15 @@ def passed_by(length):
 
     def body(exchange):
         engine = WindowedEngine(system, exchange, window=length, shell=4.0)
-        engine.patch.run((0.0, length))
-        return engine.patch
+        engine.ghosted.run((0.0, length))
+        return engine.ghosted
 
     return on_ranks(1, body)[0]
 
 
-def looked_again(patch, m, shift):
+def looked_again(ghosted, m, shift):
     """Set molecule m back to the window's start, move it there, search it as a withdrawal does; return its events."""
-    s = patch.sector
+    s = ghosted.sector
     request_rollback(s, m, 0)
     roll_back(s)
     assert s.mol[m, MOL_NUMBER] == 0
@@ -73,12 +74,12 @@ def looked_again(patch, m, shift):
 
 def test_who_is_set_back_meets_segments_closed_since():
     """The quick first look knows where present segments go, and is not for times before the latest event."""
-    patch = passed_by(0.25)
-    s = patch.sector
-    slow, fast = map(int, patch.rows_of(np.array([0, 1])))
+    ghosted = passed_by(0.25)
+    s = ghosted.sector
+    slow, fast = map(int, ghosted.rows_of(np.array([0, 1])))
     rows = s.mol[fast, MOL_FIRST] + np.arange(2)
     assert np.all(np.abs(s.starts[rows, 3]) < 1.0) and np.all(s.starts[rows, 0] > 12.4), "the fast one is to be at rest"
-    found = looked_again(patch, slow, (0.0, 0.5, 0.0))
+    found = looked_again(ghosted, slow, (0.0, 0.5, 0.0))
     times = [event_time[0] * s.par[TICK] + event_time[1] for event_time, _, _ in found]
     k = int(np.argmin(times))
     assert found[k][1] in rows
@@ -98,7 +99,7 @@ def test_a_frame_and_the_rooms_make_the_series_that_nobody_has_needed():
     def body(exchange):
         engine = WindowedEngine(gas(MIXTURE, 1, 4.3), exchange, window=0.2)
         engine.advance(0.5)
-        s = engine.patch.sector
+        s = engine.ghosted.sector
         before = frame_of(engine, 0.5)
         homes = []
         for unmade in (False, True, True):
@@ -110,7 +111,7 @@ def test_a_frame_and_the_rooms_make_the_series_that_nobody_has_needed():
                     set_order(s.segment, i, UNMADE)
                 s.series[:] = np.nan
             if len(homes) < 2:
-                sampling.locate(s, engine.patch.owned, *engine.now, reference_position)
+                sampling.locate(s, engine.ghosted.owned, *engine.now, reference_position)
                 homes.append(reference_position)
         return before, frame_of(engine, 0.5), homes
 
@@ -128,10 +129,10 @@ def test_ghosts_have_their_owners_segments_and_their_errors():
         owned, ghosts = {}, {}
         for k in range(1, 7):
             engine.advance(0.1 * k)
-            s = engine.patch.sector
-            for m in np.flatnonzero(engine.patch.ownership != VACANT):
-                start = int(engine.patch.molecule_ids[m]), s.starts[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
-                (owned if s.mol[m, MOL_OWNERSHIP] == OWNED else ghosts)[start] = float(s.timing[m, 4])
+            s = engine.ghosted.sector
+            for m in np.flatnonzero(engine.ghosted.ownership != VACANT):
+                start = int(engine.ghosted.molecule_ids[m]), s.starts[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
+                (owned if s.mol[m, MOL_OWNERSHIP] == OWNED else ghosts)[start] = float(s.timing[m, SERIES_ERROR])
         return owned, ghosts
 
     ranks = on_ranks(2, body)
