@@ -1,6 +1,7 @@
 """Modules import from the floors below their own and never in a circle; MPI and HDF5 have one importing floor each."""
 
 import ast
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -122,6 +123,32 @@ def test_mpi_and_hdf5_are_imported_on_their_own_floors_only(imports, library):
     users = {module for module, others in imports.items() if library in {other.split(".")[0] for other in others}}
     assert users, f"nothing imports {library}"
     assert [module for module in users if not f"{module}.".startswith(f"{ONLY_IN[library]}.")] == []
+
+
+COMPILERS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
+INTRINSICS = {"hpcchain.sector.search.prefetch"}  # which writes one instruction
+
+
+def foreign(imports):
+    """Return the libraries besides numpy and numba that modules with kernels import, and which do."""
+    return [
+        (module, library)
+        for module, others in imports.items()
+        if others & COMPILERS and not module.startswith("hpcchain.jit.")
+        for library in sorted({other.split(".")[0] for other in others} - sys.stdlib_module_names - {"hpcchain"})
+        if library not in ("numpy", "numba") and not (library == "llvmlite" and module in INTRINSICS)
+    ]
+
+
+def test_modules_with_kernels_import_numpy_and_numba_alone(imports):
+    assert sum(bool(others & COMPILERS) for others in imports.values()) > 60
+    assert foreign(imports) == []
+
+
+def test_a_foreign_library_is_found():
+    kernel = {"hpcchain.jit.decorators", "numpy", "math"}
+    assert foreign({"hpcchain.contact.pair": kernel | {"scipy.linalg"}}) == [("hpcchain.contact.pair", "scipy")]
+    assert foreign({"hpcchain.contact.pair": kernel, "hpcchain.observe.plot": {"matplotlib"}}) == []
 
 
 def test_ranks_read_no_array_of_a_sector():
