@@ -29,12 +29,10 @@ def check_contact(config: Config) -> None:
         if pair in taken:
             raise Wrong(f"{place}.types: {' and '.join(one.types)} have contact.pair[{taken[pair]}] already")
         taken[pair] = index
-    if config.contact.friction > 0.0 and (config.steps is None or config.steps.integrator != "contact"):
-        raise Wrong(
-            'contact.friction: is of steps.integrator "contact" alone; set that with run.engine = "steps", or remove it'
-        )
-    if config.contact.pairs or config.contact.is_rough:
-        check_engine(config)
+    if config.steps is None or config.steps.integrator != "contact":
+        check_no_friction(config)
+    if config.steps is not None:
+        check_in_steps(config)
     if config.contact.is_rough:
         check_rough(config)
     if config.contact.simultaneous != "joint" and config.run.engine == "events":
@@ -68,15 +66,44 @@ def check_pair(config: Config, one: PairSection, place: str) -> None:
             raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
     if second in WALLS and config.box.boundary["xyz".index(second[0])] != "wall":
         raise Wrong(f'{place}.types: there is no wall {second!r}; set box.boundary to "wall" along {second[0]}')
-    if one.restitution is one.tangential_restitution is one.contact_time is None:
-        raise Wrong(f"{place}: gives no coefficient; give restitution, tangential_restitution or contact_time")
+    if one.restitution is one.tangential_restitution is one.contact_time is one.friction is None:
+        known = "restitution or friction" if config.steps else "restitution, tangential_restitution or contact_time"
+        raise Wrong(f"{place}: gives no coefficient; give {known}")
 
 
-def check_engine(config: Config) -> None:
-    """Check that engine and laws of contacts know coefficients of pairs and spins."""
-    key = "contact.pair" if config.contact.pairs else "contact.tangential_restitution"
-    if config.run.engine == "steps":
-        raise Wrong(f'{key}: means nothing for run.engine "steps"; remove it')
+def check_no_friction(config: Config) -> None:
+    """Check that nothing has friction, where the integrator knows none."""
+    given = {"contact.friction": config.contact.friction}
+    given |= {f"contact.pair[{k}].friction": one.friction for k, one in enumerate(config.contact.pairs)}
+    for key, value in given.items():
+        if value is not None and (value > 0.0 or key != "contact.friction"):
+            raise Wrong(
+                f'{key}: is of steps.integrator "contact" alone; set that with run.engine = "steps", or remove it'
+            )
+
+
+def check_in_steps(config: Config) -> None:
+    """Check that no coefficient is one that only the engine of events knows, and that reflections heed the others."""
+    rough = (
+        'run.engine "steps" has no rough beads; remove it, or set run.engine = "events", or give contact.friction '
+        'under steps.integrator "contact", which makes beads spin'
+    )
+    given = {"contact.tangential_restitution": (config.contact.tangential_restitution != 1.0, rough)}
+    for index, one in enumerate(config.contact.pairs):
+        place = f"contact.pair[{index}]"
+        given[f"{place}.tangential_restitution"] = one.tangential_restitution is not None, rough
+        given[f"{place}.contact_time"] = (
+            one.contact_time is not None,
+            'means nothing for run.engine "steps"; remove it',
+        )
+    if config.steps is not None and config.steps.integrator == "dsi":
+        given["contact.pair"] = (
+            bool(config.contact.pairs),
+            'means nothing for steps.integrator "dsi", which reflects nothing; remove it, or use "gvi"',
+        )
+    for key, (there, why) in given.items():
+        if there:
+            raise Wrong(f"{key}: {why}")
 
 
 def check_rough(config: Config) -> None:

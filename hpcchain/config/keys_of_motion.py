@@ -106,6 +106,7 @@ MOTION_KEYS = (
     Key("contact.pair", "restitution", Number(least=0.0, most=1.0), ABSENT, "their own; that of [contact] if left out"),
     Key("contact.pair", "tangential_restitution", Number(least=-1.0, most=1.0), ABSENT, "the same"),
     Key("contact.pair", "contact_time", Number(least=0.0, tried=TIMES), ABSENT, "the same [time]"),
+    Key("contact.pair", "friction", Number(least=0.0), ABSENT, 'the same; engine "steps", integrator "contact"'),
     Key(
         "external",
         "gravity",

@@ -74,7 +74,8 @@ SYSTEM_KEYS = (
         "exclude",
         Integer(1, 3),
         1,
-        "beads of one molecule that are up to so many bonds apart never collide with each other",
+        "beads of one molecule that are up to so many bonds apart never collide with each other; in the engine of "
+        "steps they have no potential of pairs either",
     ),
     Key(
         "molecule",

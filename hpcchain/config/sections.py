@@ -147,7 +147,12 @@ class ContactSection:
     @property
     def spins(self) -> bool:
         """Whether contacts make beads spin, in either engine."""
-        return self.is_rough or self.friction > 0.0
+        return self.is_rough or self.rubs
+
+    @property
+    def rubs(self) -> bool:
+        """Whether contacts have friction, those of some pair at least."""
+        return any(value not in (None, 0.0) for value in (self.friction, *(one.friction for one in self.pairs)))
 
     @property
     def is_rough(self) -> bool:
@@ -164,6 +169,7 @@ class PairSection:
     restitution: float | None
     tangential_restitution: float | None
     contact_time: float | None
+    friction: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.config.capabilities import check_capabilities
 from hpcchain.config.external import check_external
 from hpcchain.config.values import Wrong
+from hpcchain.config.walls import check_walls
 from hpcchain.model.bonds import bond_table, type_names
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def check_contact_dynamics(config: Config) -> None:
     if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
         raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
     for index, kind in enumerate(config.molecules):
-        if kind.is_line and config.contact.friction > 0.0:
+        if kind.is_line and config.contact.rubs:
             raise Wrong(
                 f"molecule[{index}].kind: beads of a rod do not spin; set contact.friction = 0, or choose another kind"
             )
@@ -89,16 +90,35 @@ def check_events(config: Config) -> None:
 
 def check_only_of_events(config: Config) -> None:
     """Check that the engine of steps is not asked for what only that of events has."""
-    if config.walls:
-        raise Wrong(
-            'wall[0]: [[wall]] tables mean nothing for run.engine "steps", whose walls are at rest; remove them'
-        )
+    check_walls_at_rest(config)
     for index, one in enumerate(config.potentials):
         if one.name == "steps":
             raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
     for index, kind in enumerate(config.molecules):
         if kind.distance_limits:
             raise Wrong(f'molecule[{index}].distance_limits: means nothing for run.engine "steps"; remove it')
+
+
+def check_walls_at_rest(config: Config) -> None:
+    """Check that walls have nothing of their own but their restitution, which reflections heed."""
+    check_walls(config)
+    for index, one in enumerate(config.walls):
+        given = {
+            "shape": one.shape is not None,
+            "velocity": one.velocity != 0.0,
+            "temperature": one.temperature is not None,
+        }
+        for key, there in given.items():
+            if there:
+                raise Wrong(
+                    f'wall[{index}].{key}: run.engine "steps" has walls at rest at sides of the box, which may have a '
+                    'restitution of their own; remove it, or set run.engine = "events"'
+                )
+        if one.restitution is not None and config.steps.integrator == "dsi":
+            raise Wrong(
+                f'wall[{index}].restitution: means nothing for steps.integrator "dsi", which reflects nothing; remove '
+                'it, or use "gvi"'
+            )
 
 
 def check_whole(config: Config) -> None:
@@ -187,7 +207,5 @@ def check_kind(config: Config, kind: MoleculeSection, place: str) -> None:
             f'{place}.rigid: no [[potential]] holds the bonds of {first} and {second}; add one of name "harmonic" or '
             '"fene"'
         )
-    if kind.exclude > 1:
-        raise Wrong(f'{place}.exclude: the engine "steps" leaves out bonded beads alone; remove it')
     if "wall" in config.box.boundary and np.any(kind.soft):
         raise Wrong(f'{place}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')

@@ -145,11 +145,9 @@ def settings(config: Any) -> dict:
     """
     if config.steps is not None:
         return of_contact_dynamics(config) if config.steps.integrator == "contact" else {}
-    found: dict = {}
-    if any(kind.exclude > 1 for kind in config.molecules):
-        found["exclude"] = True
+    found: dict = shapes_of(config)
     if config.contact.pairs:
-        found["pairs"] = [asdict(one) | {"types": list(one.types)} for one in config.contact.pairs]
+        found["pairs"] = [coefficients(one, "friction") for one in config.contact.pairs]
     if config.contact.simultaneous != "joint":
         found["simultaneous"] = config.contact.simultaneous
     if config.contact.is_rough:
@@ -166,6 +164,12 @@ def settings(config: Any) -> dict:
     return found | external(config)
 
 
+def coefficients(pair: Any, *others: str) -> dict:
+    """Return the table of one [[contact.pair]] without the coefficients that are of the other engine."""
+    kept = {name: value for name, value in asdict(pair).items() if name not in others}
+    return kept | {"types": list(pair.types)}
+
+
 def spinning(config: Any) -> dict:
     """Return the table "rough" of a run whose contacts make beads spin."""
     return {
@@ -177,7 +181,7 @@ def spinning(config: Any) -> dict:
 
 def of_contact_dynamics(config: Any) -> dict:
     """Return what `Physics.extended` says of a run of contact dynamics: it keeps impulses, and beads may spin."""
-    return {"impulses": True} | ({"rough": spinning(config)} if config.contact.friction > 0.0 else {})
+    return {"impulses": True} | ({"rough": spinning(config)} if config.contact.rubs else {})
 
 
 def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]]:
@@ -189,6 +193,11 @@ def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]
 
 SHAPES = ("exclude", "fixed", "distance_limits")
 """Names in `Physics.extended` of what acts while a start is grown, too: which beads collide, and where."""
+
+
+def shapes_of(config: Any) -> dict:
+    """Return what starts of runs in steps grow with, which `Physics.extended` of the runs themselves need not have."""
+    return {"exclude": True} if any(kind.exclude > 1 for kind in config.molecules) else {}
 
 
 def while_growing(extended: dict) -> dict:

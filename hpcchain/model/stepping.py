@@ -3,6 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
+from hpcchain.model.extended import coefficients
+
 OF_MODULES = ("file", "function", "on", "digest")
 """Keys that runs begun before there were modules do not know."""
 
@@ -19,10 +21,14 @@ def stepping(config: Any) -> dict:
         return {}
     reflections = {} if config.contact.simultaneous == "joint" else {"simultaneous": config.contact.simultaneous}
     friction = {"friction": config.contact.friction} if config.steps.integrator == "contact" else {}
+    own = [coefficients(one, "tangential_restitution", "contact_time") for one in config.contact.pairs]
+    walls = {one.side: one.restitution for one in config.walls if one.restitution is not None}
     return {
         **asdict(config.steps),
         **reflections,
         **friction,
+        **({"pairs": own} if own else {}),
+        **({"walls": walls} if walls else {}),
         "potentials": [plain(asdict(one)) for one in config.potentials],
         "gravity": list(config.external.gravity),
         "thermostat": None if config.thermostat is None else asdict(config.thermostat),

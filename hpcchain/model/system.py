@@ -344,7 +344,8 @@ class Physics:
         if self.steps.get("integrator") == "contact":
             return False
         pairs = self.extended.get("pairs", [])
-        normal = [self.restitution, *(one["restitution"] for one in pairs)]
+        normal = [self.restitution, *(one["restitution"] for one in [*pairs, *self.steps.get("pairs", [])])]
+        normal += self.steps.get("walls", {}).values()
         tangential = [one["tangential_restitution"] for one in pairs]
         if "rough" in self.extended:
             tangential.append(self.extended["rough"]["tangential_restitution"])

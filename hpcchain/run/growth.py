@@ -25,7 +25,7 @@ import numpy as np
 from hpcchain.errors import ConfigError, WindowError
 from hpcchain.io.growth_state import GrowthState
 from hpcchain.model.directors import build_directors
-from hpcchain.model.extended import while_growing
+from hpcchain.model.extended import shapes_of, while_growing
 from hpcchain.model.independence import DependentBonds
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
@@ -326,7 +326,8 @@ class Growth:
         initial, topology = self._config.initial, self._topology
         unit = thermal_time(topology, initial.temperature)
         given = physics_with(self._config, stage.tick)
-        elastic = replace(given, restitution=1.0, contact_time=0.0, extended=while_growing(given.extended))
+        acting = while_growing(given.extended) | shapes_of(self._config)
+        elastic = replace(given, restitution=1.0, contact_time=0.0, extended=acting)
         physics = with_short_steps(elastic, LONGEST_STEP * unit)
         now, calm = (position, velocity), (calm_position, calm_velocity)
         while stage.slice < stage.slices:

@@ -12,6 +12,10 @@ import numpy as np
 from hpcchain.errors import EngineError
 
 MOST_NEWTON, MOST_SWEEPS, HALVINGS = 200, 20000, 40
+ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
+"""Newton steps after which what is left may be rounding; how much that is, relative to the sizes that are summed."""
+BLOWS = 100
+"""Times that contacts which lose energy are reflected; what still approaches then is only stopped."""
 AT_REST = 1e-9
 """Rate, relative to the greatest, that counts as none."""
 
@@ -52,8 +56,10 @@ def newton(function: Callable, slope: Callable, x: np.ndarray, tolerance: float)
     """Return x with 0 <= x, 0 <= function(x), orthogonal; `slope` returns derivatives, their diagonal near 1."""
     w = function(x)
     value = residual(x, w)
-    for _ in range(MOST_NEWTON):
+    for k in range(MOST_NEWTON):
         if np.abs(value).max() <= tolerance:
+            return np.maximum(x, 0.0)
+        if k >= ENOUGH and np.all(np.abs(value) <= ROUNDING * (np.abs(slope(x)) @ np.abs(x))):
             return np.maximum(x, 0.0)
         r = np.hypot(x, w)
         kink = r < 1e-300
@@ -102,7 +108,7 @@ def sweeps(function: Callable, slope: Callable, x: np.ndarray, tolerance: float)
 def reflected(
     matrix: np.ndarray,
     rates: np.ndarray,
-    restitution: float = 1.0,
+    restitution: float | np.ndarray = 1.0,
     solver: str = "newton",
     moreau: bool = False,
     most: int = 1000,
@@ -110,7 +116,16 @@ def reflected(
     """Return the impulses of a generalised reflection (Kaufman and Pai 2012, algorithm 2), and the rates after it.
 
     As long as contacts approach, all that do are projected together to rates that are not negative, and as much is
-    added again, times the coefficient of restitution: a coefficient of 1 keeps the energy.
+    added again, times the coefficient of restitution: a coefficient of 1 keeps the energy. Where contacts have
+    coefficients of their own, they get impulses p with
+
+        0 <= p,   0 <= w' + e w,   p . (w' + e w) = 0,
+
+    w the rates before and w' after: the same where all e are. The energy changes by 1/2 sum p (1 - e) w, which is
+    never above 0 as all w are below it (`contact.impulse`).
+
+    Without loss this ends after finitely many times. With it, contacts may hand ever less on to one another for ever;
+    after BLOWS times all that is left is projected at once, which ends all approach and takes a little energy more.
 
     Parameters
     ----------
@@ -118,7 +133,9 @@ def reflected(
         What an impulse of one contact adds to the rate of another.
     rates : (n,) float64 array
         At which gaps grow.
-    restitution, solver :
+    restitution : float or (n,) float64 array
+        Of all, or of each.
+    solver :
         See `linear`.
     moreau : bool
         Whether those that neither approach nor part are projected with them, as Moreau 1988 does (algorithm 3). Those
@@ -129,12 +146,18 @@ def reflected(
     total, rates = np.zeros(len(rates)), rates.copy()
     greatest = float(np.abs(rates).max(initial=0.0))
     limit = 1e-13 * greatest
-    for _ in range(most):
+    for blow in range(most):
         if not np.any(rates < -limit):
             return total, rates
+        if blow >= BLOWS and np.any(np.less(restitution, 1.0)):
+            impulse = linear(matrix, rates, solver)
+            return total + impulse, rates + matrix @ impulse
         chosen = np.flatnonzero(rates <= AT_REST * greatest if moreau else rates < -limit)
         block = matrix[np.ix_(chosen, chosen)]
-        impulse = (1.0 + restitution) * linear(block, rates[chosen], solver)
+        if isinstance(restitution, np.ndarray):
+            impulse = linear(block, (1.0 + restitution[chosen]) * rates[chosen], solver)
+        else:
+            impulse = (1.0 + restitution) * linear(block, rates[chosen], solver)
         total[chosen] += impulse
         rates = rates + matrix[:, chosen] @ impulse
     raise EngineError("contacts that hang together never cease to approach; make steps.step smaller")

@@ -24,7 +24,7 @@ GAIN = 1e-2
 """Part of the residual to which a proximal point is found."""
 
 
-def cone_function(p: np.ndarray, w: np.ndarray, scale: np.ndarray, friction: float) -> tuple[np.ndarray, tuple]:
+def cone_function(p: np.ndarray, w: np.ndarray, scale: np.ndarray, friction: np.ndarray) -> tuple[np.ndarray, tuple]:
     """Return F (k, 3) and what its derivative is made of, of impulses and rates (k, 3), scale (k, 2) = a_n, a_t."""
     ahead = p[:, 0] - w[:, 0] / scale[:, 0]
     most = np.maximum(ahead, 0.0)
@@ -40,7 +40,7 @@ def cone_function(p: np.ndarray, w: np.ndarray, scale: np.ndarray, friction: flo
     return value, (ahead > 0.0, slides, along, radius, size)
 
 
-def derivative(matrix: np.ndarray, scale: np.ndarray, friction: float, parts: tuple) -> np.ndarray:
+def derivative(matrix: np.ndarray, scale: np.ndarray, friction: np.ndarray, parts: tuple) -> np.ndarray:
     """Return the (3 k, 3 k) derivative of F by p, of which `cone_function` has returned the parts."""
     pushes, slides, along, radius, size = parts
     k = len(scale)
@@ -55,12 +55,12 @@ def derivative(matrix: np.ndarray, scale: np.ndarray, friction: float, parts: tu
             found[t] -= rest[t]
         elif pushes[c]:
             turned = (np.eye(2) - np.outer(along[c], along[c])) * (radius[c] / size[c])
-            found[t] -= friction * np.outer(along[c], rest[n]) + turned @ rest[t]
+            found[t] -= friction[c] * np.outer(along[c], rest[n]) + turned @ rest[t]
     return found
 
 
 def cone_newton(
-    matrix: np.ndarray, offset: np.ndarray, start: np.ndarray, friction: float, unit: float
+    matrix: np.ndarray, offset: np.ndarray, start: np.ndarray, friction: np.ndarray | float, unit: float
 ) -> tuple[np.ndarray, bool]:
     """Return impulses (k, 3) in frames (n, t1, t2), and whether they are a solution or only the best that was found.
 
@@ -72,12 +72,13 @@ def cone_newton(
         b: rates without impulses [length / time].
     start : (k, 3) float64 array
         Impulses to begin with.
-    friction : float
-        mu.
+    friction : float or (k,) float64 array
+        mu, of all contacts or of each.
     unit : float
         Greatest |F| times a of a solution [length / time].
     """
     k = len(offset)
+    friction = np.broadcast_to(np.asarray(friction, dtype=np.float64), k)
     blocks = matrix.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k), :]
     scale = np.column_stack([blocks[:, 0, 0], greatest(blocks[:, 1, 1], blocks[:, 1, 2], blocks[:, 2, 2])])
     weight = np.column_stack([scale[:, 0], scale[:, 1], scale[:, 1]])
@@ -106,7 +107,7 @@ def newton(
     matrix: np.ndarray,
     offset: np.ndarray,
     start: np.ndarray,
-    friction: float,
+    friction: np.ndarray,
     unit: float,
     scale: np.ndarray,
     weight: np.ndarray,

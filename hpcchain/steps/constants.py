@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.errors import ConfigError
+from hpcchain.model.exclusion import excluded_pairs
 from hpcchain.steps import forces
 
 if TYPE_CHECKING:
@@ -40,8 +41,11 @@ class Constants:
     bonds : (b, 5) float64 array
         Constants of bonds.
     partner_first, partner_step, partner_which : (e + 1,), (p,), (p,) int64 arrays
-        Of each bead of the prototypes: where its bonds begin; how much the other bead's number exceeds its own,
-        ascending; rows of `bonds`, -1 for none, -2 - k for the k-th of `modules`.
+        Of each bead of the prototypes: where the beads begin that bonds, up to `exclude`, join to it; how much the
+        other bead's number exceeds its own, ascending; rows of `bonds`, -1 for none, -2 - k for the k-th of `modules`.
+    apart : float
+        The greatest distance at which beads that few bonds join are left out of lists, at the bonds' lengths of the
+        input [length].
     modules : list of dict
         Potentials of a user's own.
     field : (7,) float64 array
@@ -70,12 +74,14 @@ class Constants:
         self._find_partners(prototypes, row)
 
     def _find_partners(self, prototypes: Topology, row: np.ndarray) -> None:
-        """List each bead's bonds, from both sides."""
-        pairs = np.concatenate([prototypes.bonds, prototypes.bonds[:, ::-1]])
+        """List each bead's bonds, and what else is left out because of them, from both sides."""
         molecule = np.repeat(np.arange(prototypes.molecules), np.diff(prototypes.first_bond))
         potential = row[tuple(self.bead_type[prototypes.bonds].T)]
         which = np.where(prototypes.flexible[molecule], potential, -1) if len(molecule) else molecule
-        which = np.concatenate([which, which]).astype(np.int64)
+        left, found = excluded_pairs(prototypes), dict(zip(map(tuple, prototypes.bonds.tolist()), which, strict=True))
+        which = np.array([found.get(pair, -1) for pair in map(tuple, left.tolist())], dtype=np.int64)
+        which, pairs = np.concatenate([which, which]), np.concatenate([left, left[:, ::-1]])
+        self.apart = float(np.max(prototypes.exclude[molecule] * prototypes.bond_length, initial=0.0))
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         count = np.bincount(pairs[:, 0], minlength=prototypes.beads)
         self.partner_first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
@@ -83,7 +89,7 @@ class Constants:
         self.partner_which = which[order]
 
     def partners(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the bonds of beads, by their rows in the prototypes, as `partner_first`, `_step` and `_which`."""
+        """Return `partner_first`, `_step` and `_which` of beads, given by their rows in the prototypes."""
         count = np.diff(self.partner_first)[rows]
         first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
         at = np.arange(int(first[-1])) + np.repeat(self.partner_first[rows] - first[:-1], count)

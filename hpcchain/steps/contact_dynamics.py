@@ -80,8 +80,7 @@ class FrictionalContacts(Contacts):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         physics = given[4]
-        settings = physics.steps
-        self.law = Law(self.h, physics.restitution, settings["friction"], physics.tolerance, self.solver)
+        self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
         self.sweeps = self.visits = 0
 
     def find(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:

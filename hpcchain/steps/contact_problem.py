@@ -8,6 +8,7 @@ A step has two parts, u the relative velocity of a contact's surfaces.
        0 <= w_n,   0 <= P_n,   w_n P_n = 0,   |P_t| <= mu P_n, against w_t
 
    One coefficient for all of them, along contacts as across, takes energy out whatever happens: P (u + u') <= 0.
+   Contacts with coefficients of their own may win energy together: where they would, all take the least of theirs.
 2. Everywhere: implicit Euler without restitution (Jean 1999, Marinkovic 2022), from there and with the forces:
 
        0 <= u_n + max(gap, 0) / h,   0 <= P_n,   (u_n + ...) P_n = 0,   |P_t| <= mu P_n, against u_t
@@ -34,20 +35,23 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box
     from hpcchain.steps.clusters import Pool
+    from hpcchain.steps.coefficients import Coefficients
     from hpcchain.steps.rigid import RigidMolecules
 
 NO_APPROACH = 1e-9
 """Approach in a step, relative to the contact distance, that does not count as one."""
+WON = 1e-9
+"""Work of impacts above 0, relative to the sum of the sizes of its parts, by which energy counts as won, at least."""
 FIRST_SWEEPS, MOST_SWEEPS, NEWTON_TURNS, DENSE = 40, 20_000, 4, 120
 """Sweeps before Newton's method; sweeps at most without it; how often both take turns, with five times as many sweeps
 each; contacts of a cluster up to which Newton's method is tried."""
 
 
 class Law:
-    """Constants of the law of contacts: h [time], coefficients of restitution and friction, residual, solver."""
+    """Constants of the law of contacts: h [time], coefficients, residual, solver."""
 
-    def __init__(self, h: float, restitution: float, friction: float, tolerance: float, solver: str) -> None:
-        self.h, self.restitution, self.friction = h, restitution, friction
+    def __init__(self, h: float, coefficients: Coefficients, tolerance: float, solver: str) -> None:
+        self.h, self.coefficients = h, coefficients
         self.tolerance, self.solver = tolerance, solver
 
 
@@ -142,12 +146,15 @@ class Problem:
         there = np.column_stack([np.ones(len(one), dtype=bool), ~wall])
         self.arm = np.where(there, self.radius[beads], 0.0)
         moment = examples.moment[self.prototype][beads]
-        turns = there & ~self.fixed[beads] & (self.law.friction > 0.0)
+        turns = there & ~self.fixed[beads] & self.law.coefficients.rubs
         self.turn = np.where(turns, self.arm / moment, 0.0)
         k = len(one)
         self.impulse, self.offset = np.zeros((k, 3)), np.zeros((k, 3))
         self.stiff, self.slip = np.ones(k), np.ones(k)
-        self.contacts = (one, other, self.normal, self.impulse, self.offset, self.stiff, self.slip, self.arm, self.turn)
+        known = self.law.coefficients
+        self.restitution, self.friction = (known.of(one, self.pairs) for one in (known.restitution, known.friction))
+        constants = (self.stiff, self.slip, self.arm, self.turn, self.friction)
+        self.contacts = (one, other, self.normal, self.impulse, self.offset, *constants)
         own = np.empty((k, 3, 3))
         zero = np.zeros_like(self.pool.velocity)
         kernels.own_response(self.bodies(zero, zero.copy()), self.contacts, own)
@@ -172,17 +179,48 @@ class Problem:
         kernels.rates(self.bodies(velocity, spin), self.contacts, before)
         kernels.rates(self.bodies(self.bend, np.zeros_like(spin)), self.contacts, bent)
         approach = dot(self.normal, before)
-        strikes = (approach < -NO_APPROACH * self.geometry.contact / law.h) & (law.restitution > 0.0)
+        strikes = (approach < -NO_APPROACH * self.geometry.contact / law.h) & (self.restitution > 0.0)
         struck = np.bincount(cluster, strikes, len(self.starts) - 1) > 0.0
         blows, solved = np.zeros((k, 3)), True
         if struck.any():
-            velocity, spin, solved = self._solved(velocity, spin, law.restitution * before, blows, struck)
+            velocity, spin, solved = self._struck(velocity, spin, before, cluster, struck)
             blows = self.impulse.copy()
         gap = np.where(self.gap > CLOSE * self.geometry.contact, self.gap, 0.0)  # that of what touches is rounding
         offset = bent + (gap / law.h)[:, None] * self.normal
         every = np.ones(len(struck), dtype=bool)
         velocity, spin, good = self._solved(self._with_forces(velocity), spin, offset, start, every)
         return velocity, spin, blows, self.impulse, solved and good
+
+    def _struck(
+        self, velocity: np.ndarray, spin: np.ndarray, before: np.ndarray, cluster: np.ndarray, struck: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Solve the impacts; where contacts with coefficients of their own would win energy, all take the least.
+
+        Parameters
+        ----------
+        velocity, spin : (m, 3) float64 arrays
+        before : (n, 3) float64 array
+            Rates of contacts.
+        cluster : (n,) int64 array
+            Which cluster each contact is of.
+        struck : (q,) bool array
+            Which clusters have impacts.
+        """
+        restitution, none, count = self.restitution, np.zeros_like(before), len(struck)
+        found = self._solved(velocity, spin, restitution[:, None] * before, none, struck)
+        if self.law.coefficients.same:
+            return found
+        after = np.empty_like(before)
+        kernels.rates(self.bodies(found[0], found[1]), self.contacts, after)
+        work = dot(self.impulse, before + after)
+        most = max(WON, 10.0 * self.law.tolerance) * np.bincount(cluster, np.abs(work), count)
+        wins = np.bincount(cluster, work, count) > most
+        if not wins.any():
+            return found
+        least = np.ones(count)
+        np.minimum.at(least, cluster, restitution)
+        restitution = np.where(wins[cluster], least[cluster], restitution)
+        return self._solved(velocity, spin, restitution[:, None] * before, none, struck)
 
     def _solved(
         self, velocity: np.ndarray, spin: np.ndarray, offset: np.ndarray, start: np.ndarray, left: np.ndarray
@@ -198,20 +236,20 @@ class Problem:
         left : (q,) bool array
             Which clusters are to be solved.
         """
-        friction, newton = self.law.friction, self.law.solver == "newton"
+        newton = self.law.solver == "newton"
         self.offset[:] = offset
         self._begin(start)
         unit, left, sweeps = self._units(velocity, spin), left.copy(), np.zeros(len(left), dtype=np.int64)
         bodies = self._pushed(velocity, spin)
         most = FIRST_SWEEPS if newton else MOST_SWEEPS
-        kernels.sweep_clusters(bodies, self.contacts, self.starts, left, unit, friction, most, sweeps)
+        kernels.sweep_clusters(bodies, self.contacts, self.starts, left, unit, most, sweeps)
         for turn in range(NEWTON_TURNS if newton else 0):
             if not left.any():
                 break
             for q in np.flatnonzero(left):
                 left[q] = not self._newton(int(q), velocity, spin, unit[q])
             bodies, most = self._pushed(velocity, spin), FIRST_SWEEPS * 5 ** (turn + 1)
-            kernels.sweep_clusters(bodies, self.contacts, self.starts, left, unit, friction, most, sweeps)
+            kernels.sweep_clusters(bodies, self.contacts, self.starts, left, unit, most, sweeps)
         self.sweeps += sweeps
         bodies = self._pushed(velocity, spin)
         return bodies[0], bodies[1], not left.any()
@@ -221,8 +259,8 @@ class Problem:
         along = dot(start, self.normal)
         pushes = np.maximum(along, 0.0)
         self.impulse[:] = pushes[:, None] * self.normal
-        if self.law.friction > 0.0:
-            self.impulse += within(start - along[:, None] * self.normal, self.law.friction * pushes)
+        if self.law.coefficients.rubs:
+            self.impulse += within(start - along[:, None] * self.normal, self.friction * pushes)
 
     def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> tuple:
         """Return what kernels take for `bodies`, with these velocities and spins and what impulses add to them."""
@@ -252,7 +290,7 @@ class Problem:
         frames = self.frames[low:high]
         offset = np.einsum("kab,kb->ka", frames, rates[low:high] + self.offset[low:high])
         start = np.einsum("kab,kb->ka", frames, self.impulse[low:high])
-        found, good = cone_newton(matrix, offset, start, self.law.friction, 0.5 * unit)
+        found, good = cone_newton(matrix, offset, start, self.friction[low:high], 0.5 * unit)
         found[:, 0] = np.maximum(found[:, 0], 0.0)
         self.impulse[low:high] = np.einsum("kab,ka->kb", frames, found)
         return good

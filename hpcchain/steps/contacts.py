@@ -19,6 +19,7 @@ import numpy as np
 from hpcchain.model.system import WALL
 from hpcchain.steps import contact_kernels as kernels
 from hpcchain.steps.clusters import NONE, Geometry, Responses, dot, labels_of, pool_of
+from hpcchain.steps.coefficients import Coefficients
 from hpcchain.steps.complementarity import newton, reflected
 from hpcchain.steps.curvature import EXTRA, Metric
 
@@ -66,6 +67,7 @@ class Contacts:
         settings = physics.steps
         self.h, self.integrator, self.solver = settings["step"], settings["integrator"], settings["solver"]
         self.rounds = 1 if settings["predictions"] == 1 else MOST_ROUNDS
+        self.coefficients = Coefficients(self.composition, physics)
         self.restitution, self.moreau = physics.restitution, settings.get("simultaneous") == "moreau"
         self.metric = Metric(constants.composition, constants, settings) if settings["energy"] == "H2" else None
         prototypes = self.composition.prototypes
@@ -259,15 +261,23 @@ class Contacts:
         single[[cluster[0] for cluster in clusters if len(cluster) == 1]] = True
         hit = single & (rates < 0.0)
         own = responses.own_rates(geometry, normal)
-        impulse[hit] = (1.0 + self.restitution) * (-rates[hit] / own[hit])
+        restitution = self._restitutions(geometry, np.arange(len(rates)))
+        impulse[hit] = (1.0 + np.broadcast_to(restitution, len(rates))[hit]) * (-rates[hit] / own[hit])
         rows = np.flatnonzero(hit[responses.contact])
         velocity[responses.bead[rows]] += impulse[responses.contact[rows], None] * responses.change[rows]
         for cluster in clusters:
             if len(cluster) == 1 or not np.any(rates[cluster] < 0.0):
                 continue
             matrix = responses.matrix(geometry, normal, cluster)
-            impulse[cluster] = reflected(matrix, rates[cluster], self.restitution, self.solver, self.moreau)[0]
+            restitution = self._restitutions(geometry, cluster)
+            impulse[cluster] = reflected(matrix, rates[cluster], restitution, self.solver, self.moreau)[0]
             responses.add(velocity, cluster, impulse[cluster])
+
+    def _restitutions(self, geometry: Geometry, which: np.ndarray) -> Any:
+        """Return the coefficient of restitution of some contacts: one for all where all have the same."""
+        if self.coefficients.same:
+            return self.restitution
+        return self.coefficients.of(self.coefficients.restitution, geometry.pairs[which])
 
     def _reflect_in_metric(
         self,
@@ -282,7 +292,8 @@ class Contacts:
         for cluster in self._clusters(pool, geometry, linked=True):
             matrix, rates = self.metric.weighted(pool, geometry, responses, normal, cluster)
             if np.any(rates < 0.0):
-                impulse[cluster] = reflected(matrix, rates, self.restitution, self.solver, self.moreau)[0]
+                restitution = self._restitutions(geometry, cluster)
+                impulse[cluster] = reflected(matrix, rates, restitution, self.solver, self.moreau)[0]
                 responses.add(velocity, cluster, impulse[cluster])
 
     def _press(

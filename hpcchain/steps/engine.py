@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
@@ -20,14 +19,14 @@ from hpcchain.steps.clusters import NONE, Pool
 from hpcchain.steps.constants import Constants
 from hpcchain.steps.contacts import Contacts
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
-from hpcchain.steps.failures import raise_far, raise_unsettled, raise_worst
+from hpcchain.steps.failures import raise_far, raise_unsettled, raise_worst, require_wide
 from hpcchain.steps.interactions import Interactions, skin_for
 from hpcchain.steps.laws import passes_of
 from hpcchain.steps.rigid import RigidMolecules
 from hpcchain.steps.thermostat import Thermostat
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, System
+    from hpcchain.model.system import System
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 ROUNDING = 1e-9
@@ -92,7 +91,7 @@ class SteppedEngine:
         farthest = max(constants.reach, self.contacts.reach if self.contacts else 0.0)
         self.skin = 0.0 if farthest == 0.0 else (skin or skin_for(farthest, diameter))
         reach = farthest + self.skin
-        require_wide(self.box, reach)
+        require_wide(self.box, reach, constants.apart)
         self.cells = lists.shape_for(self.box, reach, self.composition.beads)
         self.interactions = Interactions(self.box, constants, reach, self.cells, passes_of(constants, self.comm))
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
@@ -484,15 +483,3 @@ class SteppedEngine:
     def window_report(self) -> Any:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""
         return {"steps": self.steps, "list_rebuilds": self.rebuilds}
-
-
-def require_wide(box: Box, reach: float) -> None:
-    """Raise ConfigError when a periodic side is so short that a bead would interact with two images of another."""
-    periodic = box.boundary == PERIODIC
-    short = np.flatnonzero(periodic & (box.size < 2.0 * reach))
-    if len(short):
-        axis = int(short[0])
-        raise ConfigError(
-            f"box.size: the periodic side {box.size[axis]:g} along axis {axis} is shorter than twice the reach of the "
-            f"potentials with the neighbour lists' skin, {reach:.6g}; enlarge the box or lower potential.cutoff"
-        )

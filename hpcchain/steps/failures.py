@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hpcchain.errors import EngineError
+import numpy as np
+
+from hpcchain.errors import ConfigError, EngineError
+from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
-    import numpy as np
+    from hpcchain.model.system import Box
 
 
 def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None, bad: np.ndarray) -> NoReturn:
@@ -64,3 +67,29 @@ def raise_unsolved(time: float) -> NoReturn:
         f"at t {time:.6g} contacts that hang together have no solution that was found: make steps.step smaller, or "
         "propagator.tolerance, the residual at which they are solved, larger"
     )
+
+
+def require_wide(box: Box, reach: float, apart: float) -> None:
+    """Raise ConfigError when a periodic side is so short that a bead would interact with two images of another.
+
+    Parameters
+    ----------
+    box : Box
+    reach, apart : float
+        How far lists look, and how far apart beads are that are left out of them [length].
+    """
+    periodic = box.boundary == PERIODIC
+    close = np.flatnonzero(periodic & (box.size < reach + apart))
+    if apart > 0.0 and len(close):
+        axis = int(close[0])
+        raise ConfigError(
+            f"box.size: the periodic side {box.size[axis]:g} along axis {axis} lets beads that are bonded, or left out "
+            f"by molecule.exclude, meet through it; needs at least {reach + apart:.6g}"
+        )
+    short = np.flatnonzero(periodic & (box.size < 2.0 * reach))
+    if len(short):
+        axis = int(short[0])
+        raise ConfigError(
+            f"box.size: the periodic side {box.size[axis]:g} along axis {axis} is shorter than twice the reach of the "
+            f"potentials with the neighbour lists' skin, {reach:.6g}; enlarge the box or lower potential.cutoff"
+        )

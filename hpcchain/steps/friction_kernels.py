@@ -11,7 +11,8 @@ not 0; u' = u + `offset`. Beads with rigid bonds take an impulse up together: `r
 
 `bodies`: velocity, spin (m, 3), inverse (m,) of masses, block (m,) where a bead's blocks begin or -1, first, size (m,)
 of its molecule's rows, response (r, 3, 3). `contacts`: one, other (k,), normal, impulse, offset (k, 3), stiff, slip
-(k,), what an impulse along n adds to u_n, and one across it to u_t at most, arm, turn (k, 2): R and R / I of both.
+(k,), what an impulse along n adds to u_n, and one across it to u_t at most, arm, turn (k, 2): R and R / I of both,
+friction (k,): mu.
 """
 
 import math
@@ -39,7 +40,7 @@ def push(bodies, bead, sign, px, py, pz):
 @kernel
 def act(bodies, contacts, c, px, py, pz):
     """Give both beads of contact c an impulse, and the torque of its part across the normal."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn = contacts
+    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
     spin = bodies[1]
     i, j = one[c], other[c]
     push(bodies, i, 1.0, px, py, pz)
@@ -58,7 +59,7 @@ def act(bodies, contacts, c, px, py, pz):
 @kernel
 def rate(bodies, contacts, c):
     """Return the relative velocity of the surfaces of contact c, without its offset: three floats."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn = contacts
+    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
     velocity, spin = bodies[0], bodies[1]
     i, j = one[c], other[c]
     x, y, z = velocity[i, 0], velocity[i, 1], velocity[i, 2]
@@ -79,7 +80,7 @@ def rate(bodies, contacts, c):
 @kernel
 def wanted_normal(bodies, contacts, c):
     """Return by how much the impulse of contact c along its normal is to change."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn = contacts
+    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
     x, y, z = rate(bodies, contacts, c)
     x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
     nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
@@ -88,9 +89,9 @@ def wanted_normal(bodies, contacts, c):
 
 
 @kernel
-def wanted_across(bodies, contacts, c, friction):
+def wanted_across(bodies, contacts, c):
     """Return by how much the impulse of contact c across its normal is to change: three floats."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn = contacts
+    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
     x, y, z = rate(bodies, contacts, c)
     x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
     nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
@@ -98,7 +99,7 @@ def wanted_across(bodies, contacts, c, friction):
     p = impulse[c, 0] * nx + impulse[c, 1] * ny + impulse[c, 2] * nz
     tx, ty, tz = impulse[c, 0] - p * nx, impulse[c, 1] - p * ny, impulse[c, 2] - p * nz
     x, y, z = tx - (x - u * nx) / slip[c], ty - (y - u * ny) / slip[c], tz - (z - u * nz) / slip[c]
-    size, most = math.sqrt(x * x + y * y + z * z), friction * max(p, 0.0)
+    size, most = math.sqrt(x * x + y * y + z * z), friction[c] * max(p, 0.0)
     if size > most:
         x, y, z = x * (most / size), y * (most / size), z * (most / size)
     return x - tx, y - ty, z - tz
@@ -115,9 +116,9 @@ def change(bodies, contacts, c, px, py, pz):
 
 
 @kernel
-def sweep(bodies, contacts, low, high, forward, friction):
+def sweep(bodies, contacts, low, high, forward):
     """Solve contacts low ... high - 1 one after another; return the greatest change, as a velocity."""
-    normal, stiff, slip = contacts[2], contacts[5], contacts[6]
+    normal, stiff, slip, friction = contacts[2], contacts[5], contacts[6], contacts[9]
     worst = 0.0
     for k in range(high - low):
         c = low + k if forward else high - 1 - k
@@ -125,8 +126,8 @@ def sweep(bodies, contacts, low, high, forward, friction):
         if p != 0.0:
             worst = max(worst, abs(p) * stiff[c])
             change(bodies, contacts, c, p * normal[c, 0], p * normal[c, 1], p * normal[c, 2])
-        if friction > 0.0:
-            x, y, z = wanted_across(bodies, contacts, c, friction)
+        if friction[c] > 0.0:
+            x, y, z = wanted_across(bodies, contacts, c)
             if x != 0.0 or y != 0.0 or z != 0.0:
                 worst = max(worst, math.sqrt(x * x + y * y + z * z) * slip[c])
                 change(bodies, contacts, c, x, y, z)
@@ -134,14 +135,14 @@ def sweep(bodies, contacts, low, high, forward, friction):
 
 
 @kernel
-def residual(bodies, contacts, low, high, friction):
+def residual(bodies, contacts, low, high):
     """Return by how much contacts low ... high - 1 fail their conditions, as a velocity; no number stays none."""
-    stiff, slip = contacts[5], contacts[6]
+    stiff, slip, friction = contacts[5], contacts[6], contacts[9]
     worst = 0.0
     for c in range(low, high):
         p = abs(wanted_normal(bodies, contacts, c)) * stiff[c]
-        if friction > 0.0:
-            x, y, z = wanted_across(bodies, contacts, c, friction)
+        if friction[c] > 0.0:
+            x, y, z = wanted_across(bodies, contacts, c)
             p = max(p, math.sqrt(x * x + y * y + z * z) * slip[c])
         if p > worst or p != p:
             worst = p
@@ -149,7 +150,7 @@ def residual(bodies, contacts, low, high, friction):
 
 
 @kernel
-def sweep_clusters(bodies, contacts, starts, left, unit, friction, most, sweeps):
+def sweep_clusters(bodies, contacts, starts, left, unit, most, sweeps):
     """Sweep over the clusters that are left, each until its residual is at most `unit` or `most` times.
 
     Parameters
@@ -162,7 +163,6 @@ def sweep_clusters(bodies, contacts, starts, left, unit, friction, most, sweeps)
         Which are to be solved; those that are solved are taken out.
     unit : (q,) float64 array
         Residual at which a cluster is solved [length / time].
-    friction : float
     most : int
     sweeps : (q,) int64 array
         How many there were is added.
@@ -171,9 +171,9 @@ def sweep_clusters(bodies, contacts, starts, left, unit, friction, most, sweeps)
         if not left[q]:
             continue
         for _ in range(most):
-            worst = sweep(bodies, contacts, starts[q], starts[q + 1], sweeps[q] % 2 == 0, friction)
+            worst = sweep(bodies, contacts, starts[q], starts[q + 1], sweeps[q] % 2 == 0)
             sweeps[q] += 1
-            if worst <= 4.0 * unit[q] and residual(bodies, contacts, starts[q], starts[q + 1], friction) <= unit[q]:
+            if worst <= 4.0 * unit[q] and residual(bodies, contacts, starts[q], starts[q + 1]) <= unit[q]:
                 left[q] = False
                 break
 

@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpcchain.errors import ConfigError
+from tests.support.heaps import heap
 from tests.support.stepped import LJ, liquid, require_equal, rigid, run_on, system_of
 
 END = 0.2
@@ -37,17 +41,89 @@ def attracting(seed, hot):
     return tables
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
-@given(
-    build=st.sampled_from([flexible, stiff, hard, attracting]),
-    seed=st.integers(1, 10**6),
-    hot=st.booleans(),
-    ranks=st.lists(st.integers(1, 5), min_size=2, max_size=2),
-    skin=st.sampled_from([0.3, 0.45, 0.7]),
-    cut=st.integers(1, 7),
-)
-def test_bits(build, seed, hot, ranks, skin, cut):
-    system = system_of(build(seed, hot))
+PAIRS = [
+    {"types": ["chain", "monomer"], "restitution": 0.5},
+    {"types": ["monomer", "monomer"], "restitution": 0.0},
+    {"types": ["dimer", "y-"], "restitution": 0.2},
+]
+HEAT = ({"name": "langevin", "damping": 0.5}, {"name": "andersen", "rate": 2.0})
+
+
+def mixed(seed, hot):
+    """Return hard molecules between walls with coefficients of pairs, some with exclusion, damping, a thermostat."""
+    tables = hard(seed, hot)
+    tables["box"] |= {"boundary": ["periodic", "wall", "periodic"]}
+    low = min(np.min(np.array(kind["positions"])[:, 1]) for kind in tables["molecule"])
+    high = max(np.max(np.array(kind["positions"])[:, 1]) for kind in tables["molecule"])
+    tables["box"] |= {"size": [tables["box"]["size"][0], high - low + 0.8, tables["box"]["size"][2]]}
+    tables["box"] |= {"origin": [0.0, low - 0.4, 0.0]}
+    tables["contact"] = {"restitution": 0.9, "pair": PAIRS}
+    if seed % 2:
+        tables["contact"]["simultaneous"] = "moreau"
+    tables["wall"] = [{"side": "y+", "restitution": 0.4}]
+    for kind in tables["molecule"]:
+        kind |= {"damping": 0.3 if seed % 3 == 0 else 0.0}
+        kind |= {"exclude": 1 + seed % 3} if kind.get("beads", 1) > 2 and kind["kind"] != "rod" else {}
+    if seed % 5 < 2:
+        tables["thermostat"] = HEAT[seed % 5] | {"temperature": 3.0}
+    return tables
+
+
+def heaped(seed, hot):
+    """Return molecules that fall into a box under contact dynamics, with friction and coefficients of pairs."""
+    own = [{"types": ["monomer", "monomer"], "friction": 0.0}, {"types": ["dimer", "monomer"], "restitution": 1.0}]
+    contact = {"friction": 0.4 * (seed % 2), "pair": own}
+    solver = {"solver": ("newton", "gauss-seidel")[seed // 2 % 2]}
+    return heap(seed, 3, 2.4, ("monomer", "dimer"), hot=9.0 if hot else 1.0, contact=contact, steps=solver)
+
+
+DRAWN = {
+    "build": st.sampled_from([flexible, stiff, hard, attracting, mixed, heaped]),
+    "seed": st.integers(1, 10**6),
+    "hot": st.booleans(),
+    "ranks": st.lists(st.integers(1, 5), min_size=2, max_size=2),
+    "skin": st.sampled_from([0.3, 0.45, 0.7]),
+    "cut": st.integers(1, 7),
+}
+
+
+def require_no_trace(build, seed, hot, ranks, skin, cut):
+    """Fail unless a run that is stopped on some ranks and goes on on others has the bits of one rank's.
+
+    Molecules that are turned at random may overlap: such starts are left out. Returns whether this one is none.
+    """
+    try:
+        system, part = system_of(build(seed, hot)), 0.025
+    except ConfigError as error:
+        assert "overlap" in str(error)
+        return False
+    if build is heaped:
+        part = 0.02  # its step is longer
     once = run_on(system, END, 1)
-    begun = replace(system, state=run_on(system, 0.025 * cut, ranks[0], skin=skin)[4])
+    begun = replace(system, state=run_on(system, round(part * cut, 3), ranks[0], skin=skin)[4])
     require_equal(once, run_on(begun, END, ranks[1]))
+    return True
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(**DRAWN)
+def test_bits(build, seed, hot, ranks, skin, cut):
+    require_no_trace(build, seed, hot, ranks, skin, cut)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_bits_of_many_draws(part):
+    """400 draws, which are others than those of `test_bits`."""
+    rng = np.random.default_rng([23, part])
+    runs, builds = 0, [flexible, stiff, hard, attracting, mixed, heaped]
+    for draw in range(40):
+        ranks = rng.integers(1, 6, size=2).tolist()
+        given = (int(rng.integers(1, 10**6)), bool(rng.integers(2)), ranks, float(rng.choice([0.3, 0.45, 0.7])))
+        build = builds[int(rng.integers(len(builds)))]
+        cut = int(rng.integers(1, 8))
+        try:
+            runs += require_no_trace(build, *given, cut)
+        except Exception as error:
+            raise AssertionError(f"draw {draw}: {build.__name__}, {given}, {cut}") from error
+    assert runs > 30

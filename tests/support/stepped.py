@@ -34,6 +34,8 @@ def inline(value):
     """Return a value as TOML."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {inline(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return "[" + ", ".join(inline(item) for item in value) + "]"
     return json.dumps(value)
 
 

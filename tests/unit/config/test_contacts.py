@@ -102,9 +102,54 @@ def test_moments_are_for_beads_that_spin(load):
         load(TEXT, text)
 
 
-def test_the_engine_of_steps_has_no_pairs(load):
-    with pytest.raises(ConfigError, match='contact.pair: means nothing for run.engine "steps"'):
-        load("[run]", '[steps]\nstep = 0.1\n[run]\nengine = "steps"')
+STEPS = '[steps]\nstep = 0.1\n[run]\nengine = "steps"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "",
+            "",
+            'contact.tangential_restitution: run.engine "steps" has no rough beads; .* "contact", which makes beads',
+        ),
+        ("tangential_restitution = 0.5\n", "", r"contact.pair\[1\].tangential_restitution: run.engine .steps. has no"),
+        (
+            "tangential_restitution = 0.5",
+            "[[contact.pair]]\ntypes = ['H', 'H']\ncontact_time = 0.1",
+            r"contact.pair\[0\].contact_time: means nothing",
+        ),
+        (
+            "tangential_restitution = 0.5",
+            "[[contact.pair]]\ntypes = ['H', 'H']\nfriction = 0.1",
+            r"contact.pair\[0\].friction: is of steps.integrator .contact. alone",
+        ),
+    ],
+)
+def test_the_engine_of_steps_has_no_rough_beads(load, old, new, message):
+    text = TEXT.replace("moment = [0.1, 0.2, 0.1]\n", "").replace("[run]", STEPS)
+    with pytest.raises(ConfigError, match=message):
+        load(TEXT, text.replace(old, new) if old else text)
+
+
+def test_the_engine_of_events_has_no_friction_of_pairs(load):
+    with pytest.raises(ConfigError, match=r"contact.pair\[0\].friction: is of steps.integrator .contact. alone"):
+        load("restitution = 0.8", "friction = 0.8")
+
+
+def test_pairs_of_steps_are_written_out_again(load, tmp_path):
+    text = TEXT[: TEXT.index("[contact]")].replace("moment = [0.1, 0.2, 0.1]\n", "")
+    text += "[[contact.pair]]\ntypes = ['P', 'z+']\nfriction = 0.3\nrestitution = 0.2\n[[wall]]\nside = 'z-'\n"
+    text += "restitution = 0.4\n" + STEPS.replace("0.1", "0.1\nintegrator = 'contact'") + "\nend_time = 1\n"
+    config = load(TEXT, text)
+    again = tmp_path / "again.toml"
+    again.write_text(config.to_toml())
+    assert load_config(again) == config
+    assert config.contact.spins and not config.contact.is_rough
+    steps = physics_with(config, 1.0).steps
+    assert steps["pairs"] == [{"types": ["P", "z+"], "restitution": 0.2, "friction": 0.3}]
+    assert steps["walls"] == {"z-": 0.4}
+    assert not physics_with(config, 1.0).is_elastic
 
 
 def test_pairs_are_tables(load):

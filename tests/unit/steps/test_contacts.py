@@ -157,6 +157,32 @@ def test_beads_get_no_deeper_than_a_step_and_not_at_all_with_further_predictions
         assert deepest < (2.0 * 2.0 * 0.01 * fastest if predictions == 1 else 1e-9)
 
 
+@pytest.mark.parametrize("exclude", [1, 2])
+def test_beads_that_few_bonds_join_have_no_contacts(exclude):
+    """The ends of a bent trimer that closes: they bounce, or pass through each other when they are left out."""
+    tables = gas(1, 1, steps={"step": 0.005})
+    half = np.array([0.6, 0.8, 0.0])
+    places = np.array([[3.0, 3.0, 3.0] - half * [1, 1, 0], [3.0, 3.0, 3.0], [3.0, 3.0, 3.0] + half * [1, -1, 0]])
+    inwards = [[0.8, -0.6, 0.0], [0.0, 0.0, 0.0], [-0.8, -0.6, 0.0]]
+    tables["molecule"] = [
+        {
+            "kind": "chain",
+            "beads": 3,
+            "count": 1,
+            "exclude": exclude,
+            "positions": places.tolist(),
+            "velocities": inwards,
+        }
+    ]
+    engine, least = SteppedEngine(system_of(tables)), 9.0
+    for k in range(1, 121):
+        engine.advance(round(0.005 * k, 3))
+        ends = engine.position[[0, 2]]
+        least = min(least, np.linalg.norm(ends[1] - ends[0]))
+    assert engine.counters["contacts"] == (1 if exclude == 1 else 0)
+    assert least > 0.97 if exclude == 1 else least < 0.5
+
+
 def test_a_bead_slides_on_the_floor_smoothly():
     """dsi: pressed to the floor it stays there to round-off, and keeps its speed along it."""
     tables = gas(7, 1, steps={"step": 0.01, "integrator": "dsi"}, external={"gravity": [0.0, -5.0, 0.0]})

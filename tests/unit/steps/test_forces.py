@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError, EngineError
+from hpcchain.model.exclusion import excluded_pairs
 from hpcchain.steps.engine import SteppedEngine
-from tests.support.stepped import FENE, LJ, SOFT, liquid, run_on, stepping, system_of, total
+from tests.support.stepped import FENE, LJ, SOFT, liquid, run_on, snakes, stepping, system_of, total
 
 TYPES = [
     LJ | {"types": ["A", "A"]},
@@ -52,6 +53,7 @@ def twin(tables, system):
         for a, b in types if one["name"] != "center" else ():
             (bonds if one["name"] in ("harmonic", "fene") else pairs)[tuple(sorted((a, b)))] = one
     together = {tuple(bond) for bond in topology.bonds.tolist()}
+    left = {tuple(pair) for pair in excluded_pairs(topology).tolist()} - together
     energy, force = 0.0, np.zeros_like(position)
     for i in range(len(position)):
         for j in range(i + 1, len(position)):
@@ -60,7 +62,7 @@ def twin(tables, system):
             if table is pairs:
                 d = d - system.box.size * np.rint(d / system.box.size)
             one = table.get(tuple(sorted((names[i], names[j]))))
-            if one is None or d @ d > 9.0:
+            if one is None or d @ d > 9.0 or (i, j) in left:
                 continue
             r = np.sqrt(d @ d)
             u, f = law(one, r)
@@ -82,6 +84,28 @@ def test_forces_are_those_of_a_plain_sum(potentials):
     engine = SteppedEngine(system)
     assert np.abs(engine.force - force).max() < 1e-12 * np.abs(force).max()
     assert engine.energies()[:, 0].sum() == pytest.approx(energy, rel=1e-12)
+
+
+@pytest.mark.parametrize("exclude", [2, 3])
+def test_beads_that_few_bonds_join_have_no_pair_potential(exclude):
+    tables = liquid(1, beads=60)
+    tables["molecule"][2]["exclude"] = exclude
+    system = system_of(tables)
+    energy, force = twin(tables, system)
+    engine = SteppedEngine(system)
+    assert np.abs(engine.force - force).max() < 1e-12 * np.abs(force).max()
+    assert engine.energies()[:, 0].sum() == pytest.approx(energy, rel=1e-12)
+    every = SteppedEngine(system_of(liquid(1, beads=60)))
+    assert np.abs(engine.force - every.force).max() > 1e-3 * np.abs(force).max()
+
+
+def test_a_box_in_which_beads_meet_those_that_are_left_out_is_named():
+    tables = liquid(1, beads=0, chains=1)
+    tables["molecule"] = [tables["molecule"][2] | {"exclude": 3, "bond_length": 3.4}]
+    tables["molecule"][0]["positions"] = snakes(np.random.default_rng(1), 12.0, 1, 12, bond=3.4).tolist()
+    tables["potential"] = [LJ, {"name": "harmonic", "stiffness": 30.0, "length": 3.4}]
+    with pytest.raises(ConfigError, match=r"box.size: the periodic side 12 along axis 0.*left out by molecule.exclude"):
+        SteppedEngine(system_of(tables))
 
 
 def test_forces_are_the_energys_slope():

@@ -1,0 +1,61 @@
+"""Coefficients of contacts in steps: those of types of beads, of types and walls, and of sides of the box."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.config.contacts import WALLS
+from hpcchain.contact.coefficients import place_of
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Physics
+
+
+class Coefficients:
+    """Restitution and friction of contacts.
+
+    Parameters
+    ----------
+    composition : Composition
+    physics : Physics
+
+    Attributes
+    ----------
+    restitution, friction : (t, t + 6) float64 arrays
+        Of beads of two types; then of a type and each wall, in the order of their codes -1, -2, ...
+    same : bool
+        Whether all contacts have one restitution.
+    rubs : bool
+        Whether any contact has friction.
+    """
+
+    def __init__(self, composition: Composition, physics: Physics) -> None:
+        settings, names = physics.steps, composition.type_names
+        self.composition, self.types = composition, composition.prototypes.bead_type
+        self.restitution = table_of(names, physics.restitution, settings.get("pairs", []), "restitution")
+        for side, value in settings.get("walls", {}).items():
+            self.restitution[:, len(names) + WALLS.index(side)] = value
+        self.friction = table_of(names, settings.get("friction", 0.0), settings.get("pairs", []), "friction")
+        self.same = bool(np.all(self.restitution == physics.restitution))
+        self.rubs = bool(np.any(self.friction > 0.0))
+
+    def of(self, table: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """Return a coefficient (n,) of contacts (n, 2) by global numbers, of `restitution` or `friction`."""
+        one, other = (self.types[self.composition.prototype_of(np.maximum(pairs[:, k], 0))] for k in (0, 1))
+        return table[one, np.where(pairs[:, 1] < 0, len(table) - 1 - pairs[:, 1], other)]
+
+
+def table_of(names: tuple, default: float, pairs: list, key: str) -> np.ndarray:
+    """Return the (t, t + 6) table of a coefficient for types of these names, which pairs may have of their own."""
+    table = np.full((len(names), len(names) + len(WALLS)), default)
+    for number, one in enumerate(pairs):
+        if one[key] is None:
+            continue
+        i, j = (place_of(name, names, f"contact.pair[{number}]") for name in one["types"])
+        table[i, j] = one[key]
+        if j < len(names):
+            table[j, i] = one[key]
+    return table
