@@ -122,3 +122,18 @@ def test_developer_pages_name_functions_that_are_there():
     named = [pair for page in pages for pair in re.findall(r"`(\w+)`\s+\(?in\s+`(hpcchain/[\w/.]+)`", page.read_text())]
     assert len(named) >= 5
     assert [(name, path) for name, path in named if not re.search(rf"\b{name}\b", text(path))] == []
+
+
+def test_the_glossary_names_what_is_in_the_code():
+    """Identifiers of the second column, those with a capital or an underscore, are somewhere in the package."""
+    rows = text("docs/glossary.md").split("## Words with two meanings")[0].splitlines()
+    cells = [row.split(" | ")[1] for row in rows if row.startswith("| ") and row.count(" | ") >= 2]
+    named = {
+        name
+        for cell in cells
+        for name in re.findall(r"\b\w+\b", cell)
+        if "_" in name.strip("_") or name != name.lower()
+    }
+    assert len(named) >= 10
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "hpcchain").rglob("*.py"))
+    assert [name for name in sorted(named) if not re.search(rf"\b{name}\b", code)] == []
