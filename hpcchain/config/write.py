@@ -14,9 +14,6 @@ from hpcchain.config.values import DistanceLimit
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config
 
-if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
-
 FOLLOWS = {"box": ("packing_fraction",)}
 """Keys of a section that the resolved input has others for."""
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config.contacts import WALLS
-from hpcchain.contact.tc_model import CONTACT, left_after, restitution_at, restitution_now
+from hpcchain.contact.tc_model import left_after, restitution_at, restitution_now
 from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact
+from hpcchain.layout.state_bounds import WHOLE_CONTACT
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -51,7 +52,7 @@ def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
 def most_left(physics: Physics, contact_time: float) -> float:
     """Return what may be left of a contact while one that takes this long takes energy again."""
     longest = physics.longest_contact_time
-    return CONTACT if longest == 0.0 else math.floor(CONTACT * (1.0 - contact_time / longest))
+    return WHOLE_CONTACT if longest == 0.0 else math.floor(WHOLE_CONTACT * (1.0 - contact_time / longest))
 
 
 def place_of(name: str, names: tuple, place: str) -> int:

@@ -3,7 +3,7 @@
 A contact takes energy only when neither of its beads has had another within the contact time before it; else e_n is 1.
 Without this, beads that are pressed together while they lose energy meet infinitely often in a finite time.
 
-What is left of a bead's last contact is a whole number, of CONTACT when it begins, and shrinks with the segments.
+What is left of a bead's last contact is a whole number, of WHOLE_CONTACT when it begins, and shrinks with the segments.
 """
 
 import math
@@ -14,13 +14,12 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
-
-CONTACT = 1 << 24
+from hpcchain.layout.state_bounds import WHOLE_CONTACT
 
 
 def contact_rate(contact_time: float) -> float:
     """Return how fast what is left of a contact shrinks [1 / time]; 0 where contacts take no time."""
-    return CONTACT / contact_time if contact_time > 0.0 else 0.0
+    return WHOLE_CONTACT / contact_time if contact_time > 0.0 else 0.0
 
 
 @kernel
@@ -45,7 +44,7 @@ def pass_time(par, segment, first, beads, dt):
 def begin_contact(par, segment, i):
     """Note that a contact of bead i begins with its segment."""
     if par[L.CONTACT_RATE] != 0.0:
-        set_in_contact(segment, i, CONTACT)
+        set_in_contact(segment, i, WHOLE_CONTACT)
 
 
 @inlined

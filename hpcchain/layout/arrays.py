@@ -24,7 +24,7 @@ next_event        5 int64     that event: PARTNER bead or code (below), PARTNER_
                               the bead; TIED: whether another of its events follows within SIMULTANEOUS (0, 1), or
                               AWAITED while the bead waits for its search, with CANDIDATES_AT and CANDIDATES:
                               where in `found` those are that it may meet, and how many
-centre            4 float64   X, Y, Z: position about which the bead's neighbour list was made; CENTRE_TIME: how long
+list_origin       4 float64   X, Y, Z: position about which the bead's neighbour list was made; ORIGIN_TIME: how long
                               after the segment's start that was, -1 if before it
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
                               (`broad_phase`)
@@ -32,9 +32,9 @@ flight            8 float32   X ... VZ: where a single bead's segment began, its
                               the time in two parts (`broad_phase`)
 near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
 row               4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
-                              OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or IDLE: see
+                              OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or DORMANT: see
                               `dormant_beads`
-place             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: centre as fractions of the box
+place             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box
                               (`neighbour_lists`); CELL
 room              4 int32     the cells' entries, lines of CELL_LINE: fractions as in `place`; OCCUPANT: the bead, -1
                               where there is none (`cells`); `next_line`: the cell's line behind each, -1 if there is
@@ -72,8 +72,8 @@ inside            8 float64   per molecule, columns IN_… below: whether it sta
 touched           int64       molecules that have begun a segment in this window, or been told of one
 rolled_back       int64       molecules that a rollback has set back; `rolled_back_to` (2 float64): OPENED_TICKS,
                               OPENED_REM of when
-apart             2 int64     pairs listed in this window whose centres have been far apart (`neighbour_lists`)
-stale_cells       int64       cells that hold centres that beads had before
+apart             2 int64     pairs listed in this window whose list origins have been far apart (`neighbour_lists`)
+stale_cells       int64       cells that hold list origins that beads had before
 prefetch_state    int64       whose memory was asked for (`prefetch`)
 coefficients      4 float64   in runs that are `extended`, per pair of types, and of a type and a wall: row of the first
                               times PAIR_COLUMNS plus that of the second; of a wall -1 - code behind the types:
@@ -117,7 +117,7 @@ NEXT_EVENT_COLUMNS = 5
 AWAITED = 2  # value of TIED
 REOPENS = -2  # value of DEPTH: the event has a closed segment opened again, before all else at its instant
 CANDIDATES_AT, CANDIDATES = PARTNER_SERIAL, DEPTH
-CENTRE_TIME = 3
+ORIGIN_TIME = 3
 FRACTION_X, FRACTION_Y, FRACTION_Z, REACH = range(4)
 CELL = OCCUPANT = 3
 FLIGHT_HIGH, FLIGHT_LOW = 6, 7
@@ -182,12 +182,12 @@ MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPE
 MOL_GRAPH = 21
 # What belongs to the molecule and not to its segment: size class, global number, length of its owner's history, number
 # up to which others know its segments, whether they changed since, where a rollback sets it back to, how many of its
-# beads are idle, and whether it stands in `touched`.
-MOL_CLASS, MOL_ID, MOL_HISTORY, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_IDLE, MOL_TOUCHED = range(22, 30)
+# beads are dormant, and whether it stands in `touched`.
+MOL_CLASS, MOL_ID, MOL_HISTORY, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_DORMANT, MOL_TOUCHED = range(22, 30)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER, ROD_STEPPER = range(8)
-OWNED, GHOST, FULL_GHOST, VACANT, IDLE = range(5)
+OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
 FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
@@ -331,7 +331,7 @@ FIELDS = {
     "segment": f"i8 {SEGMENT_COLUMNS}/16",
     "event_time": "f8 2",
     "next_event": f"i8 {NEXT_EVENT_COLUMNS}",
-    "centre": "f8 4",
+    "list_origin": "f8 4",
     "swept": "i4 4",
     "flight": "f4 8",
     "row": "i4 4",

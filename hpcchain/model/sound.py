@@ -20,13 +20,14 @@ from hpcchain.config.graph import check_graph
 from hpcchain.config.schema import keys_of
 from hpcchain.config.values import LARGEST, Wrong
 from hpcchain.layout import arrays as L
+from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.extended import is_extended, tables_of
 from hpcchain.model.rods import rod_positions
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.step_potentials import inside_is_sound, limits_problem, potentials_problem
-from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, OPEN, PERIODIC, WALL, Options
+from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL, Options
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, State, System, Topology

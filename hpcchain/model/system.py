@@ -32,16 +32,12 @@ from typing import Any
 
 import numpy as np
 
+from hpcchain.layout.state_bounds import MOST_DEPTH, WHOLE_CONTACT
+
 PERIODIC, WALL, OPEN = 0, 1, 2
 
-MOST_DEPTH = 100_000
-"""Events chained at one instant, beyond which a run ends (`sector.events.loop`)."""
 AT_START = -1
 """Depth of a segment that no event began: that of the very start."""
-WHOLE_CONTACT = 1 << 24
-"""What is left of a contact when it begins (`contact.tc_model`)."""
-LONGEST_TICKS = 2.0**20
-"""Ticks that a segment lasts at most where its propagator sets no limit (`sector.segments.new_segment`)."""
 WHOLE = 2**53
 """Whole numbers up to this are float64 as they are."""
 

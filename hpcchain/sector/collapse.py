@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
-from hpcchain.sector.events.loop import MOST_DEPTH
+from hpcchain.layout.state_bounds import MOST_DEPTH
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics

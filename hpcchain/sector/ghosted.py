@@ -269,7 +269,7 @@ class GhostedSector:
     @property
     def dormant(self) -> np.ndarray:
         """(n,) int64 rows of the beads that are dormant."""
-        return np.flatnonzero(self.sector.row[:, L.OWNERSHIP] == L.IDLE)
+        return np.flatnonzero(self.sector.row[:, L.OWNERSHIP] == L.DORMANT)
 
     def run(self, until: tuple) -> None:
         """Carry out all events up to and including a time (ticks, remainder).

@@ -14,14 +14,11 @@ import numpy as np
 import pytest
 
 from hpcchain.cli.main import main
-from hpcchain.contact.tc_model import CONTACT
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5 import atomic, seal, slabs
-from hpcchain.model.system import BEAD_STATE, LONGEST_TICKS, MOST_DEPTH, WHOLE_CONTACT, State
-from hpcchain.sector.events import loop
-from hpcchain.sector.segments import new_segment
+from hpcchain.model.system import BEAD_STATE, State
 from tests.support.launching import run_hpcchain
 from tests.support.run_folders import resume_here, run_here
 
@@ -89,8 +86,7 @@ def test_files_of_this_format_lead_to_the_same_bits_for_good(tmp_path, name):
         assert started(DATA / "mixed-start.h5", tmp_path / "b", 2.0, name) == AT_2[name]
 
 
-def test_bounds_are_those_of_the_kernels():
-    assert (MOST_DEPTH, WHOLE_CONTACT, LONGEST_TICKS) == (loop.MOST_DEPTH, CONTACT, new_segment.LONGEST)
+def test_the_table_of_a_beads_state_has_all_its_arrays():
     assert [*(column.name for column in BEAD_STATE), "extra"] == list(State.__dataclass_fields__)
 
 

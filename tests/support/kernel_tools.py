@@ -299,9 +299,9 @@ def enlist(s):
     return initialise.enlist(s)
 
 
-def set_centres(s, points):
-    """Place all list centres and build all lists about them; return the status."""
-    s.centre[:, 0:3] = points
+def set_list_origins(s, points):
+    """Place all list origins and build all lists about them; return the status."""
+    s.list_origin[:, 0:3] = points
     return neighbour_lists.build_lists(s)
 
 

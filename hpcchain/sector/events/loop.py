@@ -12,6 +12,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import series_order, set_struck
+from hpcchain.layout.state_bounds import MOST_DEPTH
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
 from hpcchain.sector.events.crossing import lacks_room, note_kind, part_free
@@ -42,7 +43,6 @@ from hpcchain.sector.speculation.rollback import (
 )
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)
-MOST_DEPTH = 100000
 MOST_BACKS = 10000
 
 
@@ -248,11 +248,11 @@ def refresh_touched(s, base):
         s.par[L.NOW] = ticks
         s.par[L.NOW_REM] = remainder
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            s.centre[i, L.CENTRE_TIME] = -1.0
+            s.list_origin[i, L.ORIGIN_TIME] = -1.0
             dt = max(
                 time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0
             )
-            if status == 0 and s.row[i, L.OWNERSHIP] != L.IDLE and _strayed(s, i, dt):
+            if status == 0 and s.row[i, L.OWNERSHIP] != L.DORMANT and _outside_shell(s, i, dt):
                 status = renew_list(s, i, dt)
         if status == 0:
             search_molecule(s, m)
@@ -269,13 +269,13 @@ def set_back(s, base):
 
 
 @inlined
-def _strayed(s, i, dt):
+def _outside_shell(s, i, dt):
     """Whether bead i may be out of its list's shell a time dt after its segment's start."""
     if s.bounds[i, L.ACCELERATION] != 0.0 or series_order(s.segment, i) == L.FALLING:
         return list_expiry(s, i) <= dt
     far = 0.0
     for c in range(3):
-        d = s.starts[i, c] + s.starts[i, L.VX + c] * dt - s.centre[i, c]
+        d = s.starts[i, c] + s.starts[i, L.VX + c] * dt - s.list_origin[i, c]
         d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
         far += d * d
     return far >= s.par[L.SHELL] * s.par[L.SHELL]
@@ -485,9 +485,9 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
                 match_with_owner(s, s.group[k])
     if free:
         if s.extended is not None:
-            s.centre[holder, L.CENTRE_TIME] = -1.0
+            s.list_origin[holder, L.ORIGIN_TIME] = -1.0
             if other >= 0:
-                s.centre[partner, L.CENTRE_TIME] = -1.0
+                s.list_origin[partner, L.ORIGIN_TIME] = -1.0
         _search_one(s, holder)
         schedule_molecule(s, m, base)
         if other >= 0:

@@ -44,7 +44,7 @@ def sweep(s, m):
     end = s.starts[first, L.START_TICKS] * s.par[L.TICK] + s.starts[first, L.START_REM] + s.bounds[first, L.LENGTH]
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        if s.row[i, L.OWNERSHIP] == L.IDLE:
+        if s.row[i, L.OWNERSHIP] == L.DORMANT:
             continue
         half = 0.5 * s.bounds[i, L.LENGTH]
         for c in range(3):

@@ -1,4 +1,4 @@
-"""Cells hold the centres of neighbour lists: a cache line of four in each, and further lines for the fuller ones.
+"""Cells hold the origins of neighbour lists: a cache line of four in each, and further lines for the fuller ones.
 
 A line's entries come first, what is left of it has the occupant -1. Only the last line of a cell may have room left,
 and lines from the pool are never empty.
@@ -89,8 +89,8 @@ def _free(s, line):
 
 
 @kernel
-def place_centre(s, i, x, y, z):
-    """Put bead i's centre into its cell; returns 0 or CELL_FULL. In a window its old entry stays."""
+def place_list_origin(s, i, x, y, z):
+    """Put bead i's list origin into its cell; returns 0 or CELL_FULL. In a window its old entry stays."""
     fx = fraction(s.par, 0, x)
     fy = fraction(s.par, 1, y)
     fz = fraction(s.par, 2, z)
@@ -162,7 +162,7 @@ def compact(s, cell):
 
 @inlined
 def ask_for_cells(s, i):
-    """Have the cells about bead i's centre brought to the cache."""
+    """Have the cells about bead i's list origin brought to the cache."""
     ny = s.cells[L.CELLS_Y]
     nz = s.cells[L.CELLS_Z]
     own = np.int64(s.place[i, L.CELL])
@@ -183,7 +183,7 @@ def beside(c, step, number):
 
 @kernel
 def near_beads(s, reach, i):
-    """Write to `found` the beads whose centres are within `reach` of bead i's (and i itself); return how many, or -1.
+    """Write to `found` the beads whose list origins are within `reach` of bead i's, itself too; return how many, or -1.
 
     It is -1 where `found` has no room for them.
     """
@@ -226,7 +226,7 @@ def near_beads(s, reach, i):
 def _measure_slabs(s, axis, x, moved, reach):
     """Write down how near the three layers of cells about a coordinate come to it, and how far ahead they are.
 
-    `moved` is the way from the centre before, along this axis. Rows of `slabs`: the square of the distance; the
+    `moved` is the way from the list origin before, along this axis. Rows of `slabs`: the square of the distance; the
     greatest product with that way of a way from the coordinate to a place in the layer within `reach`.
     """
     grid = s.cells[L.GRID_X + axis]
@@ -243,18 +243,18 @@ def _measure_slabs(s, axis, x, moved, reach):
 
 @kernel
 def cells_ahead(s, i, x, y, z, qx, qy, qz, reach):
-    """Write to `found` the cells that may hold centres within `reach` of bead i's centre and not of its former one.
+    """Write to `found` the cells that may hold list origins within `reach` of bead i's and not of its former one.
 
-    Such a centre p is beyond the middle between the former one q and the present one c: with r = p - c and d = c - q,
+    Such an origin p is beyond the middle between the former one q and the present one c: with r = p - c and d = c - q,
     |r + d| >= |r|, so r . d >= - d . d / 2. There must be three cells along each axis.
 
     Parameters
     ----------
     s : Sector
     i : int
-        Bead; its `place` is that of the present centre.
+        Bead; its `place` is that of the present list origin.
     x, y, z : float
-        The present centre [length].
+        The present list origin [length].
     qx, qy, qz : int
         The former one, in fractions as in `place`.
     reach : float

@@ -144,7 +144,7 @@ def search_awaited(s, i, stepper, extended):
 def _surely_listed(s, i):
     """Whether bead i surely stays within its list's shell during its segment, told without a root or a division."""
     left = s.par[L.SHELL] - s.bounds[i, L.SPEED] * s.bounds[i, L.LENGTH]
-    if left <= 0.0 or s.centre[i, L.CENTRE_TIME] >= 0.0:
+    if left <= 0.0 or s.list_origin[i, L.ORIGIN_TIME] >= 0.0:
         return False
     dx, dy, dz = _from_list_origin(s, i)
     return dx * dx + dy * dy + dz * dz < left * left * SURELY
@@ -397,9 +397,9 @@ def joined(s, i, j):
 @inlined
 def _from_list_origin(s, i):
     """Return from where bead i's list was made to where its segment starts (3), by the nearest image [length]."""
-    dx = s.starts[i, L.X] - s.centre[i, L.X]
-    dy = s.starts[i, L.Y] - s.centre[i, L.Y]
-    dz = s.starts[i, L.Z] - s.centre[i, L.Z]
+    dx = s.starts[i, L.X] - s.list_origin[i, L.X]
+    dy = s.starts[i, L.Y] - s.list_origin[i, L.Y]
+    dz = s.starts[i, L.Z] - s.list_origin[i, L.Z]
     dx -= s.par[L.SIZE] * np.rint(dx * s.par[L.INVERSE])
     dy -= s.par[L.SIZE + L.Y] * np.rint(dy * s.par[L.INVERSE + L.Y])
     dz -= s.par[L.SIZE + L.Z] * np.rint(dz * s.par[L.INVERSE + L.Z])
@@ -426,6 +426,6 @@ def list_expiry(s, i):
         return (-b + math.sqrt(max(b * b + a * (shell * shell - dd), 0.0))) / a
     if s.bounds[i, L.SPEED] == 0.0:
         return np.inf
-    if s.centre[i, L.CENTRE_TIME] >= 0.0:
-        return s.centre[i, L.CENTRE_TIME] + shell / s.bounds[i, L.SPEED]
+    if s.list_origin[i, L.ORIGIN_TIME] >= 0.0:
+        return s.list_origin[i, L.ORIGIN_TIME] + shell / s.bounds[i, L.SPEED]
     return max(shell - math.sqrt(dd), 0.0) / s.bounds[i, L.SPEED]

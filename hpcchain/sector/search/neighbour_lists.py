@@ -1,14 +1,14 @@
-"""Neighbour lists per bead, each about its own centre, kept symmetric; cells hold the centres.
+"""Neighbour lists per bead, each about an origin of its own, kept symmetric; cells hold the origins.
 
-Beads i and j are listed when their centres are nearer than their contact distance plus twice the shell's half
-width. A list is valid while its bead stays within the half width of its centre, so two listed beads cannot meet
+Beads i and j are listed when their list origins are nearer than their contact distance plus twice the shell's half
+width. A list is valid while its bead stays within the half width of its origin, so two listed beads cannot meet
 unseen. Lists leave no trace in the trajectory: renewing one changes no segment and no contact time.
 
-In a window a bead may be set back to an earlier time, when its list had another centre. So until the window ends old
-centres stay in the cells, beads listed about any of them stay listed (`clean_lists` tidies up), and two beads can meet
+In a window a bead may be set back to an earlier time, when its list had another origin. So until the window ends old
+origins stay in the cells, beads listed about any of them stay listed (`clean_lists` tidies up), and two beads can meet
 at no time that either can be set back to without being listed.
 
-Centres are kept as 32-bit fractions of the box: differences wrap by themselves to the nearest image. On axes
+Origins are kept as 32-bit fractions of the box: differences wrap by themselves to the nearest image. On axes
 without periodic images the wrap may list a pair that is far apart, never miss one.
 """
 
@@ -27,7 +27,7 @@ from hpcchain.sector.search.cells import (
     clear_cells,
     compact,
     near_beads,
-    place_centre,
+    place_list_origin,
 )
 from hpcchain.sector.search.earliest_event import joined
 from hpcchain.sector.search.prefetch import ask, ask_first
@@ -48,7 +48,7 @@ def excluded(s, i, j):
 
 @inlined
 def far_apart(s, i, j):
-    """Whether two beads' centres are too far apart to be listed, radii considered."""
+    """Whether two beads' list origins are too far apart to be listed, radii considered."""
     dx = np.int32(np.int64(s.place[i, L.FRACTION_X]) - s.place[j, L.FRACTION_X]) * (s.par[L.PERIOD] / TURN)
     dy = np.int32(np.int64(s.place[i, L.FRACTION_Y]) - s.place[j, L.FRACTION_Y]) * (s.par[L.PERIOD + L.Y] / TURN)
     dz = np.int32(np.int64(s.place[i, L.FRACTION_Z]) - s.place[j, L.FRACTION_Z]) * (s.par[L.PERIOD + L.Z] / TURN)
@@ -59,7 +59,7 @@ def far_apart(s, i, j):
 
 @kernel
 def reach_of(s, i):
-    """Return how far from bead i's centre the largest bead's centre may be to be listed [length]."""
+    """Return how far from bead i's list origin the largest bead's list origin may be to be listed [length]."""
     return (
         s.bounds[i, L.RADIUS]
         + 0.5 * s.par[L.WIDEST]
@@ -76,15 +76,15 @@ def rebuild_list(s, i, x, y, z, t):
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
     there is no room; lists are then incomplete and must be built anew.
     """
-    s.centre[i, L.X] = x
-    s.centre[i, L.Y] = y
-    s.centre[i, L.Z] = z
-    s.centre[i, L.CENTRE_TIME] = t
+    s.list_origin[i, L.X] = x
+    s.list_origin[i, L.Y] = y
+    s.list_origin[i, L.Z] = z
+    s.list_origin[i, L.ORIGIN_TIME] = t
     qx = np.int64(s.place[i, L.FRACTION_X])
     qy = np.int64(s.place[i, L.FRACTION_Y])
     qz = np.int64(s.place[i, L.FRACTION_Z])
     placed = s.place[i, L.CELL] >= 0
-    if place_centre(s, i, x, y, z):
+    if place_list_origin(s, i, x, y, z):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
     if placed and s.par[L.UNEQUAL] == 0.0 and s.scalars[L.SCALAR_WINDOWED] == 0 and not narrow:
@@ -96,10 +96,10 @@ def rebuild_list(s, i, x, y, z, t):
 
 @kernel
 def _amend_list(s, i, number, qx, qy, qz):
-    """Take off bead i's list who is far now, and put on it who is near now and was not; return 0 or FULL.
+    """Take off bead i's list what is far now, and put on it what is near now and was not; return 0 or FULL.
 
-    For beads of one size and outside windows: then the lists are those who are near, all of them and nobody else. The
-    first `number` of `found` are the cells of those who may be new, `qx`, `qy`, `qz` the former centre. What a step
+    For beads of one size and outside windows: then a list has the beads that are near, all of them and no other. The
+    first `number` of `found` are the cells of those that may be new, `qx`, `qy`, `qz` the former origin. What a step
     reads in places all over the memory, the step before has asked for.
     """
     first = np.int64(s.row[i, L.LIST_FIRST])
@@ -143,7 +143,7 @@ def _amend_list(s, i, number, qx, qy, qz):
 
 @inlined
 def _newly_near(s, i, number, at, qx, qy, qz):
-    """Write who is near bead i's centre and was not near the former one to `found`, from `at` on; return the end.
+    """Write the beads near bead i's origin that were not near the former one to `found`, from `at` on; return the end.
 
     The cells are the first `number` of `found`.
     """
@@ -172,7 +172,7 @@ def _newly_near(s, i, number, at, qx, qy, qz):
 
 @kernel
 def _renew_whole_list(s, i):
-    """Make bead i's list of all who are near its centre; return as `rebuild_list`."""
+    """Make bead i's list of all beads near its list origin; return as `rebuild_list`."""
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     ask_for_cells(s, i)
     first = np.int64(s.row[i, L.LIST_FIRST])
@@ -195,7 +195,7 @@ def _renew_whole_list(s, i):
                 return _unmark(s, first, old, kept, FULL)
             s.neighbour[np.int64(s.row[j, L.LIST_FIRST]) + s.row[j, L.LIST_LENGTH]] = i
             s.row[j, L.LIST_LENGTH] += 1
-            if windowed and far_apart(s, i, j):  # found by a centre that it had before, or of unequal beads
+            if windowed and far_apart(s, i, j):  # found by a list origin that it had before, or of unequal beads
                 _note_apart(s, i, j)
         s.mark[j] = 2
         s.found[kept] = j
@@ -260,7 +260,7 @@ def drop(s, j, i):
 
 @kernel
 def build_lists(s):
-    """Make all lists anew about the present centres.
+    """Make all lists anew about the present list origins.
 
     Returns
     -------
@@ -273,13 +273,13 @@ def build_lists(s):
     clear_cells(s)
     s.scalars[L.SCALAR_STALE] = 0
     s.scalars[L.SCALAR_APART] = 0
-    for i in range(len(s.centre)):
+    for i in range(len(s.list_origin)):
         s.place[i, L.CELL] = -1
         if s.row[i, L.OWNERSHIP] >= L.VACANT:
             continue
-        if place_centre(s, i, s.centre[i, L.X], s.centre[i, L.Y], s.centre[i, L.Z]):
+        if place_list_origin(s, i, s.list_origin[i, L.X], s.list_origin[i, L.Y], s.list_origin[i, L.Z]):
             return CELL_FULL
-    for i in range(len(s.centre)):
+    for i in range(len(s.list_origin)):
         if s.row[i, L.OWNERSHIP] >= L.VACANT:
             s.row[i, L.LIST_LENGTH] = 0
             continue
@@ -305,7 +305,7 @@ def build_lists(s):
 
 @kernel
 def clean_lists(s):
-    """At a window's end, take beads' former centres out of the cells, and beads near those alone out of the lists."""
+    """At a window's end, take former list origins out of the cells, and beads near those alone out of the lists."""
     for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else s.cells[L.CELL_COUNT]):
         if k + SOON < s.scalars[L.SCALAR_STALE]:
             ask(s.room, s.stale_cells[k + SOON] * PER_LINE)
@@ -340,7 +340,7 @@ def _drop_far(s, i):
 
 @inlined
 def _note_apart(s, i, j):
-    """Note that two listed beads' centres are now far apart, for `clean_lists`; overflow as in `cells.append`."""
+    """Note that two listed beads' list origins are now far apart, for `clean_lists`; overflow as in `cells.append`."""
     at = s.scalars[L.SCALAR_APART]
     if at == len(s.apart):
         s.scalars[L.SCALAR_APART] = -1

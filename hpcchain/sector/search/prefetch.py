@@ -200,7 +200,7 @@ def _ask_for_state(s, i):
     ask(s.starts, i)
     ask(s.bounds, i)
     ask(s.next_event, i)
-    ask(s.centre, i)
+    ask(s.list_origin, i)
 
 
 @inlined

@@ -95,10 +95,10 @@ def bounds_of_fall(s, m, order, acceleration, speed, h):
 def falling_expiry(s, i, shell, away):
     """Return a bound of `earliest_event.list_expiry`, for a single bead that falls.
 
-    `away` is how far from the list's centre its segment began [length].
+    `away` is how far from the list's origin its segment began [length].
     """
     speed = math.sqrt(s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2)
-    since = s.centre[i, L.CENTRE_TIME]
+    since = s.list_origin[i, L.ORIGIN_TIME]
     if since >= 0.0:
         return since + falling_length(s.par[L.FALL], speed + s.par[L.FALL] * since, shell)
     return falling_length(s.par[L.FALL], speed, max(shell - away, 0.0))

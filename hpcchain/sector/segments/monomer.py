@@ -15,9 +15,9 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after
 from hpcchain.layout.segment_bits import series_order, set_start
+from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.sector.segments.falling import falling_length, inverse_mass
 
-LONGEST = 2.0**20
 REBASE = 0.25
 
 
@@ -50,7 +50,7 @@ def set_bounds(s, i, m):
     """Set speed bound and end of bead i's segment from its velocity."""
     starts, par = s.starts, s.par
     speed = math.sqrt(starts[i, L.VX] ** 2 + starts[i, L.VY] ** 2 + starts[i, L.VZ] ** 2)
-    h = LONGEST * par[L.TICK]
+    h = LONGEST_TICKS * par[L.TICK]
     if s.extended is not None and series_order(s.segment, i) == L.FALLING:
         h = min(h, falling_length(par[L.FALL], speed, par[L.CAP]))
         speed += par[L.FALL] * h

@@ -12,6 +12,7 @@ from hpcchain.layout import segment_record as R
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import after, earlier
 from hpcchain.layout.segment_bits import series_order, set_series, set_start, start_depth, struck
+from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.propagators.interface import (
     LAST_TERM,
     acceleration_bound,
@@ -33,7 +34,6 @@ from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 
-LONGEST = 2.0**20
 REBASE = 0.25
 SOON = 0.5
 MOST_BEND = 0.25  # of the lists' shell, that a bead may be off the place about which its list is made
@@ -124,7 +124,7 @@ def _asked_length(s, m, ticks, remainder):
     solver = s.mol[m, L.MOL_SOLVER]
     limits = s.mol[m, L.MOL_TABLE]
     if solver == L.BALLISTIC:
-        return LONGEST * s.par[L.TICK]
+        return LONGEST_TICKS * s.par[L.TICK]
     if solver == L.COLLOCATION:
         return s.table[limits + L.STEP_AT]
     if solver == L.STEPPER or solver == L.ROD_STEPPER:
@@ -259,8 +259,8 @@ def renew_lists(s, m):
     """
     first = s.mol[m, L.MOL_FIRST]
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        s.centre[i, L.CENTRE_TIME] = -1.0
-        if s.row[i, L.OWNERSHIP] == L.IDLE:
+        s.list_origin[i, L.ORIGIN_TIME] = -1.0
+        if s.row[i, L.OWNERSHIP] == L.DORMANT:
             continue
         if s.bounds[i, L.ACCELERATION] != 0.0 and list_expiry(s, i) < SOON * s.bounds[i, L.LENGTH]:
             s.count[L.N_RELISTS] += 1
@@ -375,7 +375,7 @@ def _enqueue(s, m, ticks, remainder, depth, lower, higher, holder, base):
 def search_range(s, first, n):
     """Search every bead of a range for its earliest event."""
     for i in range(first, first + n):
-        if s.row[i, L.OWNERSHIP] == L.IDLE:
+        if s.row[i, L.OWNERSHIP] == L.DORMANT:
             continue
         if i + 1 < first + n:
             ask_for_listed(s, i + 1)
@@ -407,7 +407,7 @@ def search_molecule(s, m):
         return
     found = np.int64(0)
     for i in range(first, first + n):
-        if s.row[i, L.OWNERSHIP] == L.IDLE:
+        if s.row[i, L.OWNERSHIP] == L.DORMANT:
             continue
         if i + 1 < first + n:
             ask_for_listed(s, i + 1)

@@ -232,7 +232,7 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "segment": segment,
         "event_time": np.full((n, 2), np.inf),
         "next_event": next_event,
-        "centre": np.zeros((n, 4)),
+        "list_origin": np.zeros((n, 4)),
         "swept": np.full((n, 4), L.UNBOUNDED, dtype=np.int32),
         "flight": np.full((n, 8), np.nan, dtype=np.float32),
         "mark": np.zeros(n, dtype=np.int8),

@@ -32,7 +32,7 @@ def begin(s, m):
 
 @kernel
 def admit(s, m, base):
-    """Make the segment of a ghost whose start state has been put into a vacant row, its beads idle as yet.
+    """Make the segment of a ghost whose start state has been put into a vacant row, its beads dormant as yet.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def enlist(s):
     """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
     for i in range(s.scalars[L.SCALAR_BEADS]):
         for c in range(3):
-            s.centre[i, c] = s.starts[i, c]
-        s.centre[i, L.CENTRE_TIME] = 0.0
+            s.list_origin[i, c] = s.starts[i, c]
+        s.list_origin[i, L.ORIGIN_TIME] = 0.0
     return build_lists(s)
 
 

@@ -1,8 +1,8 @@
-"""Idle beads: ghosts' beads that can touch no owned one while all molecules stay in their skins.
+"""Dormant beads: ghosts' beads that can touch no owned one while all molecules stay in their skins.
 
-They move with their molecules but are in no cell, on no list, and in no search. Most beads of ghosts are idle, since a
-ghost is a whole molecule of which a bead or two come near. The owner of a ghost watches its skins for the ranks that
-hold it. Idle beads have further skins, which each rank watches itself.
+They move with their molecules but are in no cell, on no list, and in no search. Most beads of ghosts are dormant, since
+a ghost is a whole molecule of which a bead or two come near. The owner of a ghost watches its skins for the ranks that
+hold it. Dormant beads have further skins, which each rank watches itself.
 """
 
 from hpcchain.jit.decorators import kernel
@@ -17,19 +17,19 @@ INFINITE = float("inf")
 
 @kernel
 def deactivate(s, beads):
-    """Let beads that are on no list be idle."""
+    """Let beads that are on no list be dormant."""
     for k in range(len(beads)):
         i = beads[k]
-        s.row[i, L.OWNERSHIP] = L.IDLE
+        s.row[i, L.OWNERSHIP] = L.DORMANT
         s.event_time[i, L.EVENT_TICKS] = INFINITE
         s.event_time[i, L.EVENT_REM] = INFINITE
         s.next_event[i, L.PARTNER] = L.NO_EVENT
-        s.mol[s.segment[i, L.MOLECULE], L.MOL_IDLE] += 1
+        s.mol[s.segment[i, L.MOLECULE], L.MOL_DORMANT] += 1
 
 
 @kernel
 def activate(s, beads, ticks, remainder, base):
-    """List and search idle beads from a time between windows on; 0 or an error.
+    """List and search dormant beads from a time between windows on; 0 or an error.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def activate(s, beads, ticks, remainder, base):
     s.par[L.NOW_REM] = remainder
     for k in range(len(beads)):
         s.row[beads[k], L.OWNERSHIP] = L.GHOST
-        s.mol[s.segment[beads[k], L.MOLECULE], L.MOL_IDLE] -= 1
+        s.mol[s.segment[beads[k], L.MOLECULE], L.MOL_DORMANT] -= 1
     for k in range(len(beads)):
         i = beads[k]
         m = s.segment[i, L.MOLECULE]

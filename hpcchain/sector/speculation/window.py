@@ -122,7 +122,7 @@ def settle_log(s, sums):
 
 @kernel
 def skin_violation(s, reference_position, skin, from_ticks, from_remainder, until_ticks, until_remainder, violation):
-    """Find how far the beads of molecules that are owned, or have idle ones, may leave their skin between two times.
+    """Find how far the beads of molecules that are owned, or have dormant ones, may leave their skin between two times.
 
     What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
     the beads of the others are looked at one by one.
@@ -144,7 +144,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         _ask_for_way(s, m)
         violation[m] = -np.inf
         soon = not earlier(until_ticks, until_remainder, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
-        if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_IDLE] != 0):
+        if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_DORMANT] != 0):
             violation[m] = _at_most(s, m, until_ticks, until_remainder) - skin[m]
             if not violation[m] <= 0.0:
                 violation[m] = (

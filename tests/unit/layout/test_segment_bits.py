@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hpcchain.contact.tc_model import CONTACT
 from hpcchain.layout import segment_bits
 from hpcchain.layout.arrays import UNMADE
+from hpcchain.layout.state_bounds import WHOLE_CONTACT as CONTACT
 from hpcchain.layout.workspace import CURVE, KMAX
 
 DEPTHS, PLACES = (-1, 0, 1, 100001), (0, 5 * CURVE, 2**40)

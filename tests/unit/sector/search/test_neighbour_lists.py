@@ -17,7 +17,7 @@ from tests.support.kernel_tools import (
     make_system,
     plain_sector,
     rebuild_one,
-    set_centres,
+    set_list_origins,
 )
 
 NO_BONDS = np.empty((0, 2), dtype=np.int64)
@@ -120,7 +120,7 @@ def check_renewals(s, system, renewals):
         assert rebuild_one(s, i, points[i]) == 0
         if k % 10 == 0 or k == renewals - 1:
             assert_complete(s, system, points)
-    assert set_centres(s, points) == 0
+    assert set_list_origins(s, points) == 0
     assert_complete(s, system, points)
 
 
@@ -131,7 +131,7 @@ def test_on_the_edges_of_cells():
     width = system.box.size / cell_counts(s)
     points = system.box.origin + width * rng.integers(-2, 7, (40, 3))
     points[::2] += rng.choice([-1e-16, 1e-16], (20, 3)) + rng.uniform(-0.5, 0.5, (20, 3)) * (rng.random((20, 3)) < 0.3)
-    assert set_centres(s, points) == 0
+    assert set_list_origins(s, points) == 0
     assert_complete(s, system, points)
 
 
@@ -164,11 +164,11 @@ def test_a_full_cell_is_reported():
     s, system = gas(40, np.array([6.0, 6.0, 6.0]), (PERIODIC,) * 3, 9)
     s = s._replace(**cell_arrays(s.cells, 40, 0.0))
     assert len(s.next_line) == s.cells[3] + 1
-    assert set_centres(s, system.box.origin + 0.1 * np.random.default_rng(0).random((40, 3))) == CELL_FULL
-    assert set_centres(s, s.starts[:, 0:3].copy()) == 0
+    assert set_list_origins(s, system.box.origin + 0.1 * np.random.default_rng(0).random((40, 3))) == CELL_FULL
+    assert set_list_origins(s, s.starts[:, 0:3].copy()) == 0
     status = [rebuild_one(s, i, system.box.origin + 0.01) for i in range(10)]
     assert status[0] == 0 and status[-1] == CELL_FULL
-    assert set_centres(s, s.starts[:, 0:3].copy()) == 0
+    assert set_list_origins(s, s.starts[:, 0:3].copy()) == 0
     assert_complete(s, system, s.starts[:, 0:3])
 
 
@@ -228,7 +228,7 @@ def test_lists_renewed_in_part_are_whole(stride, seed):
     assert not doubled
     assert_complete(s, system, points)
     assert_sound_cells(s, len(points))
-    assert set_centres(s, points) == 0
+    assert set_list_origins(s, points) == 0
     assert renewed == listed(s)[0]
     assert_sound_cells(s, len(points))
 

@@ -50,8 +50,9 @@ def test_beads_stay_in_the_shell_until_the_list_expires(seed):
             assert status == 0
             with_series = made(s, i)
             straight += not with_series
-            assert np.linalg.norm(np.array(place(s, i, dt)) - s.centre[i, :3]) <= (0.0 if with_series else 0.25 * shell)
-            assert with_series or s.centre[i, L.CENTRE_TIME] < dt or s.bounds[i, L.ACCELERATION] == 0.0
+            off = np.linalg.norm(np.array(place(s, i, dt)) - s.list_origin[i, :3])
+            assert off <= (0.0 if with_series else 0.25 * shell)
+            assert with_series or s.list_origin[i, L.ORIGIN_TIME] < dt or s.bounds[i, L.ACCELERATION] == 0.0
             for t in np.linspace(dt, min(expiry, lengths[i]), 5):
-                assert np.linalg.norm(np.array(place(s, i, t)) - s.centre[i, :3]) <= shell * (1.0 + 1e-12)
+                assert np.linalg.norm(np.array(place(s, i, t)) - s.list_origin[i, :3]) <= shell * (1.0 + 1e-12)
     assert straight > 0

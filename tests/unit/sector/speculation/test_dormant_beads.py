@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.arrays import (
+    DORMANT,
     GHOST,
-    IDLE,
     MOL_BEADS,
+    MOL_DORMANT,
     MOL_FIRST,
-    MOL_IDLE,
     MOL_OWNERSHIP,
     MOLECULE,
     OWNED,
@@ -41,7 +41,7 @@ def seen(engine, here):
     wrong = (
         np.count_nonzero(np.isin(np.concatenate(lists), dormant)) + sum(len(lists[i]) for i in dormant),
         np.count_nonzero(s.mol[of, MOL_OWNERSHIP] != GHOST),
-        np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.mol[:, MOL_IDLE]),
+        np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.mol[:, MOL_DORMANT]),
         np.count_nonzero(ghosts.around.reaching(ghosts.around.extent, ghosts.around.bits, ghosts._singly(dormant))),
     )
     apart = here[ids[dormant]][:, None] - here[engine.ids]
@@ -53,7 +53,7 @@ def seen(engine, here):
         moved = here[ids[beads]] - ghosts.reference_position[beads]
         moved -= size * np.rint(moved / size)
         way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / ghosts.skin[m])
-    return wrong, gap, way, set(ids[dormant].tolist()), int(np.count_nonzero(s.row[: len(ids), OWNERSHIP] == IDLE))
+    return wrong, gap, way, set(ids[dormant].tolist()), int(np.count_nonzero(s.row[: len(ids), OWNERSHIP] == DORMANT))
 
 
 def slow_and_fast(seed, slow):
