@@ -76,19 +76,23 @@ class Interactions:
 
     def _list(self, position: np.ndarray) -> None:
         """Fill the neighbour lists, with as much room as that takes."""
-        cell = lists.cells_of(self.box, position, self.cells)
-        code = lists.codes(cell[self.own], self.cells)
+        n = len(position)
+        code = lists.codes(lists.cells_of(self.box, position, self.cells), self.cells)
         first = np.zeros(int(np.prod(self.cells)) + 1, dtype=np.int64)
-        order = np.empty(len(code), dtype=np.int64)
+        order, row = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+        row[self.own] = np.arange(len(self.own))
         lists.count_cells(code, first)
         lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), order)
         periodic = self.box.boundary == PERIODIC
         near = (self.reach**2, self.first, self.partner)
+        numbers = (np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64))
+        room = (np.empty(n + 1, dtype=np.int64), np.empty(28, dtype=np.int64), np.empty((4, 3), dtype=np.int64))
+        work = (*numbers, *(np.empty(n) for _ in range(4)), *room)
         while True:
             self.neighbour = np.empty((len(self.own), self.room), dtype=np.uint32)
-            room = (self.neighbour, self.count, np.zeros((3, 3), dtype=np.int64))
+            given = (self.neighbour, self.count)
             need = lists.fill_lists(
-                position, cell, self.own, first, order, self.cells, periodic, self.size, self.inverse, near, room
+                position, row, first, order, self.cells, periodic, self.size, self.inverse, near, given, work
             )
             if not need:
                 break

@@ -1,12 +1,14 @@
 """Cell lists and neighbour lists: whom a bead may interact with until the next lists are made.
 
-A bead's neighbours stand in ascending order of their global numbers, since local beads do, and lists are filled by
-going through all beads in order. Sums over a list so have one order on any number of ranks. What a list has beyond the
-reach of forces adds exact zeros: neither how wide lists are nor when they were made changes a bit.
+A bead's neighbours stand in ascending order of their global numbers, since local beads do, and those in a bead's cell
+and in the cells next to it are brought into that order. Sums over a list so have one order on any number of ranks.
+What a list has beyond the reach of forces adds exact zeros: neither how wide lists are nor when they were made changes
+a bit.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +20,16 @@ if TYPE_CHECKING:
 
 NEAREST = 6755399441055744.0
 """1.5 * 2^52: added and taken away it rounds to the nearest whole number, in vectors of any width."""
+
+
+@kernel
+def put_in_cells(position, origin, size, periodic, cells, found):
+    """Write the cells (n, 3) of positions; see `cells_of`."""
+    for i in range(len(position)):
+        for c in range(3):
+            part = (position[i, c] - origin[c]) / size[c]
+            part = part - math.floor(part) if periodic[c] else min(max(part, 0.0), 1.0)
+            found[i, c] = min(int(part * cells[c]), cells[c] - 1)
 
 
 @kernel
@@ -58,69 +70,150 @@ def axis_cells(cell, cells, periodic, found):
 
 
 @kernel
-def separation2(position, i, j, size, inverse):
-    """Return the squared distance of the nearest images of two beads [length^2]."""
-    total = 0.0
-    for c in range(3):
-        d = position[i, c] - position[j, c]
-        d -= size[c] * ((d * inverse[c] + NEAREST) - NEAREST)
-        total += d * d
-    return total
+def merge_pairs(source, target, bounds, runs):
+    """Merge ascending runs of numbers, two by two, from one array into another; return how many runs are left.
+
+    `bounds` has where the runs begin, and the end of the last; those of the merged ones take their place.
+    """
+    end, kept = bounds[runs], 0
+    for m in range(0, runs, 2):
+        low, middle, high = bounds[m], bounds[min(m + 1, runs)], bounds[min(m + 2, runs)]
+        i, j, k = low, middle, low
+        while i < middle and j < high:
+            a, b = source[i], source[j]
+            first = a <= b
+            target[k] = a if first else b
+            i += first
+            j += not first
+            k += 1
+        while i < middle:
+            target[k] = source[i]
+            i += 1
+            k += 1
+        while j < high:
+            target[k] = source[j]
+            j += 1
+            k += 1
+        bounds[kept] = low
+        kept += 1
+    bounds[kept] = end
+    return kept
 
 
 @kernel
-def fill_lists(position, cell, own, first, order, cells, periodic, size, inverse, near, lists):
-    """Fill the neighbour lists of own beads; return 0, or what room a list needs at least.
+def gather_near(here, position, first, order, cells, periodic, work):
+    """Collect the beads of a cell (3,) and of those next to it, ascending, and their places; return how many they are.
 
     Parameters
     ----------
-    position : (n, 3) float64 array
-        Of local beads in ascending order of their global numbers [length].
-    cell : (n, 3) int64 array
-        Cells of local beads.
-    own : (m,) int64 array
-        Which local beads are own.
-    first, order : (c + 1,), (m,) int64 arrays
-        Own beads by cell: numbers in `own`.
+    here : (3,) int64 array
+        The cell.
+    position, first, order, cells, periodic, work :
+        See `fill_lists`.
+    """
+    one, other, x, y, z, _, _, bounds, found = work
+    nx = axis_cells(here[0], cells[0], periodic[0], found[0])
+    ny = axis_cells(here[1], cells[1], periodic[1], found[1])
+    nz = axis_cells(here[2], cells[2], periodic[2], found[2])
+    count, runs = 0, 0
+    for a in range(nx):
+        for b in range(ny):
+            for c in range(nz):
+                code = (found[0, a] * cells[1] + found[1, b]) * cells[2] + found[2, c]
+                if first[code] == first[code + 1]:
+                    continue
+                bounds[runs] = count
+                runs += 1
+                for k in range(first[code], first[code + 1]):
+                    one[count] = order[k]
+                    count += 1
+    bounds[runs] = count
+    while runs > 1:
+        runs = merge_pairs(one, other, bounds, runs)
+        for k in range(count):
+            one[k] = other[k]
+    for k in range(count):
+        x[k], y[k], z[k] = position[one[k], 0], position[one[k], 1], position[one[k], 2]
+    return count
+
+
+@kernel
+def squares_from(x, y, z, n, xi, yi, zi, size, inverse, square):
+    """Write the squared distances of the nearest images of n beads from a place (xi, yi, zi) [length^2]."""
+    lx, ly, lz = size[0], size[1], size[2]
+    ix, iy, iz = inverse[0], inverse[1], inverse[2]
+    for k in range(n):
+        dx, dy, dz = xi - x[k], yi - y[k], zi - z[k]
+        dx -= lx * ((dx * ix + NEAREST) - NEAREST)
+        dy -= ly * ((dy * iy + NEAREST) - NEAREST)
+        dz -= lz * ((dz * iz + NEAREST) - NEAREST)
+        square[k] = dx * dx + dy * dy + dz * dz
+
+
+@kernel
+def fill_list(i, r, n, near, lists, work):
+    """Fill the list of own bead i, in row r, with those of n beads that are near, ascending; see `fill_lists`."""
+    reach2, left_first, left = near
+    neighbour, count = lists
+    one, square, hits = work[0], work[5], work[6]
+    most, room, listed = 0, neighbour.shape[1], 0
+    for k in range(n):
+        hits[most] = one[k]
+        most += square[k] < reach2
+    for h in range(most):
+        j = hits[h]
+        skip = j == i
+        for e in range(left_first[r], left_first[r + 1]):
+            skip = skip or left[e] == j
+        if not skip:
+            if listed < room:
+                neighbour[r, listed] = j
+            listed += 1
+    count[r] = listed
+    return listed
+
+
+@kernel
+def fill_lists(position, row, first, order, cells, periodic, size, inverse, near, lists, work):
+    """Fill the neighbour lists of own beads; return 0, or what room a list needs at least.
+
+    Own beads of one cell have the same beads in their cell and those next to it, which are brought into order once.
+
+    Parameters
+    ----------
+    position, row : (n, 3) float64, (n,) int64 arrays
+        Of local beads in ascending order of their global numbers [length]; rows among own ones, -1 for ghosts.
+    first, order : (c + 1,), (n,) int64 arrays
+        Local beads by cell.
     cells, periodic : (3,) int64, bool arrays
         How many cells there are along each axis.
     size, inverse : (3,) float64 arrays
         Box lengths and their inverse, 0 along axes that are not periodic [length], [1 / length].
     near : (float, (m + 1,) int64 array, (b,) int64 array)
         Squared distance [length^2]; beads that are left out, of each own bead: where they begin, and local numbers.
-    lists : ((m, k) uint32 array, (m,) int64 array, (3, 3) int64 array)
-        Neighbours, how many there are, and room for cells.
+    lists : ((m, k) uint32 array, (m,) int64 array)
+        Neighbours, and how many there are.
+    work : tuple of arrays
+        Room: two (n,) int64, four (n,) float64, (n + 1,) int64, (28,) int64 and (4, 3) int64.
     """
-    reach2, left_first, left = near
-    neighbour, count, found = lists
-    room = neighbour.shape[1]
-    for r in range(len(count)):
-        count[r] = 0
-    for i in range(len(position)):
-        nx = axis_cells(cell[i, 0], cells[0], periodic[0], found[0])
-        ny = axis_cells(cell[i, 1], cells[1], periodic[1], found[1])
-        nz = axis_cells(cell[i, 2], cells[2], periodic[2], found[2])
-        for a in range(nx):
-            for b in range(ny):
-                for c in range(nz):
-                    code = (found[0, a] * cells[1] + found[1, b]) * cells[2] + found[2, c]
-                    for k in range(first[code], first[code + 1]):
-                        r = order[k]
-                        j = own[r]
-                        if j == i or separation2(position, i, j, size, inverse) >= reach2:
-                            continue
-                        skip = False
-                        for e in range(left_first[r], left_first[r + 1]):
-                            skip = skip or left[e] == i
-                        if skip:
-                            continue
-                        if count[r] < room:
-                            neighbour[r, count[r]] = i
-                        count[r] += 1
-    most = 0
-    for r in range(len(count)):
-        most = max(most, count[r])
-    return most if most > room else 0
+    here, most = work[8][3], 0
+    for code in range(len(first) - 1):
+        owned = False
+        for k in range(first[code], first[code + 1]):
+            owned = owned or row[order[k]] >= 0
+        if not owned:
+            continue
+        here[0], rest = code // (cells[1] * cells[2]), code % (cells[1] * cells[2])
+        here[1], here[2] = rest // cells[2], rest % cells[2]
+        n = gather_near(here, position, first, order, cells, periodic, work)
+        for k in range(first[code], first[code + 1]):
+            i = order[k]
+            if row[i] < 0:
+                continue
+            xi, yi, zi = position[i, 0], position[i, 1], position[i, 2]
+            squares_from(work[2], work[3], work[4], n, xi, yi, zi, size, inverse, work[5])
+            most = max(most, fill_list(i, row[i], n, near, lists, work))
+    return most if most > lists[0].shape[1] else 0
 
 
 @kernel
@@ -153,9 +246,9 @@ def cells_of(box: Box, position: np.ndarray, cells: np.ndarray) -> np.ndarray:
     cells : (3,) int64 array
         How many there are along each axis.
     """
-    part = (position - box.origin) / box.size
-    part = np.where(box.boundary == 0, part - np.floor(part), np.clip(part, 0.0, 1.0))
-    return np.minimum((part * cells).astype(np.int64), cells - 1)
+    found = np.empty(position.shape, dtype=np.int64)
+    put_in_cells(position, box.origin, box.size, box.boundary == 0, cells, found)
+    return found
 
 
 def shape_for(box: Box, reach: float, beads: int) -> np.ndarray:
