@@ -84,6 +84,12 @@ CAPABILITIES = (
     Capability("molecule.directors", lambda _, kind: kind.directors, dict.fromkeys(PROPAGATORS, ("monomer",))),
     Capability("external.gravity", lambda config, _: any(config.external.gravity), EXACT),
     Capability("wall.restitution", has_wall("restitution"), ALWAYS),
+    Capability(
+        "wall.tangential_restitution",
+        lambda config, _: any(wall.tangential_restitution is not None for wall in config.walls),
+        without(ALWAYS, "rod"),
+        exact_law=True,
+    ),
     Capability("wall.velocity", has_wall("velocity"), EXACT),
     Capability("wall.temperature", has_wall("temperature"), EXACT),
     Capability("wall.shape", has_wall("shape"), EXACT),

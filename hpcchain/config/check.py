@@ -61,7 +61,7 @@ def check(config: Config) -> None:
         place = f"molecule[{index}]"
         check_lists(kind, place)
         check_rows(kind, place, config.initial.method)
-        spins = config.contact.spins
+        spins = config.spins
         check_directors(kind, place, config.initial.method, kind.propagator or config.propagator, spins)
         if kind.kind == "graph":
             check_graph(kind, place)

@@ -33,7 +33,7 @@ def check_contact(config: Config) -> None:
         check_no_friction(config)
     if config.steps is not None:
         check_in_steps(config)
-    if config.contact.is_rough:
+    if config.is_rough:
         check_rough(config)
     if config.contact.simultaneous != "joint" and config.run.engine == "events":
         check_simultaneous(config)
@@ -42,7 +42,6 @@ def check_contact(config: Config) -> None:
 def check_simultaneous(config: Config) -> None:
     """Check that all is resolved together, and nothing of what is met one by one."""
     others = {
-        "contact.tangential_restitution: set it to 1": config.contact.is_rough,
         'potential, name "steps": leave it out': any(one.name == "steps" for one in config.potentials),
         "molecule.distance_limits: leave it out": any(kind.distance_limits for kind in config.molecules),
         "wall.temperature: leave it out": any(wall.temperature for wall in config.walls),

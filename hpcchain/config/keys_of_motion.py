@@ -123,6 +123,13 @@ MOTION_KEYS = (
     Key("wall", "temperature", POSITIVE, ABSENT, "of diffuse reflection; none: a mirror [mass length^2 / time^2]"),
     Key("wall", "restitution", Number(least=0.0, most=1.0), ABSENT, "its own; that of [contact] when left out"),
     Key(
+        "wall",
+        "tangential_restitution",
+        Number(least=-1.0, most=1.0),
+        ABSENT,
+        "the same; a thermal wall draws spins unless it is 1",
+    ),
+    Key(
         "potential",
         "name",
         Choice(("lennard-jones", "wca", "harmonic", "fene", "center", "module", "steps")),

@@ -145,18 +145,13 @@ class ContactSection:
     pairs: tuple = ()
 
     @property
-    def spins(self) -> bool:
-        """Whether contacts make beads spin, in either engine."""
-        return self.is_rough or self.rubs
-
-    @property
     def rubs(self) -> bool:
         """Whether contacts have friction, those of some pair at least."""
         return any(value not in (None, 0.0) for value in (self.friction, *(one.friction for one in self.pairs)))
 
     @property
     def is_rough(self) -> bool:
-        """Whether contacts have a tangential restitution, which makes beads spin."""
+        """Whether contacts of beads have a tangential restitution, which makes them spin."""
         every = [self.tangential_restitution, *(one.tangential_restitution for one in self.pairs)]
         return any(value not in (None, 1.0) for value in every)
 
@@ -191,6 +186,7 @@ class WallSection:
     velocity: float
     temperature: float | None
     restitution: float | None
+    tangential_restitution: float | None = None
 
 
 @dataclass(frozen=True)
@@ -289,6 +285,17 @@ class Config:
     def beads(self) -> int:
         """Number of beads of the whole system."""
         return sum(kind.beads * kind.count for kind in self.molecules)
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether contacts, if only those with some wall, have a tangential restitution, which makes beads spin."""
+        walls = any(wall.tangential_restitution not in (None, 1.0) for wall in self.walls)
+        return walls or self.contact.is_rough
+
+    @property
+    def spins(self) -> bool:
+        """Whether contacts make beads spin, in either engine."""
+        return self.is_rough or self.contact.rubs
 
     def to_toml(self) -> str:
         """Return the resolved input as text that loads back to an equal Config."""

@@ -107,6 +107,7 @@ def check_walls_at_rest(config: Config) -> None:
             "shape": one.shape is not None,
             "velocity": one.velocity != 0.0,
             "temperature": one.temperature is not None,
+            "tangential_restitution": one.tangential_restitution is not None,
         }
         for key, there in given.items():
             if there:

@@ -34,18 +34,25 @@ from hpcchain.propagators.interface import kick, push
 
 @kernel
 def tangential_of(s, i, other, extended):
-    """Return e_t for bead i and another, or a wall (below 0); in runs without spins 1."""
+    """Return e_t for bead i and another, or a wall (below 0), which may have its own; in runs without spins 1."""
     if extended is not None:
+        if other < 0:
+            own = s.walls[-1 - other, L.WALL_TANGENTIAL]
+            if own <= 1.0:
+                return own
         return s.coefficients[pair_row(s, i, other), L.PAIR_TANGENTIAL]
     return 1.0
 
 
 @kernel
 def any_rough(s, count, extended):
-    """Whether one of the first `count` contacts of `tied` makes beads spin; such are resolved one after another."""
+    """Whether one of the first `count` contacts of `tied` pushes and makes beads spin."""
     if extended is not None:
         for k in range(count):
-            if tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], extended) != 1.0:
+            if (
+                s.sizes[k] > 0.0
+                and tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], extended) != 1.0
+            ):
                 return True
     return False
 

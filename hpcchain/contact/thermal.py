@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.coefficients import trait
 from hpcchain.contact.impulse import approach, lane
 from hpcchain.contact.walls import wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
@@ -19,6 +20,7 @@ from hpcchain.model.random_kernel import fraction, philox
 from hpcchain.propagators.interface import kick, push
 
 DIFFUSE, WAITING, MAXWELL = int(Stream.DIFFUSE), int(Stream.WAITING), int(Stream.MAXWELL)
+WALL_SPIN = int(Stream.WALL_SPIN)
 LEAST_MOBILITY = 1e-12
 """Of a bead along the normal: one that its bonds hold more firmly across it does not move there."""
 
@@ -134,6 +136,23 @@ def diffuse(s, offset, m, a, i, code, n):
 def _along(s, here, x, y, z):
     """Return the component of the velocity at a place of the workspace along a vector."""
     return x * s.work[here] + y * s.work[here + W.LANES] + z * s.work[here + 2 * W.LANES]
+
+
+@kernel
+def draw_spin(s, i, code):
+    """Draw the spin of bead i, which a thermal wall has just reflected, by the wall's; return the heat that comes in.
+
+    Maxwell's distribution of one bead: bonds act at centres, and leave spins alone. A fixed bead has none.
+    """
+    inverse = trait(s, i, L.TRAIT_INVERSE_MOMENT)
+    if inverse == 0.0:
+        return 0.0
+    p, q, r, t = uniforms(s, WALL_SPIN, s.next_event[i, L.BEAD_ID], np.int64(s.extra[i, L.DRAWS]))
+    x, y, z, _ = normals(p, q, r, t)
+    spread = math.sqrt(s.walls[-1 - code, L.WALL_TEMPERATURE] * inverse)
+    before = s.extra[i, L.SPIN] ** 2 + s.extra[i, L.SPIN + 1] ** 2 + s.extra[i, L.SPIN + 2] ** 2
+    s.extra[i, L.SPIN], s.extra[i, L.SPIN + 1], s.extra[i, L.SPIN + 2] = spread * x, spread * y, spread * z
+    return 0.5 * spread * spread * (x * x + y * y + z * z) / inverse - 0.5 * before / inverse
 
 
 @kernel

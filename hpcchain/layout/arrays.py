@@ -299,6 +299,7 @@ IN_COLUMNS = 8
 # Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of
 # the surface, at time 0; velocity towards the inside; temperature, 0: it reflects; coefficient of restitution.
 WALL_SORT, WALL_AXIS, WALL_CENTRE, WALL_PLACE, WALL_VELOCITY, WALL_TEMPERATURE, WALL_RESTITUTION = 0, 1, 2, 5, 6, 7, 8
+WALL_TANGENTIAL = 9  # its own e_t; above 1: that of its contacts' types
 WALL_COLUMNS = 10
 NO_WALL, PLANE, SPHERE, CYLINDER = range(4)
 # In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's

@@ -150,7 +150,7 @@ def settings(config: Any) -> dict:
         found["pairs"] = [coefficients(one, "friction") for one in config.contact.pairs]
     if config.contact.simultaneous != "joint":
         found["simultaneous"] = config.contact.simultaneous
-    if config.contact.is_rough:
+    if config.is_rough:
         found["rough"] = spinning(config)
     potentials = [
         {"types": list(pair), "distances": list(one.distances), "energies": list(one.energies)}

@@ -52,7 +52,9 @@ def not_one_volume(physics: Physics) -> bool:
 
 def loses_energy(physics: Physics) -> bool:
     """Whether contacts with some wall take energy."""
-    return any(0.0 <= wall["restitution"] < 1.0 for wall in physics.extended.get("walls", ()))
+    walls = physics.extended.get("walls", ())
+    rubs = any(abs(wall.get("tangential_restitution", 1.0)) < 1.0 for wall in walls)
+    return rubs or any(0.0 <= wall["restitution"] < 1.0 for wall in walls)
 
 
 def gravity_of(physics: Physics) -> np.ndarray:

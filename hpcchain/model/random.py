@@ -27,6 +27,7 @@ class Stream(IntEnum):
     DIFFUSE = 9
     WAITING = 10
     MAXWELL = 11
+    WALL_SPIN = 12
 
 
 def raw(seed: int, purpose: Stream | int, ids: np.ndarray, draw: int = 0) -> np.ndarray:

@@ -20,6 +20,8 @@ SIDES = ("x-", "y-", "z-", "x+", "y+", "z+")
 """Names of the box's sides in the order of their codes, -1 ... -6."""
 AXES = ("x", "y", "z")
 NOT_GIVEN = -1.0
+NO_TANGENTIAL = 2.0
+"""Of a wall whose e_t is that of its contacts' types."""
 SORTS = {"sphere": L.SPHERE, "cylinder": L.CYLINDER}
 
 
@@ -36,6 +38,7 @@ def walls_of(config: Any) -> list:
             "temperature": wall.temperature or 0.0,
             "restitution": own_restitution(config, wall),
         }
+        | own_tangential(config, wall)
         for wall in config.walls
     ]
 
@@ -47,6 +50,14 @@ def own_restitution(config: Any, wall: Any) -> float:
     return NOT_GIVEN if wall.shape is None else float(config.contact.restitution)
 
 
+def own_tangential(config: Any, wall: Any) -> dict:
+    """Return a wall's own e_t under its key; an empty dict where that of its contacts is [contact]'s to say."""
+    own = wall.tangential_restitution
+    if own is None and wall.shape is not None and config.is_rough:
+        own = config.contact.tangential_restitution
+    return {} if own is None else {"tangential_restitution": float(own)}
+
+
 def shapes_of(physics: Physics) -> list:
     """Return those tables of walls that have shapes, in their order."""
     return [wall for wall in physics.extended.get("walls", ()) if wall["shape"] is not None]
@@ -54,7 +65,7 @@ def shapes_of(physics: Physics) -> list:
 
 def at_rest(walls: list) -> list:
     """Return tables of walls as they are while a start grows: shapes alone, at rest, that reflect."""
-    still = {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0}
+    still = {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0, "tangential_restitution": NO_TANGENTIAL}
     return [wall | still for wall in walls if wall["shape"] is not None]
 
 
@@ -64,6 +75,7 @@ def wall_rows(system: System) -> np.ndarray:
     shapes = shapes_of(physics)
     rows = np.zeros((L.SIDES + len(shapes), L.WALL_COLUMNS))
     rows[:, L.WALL_RESTITUTION] = NOT_GIVEN
+    rows[:, L.WALL_TANGENTIAL] = NO_TANGENTIAL
     for number in range(L.SIDES):
         axis = number % L.AXES
         rows[number, L.WALL_SORT] = L.PLANE if box.boundary[axis] == WALL else L.NO_WALL
@@ -81,6 +93,7 @@ def wall_rows(system: System) -> np.ndarray:
         row[L.WALL_VELOCITY] = wall["velocity"]
         row[L.WALL_TEMPERATURE] = wall["temperature"]
         row[L.WALL_RESTITUTION] = wall["restitution"]
+        row[L.WALL_TANGENTIAL] = wall.get("tangential_restitution", NO_TANGENTIAL)
     return rows
 
 

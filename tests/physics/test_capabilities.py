@@ -51,6 +51,15 @@ ASKED = {
     "wall.velocity": ({}, {"wall": [{"side": "z-", "velocity": 0.2}, {"side": "x+", "velocity": -0.2}]}),
     "wall.temperature": ({}, {"wall": [{"side": side, "temperature": 1.5} for side in ("x-", "y-", "z-")]}),
     "wall.shape": ({}, {"wall": [{"shape": "sphere", "center": [4.0, 4.0, 4.0], "radius": 5.5}]}),
+    "wall.tangential_restitution": (
+        {},
+        {
+            "wall": [
+                {"side": "z-", "tangential_restitution": -1.0},
+                {"side": "x-", "tangential_restitution": 0.3, "temperature": 1.5},
+            ]
+        },
+    ),
     "molecule.fixed": ({"fixed": [0]}, {}),
     "molecule.fixed_velocity": ({"fixed": [0], "fixed_velocity": [0.1, 0.0, -0.2]}, {}),
     "thermostat": ({}, {"thermostat": {"name": "andersen", "temperature": 1.5, "rate": 1.0}}),

@@ -1,4 +1,4 @@
-"""Rough beads at walls that move or have shapes, and at fixed beads: exact cases, energy, reversal, ranks."""
+"""Rough beads at walls that move, have shapes or are thermal, and at fixed beads: exact cases, energy, ranks."""
 
 from dataclasses import replace
 
@@ -132,3 +132,75 @@ def test_ranks_windows_and_stops_leave_no_trace(seed):
     for ranks, window in ((2, None), (4, 0.1)):
         require_same(one, parallel(system, 3.0, ranks, window=window), f"seed {seed} on {ranks} ranks")
     require_same(one, in_stages(system, [(0.7, 1, {}), (1.9, 3, {}), (3.0, 0, {})]), f"seed {seed} in stages")
+
+
+def test_walls_have_their_own_tangential_coefficient():
+    """One side reverses the slip, the other takes none of it, whatever [contact] says."""
+    walls = [
+        SIDE | {"side": "x+", "tangential_restitution": -1.0},
+        SIDE | {"side": "x-", "tangential_restitution": 1.0},
+    ]
+    system = rough(make_system([monomer([0.0] * 3, [1.0, 0.5, 0.0])], (4.0,) * 3, (1, 0, 0)), [[0.0] * 3], 0.25, walls)
+    _, v, w, _ = end(system, 2.0)
+    change = 2.0 * 0.5 / (1.0 + 0.5**2 / system.topology.moment[0])
+    np.testing.assert_allclose(v[0], [-1.0, 0.5 - change, 0.0], atol=1e-14)
+    _, u, spin, _ = end(system, 5.0)
+    np.testing.assert_allclose(u[0], [1.0, 0.5 - change, 0.0], atol=1e-14)
+    np.testing.assert_allclose(spin, w, atol=0.0)
+
+
+HOT = {"temperature": 1.5}
+
+
+@pytest.mark.parametrize("kind", ["monomer", "chain3"])
+def test_heat_of_thermal_walls_is_what_spins_gain_too(kind):
+    """A thermal wall draws the spins of beads that are rough against it, and leaves those of others alone."""
+    one = gas([kind], 3, 4.2, None, (1, 1, 1))
+    spins = np.random.default_rng(4).normal(size=(one.topology.beads, 3))
+    walls = [SIDE | HOT | {"side": side} for side in ("x-", "x+", "y-")]
+    walls += [SIDE | HOT | {"side": side, "tangential_restitution": 1.0} for side in ("y+", "z-", "z+")]
+    system = with_extended(rough(one, spins, -1.0, walls), seed=9)
+    _, v, w, engine = end(system, 40.0)
+    events = engine.drain_events()
+    assert len(events) > 20
+    gained = energy(system, v, w) - energy(system, one.state.velocity, spins)
+    assert gained == pytest.approx(engine.heat * engine.energy_quantum, abs=1e-9)
+    smooth = with_extended(rough(one, spins, -1.0, [wall | {"tangential_restitution": 1.0} for wall in walls]), seed=9)
+    if kind == "monomer":
+        assert np.array_equal(end(smooth, 40.0)[2], spins)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_thermal_walls_leave_no_trace_of_ranks(seed):
+    rng = np.random.default_rng(seed)
+    kinds = [str(kind) for kind in rng.choice(["monomer", "dimer", "chain5"], 18)]
+    one = gas(kinds, seed, 4.0, (3, 3, 2), (1, 1, 0))
+    walls = [SIDE | HOT | {"side": "x-"}, SIDE | HOT | {"side": "y+", "tangential_restitution": 0.3, "velocity": 0.05}]
+    spins = rng.normal(size=(one.topology.beads, 3))
+    system = with_extended(rough(one, spins, 0.5, walls), seed=seed)
+    state = replace(system.state, velocity=3.0 * system.state.velocity)
+    system = replace(system, state=state)
+    whole = serial(system, 5.0)
+    assert np.count_nonzero(np.isin(whole.events["bead"][:, 1], (-1, -5))) > 5
+    for ranks, window in ((2, None), (3, 0.1)):
+        require_same(whole, parallel(system, 5.0, ranks, window=window), f"seed {seed} on {ranks} ranks")
+    require_same(whole, in_stages(system, [(0.7, 1, {}), (1.9, 3, {}), (5.0, 0, {})]), f"seed {seed} in stages")
+
+
+@pytest.mark.long
+def test_spins_and_velocities_come_to_the_temperature_of_walls():
+    """A rough ball and a rough dimer between thermal walls: 3 T / 2 of each bead's spins, and of what moves."""
+    one = gas(["monomer", "dimer"], 5, 3.0, (2, 1, 1), (1, 1, 1))
+    walls = [SIDE | HOT | {"side": side} for side in ("x-", "x+", "y-", "y+", "z-", "z+")]
+    system = with_extended(rough(one, np.zeros((3, 3)), -1.0, walls), seed=2)
+    engine, found = Engine(system), []
+    for time in np.arange(50.0, 20000.0, 3.0):
+        engine.advance(float(time))
+        order = np.argsort(engine.ids)
+        w = engine.state().extra[order, L.SPIN : L.SPIN + 3]
+        v = engine.frame(float(time))[1][order]
+        spin = 0.5 * system.topology.moment[:, None] * w**2
+        move = 0.5 * system.topology.mass[:, None] * v**2
+        found.append([move[:1].sum(), move[1:].sum(), *spin.sum(axis=1)])
+    mean = np.mean(found, axis=0) / 1.5
+    np.testing.assert_allclose(mean, [1.5, 2.5, 1.5, 1.5, 1.5], rtol=0.05)

@@ -5,8 +5,9 @@ import numpy as np
 from hpcchain.contact.coefficients import restitution_of, restitutions_of_tied
 from hpcchain.contact.impulse import Ties, lane, separation, single_impulse, tied_impulses
 from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
+from hpcchain.contact.rough_ties import rub_together, tangential_impulse
 from hpcchain.contact.tc_model import begin_contact, own_restitution, pass_time
-from hpcchain.contact.thermal import diffuse
+from hpcchain.contact.thermal import diffuse, draw_spin
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.virial import tangential_virial, virial
 from hpcchain.contact.walls import normal_of, wall_velocity
@@ -203,8 +204,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
-    together = found > 1 and others and not any_rough(s, found, s.extended)
-    if together and _part_together(s, members, found, ticks, remainder):
+    if found > 1 and others and _part_together(s, members, found, ticks, remainder):
         _finish_together(s, log_rows, members, found, ticks, remainder)
     elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
         return 0
@@ -246,6 +246,9 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
     for k in range(members):
         if group[k] >= 0:
             _close(s, group[k], ticks, remainder)
+    rough = any_rough(s, found, s.extended)
+    if s.extended is not None and rough:
+        rub_together(s, found)
     kappa = _law(s, group, offset, members, ticks, remainder, s.stepper)
     time = ticks * s.par[L.TICK] + remainder
     for k in range(found):
@@ -257,6 +260,8 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
         ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
         p = lane(oa, contacts[k, L.MEMBER_BEAD])
         q = lane(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
+        if s.extended is not None and rough:
+            tangential_impulse(s, k)
         _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], 0.0, log_rows)
         if kappa == 0.0:
             _note_rootless(s, log_rows)
@@ -385,12 +390,17 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             normal_of(s, -1 - partner, s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES], n)
             growth += wall_velocity(s, partner)
             e = own_restitution(s, i, partner, e)
-    if s.extended is not None and et != 1.0:
+    thermal = False
+    if s.extended is not None:
+        thermal = partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
+    if s.extended is not None and et != 1.0 and not thermal:
         size = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
-    elif s.extended is not None and partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0:
+    elif s.extended is not None and thermal:
         before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
         size = diffuse(s, oa, ma, a, i, partner, n)
         heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - size * wall_velocity(s, partner)
+        if size != 0.0 and et != 1.0:
+            heat += draw_spin(s, i, partner)
     else:
         size = single_impulse(
             s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss

@@ -191,11 +191,11 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         s.count[L.N_BEAD_SEGMENTS] += 1
     else:
         e = restitution_of(s, i, partner, s.extended)
-        if s.extended is not None and et != 1.0:
+        if s.extended is not None and et != 1.0 and s.walls[-1 - partner, L.WALL_TEMPERATURE] == 0.0:
             size, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
             work = size * wall_velocity(s, partner)
         elif s.extended is not None:
-            size, heat = meet_wall(s, i, partner, e)
+            size, heat = meet_wall(s, i, partner, e, et)
             work = size * wall_velocity(s, partner)
         else:
             size = rebound(s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.tc_model import own_restitution
-from hpcchain.contact.thermal import diffuse_single
+from hpcchain.contact.thermal import diffuse_single, draw_spin
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel
@@ -113,8 +113,10 @@ def bounce(par, starts, bounds, table, at_i, at_j, i, j, e, tensor):
 
 
 @kernel
-def meet_wall(s, i, code, e):
+def meet_wall(s, i, code, e, et):
     """Do what `rebound` does for walls of all sorts; return the impulse, 0 for a graze, and the heat that comes in.
+
+    A thermal wall draws spins, too, of beads that are rough against it: e_t is not 1.
 
     In units of mass length / time and mass length^2 / time^2.
     """
@@ -126,7 +128,10 @@ def meet_wall(s, i, code, e):
     if un >= 0.0:
         return 0.0, 0.0
     if s.walls[-1 - code, L.WALL_TEMPERATURE] > 0.0:
-        return diffuse_single(s, i, code, n, inverse_mass(s, i))
+        size, heat = diffuse_single(s, i, code, n, inverse_mass(s, i))
+        if et != 1.0:
+            heat += draw_spin(s, i, code)
+        return size, heat
     change = -(1.0 + own_restitution(s, i, code, e)) * un
     for c in range(3):
         s.starts[i, L.VX + c] += n[c] * change

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.contact.coefficients import pair_coefficients
+from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -453,5 +454,5 @@ def molecule_rows(classes: MoleculeClasses, order: np.ndarray, head: int = 0) ->
 
 
 def response_size(longest: int) -> int:
-    """Return the floats of scratch for the velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules."""
-    return L.MOST_TIES * L.MOST_MEMBERS * longest * 3 * W.LANES
+    """Return the floats of scratch for velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules, and spins."""
+    return max(L.MOST_TIES * L.MOST_MEMBERS * longest * 3 * W.LANES, SCRATCH)

@@ -145,7 +145,7 @@ def test_pairs_of_steps_are_written_out_again(load, tmp_path):
     again = tmp_path / "again.toml"
     again.write_text(config.to_toml())
     assert load_config(again) == config
-    assert config.contact.spins and not config.contact.is_rough
+    assert config.spins and not config.contact.is_rough
     steps = physics_with(config, 1.0).steps
     assert steps["pairs"] == [{"types": ["P", "z+"], "restitution": 0.2, "friction": 0.3}]
     assert steps["walls"] == {"z-": 0.4}
@@ -183,7 +183,6 @@ def test_rules_for_one_instant_are_part_of_the_run(load, rule):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("contact.tangential_restitution = 0.5", "contact.tangential_restitution: set it to 1, or leave"),
         (
             'potential = [{name = "steps", distances = [1.5], energies = [-1.0]}]',
             'potential, name "steps": leave it out, or leave contact.simultaneous out',
@@ -209,7 +208,6 @@ def test_rules_for_one_instant_do_not_go_with_what_is_met_one_by_one(load, more,
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ('wall = [{side = "z-", temperature = 1.0}]', "thermal walls draw no spins, as wall[0]"),
         ("molecule.0.angular_velocities = [[0.0, 0.0, 1.0]]", "molecule[0].angular_velocities: has 1 rows; needs"),
         (
             "molecule.0.angular_velocities = [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]",

@@ -1,0 +1,290 @@
+"""What several contacts at one instant do to the spins of rough beads, and to their slip.
+
+The impulses along the normals come first, those of smooth beads (`contact.impulse`). Then the contacts that push get
+tangential impulses t, with normal ones that keep what the normals have done (docs/theory/impulses.md). With w the slips
+that do not depend on the normals' rates, and S the response of w to t,
+
+    (S + D) t = -2 w,    D_k = (1 + e_k) / (1 - e_k) S_k,
+
+S_k being S of contact k alone. So each contact resists the mean of its slips before and after as it would alone, where
+w becomes e_t w (`contact.rough`). The energy changes by -t D t / 2, whatever the coefficients. At e_t = 1 a contact has
+no t; where all have e_t = -1 every w is reversed.
+"""
+
+from hpcchain.contact.impulse import approach, lane
+from hpcchain.contact.rough import spin_response, spin_up, surface_velocity, tangential_of
+from hpcchain.contact.thermal import tangents
+from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.interface import kick, push
+
+DEPENDS = 1e-10  # of a diagonal entry: what is left of it where a row depends on those before
+# Scratch in `impulse_response`: equations of three directions a contact, and rows of numbers behind them.
+WIDTH = 3 * L.MOST_TIES
+DIAGONAL_ROW, RATE_ROW, RIGHT_ROW, RESULT_ROW, RESIST_ROW = range(WIDTH, WIDTH + 5)
+CROSS_ROW, CONTACT_ROW, DIRECTION_ROW = range(WIDTH + 5, WIDTH + 8)
+SCRATCH = WIDTH * (WIDTH + 8)
+"""Floats of scratch."""
+
+
+@kernel
+def _direction(s, k, d):
+    """Return the d-th of contact k's three directions: its normal, and two at right angles."""
+    n = s.normals[k]
+    if d == 0:
+        return n[0], n[1], n[2]
+    ax, ay, az, bx, by, bz = tangents(n[0], n[1], n[2])
+    if d == 1:
+        return ax, ay, az
+    return bx, by, bz
+
+
+@kernel
+def _list_equations(s, found):
+    """List contact and direction of each equation: normals of all that push, then slips of those that are rough.
+
+    Returns the numbers of normals and of equations.
+    """
+    a = s.impulse_response
+    n = 0
+    for k in range(found):
+        if s.sizes[k] > 0.0:
+            a[CONTACT_ROW * WIDTH + n] = k
+            a[DIRECTION_ROW * WIDTH + n] = 0.0
+            n += 1
+    normals = n
+    for p in range(normals):
+        k = int(a[CONTACT_ROW * WIDTH + p])
+        if tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], s.extended) != 1.0:
+            for d in range(1, 3):
+                a[CONTACT_ROW * WIDTH + n] = k
+                a[DIRECTION_ROW * WIDTH + n] = d
+                n += 1
+    return normals, n
+
+
+@kernel
+def _rate(s, k, d):
+    """Return how fast the surfaces at contact k move past each other along its d-th direction; 0: how it opens."""
+    i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
+    p = lane(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
+    q = -1
+    if s.contacts[k, L.OTHER_MEMBER] >= 0:
+        q = lane(s.offset[s.contacts[k, L.OTHER_MEMBER]], s.contacts[k, L.OTHER_BEAD])
+    if d == 0:
+        return approach(s.work, p, q, s.normals[k]) - s.growths[k]
+    n = s.normals[k]
+    rate = 0.0
+    for c in range(3):
+        u = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
+        if q >= 0:
+            u += surface_velocity(s, j, n, c, 1.0) - s.work[q + W.COEF + W.ROW + W.LANES * c]
+        rate += _direction(s, k, d)[c] * u
+    return rate
+
+
+@kernel
+def _kicked(s, g, row):
+    """Return the part of equation `row` that is due to the velocities in member g's KICK rows."""
+    k = int(s.impulse_response[CONTACT_ROW * WIDTH + row])
+    x, y, z = _direction(s, k, int(s.impulse_response[DIRECTION_ROW * WIDTH + row]))
+    total = 0.0
+    for side in range(2):
+        if s.contacts[k, L.MEMBER + L.SIDE * side] == g:
+            p = lane(s.offset[g], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.KICK
+            rate = x * s.work[p] + y * s.work[p + W.LANES] + z * s.work[p + 2 * W.LANES]
+            total += rate if side == 0 else -rate
+    return total
+
+
+@kernel
+def _turned(s, k, d, other, f):
+    """Return the slip at contact k, along its d-th direction, by the spins that a unit impulse at another gives."""
+    total = 0.0
+    n, m = s.normals[k], s.normals[other]
+    x, y = _direction(s, k, d), _direction(s, other, f)
+    for side in range(2):
+        i = s.tied[k, L.FIRST_BEAD if side == 0 else L.SECOND_BEAD]
+        if i >= 0 and (i == s.tied[other, L.FIRST_BEAD] or i == s.tied[other, L.SECOND_BEAD]):
+            along = n[0] * m[0] + n[1] * m[1] + n[2] * m[2]
+            both = x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
+            first = x[0] * m[0] + x[1] * m[1] + x[2] * m[2]
+            second = y[0] * n[0] + y[1] * n[1] + y[2] * n[2]
+            total += spin_response(s, i) * (along * both - first * second)
+    return total
+
+
+@kernel
+def _write_equations(s, n):
+    """Write the responses of all rates to unit impulses in all directions, and their diagonal once more."""
+    a = s.impulse_response
+    for column in range(n):
+        k = int(a[CONTACT_ROW * WIDTH + column])
+        f = int(a[DIRECTION_ROW * WIDTH + column])
+        x, y, z = _direction(s, k, f)
+        for row in range(n):
+            d = int(a[DIRECTION_ROW * WIDTH + row])
+            a[row * WIDTH + column] = 0.0
+            if d != 0 and f != 0:
+                a[row * WIDTH + column] = _turned(s, int(a[CONTACT_ROW * WIDTH + row]), d, k, f)
+        for side in range(2):
+            g = s.contacts[k, L.MEMBER + L.SIDE * side]
+            if g >= 0:
+                kick(
+                    s.work,
+                    s.offset[g],
+                    s.mol,
+                    s.group[g],
+                    s.graph,
+                    s.contacts[k, L.MEMBER_BEAD + L.SIDE * side],
+                    x,
+                    y,
+                    z,
+                )
+                for row in range(n):
+                    change = _kicked(s, g, row)
+                    a[row * WIDTH + column] += change if side == 0 else -change
+    for row in range(n):
+        a[DIAGONAL_ROW * WIDTH + row] = a[row * WIDTH + row]
+
+
+@kernel
+def _write_resistance(s, normals, n):
+    """Write D: three numbers for the two slips of each rough contact."""
+    a = s.impulse_response
+    for row in range(normals, n, 2):
+        k = int(a[CONTACT_ROW * WIDTH + row])
+        p = 0
+        while int(a[CONTACT_ROW * WIDTH + p]) != k:
+            p += 1
+        et = tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], s.extended)
+        share = (1.0 + et) / (1.0 - et)
+        normal, one, two = a[p * WIDTH + p], a[p * WIDTH + row], a[p * WIDTH + row + 1]
+        a[RESIST_ROW * WIDTH + row] = share * (a[row * WIDTH + row] - one * one / normal)
+        a[RESIST_ROW * WIDTH + row + 1] = share * (a[(row + 1) * WIDTH + row + 1] - two * two / normal)
+        a[CROSS_ROW * WIDTH + row] = share * (a[row * WIDTH + row + 1] - one * two / normal)
+        a[CROSS_ROW * WIDTH + row + 1] = 0.0
+
+
+@kernel
+def _eliminate(a, first, last, n):
+    """Eliminate rows first, first + 1, ... before `last` from those behind them, above the diagonal alone.
+
+    Rows that depend on those before are left out: their pivots become 0.
+    """
+    for k in range(first, last):
+        pivot = a[k * WIDTH + k]
+        if not pivot > DEPENDS * a[DIAGONAL_ROW * WIDTH + k]:
+            a[k * WIDTH + k] = 0.0
+            continue
+        for r in range(k + 1, n):
+            factor = a[k * WIDTH + r] / pivot
+            for c in range(r, n):
+                a[r * WIDTH + c] -= factor * a[k * WIDTH + c]
+            a[RIGHT_ROW * WIDTH + r] -= factor * a[RIGHT_ROW * WIDTH + k]
+
+
+@kernel
+def _solve(a, normals, n):
+    """Write the impulses of all equations to RESULT_ROW, those along normals being what keeps the normals' rates."""
+    for k in range(n):
+        a[RIGHT_ROW * WIDTH + k] = a[RATE_ROW * WIDTH + k]
+    _eliminate(a, 0, normals, n)
+    for k in range(n):
+        a[RIGHT_ROW * WIDTH + k] = 0.0 if k < normals else -2.0 * a[RIGHT_ROW * WIDTH + k]
+    for k in range(normals, n):
+        a[k * WIDTH + k] += a[RESIST_ROW * WIDTH + k]
+        a[DIAGONAL_ROW * WIDTH + k] += a[RESIST_ROW * WIDTH + k]
+        if (k - normals) % 2 == 0:
+            a[k * WIDTH + k + 1] += a[CROSS_ROW * WIDTH + k]
+    _eliminate(a, normals, n, n)
+    for k in range(n - 1, -1, -1):
+        rest = a[RIGHT_ROW * WIDTH + k]
+        for c in range(k + 1, n):
+            rest -= a[k * WIDTH + c] * a[RESULT_ROW * WIDTH + c]
+        a[RESULT_ROW * WIDTH + k] = rest / a[k * WIDTH + k] if a[k * WIDTH + k] > 0.0 else 0.0
+    for k in range(normals, n):  # the diagonal without D, for `_energy_factor`
+        a[DIAGONAL_ROW * WIDTH + k] -= a[RESIST_ROW * WIDTH + k]
+
+
+@kernel
+def _energy_factor(a, normals, n):
+    """Return the factor of the impulses with which the energy changes by -t D t / 2 in spite of round-off.
+
+    Below the diagonal the equations are as they were.
+    """
+    gained = 0.0
+    spent = 0.0
+    for k in range(n):
+        x = a[RESULT_ROW * WIDTH + k]
+        gained += x * a[RATE_ROW * WIDTH + k]
+        spent += x * x * a[DIAGONAL_ROW * WIDTH + k]
+        for c in range(k):
+            spent += 2.0 * x * a[k * WIDTH + c] * a[RESULT_ROW * WIDTH + c]
+        if k >= normals:
+            spent += x * x * a[RESIST_ROW * WIDTH + k]
+            if (k - normals) % 2 == 0:
+                spent += 2.0 * x * a[RESULT_ROW * WIDTH + k + 1] * a[CROSS_ROW * WIDTH + k]
+    return min(max(-2.0 * gained / spent, 0.0), 2.0) if spent > 0.0 else 0.0
+
+
+@outlined
+def rub_together(s, found):
+    """Apply the tangential impulses of contacts at one instant, once they have got those along the normals.
+
+    The segments of all that take part are closed. To `sizes` is added what the impulses have along the normals; the
+    tangential ones stand in `impulse_response`, three numbers a contact (`tangential_impulse`).
+
+    Parameters
+    ----------
+    s : Sector
+        As `gather_ties` and `tied_impulses` leave it.
+    found : int
+        Contacts.
+    """
+    a = s.impulse_response
+    normals, n = _list_equations(s, found)
+    for row in range(n):
+        k = int(a[CONTACT_ROW * WIDTH + row])
+        a[RATE_ROW * WIDTH + row] = _rate(s, k, int(a[DIRECTION_ROW * WIDTH + row]))
+    _write_equations(s, n)
+    _write_resistance(s, normals, n)
+    _solve(a, normals, n)
+    factor = _energy_factor(a, normals, n)
+    for k in range(3 * found):
+        a[k] = 0.0  # no equations any more, but the tangential impulses
+    for row in range(n):
+        _apply(s, row, factor)
+
+
+@kernel
+def _apply(s, row, factor):
+    """Apply the impulse of one equation to the velocities in the workspace, and to spins."""
+    a = s.impulse_response
+    k = int(a[CONTACT_ROW * WIDTH + row])
+    d = int(a[DIRECTION_ROW * WIDTH + row])
+    size = factor * a[RESULT_ROW * WIDTH + row]
+    x, y, z = _direction(s, k, d)
+    for side in range(2):
+        g = s.contacts[k, L.MEMBER + L.SIDE * side]
+        if g >= 0:
+            kick(s.work, s.offset[g], s.mol, s.group[g], s.graph, s.contacts[k, L.MEMBER_BEAD + L.SIDE * side], x, y, z)
+            push(s.work, s.offset[g], s.mol[s.group[g], L.MOL_TILES], size if side == 0 else -size)
+    if d == 0:
+        s.sizes[k] += size
+        return
+    s.tangential[0], s.tangential[1], s.tangential[2] = size * x, size * y, size * z
+    for c in range(3):
+        a[3 * k + c] += s.tangential[c]
+    spin_up(s, s.tied[k, L.FIRST_BEAD], s.normals[k], s.tangential)
+    if s.tied[k, L.SECOND_BEAD] >= 0:
+        spin_up(s, s.tied[k, L.SECOND_BEAD], s.normals[k], s.tangential)
+    s.tangential[:] = 0.0
+
+
+@kernel
+def tangential_impulse(s, k):
+    """Write the tangential impulse of contact k to `tangential`."""
+    for c in range(3):
+        s.tangential[c] = s.impulse_response[3 * k + c]
