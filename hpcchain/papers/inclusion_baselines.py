@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from hpcchain.papers.inclusions import Mechanics, Method
 
 MOST_CONTACTS, HALVINGS = 50, 60
+NOTHING = 1e-14
+"""Part of a step that is not made."""
+OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
+"""Of a step of order four: the first and last of three steps of order two that it is made of (Yoshida 1990)."""
 
 
 def ball(rule: str, height: float, steps: int, h: float, gravity: float = 9.8) -> tuple[np.ndarray, np.ndarray]:
@@ -46,8 +51,21 @@ def restitution(xi: float, h: float = 1e-3) -> float:
     return v + 2.0 * max(-free, 0.0) / h
 
 
+def plain(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return position and momentum after a step without contacts."""
+    x = moved(system, method, q, p)
+    return x, momentum(system, method, q, x, p, ())
+
+
+def fourth(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `plain` does, of order four: three steps of the base, the one in the middle backwards."""
+    for part in (OUTER, 1.0 - 2.0 * OUTER, OUTER):
+        q, p = plain(system, replace(method, h=part * method.h), q, p)
+    return q, p
+
+
 def collision(
-    system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray, exact: bool = True
+    system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray, exact: bool = True, cut_by: Callable = plain
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return position and momentum after a step that is cut at each contact, reflected there, and gone on with.
 
@@ -55,26 +73,31 @@ def collision(
     ----------
     exact : bool
         Whether contact is found by halving the step; else by linear interpolation of the gap over it.
+    cut_by : callable
+        Makes the steps to contacts and away from them.
 
     Raises
     ------
     NoStep
         When there are too many contacts within one step.
     """
-    left = method.h
+    left, go = method.h, plain
     for _ in range(MOST_CONTACTS):
+        if left <= NOTHING * method.h:
+            return q, p
         part = replace(method, h=left)
         gap = system.gaps(q)[0]
-        x = moved(system, part, q, p)
+        x, y = go(system, part, q, p)
         later = system.gaps(x)[0]
         if later.min() >= 0.0:
-            return x, momentum(system, part, q, x, p, ())
-        worst = int(np.argmin(later))
-        used = cut(system, part, q, p, worst) if exact else left * max(gap[worst], 0.0) / (gap[worst] - later[worst])
-        if used > 1e-14 * method.h:
-            part = replace(method, h=used)
-            x = moved(system, part, q, p)
-            q, p = x, momentum(system, part, q, x, p, ())
+            return x, y
+        worst, go = int(np.argmin(later)), cut_by
+        if exact:
+            used = cut(system, part, q, p, worst, cut_by)
+        else:
+            used = left * max(gap[worst], 0.0) / (gap[worst] - later[worst])
+        if used > NOTHING * method.h:
+            q, p = cut_by(system, replace(method, h=used), q, p)
             left -= used
         normal = system.gaps(q)[1][:, worst]
         weight = metric(system, method, q)
@@ -83,16 +106,24 @@ def collision(
     raise NoStep("too many contacts within a step")
 
 
-def cut(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray, which: int) -> float:
+def cut(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray, which: int, cut_by: Callable) -> float:
     """Return the longest part of a step found by halving after which a gap that is negative at its end is not."""
     low, high = 0.0, method.h
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if system.gaps(moved(system, replace(method, h=middle), q, p))[0][which] >= 0.0:
+        if system.gaps(cut_by(system, replace(method, h=middle), q, p)[0])[0][which] >= 0.0:
             low = middle
         else:
             high = middle
     return low
+
+
+def finer(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return position and momentum after a step of `collision` with steps of order four to contacts and away from them.
+
+    With reflections that keep H2 these are the two parts that stabilize collisions in Bond and Leimkuhler 2007.
+    """
+    return collision(system, method, q, p, cut_by=fourth)
 
 
 def interpolated(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -122,7 +122,7 @@ def moved(
         first = system.mass * (x - q) / h - p + 0.5 * h * pull - push @ lam - hold @ nu
         w = gap[smooth]
         f = np.concatenate([first, value, residual(lam, w)])
-        if np.abs(f).max() < SOLVED * (1.0 + np.abs(p).max() + np.abs(q).max() / h):
+        if np.abs(f).max() < SOLVED * (1.0 + np.abs(p).max() + np.abs(q).max() / abs(h)):
             return x
         r = np.hypot(lam, w)
         kink = r < 1e-300

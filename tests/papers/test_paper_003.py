@@ -102,6 +102,21 @@ def test_collisions_with_exact_contact_keep_the_gap():
     assert track.deepest < 1e-9 and np.ptp(track.momentum) < 1e-10
 
 
+def test_steps_to_contacts_and_from_them_can_be_of_order_four():
+    system, q, p = systems.pogo()
+    q, p, ends = q + [0.5, 0.1], p + [0.3, -0.2], []
+    for parts in (4, 8, 16, 128):
+        a, b = q, p
+        for _ in range(parts):
+            a, b = baselines.fourth(system, Method(0.4 / parts, "verlet"), a, b)
+        ends.append(np.concatenate([a, b]))
+    off = [np.abs(one - ends[-1]).max() for one in ends[:-1]]
+    slopes = -np.diff(np.log2(off))
+    assert np.abs(slopes - 4.0).max() < 0.25
+    track = inclusion_runs.follow(system, Method(0.1, "verlet", "H"), (q, p), 200, baselines.finer, planar=False)
+    assert not track.failed and track.deepest < 1e-9
+
+
 def test_restitution_of_the_endpoint_rule():
     assert [abs(baselines.restitution(xi)) for xi in (0.0, 0.25, 0.5, 1.0)] == pytest.approx([1.0, 0.5, 0.0, 1.0])
 

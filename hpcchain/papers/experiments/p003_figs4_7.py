@@ -3,6 +3,7 @@
 from typing import Any
 
 from hpcchain.papers import inclusion_baselines, inclusion_runs, inclusion_systems
+from hpcchain.papers.inclusion_baselines import finer
 from hpcchain.papers.inclusions import Method
 from hpcchain.papers.result import Result, Table, within
 
@@ -41,6 +42,14 @@ def run(quick: Any) -> Any:
                 "when it blows up hangs on the start, not printed, and on how contact is found",
             )
             data[f"collision-{name}-{energy}"] = inclusion_runs.columns(other)
+    other = inclusion_runs.follow(system, Method(0.1, "verlet", "H2"), (q, p), steps // 20, finer, planar=False)
+    table.add(
+        "the same, keeps H2, steps of order 4 to contacts and from them",
+        "not printed",
+        said(other),
+        "both parts of Bond and Leimkuhler 2007; a step of order 4 follows H, not the H2 of whole steps",
+    )
+    data["collision-finer-H2"] = inclusion_runs.columns(other)
     notes = [
         "Verlet's numerical Hamiltonian H2 has the reflection metric M^-1 + h^2/6 M^-1 V'' M^-1.",
         "Reflections that keep H2 of a whole step, used in a cut one, can leave a contact approaching: such a run "
