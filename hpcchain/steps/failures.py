@@ -80,7 +80,7 @@ def require_wide(box: Box, reach: float, apart: float) -> None:
     """
     periodic = box.boundary == PERIODIC
     close = np.flatnonzero(periodic & (box.size < reach + apart))
-    if apart > 0.0 and len(close):
+    if reach > 0.0 and apart > 0.0 and len(close):
         axis = int(close[0])
         raise ConfigError(
             f"box.size: the periodic side {box.size[axis]:g} along axis {axis} lets beads that are bonded, or left out "

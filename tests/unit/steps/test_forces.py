@@ -108,6 +108,18 @@ def test_a_box_in_which_beads_meet_those_that_are_left_out_is_named():
         SteppedEngine(system_of(tables))
 
 
+def test_bonds_alone_may_be_longer_than_a_periodic_side():
+    """Nothing else acts: there are no lists from which a bead could be missing."""
+    tables = liquid(1, beads=0, chains=1)
+    tables["box"] = {"size": [3.0] * 3}
+    tables["molecule"] = [tables["molecule"][2] | {"bond_length": 3.4, "diameter": 0.5}]
+    tables["molecule"][0]["positions"] = (np.arange(12)[:, None] * [3.4, 0.0, 0.0]).tolist()
+    tables["potential"] = [{"name": "harmonic", "stiffness": 30.0, "length": 3.4}]
+    system = system_of(tables)
+    parts = run_on(system, 1.0, 1)
+    assert total(parts, system) == pytest.approx(total(run_on(system, 0.0, 1), system), rel=1e-2)
+
+
 def test_forces_are_the_energys_slope():
     system = system_of(
         liquid(2, beads=60, chains=2, potential=[LJ, FENE, *FIELD], external={"gravity": [0.1, 0.0, -1.0]})
