@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpcchain.config.values import Wrong
+from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.bonds import type_names
 
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config, PairSection
-
-WALLS = ("x-", "y-", "z-", "x+", "y+", "z+")
-"""Names of walls, in the order of their codes -1, -2, ..."""
 
 
 def check_contact(config: Config) -> None:
@@ -56,14 +54,14 @@ def check_pair(config: Config, one: PairSection, place: str) -> None:
     first, second = one.types
     names = type_names(config.molecules)
     for name in names:
-        if name in WALLS:
+        if name in SIDE_NAMES:
             raise Wrong(f"molecule: {name!r} is a wall's name in {place}.types; give that type of beads another")
-    if first in WALLS:
+    if first in SIDE_NAMES:
         raise Wrong(f"{place}.types: {first!r} is a wall; name it second, behind a type of beads")
     for name in one.types:
-        if names and name not in (*names, *WALLS):
+        if names and name not in (*names, *SIDE_NAMES):
             raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
-    if second in WALLS and config.box.boundary["xyz".index(second[0])] != "wall":
+    if second in SIDE_NAMES and config.box.boundary["xyz".index(second[0])] != "wall":
         raise Wrong(f'{place}.types: there is no wall {second!r}; set box.boundary to "wall" along {second[0]}')
     if one.restitution is one.tangential_restitution is one.contact_time is one.friction is None:
         known = "restitution or friction" if config.steps else "restitution, tangential_restitution or contact_time"

@@ -2,9 +2,8 @@
 
 from hpcchain.config.key import ABSENT, POSITIVE, REQUIRED, TIME, Key
 from hpcchain.config.values import EDGES, LENGTHS, PLACES, TIMES, Choice, Each, Flag, Integer, Number, Text
+from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.propagators.catalogue import DEFAULT, PROPAGATORS, STAGE_SOLVERS, VARIANTS, choices
-
-SIDES = ("x-", "y-", "z-", "x+", "y+", "z+")
 
 MOTION_KEYS = (
     Key(
@@ -114,7 +113,7 @@ MOTION_KEYS = (
         (0.0, 0.0, 0.0),
         "acceleration of all beads; not while a start grows [length / time^2]",
     ),
-    Key("wall", "side", Choice(SIDES), ABSENT, 'side of the box, of an axis whose boundary is "wall"; or else:'),
+    Key("wall", "side", Choice(SIDE_NAMES), ABSENT, 'side of the box, of an axis whose boundary is "wall"; or else:'),
     Key("wall", "shape", Choice(("sphere", "cylinder")), ABSENT, "wall that encloses all beads, along open axes"),
     Key("wall", "center", Each(Number(tried=PLACES), 3), ABSENT, "shape: a place on its axis or its centre [length]"),
     Key("wall", "radius", Number(above=0.0, tried=EDGES), ABSENT, "shape: of its surface, at time 0 [length]"),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.contacts import WALLS
 from hpcchain.contact.tc_model import left_after, restitution_at, restitution_now
 from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import kernel
@@ -59,8 +58,8 @@ def place_of(name: str, names: tuple, place: str) -> int:
     """Return the row of a type or wall."""
     if name in names:
         return names.index(name)
-    if name in WALLS:
-        return len(names) + WALLS.index(name)
+    if name in L.SIDE_NAMES:
+        return len(names) + L.SIDE_NAMES.index(name)
     raise ConfigError(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
 
 

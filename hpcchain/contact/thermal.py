@@ -150,8 +150,8 @@ def draw_spin(s, i, code):
     p, q, r, t = uniforms(s, WALL_SPIN, s.next_event[i, L.BEAD_ID], np.int64(s.extra[i, L.DRAWS]))
     x, y, z, _ = normals(p, q, r, t)
     spread = math.sqrt(s.walls[-1 - code, L.WALL_TEMPERATURE] * inverse)
-    before = s.extra[i, L.SPIN] ** 2 + s.extra[i, L.SPIN + 1] ** 2 + s.extra[i, L.SPIN + 2] ** 2
-    s.extra[i, L.SPIN], s.extra[i, L.SPIN + 1], s.extra[i, L.SPIN + 2] = spread * x, spread * y, spread * z
+    before = s.extra[i, L.SPIN] ** 2 + s.extra[i, L.SPIN + L.Y] ** 2 + s.extra[i, L.SPIN + L.Z] ** 2
+    s.extra[i, L.SPIN], s.extra[i, L.SPIN + L.Y], s.extra[i, L.SPIN + L.Z] = spread * x, spread * y, spread * z
     return 0.5 * spread * spread * (x * x + y * y + z * z) / inverse - 0.5 * before / inverse
 
 

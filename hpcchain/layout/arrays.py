@@ -100,7 +100,8 @@ from hpcchain.jit.struct import kernel_struct
 # Codes in place of a partner's row: below those of walls, which are -1 - axis (lower), -4 - axis (upper) and, of those
 # with shapes, -7, -8, ... (`contact.walls`).
 NO_EVENT, RELIST, REDRAW, SEGMENT_END = -(2**40) - 3, -(2**40) - 2, -(2**40) - 1, -(2**40)
-SIDES = 6  # of the box: walls of rows 0 ... 5
+SIDE_NAMES = ("x-", "y-", "z-", "x+", "y+", "z+")  # of the box: walls of rows 0 ... 5, of codes -1 ... -6
+SIDES = len(SIDE_NAMES)
 
 X, Y, Z, VX, VY, VZ, START_TICKS, START_REM = range(8)
 AXES = 3

@@ -16,8 +16,6 @@ from hpcchain.model.system import WALL
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, System
 
-SIDES = ("x-", "y-", "z-", "x+", "y+", "z+")
-"""Names of the box's sides in the order of their codes, -1 ... -6."""
 AXES = ("x", "y", "z")
 NOT_GIVEN = -1.0
 NO_TANGENTIAL = 2.0
@@ -83,7 +81,7 @@ def wall_rows(system: System) -> np.ndarray:
         rows[number, L.WALL_PLACE] = box.origin[axis] + (box.size[axis] if number >= L.AXES else 0.0)
     for wall in physics.extended.get("walls", ()):
         if wall["shape"] is None:
-            row = rows[SIDES.index(wall["side"])]
+            row = rows[L.SIDE_NAMES.index(wall["side"])]
         else:
             row = rows[L.SIDES + shapes.index(wall)]
             row[L.WALL_SORT] = SORTS[wall["shape"]]

@@ -53,7 +53,7 @@ PROPAGATORS = {
     "taylor": Propagator("power series in time", stepped=False, moves_rods=True, turns_spheres=True),
     "collocation": Propagator(
         "Gauss collocation",
-        keys=("stages", "variant", "stage_solver", "contact_interval", "contact_search"),
+        keys=("stages", "variant", "stage_solver", "contact_interval", "contact_search", "contact_stages"),
         contact_searches=("root", "nested"),
     ),
     "variational": Propagator(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.contacts import WALLS
 from hpcchain.contact.coefficients import place_of
+from hpcchain.layout import arrays as L
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -37,7 +37,7 @@ class Coefficients:
         self.composition, self.types = composition, composition.prototypes.bead_type
         self.restitution = table_of(names, physics.restitution, settings.get("pairs", []), "restitution")
         for side, value in settings.get("walls", {}).items():
-            self.restitution[:, len(names) + WALLS.index(side)] = value
+            self.restitution[:, len(names) + L.SIDE_NAMES.index(side)] = value
         self.friction = table_of(names, settings.get("friction", 0.0), settings.get("pairs", []), "friction")
         self.same = bool(np.all(self.restitution == physics.restitution))
         self.rubs = bool(np.any(self.friction > 0.0))
@@ -50,7 +50,7 @@ class Coefficients:
 
 def table_of(names: tuple, default: float, pairs: list, key: str) -> np.ndarray:
     """Return the (t, t + 6) table of a coefficient for types of these names, which pairs may have of their own."""
-    table = np.full((len(names), len(names) + len(WALLS)), default)
+    table = np.full((len(names), len(names) + L.SIDES), default)
     for number, one in enumerate(pairs):
         if one[key] is None:
             continue

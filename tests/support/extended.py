@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.extended import first_rows
 from hpcchain.model.step_potentials import pairs_apart
 from hpcchain.model.system import OPEN, WALL
-from hpcchain.model.walls import SIDES
 from tests.support.gases import gas, monomer
 from tests.support.kernel_tools import make_system
 from tests.support.twins import project
@@ -98,7 +98,7 @@ def sides(rng, system):
             temperature=float(rng.choice([0.0, rng.uniform(0.5, 2.0)])),
             restitution=float(rng.uniform(0.8, 1.0)),
         )
-        for number, side in enumerate(SIDES)
+        for number, side in enumerate(SIDE_NAMES)
         if system.box.boundary[number % 3] == WALL and rng.random() < 0.7
     ]
     walls = system.physics.extended.get("walls", []) + walls

@@ -110,6 +110,10 @@ MISTAKES = [
     ),
     ("molecule.0.diameter = 0.0", "molecule[0].diameter: 0 is out of range"),
     ("molecule.0.mass = inf", "molecule[0].mass: inf is not a finite number"),
+    (
+        "propagator = { name = 'taylor', contact_stages = 'all' }",
+        'propagator.contact_stages: means nothing for "taylor", only for collocation',
+    ),
     ("molecule.0.arms = 2", 'molecule[0].arms: means nothing for kind "chain", only for star'),
     ("molecule.0.positions = [[1, 2, 3]]", 'molecule[0].positions: means nothing for initial.method "grow"'),
     ('molecule.0.name = "A"', "molecule[1].name: 'A' is the name of molecule[0] already"),
