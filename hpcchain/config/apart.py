@@ -40,7 +40,7 @@ def check_apart(kind: Any, place: str) -> None:
 
 def never_apart(kind: Any) -> tuple[int, int, float, float, int] | None:
     """Return two beads that may collide and never part, the length of the bonds between, contact distance, bonds."""
-    if kind.beads < 3 or kind.is_line or not kind.self_contact or kind.bond_count == 0:
+    if kind.beads < 3 or kind.is_line or kind.is_body or not kind.self_contact or kind.bond_count == 0:
         return None
     if (kind.exclude + 1) * np.min(kind.bond_length) > np.max(kind.diameter) * (1.0 + 1e-6):
         return None  # told without a look at each bond: molecules may be endless

@@ -16,10 +16,10 @@ from hpcchain.propagators.catalogue import PROPAGATORS
 if TYPE_CHECKING:
     from hpcchain.config.sections import Config, MoleculeSection
 
-KINDS = ("monomer", "dimer", "chain", "ring", "star", "graph", "rod")
+KINDS = ("monomer", "dimer", "chain", "ring", "star", "graph", "rod", "rigid")
 """Of molecules; whatever has one bead is a monomer, whatever has two is a dimer."""
-ALWAYS = dict.fromkeys(PROPAGATORS, KINDS)
-"""All kinds under all propagators."""
+ALWAYS = dict.fromkeys(PROPAGATORS, KINDS[:-1]) | {"taylor": KINDS}
+"""All kinds under all propagators that move them."""
 EXACT = {
     "taylor": KINDS,
     "collocation": ("monomer", "dimer", "rod"),
@@ -71,14 +71,14 @@ CAPABILITIES = (
     Capability(
         "contact.tangential_restitution",
         lambda config, _: config.contact.is_rough,
-        without(ALWAYS, "rod"),
+        without(ALWAYS, "rod", "rigid"),
         exact_law=True,
     ),
     Capability("contact.contact_time", lambda config, _: config.contact.contact_time > 0.0, ALWAYS),
     Capability(
         "contact.simultaneous",
         lambda config, _: config.contact.simultaneous != "joint",
-        without({"taylor": KINDS}, "rod") | dict.fromkeys(list(PROPAGATORS)[1:], ("monomer",)),
+        without({"taylor": KINDS}, "rod", "rigid") | dict.fromkeys(list(PROPAGATORS)[1:], ("monomer",)),
         exact_law=True,
     ),
     Capability("molecule.directors", lambda _, kind: kind.directors, dict.fromkeys(PROPAGATORS, ("monomer",))),
@@ -96,7 +96,7 @@ CAPABILITIES = (
     Capability(
         "molecule.fixed",
         lambda _, kind: bool(kind.fixed),
-        without(EXACT, "rod"),
+        without(EXACT, "rod", "rigid"),
     ),
     Capability(
         "molecule.fixed_velocity",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.config.apart import check_apart
+from hpcchain.config.bodies import apart_in_body, check_body, overlap_in_body
 from hpcchain.config.contacts import check_contact
 from hpcchain.config.directors import check_directors, check_own_of_sphere
 from hpcchain.config.fixed import check_fixed
@@ -70,6 +71,8 @@ def check(config: Config) -> None:
             check_ring(kind, place)
         if kind.is_line:
             check_rod(kind, place, config.box)
+        if kind.is_body:
+            check_body(config, kind, place)
         if kind.propagator is not None:
             check_own(kind, place)
     if config.run.engine == "events":
@@ -323,6 +326,8 @@ def filled(kind: MoleculeSection) -> float:
     fused = is_fused(kind)
     if kind.is_line and (listed or fused):
         return np.pi / 6.0 * float(np.sum(np.power(apart_on_rod(kind), 3)))
+    if kind.is_body:
+        return np.pi / 6.0 * float(np.sum(np.power(apart_in_body(kind), 3)))
     cubes = np.power(kind.diameter, 3)
     if not kind.self_contact and not kind.is_line:
         return np.pi / 6.0 * float(np.max(cubes))
@@ -336,6 +341,8 @@ def is_fused(kind: MoleculeSection) -> bool:
     """Return whether beads of a molecule may overlap: bonds are shorter than contact distances, or more is excluded."""
     if kind.exclude > 1:
         return True
+    if kind.is_body:
+        return overlap_in_body(kind)
     if kind.bond_count == 0:
         return False
     return bool(np.min(kind.bond_length) < np.max(kind.diameter)) and bool(np.any(overlaps(kind)[2] > 0.0))

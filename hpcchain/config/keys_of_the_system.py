@@ -37,9 +37,9 @@ SYSTEM_KEYS = (
     Key(
         "molecule",
         "kind",
-        Choice(("monomer", "chain", "ring", "star", "graph", "rod")),
+        Choice(("monomer", "chain", "ring", "star", "graph", "rod", "rigid")),
         REQUIRED,
-        "how bonds join the beads; rod: like a chain, but on a rigid straight line",
+        "how bonds join the beads; rod: like a chain, but on a rigid straight line; rigid: a body of any shape",
     ),
     Key("molecule", "beads", Integer(1, MOST_BEADS), ABSENT, "beads of one molecule (chain, ring, graph, rod)"),
     Key("molecule", "count", Integer(1, MOST_BEADS), 1, "number of molecules of this kind"),
@@ -64,10 +64,18 @@ SYSTEM_KEYS = (
     Key("molecule", "bonds", Rows(2, whole=True), ABSENT, "graph: pairs of bonded beads, counted from 0"),
     Key(
         "molecule",
+        "sites",
+        Rows(3, tried=PLACES),
+        ABSENT,
+        "rigid: where the body's beads are, in any frame, three or more and not on a line; they never collide with one "
+        "another [length]",
+    ),
+    Key(
+        "molecule",
         "self_contact",
         Flag(),
         True,
-        "whether beads of one molecule collide with each other; those of a rod never do",
+        "whether beads of one molecule collide with each other; those of a rod or a rigid body never do",
     ),
     Key(
         "molecule",

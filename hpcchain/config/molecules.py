@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from hpcchain.config.schema import KIND_KEYS
 from hpcchain.config.sections import MoleculeSection
 from hpcchain.config.values import Wrong, shown
+from hpcchain.model.bodies import LEAST_BEADS as LEAST_IN_BODY
 
-LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod": 2}
+LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod": 2, "rigid": LEAST_IN_BODY}
 
 
 def read_molecules(tables: dict | list | None, method: str, read_section: Callable) -> tuple | tuple:
@@ -85,6 +86,14 @@ def beads_of(values: dict, place: str) -> int:
     if kind == "star":
         follows = 1 + values["arms"] * values["arm_beads"]
         why = f"one centre and {values['arms']} arms of {values['arm_beads']} make {follows}"
+    if kind == "rigid":
+        follows = len(values["sites"])
+        why = f"sites has {follows} rows"
+        if follows < LEAST_IN_BODY:
+            raise Wrong(
+                f'{place}.sites: {follows} beads make no body of kind "rigid", which has at least {LEAST_IN_BODY}; use '
+                'kind = "rod" for two, "monomer" for one'
+            )
     if follows is not None:
         if beads not in (None, follows):
             raise Wrong(f"{place}.beads: {beads} is wrong: {why}; remove the key or correct it")

@@ -30,7 +30,7 @@ SECTIONS = (
 
 # Keys that mean something for some kinds or names only; anything else about them is an error.
 DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
-KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",)}
+KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",), "sites": ("rigid",)}
 PROPAGATOR_KEYS = {key.name: users_of(key.name) for key in KEYS if key.section == "propagator" and users_of(key.name)}
 POTENTIAL_KEYS = {
     "types": ("lennard-jones", "wca", "harmonic", "fene", "module", "steps"),

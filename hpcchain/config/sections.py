@@ -24,7 +24,8 @@ class MoleculeSection:
     """One [[molecule]]: `count` equal molecules of `beads` beads.
 
     `bond_length`, `diameter` and `mass` are one number for all or a tuple, `types` a name, a tuple of names or None;
-    `bonds` is an (n, 2) int64 array for a graph and else None; `propagator` is the kind's own PropagatorSection or
+    `bonds` is an (n, 2) int64 array for a graph and else None, `sites` (beads, 3) float64 for a rigid body;
+    `propagator` is the kind's own PropagatorSection or
     None; `positions` and `velocities` are (count * beads, 3) float64 arrays or None, `orientations` (as they were
     given) (count, 4), `angular_velocities` (beads, 3); `moment` is None where it follows from mass and diameter.
     """
@@ -40,6 +41,7 @@ class MoleculeSection:
     arms: int | None
     arm_beads: int | None
     bonds: np.ndarray | None
+    sites: np.ndarray | None
     self_contact: bool
     exclude: int
     hard: Any
@@ -79,6 +81,11 @@ class MoleculeSection:
     def is_line(self) -> bool:
         """Whether it is a rod that more than its bonds hold straight; one of two beads is an ordinary dimer."""
         return self.kind == "rod" and self.beads > 2
+
+    @property
+    def is_body(self) -> bool:
+        """Whether it is a rigid body."""
+        return self.kind == "rigid"
 
     @property
     def bond_count(self) -> int:

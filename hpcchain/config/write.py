@@ -61,6 +61,7 @@ def skip_for(record: Any) -> tuple | tuple:
     """Return the keys that mean nothing for a molecule's kind or a propagator's name."""
     if hasattr(record, "kind"):
         given: tuple[str, ...] = ("beads",) if record.kind == "monomer" else ()
+        given += ("beads", "bond_length", "self_contact") if record.kind == "rigid" else ()
         given += () if record.directors else ("directors",)
         given += tuple(name for name in ("hard", "rigid") if getattr(record, name) is True)
         given += () if record.damping else ("damping",)

@@ -40,14 +40,14 @@ def approach(work, p, q, n):
 
 
 @kernel
-def inside_impulse(work, offset, mol, m, graph, a, b, n, impulse_response):
+def inside_impulse(work, offset, mol, m, graph, a, b, n, impulse_response, stepper):
     """Put y for a contact of beads a and b of one molecule into KICK and return n . y."""
     tiles = mol[m, L.MOL_TILES]
-    kick(work, offset, mol, m, graph, a, n[0], n[1], n[2])
+    kick(work, offset, mol, m, graph, a, n[0], n[1], n[2], stepper)
     for t in range(tiles):
         for k in range(W.ROW):
             impulse_response[t * W.ROW + k] = work[offset + t * W.TILE + W.KICK + k]
-    kick(work, offset, mol, m, graph, b, n[0], n[1], n[2])
+    kick(work, offset, mol, m, graph, b, n[0], n[1], n[2], stepper)
     for t in range(tiles):
         for k in range(W.ROW):
             p = offset + t * W.TILE + W.KICK + k
@@ -70,7 +70,9 @@ def _size(un, restitution, mass, projection_loss):
 
 
 @kernel
-def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, impulse_response, projection_loss):
+def single_impulse(
+    work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, impulse_response, projection_loss, stepper
+):
     """Apply one contact's impulse to the velocities in the workspace and return it (>= 0) [mass length / time].
 
     Many parameters, since a contact is two molecules, a bead of each, and what its law needs.
@@ -95,6 +97,8 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
         Scratch.
     projection_loss : float
         Energy that putting the molecules on their bonds took; the impulse gives it back [mass length^2 / time^2].
+    stepper : None or bool
+        None where there are no rigid bodies (`interface`).
     """
     p = lane(oa, a)
     q = lane(ob, b) if mb >= 0 else -1
@@ -102,13 +106,13 @@ def single_impulse(work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitutio
     if un >= 0.0:
         return 0.0
     if mb == ma:
-        mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, impulse_response)
+        mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, impulse_response, stepper)
         size = _size(un, restitution, mass, projection_loss)
         push(work, oa, mol[ma, L.MOL_TILES], size)
         return size
-    mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2])
+    mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2], stepper)
     if mb >= 0:
-        mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2])
+        mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2], stepper)
     size = _size(un, restitution, mass, projection_loss)
     push(work, oa, mol[ma, L.MOL_TILES], size)
     if mb >= 0:
@@ -143,7 +147,7 @@ class Ties(NamedTuple):
 
 
 @outlined
-def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, projection_loss):
+def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, projection_loss, stepper):
     """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
 
     All approach, or rest on one another; rates of those that rest count as 0. One whose beads the others part anyway
@@ -169,7 +173,7 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, pr
     stride = 0
     for g in range(members):
         stride += mol[group[g], L.MOL_TILES] * W.ROW
-    _responses(work, mol, graph, ties, stride, impulse_response)
+    _responses(work, mol, graph, ties, stride, impulse_response, stepper)
     for k in range(count):
         p = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         q = (
@@ -195,7 +199,7 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, pr
 
 
 @kernel
-def _responses(work, mol, graph, ties, stride, impulse_response):
+def _responses(work, mol, graph, ties, stride, impulse_response, stepper):
     """Write the velocities that a unit impulse at each contact gives to all members, in rows of `stride`."""
     group, offset, members, contacts, normals, growths, count = ties
     for k in range(count):
@@ -217,6 +221,7 @@ def _responses(work, mol, graph, ties, stride, impulse_response):
                 normals[k, 0],
                 normals[k, 1],
                 normals[k, 2],
+                stepper,
             )
             for t in range(mol[group[g], L.MOL_TILES]):
                 for x in range(W.ROW):

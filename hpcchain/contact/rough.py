@@ -170,15 +170,15 @@ def _responses(s, oa, ob, ma, mb, a, b, p, q):
         axis[:] = 0.0
         axis[c] = 1.0
         if ma == mb:
-            inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, axis, s.impulse_response)
+            inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, axis, s.impulse_response, s.stepper)
         else:
-            kick(s.work, oa, s.mol, ma, s.graph, a, axis[0], axis[1], axis[2])
+            kick(s.work, oa, s.mol, ma, s.graph, a, axis[0], axis[1], axis[2], s.stepper)
         for d in range(3):
             s.matrix[d, c] = s.work[p + W.KICK + W.LANES * d]
             if ma == mb:
                 s.matrix[d, c] -= s.work[q + W.KICK + W.LANES * d]
         if mb >= 0 and mb != ma:
-            kick(s.work, ob, s.mol, mb, s.graph, b, axis[0], axis[1], axis[2])
+            kick(s.work, ob, s.mol, mb, s.graph, b, axis[0], axis[1], axis[2], s.stepper)
             for d in range(3):
                 s.matrix[d, c] += s.work[q + W.KICK + W.LANES * d]
 
@@ -270,11 +270,11 @@ def _apply(s, oa, ob, ma, mb, a, b, impulse):
     for c in range(3):
         way[c] = impulse[c] / strength
     if ma == mb:
-        inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, way, s.impulse_response)
+        inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, way, s.impulse_response, s.stepper)
         push(s.work, oa, s.mol[ma, L.MOL_TILES], strength)
         return
-    kick(s.work, oa, s.mol, ma, s.graph, a, way[0], way[1], way[2])
+    kick(s.work, oa, s.mol, ma, s.graph, a, way[0], way[1], way[2], s.stepper)
     push(s.work, oa, s.mol[ma, L.MOL_TILES], strength)
     if mb >= 0:
-        kick(s.work, ob, s.mol, mb, s.graph, b, way[0], way[1], way[2])
+        kick(s.work, ob, s.mol, mb, s.graph, b, way[0], way[1], way[2], s.stepper)
         push(s.work, ob, s.mol[mb, L.MOL_TILES], -strength)

@@ -110,14 +110,14 @@ def diffuse(s, offset, m, a, i, code, n):
     one, two, three, _ = uniforms(s, DIFFUSE, s.next_event[i, L.BEAD_ID], next_number(s, i))
     spread = math.sqrt(-2.0 * temperature * math.log(1.0 - two))
     first, second = spread * math.cos(2.0 * math.pi * three), spread * math.sin(2.0 * math.pi * three)
-    mobility = kick(s.work, offset, s.mol, m, s.graph, a, n[0], n[1], n[2])
+    mobility = kick(s.work, offset, s.mol, m, s.graph, a, n[0], n[1], n[2], s.stepper)
     yx, yy, yz = s.work[at], s.work[at + W.LANES], s.work[at + 2 * W.LANES]
     size = (math.sqrt(-2.0 * temperature * mobility * math.log(1.0 - one)) - un) / mobility
     push(s.work, offset, tiles, size)
     tx, ty, tz, bx, by, bz = tangents(n[0], n[1], n[2])
     share = (tx * yx + ty * yy + tz * yz) / mobility
     tx, ty, tz = tx - share * n[0], ty - share * n[1], tz - share * n[2]
-    across = kick(s.work, offset, s.mol, m, s.graph, a, tx, ty, tz)
+    across = kick(s.work, offset, s.mol, m, s.graph, a, tx, ty, tz, s.stepper)
     share = (bx * yx + by * yy + bz * yz) / mobility
     bx, by, bz = bx - share * n[0], by - share * n[1], bz - share * n[2]
     if across > LEAST_MOBILITY * mobility:
@@ -125,7 +125,7 @@ def diffuse(s, offset, m, a, i, code, n):
         bx, by, bz = bx - share * tx, by - share * ty, bz - share * tz
         rate = _along(s, here, tx, ty, tz) - velocity * (n[0] * tx + n[1] * ty + n[2] * tz)
         push(s.work, offset, tiles, (math.sqrt(across) * first - rate) / across)
-    along = kick(s.work, offset, s.mol, m, s.graph, a, bx, by, bz)
+    along = kick(s.work, offset, s.mol, m, s.graph, a, bx, by, bz, s.stepper)
     if along > LEAST_MOBILITY * mobility:
         rate = _along(s, here, bx, by, bz) - velocity * (n[0] * bx + n[1] * by + n[2] * bz)
         push(s.work, offset, tiles, (math.sqrt(along) * second - rate) / along)

@@ -88,7 +88,8 @@ potential         flat        potentials with steps, by types of beads (`model.s
 limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
                               the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
                               two act on one another otherwise (0, 1)
-stepper                       None, or True where molecules are moved by a method that solves for its steps
+stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
+                              its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.extended`)
 ================  ==========  ======================================================================================
 """
@@ -187,7 +188,7 @@ MOL_GRAPH = 21
 MOL_CLASS, MOL_ID, MOL_HISTORY, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_DORMANT, MOL_TOUCHED = range(22, 30)
 MOL_COLUMNS = 32
 MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
-BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, COLLOCATION, STEPPER, ROD_STEPPER = range(8)
+BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
 OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet

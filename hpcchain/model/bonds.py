@@ -4,16 +4,20 @@ from typing import Any
 
 import numpy as np
 
+from hpcchain.model.bodies import body_bonds
+
 
 def bond_table(kind: Any) -> np.ndarray:
     """Return the (bonds, 2) int64 array of the bonds of one molecule, beads counted from 0, lower first.
 
     A chain's bonds (l, l + 1) are in chain order, a ring's closing bond (0, n - 1) comes last, a star's arms follow one
-    another, each from the centre outwards.
+    another, each from the centre outwards. Those of a rigid body are only drawn.
     """
     first = np.arange(kind.beads - 1, dtype=np.int64)
     if kind.kind == "graph":
         return np.sort(kind.bonds, axis=1)
+    if kind.kind == "rigid":
+        return body_bonds(kind.sites)
     if kind.kind == "star":
         first = np.where(first % kind.arm_beads == 0, 0, first)
     bonds = np.column_stack([first, np.arange(1, kind.beads, dtype=np.int64)])

@@ -16,9 +16,9 @@ import numpy as np
 from hpcchain.errors import EngineError
 from hpcchain.model.system import Topology
 
-PER_BEAD, PER_BOND = ("mass", "diameter", "soft", "bead_type", "moment", "fixed"), ("bond_length",)
-PER_MOLECULE = ("self_contact", "rod", "flexible", "exclude")
-FLAGS = ("soft", "fixed", "self_contact", "rod", "flexible")
+PER_BEAD, PER_BOND = ("mass", "diameter", "soft", "bead_type", "moment", "fixed", "site"), ("bond_length",)
+PER_MOLECULE = ("self_contact", "rod", "body", "flexible", "exclude")
+FLAGS = ("soft", "fixed", "self_contact", "rod", "body", "flexible")
 """Files have bytes in their place."""
 
 
@@ -323,4 +323,4 @@ def _require(topology: Topology, m: int, end: int, unlike: list) -> None:
 
 
 def _repeats(values: np.ndarray, one: np.ndarray) -> bool:
-    return len(one) == 0 or bool(np.all(values.reshape(-1, len(one)) == one))
+    return len(one) == 0 or bool(np.all(values.reshape(-1, *np.shape(one)) == one))

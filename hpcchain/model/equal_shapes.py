@@ -29,6 +29,8 @@ class Group:
         Bead masses, infinite of those that are fixed [mass].
     rod : bool
         Whether they are rods of more than two beads.
+    site : (n, 3) float64 array or None
+        Of rigid bodies: where beads are about the centre of mass, along the body's axes [length].
     exclude : int
         Beads up to so many bonds apart never collide with each other.
     """
@@ -40,6 +42,12 @@ class Group:
     mass: np.ndarray
     rod: bool = False
     exclude: int = 1
+    site: np.ndarray | None = None
+
+    @property
+    def is_stiff(self) -> bool:
+        """Whether they are rods or bodies, whose shape is more than that of their bonds."""
+        return self.rod or self.site is not None
 
     @property
     def is_chain(self) -> bool:
@@ -81,6 +89,7 @@ def groups_of(topology: Topology) -> list:
                 mass=topology.inertia[bead],
                 rod=bool(topology.rod[one]),
                 exclude=int(topology.exclude[one]),
+                site=topology.site[bead] if topology.body[one] else None,
             )
         )
     return groups

@@ -67,7 +67,7 @@ def require_independent(source: str, topology: Any, position: np.ndarray, ids: n
         Global ids of the beads, for messages; default: 0, 1, ...
     """
     for group in groups_of(topology):
-        if group.rod or not group.has_cycles:
+        if group.is_stiff or not group.has_cycles:
             continue
         places = position[group.beads]
         least = least_pivots(group, places)

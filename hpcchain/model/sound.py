@@ -21,6 +21,7 @@ from hpcchain.config.schema import keys_of
 from hpcchain.config.values import LARGEST, Wrong
 from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import LONGEST_TICKS
+from hpcchain.model.bodies import body_length, body_positions, is_thin
 from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.extended import is_extended, tables_of
 from hpcchain.model.rods import rod_positions
@@ -212,6 +213,7 @@ def _as_section(topology: Topology, m: int) -> Any:
         bonds=bonds,
         bond_count=len(bonds),
         is_line=rod,
+        is_body=bool(topology.body[m]),
         bond_length=tuple(topology.bond_length[bond].tolist()),
         mass=tuple(topology.mass[bead].tolist()),
         diameter=tuple(topology.diameter[bead].tolist()),
@@ -226,7 +228,30 @@ def _as_section(topology: Topology, m: int) -> Any:
     line = np.column_stack([np.arange(beads - 1), np.arange(1, beads)])
     if rod and (beads < 3 or not np.array_equal(bonds, line) or kind.self_contact):
         return kind, "rod: is set for molecules that are not straight lines of beads without self_contact"
-    return kind, None
+    return kind, _body_problem(topology, m, kind)
+
+
+def _body_problem(topology: Topology, m: int, kind: Any) -> str | None:
+    """Return what is wrong with what molecule m has as a rigid body, or has without being one; None: nothing."""
+    bead = slice(int(topology.first_bead[m]), int(topology.first_bead[m + 1]))
+    sites, mass = topology.site[bead], topology.mass[bead]
+    if not kind.is_body:
+        return "site: is set for molecules that are no rigid bodies" if np.any(sites) else None
+    if not np.all(np.abs(sites) <= LARGEST):
+        return "site: is not a number"
+    if kind.beads < 3 or kind.is_line or kind.self_contact or is_thin(sites, mass):
+        return "body: is set for molecules that are rods, collide with themselves or have all beads on a line"
+    drawn = np.sqrt(np.sum(np.diff(sites[kind.bonds], axis=1)[:, 0] ** 2, axis=1))
+    if kind.bond_count != kind.beads - 1 or not np.allclose(kind.bond_length, drawn, rtol=1e-9):
+        return "bonds: are not between beads of a rigid body, or are not as long"
+    mean, moments = mass @ sites / mass.sum(), np.einsum("n,ni,nj->ij", mass, sites, sites)
+    size = body_length(sites)
+    if (
+        max(np.abs(mean).max() / size, np.abs(moments - np.diag(np.diag(moments))).max() / (mass.sum() * size**2))
+        > 1e-12
+    ):
+        return "site: are not along the body's axes about its centre of mass"
+    return None
 
 
 def _kind_problem(kind: SimpleNamespace) -> str | None:
@@ -377,6 +402,12 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
         bad = ~(off <= STRETCH * group.length.sum() + 16.0 * EPS * np.abs(x).max())
         if bad.any():
             return f"state/position: bead {ids[group.beads[bad][0]]} is off the straight line of its rod"
+    for group in (group for group in groups_of(topology) if group.site is not None):
+        x = position[group.beads]
+        off = np.abs(x - body_positions(group, x)).max(axis=2)
+        bad = ~(off <= STRETCH * body_length(group.site) + 16.0 * EPS * np.abs(x).max())
+        if bad.any():
+            return f"state/position: bead {ids[group.beads[bad][0]]} is off the place that its rigid body gives it"
     return None
 
 

@@ -10,6 +10,7 @@ Topology.first_bond    (M + 1,) int64  bonds of molecule m are first_bond[m]:fir
 Topology.kind          (M,) int32      index of the molecule's kind in Topology.names
 Topology.self_contact  (M,) bool       whether non-bonded beads of the molecule collide with each other
 Topology.rod           (M,) bool       whether the beads are held on a straight line: rods of more than two beads
+Topology.body          (M,) bool       whether the molecule is a rigid body, of which bonds are only drawn
 Topology.flexible      (M,) bool       whether potentials hold the bonds, which are then not rigid (engine "steps")
 Topology.bonds         (B, 2) int64    global bead ids, lower first; a chain's bonds in chain order
 Topology.bond_length   (B,) float64    [length]
@@ -18,6 +19,7 @@ Topology.diameter      (N,) float64    [length]
 Topology.soft          (N,) bool       whether a bead has no hard core (engine "steps")
 Topology.bead_type     (N,) int32      index of the bead's type in Topology.type_names; its molecule's kind unless given
 Topology.moment        (N,) float64    moment of inertia; of a uniform sphere unless given [mass length^2]
+Topology.site          (N, 3) float64  of a rigid body's beads: places about its centre of mass, along its axes [length]
 Topology.exclude       (M,) int8       beads of the molecule up to so many bonds apart never collide with each other
 Topology.fixed         (N,) bool       whether a bead has no motion but that which it starts with (engine "events")
 =====================  ==============  ==============================================================
@@ -115,11 +117,16 @@ class Topology:
     moment: np.ndarray = None
     type_names: tuple = None
     fixed: np.ndarray = None
+    body: np.ndarray = None
+    site: np.ndarray = None
 
     def __post_init__(self) -> None:
-        for name, like in (("rod", self.kind), ("flexible", self.kind), ("soft", self.mass), ("fixed", self.mass)):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, np.zeros(len(like), dtype=bool))
+        for like, names in ((self.kind, ("rod", "body", "flexible")), (self.mass, ("soft", "fixed"))):
+            for name in names:
+                if getattr(self, name) is None:
+                    object.__setattr__(self, name, np.zeros(len(like), dtype=bool))
+        if self.site is None:
+            object.__setattr__(self, "site", np.broadcast_to(np.zeros(3), (len(self.mass), 3)))
         if self.bead_type is None:
             fits = len(self.first_bead) == len(self.kind) + 1  # files may have what does not; checks of them follow
             types = self._kind_of_bead if fits else np.zeros(len(self.mass), dtype=np.int64)

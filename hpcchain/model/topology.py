@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.bodies import body_sites, bond_lengths
 from hpcchain.model.bonds import bond_table, type_names
 from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
@@ -48,6 +49,8 @@ def build_topology(config: Config) -> Topology:
     first_bead, first_bond = running_sum(beads), running_sum(bonds)
     numbers = {name: k for k, name in enumerate(type_names(kinds))}
     named = [replace(kind, types=[numbers[name] for name in kind.bead_types]) for kind in kinds]
+    shapes = [sites_of(kind) for kind in kinds]
+    drawn = [replace(kind, bond_length=bond_lengths(kind.sites)) if kind.is_body else kind for kind in kinds]
     pairs, begin = [], 0
     for kind in kinds:
         start = first_bead[begin : begin + kind.count]
@@ -59,10 +62,10 @@ def build_topology(config: Config) -> Topology:
         first_bead=first_bead,
         first_bond=first_bond,
         bonds=np.concatenate(pairs),
-        bond_length=per_item(kinds, "bond_length", "bond_count"),
+        bond_length=per_item(drawn, "bond_length", "bond_count"),
         mass=per_item(kinds, "mass", "beads"),
         diameter=per_item(kinds, "diameter", "beads"),
-        self_contact=np.repeat([kind.self_contact and not kind.is_line for kind in kinds], counts),
+        self_contact=np.repeat([kind.self_contact and not (kind.is_line or kind.is_body) for kind in kinds], counts),
         rod=np.repeat([kind.is_line for kind in kinds], counts),
         flexible=np.repeat([not kind.rigid for kind in kinds], counts),
         soft=per_item(kinds, "soft", "beads").astype(bool),
@@ -71,7 +74,17 @@ def build_topology(config: Config) -> Topology:
         exclude=np.repeat(np.array([kind.exclude for kind in kinds], dtype=np.int8), counts),
         type_names=tuple(numbers),
         fixed=per_item(kinds, "pinned", "beads").astype(bool),
+        body=np.repeat([kind.is_body for kind in kinds], counts),
+        site=np.concatenate(shapes) if any(kind.is_body for kind in kinds) else None,
     )
+
+
+def sites_of(kind: MoleculeSection) -> np.ndarray:
+    """Return (count * beads, 3) places of beads along their bodies' axes, zeros where they are of none [length]."""
+    if not kind.is_body:
+        return np.broadcast_to(np.zeros(3), (kind.count * kind.beads, 3))
+    mass = np.broadcast_to(np.asarray(kind.mass, dtype=np.float64), kind.beads)
+    return np.tile(body_sites(kind.sites, mass), (kind.count, 1))
 
 
 def moments(kind: MoleculeSection) -> np.ndarray:

@@ -64,7 +64,7 @@ def chosen(topology: Topology, kind: int) -> np.ndarray:
 
 
 def of_molecule(system: System, m: int) -> dict:
-    """Return matrix's name -> condition number of molecule m; of a single bead there is none."""
+    """Return matrix's name -> condition number of molecule m; of a single bead or a rigid body there is none."""
     topology, physics = system.topology, system.physics.of(system.topology.kind[m])
     beads = slice(topology.first_bead[m], topology.first_bead[m + 1])
     of_bonds = slice(topology.first_bond[m], topology.first_bond[m + 1])
@@ -74,7 +74,7 @@ def of_molecule(system: System, m: int) -> dict:
         line = Line(mass, place, np.zeros_like(mass))
         return dict(zip(("across", "along"), map(condition, matrices(line, 1.0 / mass)), strict=True))
     bonds = topology.bonds[of_bonds] - topology.first_bead[m]
-    if not len(bonds):
+    if not len(bonds) or topology.body[m]:
         return {}
     g = gradient(bonds, x)
     found = {"tension": condition(g / np.repeat(mass, 3) @ g.T)}

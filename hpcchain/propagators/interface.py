@@ -3,8 +3,8 @@
 The state in the workspace is COEF rows 0 and 1 (positions, velocities). `prepare` makes bond vectors and factors and
 puts the state on the bonds; `kick` and `expand` need them.
 
-`stepper` is None in a sector in which no molecule is moved by a method that solves for its steps (collocation): then
-the code of these is not compiled at all.
+`stepper` is None in a sector in which no molecule is a rigid body or moved by a method that solves for its steps
+(collocation): then the code of these is not compiled at all.
 """
 
 import math
@@ -23,6 +23,7 @@ from hpcchain.propagators.collocation.collocation_molecule import (
     stages_project,
     stages_series,
 )
+from hpcchain.propagators.rigid.body import body_kick, body_load, body_prepare, body_series
 from hpcchain.propagators.rigid.rod import rod_kick, rod_prepare, rod_series
 from hpcchain.propagators.rigid.rod_steps import rod_step, rod_steps_error, rod_steps_series
 from hpcchain.propagators.rigid.rotor import rotor_series
@@ -106,6 +107,10 @@ def _load_table(work, offset, mol, m, table, graph, stepper):
             work[w + W.MASK + k] = table[at + W.TABLE_MASK + k]
             work[w + W.LEN2 + k] = table[at + W.TABLE_LEN2 + k]
         at += W.TABLE
+    if stepper is not None:
+        if mol[m, L.MOL_SOLVER] == L.BODY:
+            body_load(work, offset, tiles, table, at)
+            return
     if _by_graph(mol[m, L.MOL_SOLVER]):
         web_load(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
     if stepper is not None:
@@ -181,6 +186,9 @@ def project(work, offset, mol, m, graph, stepper):
     if stepper is not None:
         if solver == L.COLLOCATION:
             return stages_project(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+        if solver == L.BODY:
+            body_prepare(work, offset, mol[m, L.MOL_BEADS])
+            return 0.0
     if solver == L.GRAPH or solver == L.STEPPER:
         web_prepare(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
         return 0.0
@@ -194,7 +202,8 @@ def project(work, offset, mol, m, graph, stepper):
 @outlined
 def refresh(work, offset, mol, m, graph):
     """Make bond vectors and factors of T, leaving the state as it is."""
-    if mol[m, L.MOL_SOLVER] == L.BALLISTIC or _on_a_line(mol[m, L.MOL_SOLVER]):
+    solver = mol[m, L.MOL_SOLVER]
+    if solver == L.BALLISTIC or solver == L.BODY or _on_a_line(solver):
         return
     if _by_graph(mol[m, L.MOL_SOLVER]):
         web_refresh(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
@@ -204,8 +213,11 @@ def refresh(work, offset, mol, m, graph):
 
 
 @outlined
-def kick(work, offset, mol, m, graph, bead, nx, ny, nz):
+def kick(work, offset, mol, m, graph, bead, nx, ny, nz, stepper):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
+    if stepper is not None:
+        if mol[m, L.MOL_SOLVER] == L.BODY:
+            return body_kick(work, offset, mol[m, L.MOL_BEADS], bead, nx, ny, nz)
     if _by_graph(mol[m, L.MOL_SOLVER]):
         return web_kick(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], bead, nx, ny, nz)
     if _on_a_line(mol[m, L.MOL_SOLVER]):
@@ -233,6 +245,8 @@ def expand(work, offset, mol, m, graph, h, tolerance, stepper):
     if solver == L.ROD:
         return rod_series(work, offset, mol[m, L.MOL_BEADS], h, LAST_TURN * tolerance)
     if stepper is not None:
+        if solver == L.BODY:
+            return body_series(work, offset, mol[m, L.MOL_BEADS], h, LAST_TERM * tolerance)
         if solver == L.COLLOCATION:
             return stages_series(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
         if solver == L.STEPPER:

@@ -47,6 +47,8 @@ TABLES = (
     "exclude",
     "moment",
     "fixed",
+    "body",
+    "site",
 )
 
 

@@ -58,6 +58,8 @@ KEY_OF_TABLE = {
     "exclude": "exclude",
     "moment": "moment",
     "fixed": "fixed",
+    "body": "kind",
+    "site": "sites",
 }
 
 

@@ -19,6 +19,7 @@ from hpcchain.layout.arrays import (
 )
 from hpcchain.layout.segment_bits import ORDERS, series_order, series_place
 from hpcchain.layout.workspace import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
+from hpcchain.model.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import interface as molecule_kernels
 from hpcchain.propagators.taylor import chain as chain_kernels
@@ -49,14 +50,16 @@ def random_chain(n, seed, straight=False):
     return chain_bonds(n), x, twins.project(chain_bonds(n), x, rng.normal(size=(n, 3)), mass), mass
 
 
-def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None, diameter=1.0, rods=(), **physics):
-    """Return the System of molecules (bonds, x, v, mass), each its own kind, all but rods with self-contact.
+def make_system(
+    molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None, diameter=1.0, rods=(), bodies=(), **physics
+):
+    """Return the System of molecules (bonds, x, v, mass), each its own kind, all but rods and bodies with self-contact.
 
     Parameters
     ----------
     diameter : float or (N,) array
         [length].
-    rods : molecules that are rods.
+    rods, bodies : molecules that are rods, or rigid bodies.
     physics : settings of Physics.
     """
     beads = np.array([len(m[1]) for m in molecules])
@@ -67,6 +70,7 @@ def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None
     pairs = [np.asarray(m[0], dtype=np.int64).reshape(-1, 2) + at for m, at in zip(molecules, first, strict=False)]
     bonds = np.concatenate(pairs)
     size = np.array(size, float)
+    site = [body_sites(m[1], m[3]) if k in bodies else np.zeros_like(m[1]) for k, m in enumerate(molecules)]
     topology = Topology(
         names=tuple(f"kind{k}" for k in range(len(molecules))),
         kind=np.arange(len(molecules), dtype=np.int32),
@@ -76,8 +80,10 @@ def make_system(molecules, size=(1000.0,) * 3, boundary=(OPEN,) * 3, origin=None
         bond_length=np.linalg.norm(position[bonds[:, 1]] - position[bonds[:, 0]], axis=1),
         mass=np.concatenate([m[3] for m in molecules]).astype(float),
         diameter=np.broadcast_to(np.asarray(diameter, float), len(position)).copy(),
-        self_contact=~np.isin(np.arange(len(molecules)), rods),
+        self_contact=~np.isin(np.arange(len(molecules)), (*rods, *bodies)),
         rod=np.isin(np.arange(len(molecules)), rods),
+        body=np.isin(np.arange(len(molecules)), bodies),
+        site=np.concatenate(site),
     )
     box = Box(size, -0.5 * size if origin is None else np.array(origin, float), np.array(boundary, dtype=np.int8))
     return System(box, topology, State.at_time_zero(position, velocity), Physics(**{"tick": TICK, **physics}))
@@ -102,8 +108,8 @@ class Bench:
         Fill the workspace with random numbers of this seed beforehand, as a previous molecule would.
     """
 
-    def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
-        self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
+    def __init__(self, *molecules, stale=None, diameter=1.0, rods=(), bodies=()):
+        self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods, bodies=bodies))
         self.molecules = molecules
         rooms = self.s.mol[:, MOL_ROOM]
         self.offset = MARGIN + np.cumsum(rooms) - rooms
@@ -166,7 +172,7 @@ class Bench:
 
     def kick(self, bead, n, m=0):
         """Return the (n, 3) velocity change per unit impulse on a bead, and the inverse effective mass."""
-        mass = molecule_kernels.kick(*self.args(m), self.s.graph, bead, n[0], n[1], n[2])
+        mass = molecule_kernels.kick(*self.args(m), self.s.graph, bead, n[0], n[1], n[2], self.s.stepper)
         return self.rows(KICK, m), mass
 
     def expand(self, h, tolerance, m=0):
@@ -201,6 +207,7 @@ class Bench:
             restitution,
             self.s.impulse_response,
             projection_loss,
+            self.s.stepper,
         )
 
     def tied(self, contacts, normals, growths=None, restitution=1.0, projection_loss=0.0):
@@ -227,6 +234,7 @@ class Bench:
             np.zeros((PUSH_ROWS, MOST_TIES)),
             sizes,
             projection_loss,
+            self.s.stepper,
         )
         return status, sizes[: len(contacts)]
 

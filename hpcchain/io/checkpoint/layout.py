@@ -37,13 +37,16 @@ TOPOLOGY = {
     "exclude": (np.int8, 0),
     "moment": (np.float64, 0),
     "fixed": (np.bool_, 0),
+    "body": (np.bool_, 0),
+    "site": (np.float64, 3),
 }
 """The same for the tables of molecules, bonds and beads."""
 
-OPTIONAL = ("rod", "flexible", "soft", "bead_type", "exclude", "moment", "fixed", "in_contact")
+OPTIONAL = ("rod", "flexible", "soft", "bead_type", "exclude", "moment", "fixed", "body", "site", "in_contact")
 """Tables that are there only where they are needed: of rods, of bonds that potentials hold, beads without hard cores,
 types of beads that are not their molecules' names, what is excluded beyond bonds, moments of inertia that are not those
-of uniform spheres, fixed beads, and of contacts that last (`Physics.longest_contact_time`).
+of uniform spheres, fixed beads, rigid bodies and where their beads are, and of contacts that last
+(`Physics.longest_contact_time`).
 
 A program that does not know them stops at the input.
 """
@@ -140,8 +143,13 @@ def tables_problem(topology: Topology) -> str | None:
         )
         == beads
         and len(topology.bond_length) == bonds
-        and len(topology.self_contact) == len(topology.rod) == len(topology.flexible) == molecules
-        and len(topology.soft) == len(topology.fixed) == len(topology.bead_type) == len(topology.moment) == beads
+        and len(topology.self_contact) == len(topology.rod) == len(topology.flexible) == len(topology.body) == molecules
+        and len(topology.soft)
+        == len(topology.fixed)
+        == len(topology.bead_type)
+        == len(topology.moment)
+        == len(topology.site)
+        == beads
         and len(topology.exclude) == molecules,
         "topology/bonds: a bond's bead does not exist": _within(topology.bonds, beads),
         "topology/kind: a molecule's kind has no name": _within(topology.kind, len(topology.names)),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.bodies import body_positions, body_velocities
 from hpcchain.model.equal_shapes import groups_of
 from hpcchain.model.rods import rod_positions, rod_velocities
 from hpcchain.model.starts.tension import DENSE, SINGULAR, along, matrix, solve, spread
@@ -68,6 +69,8 @@ def project_group(group: Group, position: np.ndarray, sweeps: int = 30) -> np.nd
     """Project the positions of a group, (C, n, 3); see `project_positions`."""
     if group.rod:
         return rod_positions(group, position)
+    if group.site is not None:
+        return body_positions(group, position)
     position = position.copy()
     error = bond_error(group, position)
     todo = np.arange(len(position))
@@ -134,6 +137,8 @@ def project_group_velocities(group: Group, position: np.ndarray, velocity: np.nd
     """Project the velocities of a group, (C, n, 3); see `project_velocities`."""
     if group.rod:
         return rod_velocities(group, position, velocity)
+    if group.site is not None:
+        return body_velocities(group, position, velocity)
     velocity = velocity.copy()
     bond = bond_vectors(position, group.bonds)
     length = group.length + reach(group, position)
@@ -152,7 +157,7 @@ def project_group_velocities(group: Group, position: np.ndarray, velocity: np.nd
 
 
 def constraint_rank(group: Group, position: np.ndarray) -> int:
-    """Return the number of independent conditions that bonds, or a rod, put on one molecule.
+    """Return the number of independent conditions that bonds, a rod or a rigid body put on one molecule.
 
     Parameters
     ----------
@@ -164,6 +169,8 @@ def constraint_rank(group: Group, position: np.ndarray) -> int:
     bonds = len(group.bonds)
     if group.rod:
         return 3 * len(group.mass) - 5
+    if group.site is not None:
+        return 3 * len(group.mass) - 6
     if not group.has_cycles or bonds == 0:
         return bonds
     if np.array_equal(group.bonds[:-1], np.arange(bonds - 1)[:, None] + np.arange(2)) and bonds > DENSE:
@@ -173,9 +180,10 @@ def constraint_rank(group: Group, position: np.ndarray) -> int:
 
 
 def degrees_of_freedom(topology: Topology, position: np.ndarray, copies: np.ndarray | None = None) -> int:
-    """Return 3 N minus the independent bonds (a rod is left 5 ways to move) minus 3 for the total momentum, as an int.
+    """Return 3 N minus the independent bonds minus 3 for the total momentum, as an int.
 
-    Fixed beads count none, and where there are any the momentum counts: it is not kept.
+    A rod is left 5 ways to move, a body 6. Fixed beads count none, and where there are any the momentum counts: it is
+    not kept.
 
     Parameters
     ----------

@@ -81,8 +81,8 @@ def place(
     for group in sorted(groups_of(topology), key=difficulty):
         firsts, ids = group.beads[:, 0].copy(), group.molecules.astype(np.uint64)
         budget = DRAWS + DRAWS_PER_BEAD * len(group.mass)
-        if group.has_cycles or group.rod:
-            shapes = straight(group) if group.rod else conformations(config, topology, group, scale, known)
+        if group.has_cycles or group.is_stiff:
+            shapes = shape_of(group) if group.is_stiff else conformations(config, topology, group, scale, known)
             shapes = shapes_within(config, topology, group, shapes)
             turned = not (group.rod and parallel)
             if not turned:
@@ -110,7 +110,7 @@ def no_room(config: Config, topology: Topology, group: Group, failed: int, scale
 
 def difficulty(group: Group) -> tuple[bool, int, int]:
     """Sort key: rigid bodies (closed bonds, rods) first, then large molecules before small ones."""
-    return (not (group.has_cycles or group.rod), -len(group.mass), int(group.molecules[0]))
+    return (not (group.has_cycles or group.is_stiff), -len(group.mass), int(group.molecules[0]))
 
 
 def make_grid(box: Box, topology: Topology, scale: float) -> tuple:
@@ -211,6 +211,11 @@ def shapes_within(config: Config, topology: Topology, group: Group, shapes: np.n
             f"{topology.names[kind]!r} keeps them; widen them, or start from positions of your own"
         )
     return shapes[good]
+
+
+def shape_of(group: Group) -> np.ndarray:
+    """Return (1, n, 3) positions of a rod's or rigid body's beads about its centre of mass."""
+    return straight(group) if group.site is None else group.site[None]
 
 
 def straight(group: Group, axis: int = 0) -> np.ndarray:

@@ -11,6 +11,7 @@ from hpcchain.config.check import untried_speed
 from hpcchain.config.values import LENGTHS, MASSES, PLACES
 from hpcchain.errors import ConfigError
 from hpcchain.model import extended
+from hpcchain.model.bodies import body_length, body_positions, body_velocities
 from hpcchain.model.clock import tick_for
 from hpcchain.model.directors import build_directors
 from hpcchain.model.equal_shapes import groups_of
@@ -167,6 +168,7 @@ def check_molecules(
     _check_bonds(source, topology, position, ids)
     _check_rates(source, topology, position, velocity, ids, squared)
     _check_rods(source, topology, position, velocity, ids, squared)
+    _check_bodies(source, topology, position, velocity, ids, squared)
     require_independent(source, topology, position, ids)
     wall = wall_overlap(box, topology, position, TOLERANCE) if len(position) else None
     if wall is not None:
@@ -270,6 +272,29 @@ def _check_rods(
             raise ConfigError(
                 f"{source}: molecule.velocities: bead {ids[bead]} is {_of(group, off, bead):.6g} off the velocity that "
                 f"a rigid rod would give it; velocities must keep a rod straight, to {TOLERANCE:g} of their speed"
+            )
+
+
+def _check_bodies(
+    source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
+) -> None:
+    for group in (group for group in groups_of(topology) if group.site is not None):
+        x, v = position[group.beads], velocity[group.beads]
+        length = body_length(group.site)
+        off = np.sqrt(np.sum((x - body_positions(group, x)) ** 2, axis=2))
+        bead = _worst(group, off / length)
+        if bead is not None:
+            raise ConfigError(
+                f"{source}: molecule.positions: bead {ids[bead]} is {_of(group, off, bead):.6g} off where its rigid "
+                f"body has it; beads must lie as sites say, not mirrored, to {TOLERANCE:g} of its length {length:.12g}"
+            )
+        off = np.sqrt(np.sum((v - body_velocities(group, x, v)) ** 2, axis=2))
+        speed = np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", v, v).max(axis=1), typical))[:, None]
+        bead = _worst(group, np.divide(off, speed, out=np.zeros_like(off), where=speed > 0.0))
+        if bead is not None:
+            raise ConfigError(
+                f"{source}: molecule.velocities: bead {ids[bead]} is {_of(group, off, bead):.6g} off the velocity that "
+                f"its rigid body would give it; velocities must be rigid, to {TOLERANCE:g} of their speed"
             )
 
 

@@ -1,4 +1,4 @@
-"""Rigid bodies on a line: the exact rotor of dimers, rods, and rods in steps.
+"""Rigid bodies: the exact rotor of dimers, rods, rods in steps, and bodies of any shape.
 
-All three are closed forms, without iteration.
+All but the last are closed forms, without iteration.
 """

@@ -234,7 +234,7 @@ def _part_together(s, members, found, ticks, remainder):
     restitutions_of_tied(s, found, ticks, remainder, s.extended)
     e = s.matrix[L.RESTITUTION_ROW]
     lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
-    return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost) == 0
+    return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost, s.stepper) == 0
 
 
 @inlined
@@ -403,7 +403,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             heat += draw_spin(s, i, partner)
     else:
         size = single_impulse(
-            s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss
+            s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss, s.stepper
         )
     if size == 0.0:
         s.count[L.N_GRAZES] += 1

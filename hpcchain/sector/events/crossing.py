@@ -116,10 +116,10 @@ def cross(s, i, j, oa, ob):
     set_struck(s.segment, i, 1)
     set_struck(s.segment, j, 1)
     if ma == mb:
-        mass = inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, n, s.impulse_response)
+        mass = inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, n, s.impulse_response, s.stepper)
     else:
-        mass = kick(s.work, oa, s.mol, ma, s.graph, a, n[0], n[1], n[2])
-        mass += kick(s.work, ob, s.mol, mb, s.graph, b, n[0], n[1], n[2])
+        mass = kick(s.work, oa, s.mol, ma, s.graph, a, n[0], n[1], n[2], s.stepper)
+        mass += kick(s.work, ob, s.mol, mb, s.graph, b, n[0], n[1], n[2], s.stepper)
     size, kind = pass_distance(s, i, j, side, rate, mass)
     if size != 0.0:
         push(s.work, oa, s.mol[ma, L.MOL_TILES], size)

@@ -14,6 +14,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, records
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles
+from hpcchain.model.bodies import body_length
 from hpcchain.model.composition import composition_of
 from hpcchain.model.extended import complete, is_extended
 from hpcchain.model.external import gravity_of
@@ -91,7 +92,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.WALLS] = float(wall.any() or bool(shapes_of(physics)))
     par[L.BEYOND], par[L.STEPS] = beyond, float(bool(potentials_of(physics)))
     reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
-    longest = max(float(reach.max(initial=0.0)), longest_rod(topology))
+    longest = max(float(reach.max(initial=0.0)), longest_rod(topology), body_length(topology.site))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
     par[L.ASTRAY] = L.ROUGHNESS * float(box.size.max()) if periodic.all() and not par[L.SMALL_BOX] else np.inf
     return par, counts
@@ -287,7 +288,7 @@ def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> d
 def options(classes: MoleculeClasses, system: System) -> dict:
     """Return which kinds of kernels a sector needs (`layout.arrays`), name -> True or None."""
     return {
-        "stepper": True if (classes.rows[:, L.MOL_SOLVER] >= L.COLLOCATION).any() else None,
+        "stepper": True if (classes.rows[:, L.MOL_SOLVER] >= L.BODY).any() else None,
         "extended": True if is_extended(system.physics) else None,
     }
 

@@ -69,6 +69,8 @@ class MoleculeClasses:
             row[L.MOL_GRAPH] = sum(map(len, graphs))
             row[L.MOL_ROOM] = len(table) // W.TABLE * W.TILE
             row[L.MOL_SELF] = topology.self_contact[m]
+            if row[L.MOL_SOLVER] == L.BODY:
+                row[L.MOL_ROOM] = tiles(n) * W.TILE
             if row[L.MOL_SOLVER] in (L.GRAPH, L.COLLOCATION, L.STEPPER):
                 graphs.append(graph_record(topology, m))
                 row[L.MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
@@ -153,6 +155,8 @@ def solver_of(topology: Topology, m: int, physics: Physics) -> int:
         return L.GRAPH  # which alone knows of accelerations that are not all beads'
     if topology.rod[m]:
         return L.ROD_STEPPER if steps_rods(physics) else L.ROD
+    if topology.body[m]:
+        return L.BODY
     if PROPAGATORS[physics.propagator].solvers:
         return L.STEPPER
     if n == 2:
@@ -174,24 +178,29 @@ def molecule_bonds(topology: Topology, m: int) -> np.ndarray:
 def static_table(topology: Topology, m: int) -> np.ndarray:
     """Return a molecule's tiles of inverse masses, bond mask and squared bond lengths (`workspace`: INVM, MASK, LEN2).
 
-    A rod has the coordinates of its beads in place of squared bond lengths (`rod`: SITE), and no mask.
+    A rod has the coordinates of its beads in place of squared bond lengths (`rod`: SITE), and no mask. A rigid body has
+    neither, and behind all tiles the rows of its beads' coordinates (`body`: SITE), tile by tile.
     """
     first, last = int(topology.first_bead[m]), int(topology.first_bead[m + 1])
     n = last - first
     count = tiles(n)
     padded = np.zeros(count * W.LANES + 1)
     padded[:n] = 1.0 / topology.inertia[first:last]
-    table = np.zeros((count, W.TABLE))
     lengths = np.zeros(count * W.LANES)
     mask = np.zeros(count * W.LANES)
     bonds = molecule_bonds(topology, m)
+    extra = np.zeros(-(-max(len(bonds), 1) // STRIDE_LANES) * STRIDE_LANES)
+    extra[: len(bonds)] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
     if topology.rod[m]:
         lengths[:n] = molecule_sites(topology, m)
+    elif topology.body[m]:
+        extra = np.zeros((count * W.LANES, L.AXES))
+        extra[:n] = topology.site[first:last]
+        extra = extra.reshape(count, W.LANES, L.AXES).transpose(0, 2, 1).ravel()
     elif len(bonds) == n - 1 and np.array_equal(bonds[:, 0] + 1, bonds[:, 1]):
         mask[: n - 1] = 1.0
         lengths[: n - 1] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
-    extra = np.zeros(-(-max(len(bonds), 1) // STRIDE_LANES) * STRIDE_LANES)
-    extra[: len(bonds)] = topology.bond_length[topology.first_bond[m] : topology.first_bond[m + 1]] ** 2
+    table = np.zeros((count, W.TABLE))
     for t in range(count):
         table[t, 0:9] = padded[t * W.LANES : t * W.LANES + 9]
         table[t, 16:24] = mask[t * W.LANES : (t + 1) * W.LANES]
