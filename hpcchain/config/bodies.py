@@ -33,9 +33,8 @@ def check_body(config: Config, kind: MoleculeSection, place: str) -> None:
             f'{key}: rigid bodies have no steps of "{name}", they fly exactly; set {place}.propagator = '
             f'{{ name = "{PROPAGATOR}" }}'
         )
-    for key, given in (("bond_length", kind.bond_length != 1.0), ("exclude", kind.exclude != 1)):
-        if given:
-            raise Wrong(f'{place}.{key}: means nothing for kind "rigid", whose shape is in sites; remove it')
+    if kind.bond_length != 1.0:
+        raise Wrong(f'{place}.bond_length: means nothing for kind "rigid", whose shape is in sites; remove it')
     check_sites(kind, place)
     if set(config.box.boundary) == {"wall"}:
         check_room(kind, place, config.box)

@@ -67,7 +67,7 @@ def has_wall(key: str) -> Callable:
 CAPABILITIES = (
     Capability("molecule.types", lambda _, kind: kind.types is not None, ALWAYS),
     Capability("contact.pair", lambda config, _: bool(config.contact.pairs), ALWAYS, exact_law=True),
-    Capability("molecule.exclude", lambda _, kind: kind.exclude > 1, ALWAYS),
+    Capability("molecule.exclude", lambda _, kind: kind.exclude > 1, without(ALWAYS, "rigid")),
     Capability(
         "contact.tangential_restitution",
         lambda config, _: config.contact.is_rough,
@@ -87,7 +87,7 @@ CAPABILITIES = (
     Capability(
         "wall.tangential_restitution",
         lambda config, _: any(wall.tangential_restitution is not None for wall in config.walls),
-        without(ALWAYS, "rod"),
+        without(ALWAYS, "rod", "rigid"),
         exact_law=True,
     ),
     Capability("wall.velocity", has_wall("velocity"), EXACT),

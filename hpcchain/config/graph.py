@@ -51,14 +51,15 @@ def check_independence(kind: MoleculeSection, place: str, pairs: np.ndarray) -> 
     if kind.beads > 2 and len(pairs) > most:
         raise Wrong(
             f"{place}.bonds: {len(pairs)} bonds are too many for {kind.beads} beads: {most} hold them rigid, "
-            f"and the others follow from those; leave out at least {len(pairs) - most}"
+            f"and the others follow from those; leave out at least {len(pairs) - most}, "
+            'or make it of kind = "rigid"'
         )
     bond = follow_always(kind.beads, pairs)
     if bond is not None:
         i, j = pairs[bond].tolist()
         raise Wrong(
             f"{place}.bonds: they are not independent: that of beads {i} and {j} follows from others, which "
-            "hold these beads in place already; leave it out"
+            'hold these beads in place already; leave it out, or make it of kind = "rigid"'
         )
 
 

@@ -174,12 +174,12 @@ def complaint(name: str, group: Group, places: np.ndarray, least: float, beads: 
             "bonds between beads that are not next to each other"
         )
     if share is None:
-        return text + "leave out bonds between beads that others hold in place already"
+        return text + 'leave out bonds between beads that others hold in place already, or make it of kind = "rigid"'
     i, j = beads[group.bonds[np.argmax(share)]]
     return text + (
         f"leave out a bond, for example that of beads {i} and {j}, or put its beads {listed(beads[taking])} "
         "where each of their bonds is needed (positions, bond_length), "
-        "not in one plane"
+        'not in one plane; kind = "rigid" holds beads at any places, without bonds'
     )
 
 

@@ -21,6 +21,7 @@ STEPS = {
     "rattle": {"step": 0.01},
 }
 RING = [[np.cos(a), np.sin(a), 0.0] for a in 2.0 * np.pi * np.arange(5) / 5]
+TRIPOD = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.9, 0.0], [0.0, 0.0, 0.8]]
 SHAPES = {
     "monomer": ({"kind": "monomer"}, [[0.0, 0.0, 0.0]]),
     "dimer": ({"kind": "chain", "beads": 2}, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]),
@@ -34,6 +35,7 @@ SHAPES = {
         {"kind": "graph", "beads": 5, "bonds": [[0, 1], [1, 2], [2, 3], [0, 3], [0, 4]]},
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [-0.6, -0.8, 0.0]],
     ),
+    "rigid": ({"kind": "rigid", "sites": TRIPOD}, TRIPOD),
     "rod": ({"kind": "rod", "beads": 3}, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]),
 }
 """The table of a kind, and where the beads of one are."""
@@ -72,10 +74,10 @@ LOSES = ("contact.pair", "contact.contact_time", "wall.restitution")
 
 
 def cells():
-    """Return each cell; runs of molecules that move in steps are long ones, whose kernels take minutes to compile."""
+    """Return each cell; those of molecules in steps and of rigid bodies are long: their kernels compile for minutes."""
     found = []
     for one, name, kind in ((one, name, kind) for one in CAPABILITIES for name in PROPAGATORS for kind in KINDS):
-        stepped = kind in one.works.get(name, ()) and kind not in EXACT[name]
+        stepped = kind in one.works.get(name, ()) and (kind not in EXACT[name] or kind == "rigid")
         marks = pytest.mark.long if stepped else ()
         found.append(pytest.param(one, name, kind, marks=marks, id=f"{one.key}-{name}-{kind}"))
     return found

@@ -11,17 +11,17 @@ from tests.support.bodies import SHAPES, gas
 from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 from tests.support.whole import frame_of, state_of
 
-END = 3.0
+END = 8.0
 KINDS = (*SHAPES, *SHAPES, "monomer", "dimer", "chain5", "ring")
 
 
 def system_of(seed):
     """Return a random system of bodies and other molecules, with walls or without."""
     rng = np.random.default_rng([31, seed])
-    kinds = [*rng.choice(KINDS, size=int(rng.integers(6, 24))), "bent", "cross"]
+    kinds = [*rng.choice(KINDS, size=int(rng.integers(12, 25))), "bent", "cross"]
     restitution = float(rng.choice([1.0, 0.9]))
     boundary = rng.choice([0, 0, 1], size=3)
-    return rng, gas(kinds, seed, boundary=boundary, restitution=restitution)
+    return rng, gas(kinds, seed, pitch=4.0, boundary=boundary, restitution=restitution)
 
 
 @pytest.mark.parametrize("seed", range(max(6, DRAWS // 2)))

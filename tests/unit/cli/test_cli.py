@@ -237,7 +237,7 @@ def test_check_tells_the_packing_fraction(capsys, tmp_path):
 def test_template_list(capsys):
     assert main(["template", "--list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert {"chains", "monomers", "mixture", "walls", "rings", "stars", "rods", "explicit"} <= set(names)
+    assert {"chains", "monomers", "mixture", "walls", "rings", "stars", "rods", "rigid", "explicit"} <= set(names)
     assert all(len(line.split()) > 4 for line in map(template.purpose, template.templates().values()))
 
 
