@@ -1,19 +1,19 @@
 """Inputs of rigid bodies: what they become, and what is refused with a message that says what to do."""
 
+import tomllib
+
 import numpy as np
 import pytest
 
 from hpcchain.config.check import filled, is_fused
 from hpcchain.config.load import config_from_table
 from hpcchain.errors import ConfigError
-from hpcchain.model.bodies import body_bonds, body_sites, bond_lengths, is_thin
+from hpcchain.model.bodies import body_sites
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.starts.velocities import kinetic_energy
 from hpcchain.model.topology import build_composition, build_topology
 from tests.support.bodies import BENT, CROSS, TETRAHEDRON, rotation
-
-SITES = {"bent": BENT, "cross": CROSS, "tetrahedron": TETRAHEDRON}
 
 
 def table(sites=BENT, count=2, **keys):
@@ -83,31 +83,8 @@ def test_other_kinds_have_no_sites():
 def test_the_resolved_input_reads_back():
     config = read(CROSS, diameter=[1.0] * 6 + [0.5], mass=2.0)
     text = config.to_toml()
-    assert config_from_table(__import__("tomllib").loads(text), "in.toml") == config
+    assert config_from_table(tomllib.loads(text), "in.toml") == config
     assert "bond_length" not in text and "self_contact" not in text
-
-
-@pytest.mark.parametrize("name", SITES)
-def test_places_along_the_axes_are_the_same_body(name):
-    rng = np.random.default_rng(3)
-    sites, mass = SITES[name], rng.uniform(0.5, 2.0, len(SITES[name]))
-    one = body_sites(sites @ rotation(rng).T + [3.0, -2.0, 1.0], mass)
-    products = np.einsum("n,ni,nj->ij", mass, one, one)
-    assert np.abs(mass @ one).max() < 1e-14 and np.abs(products - np.diag(np.diag(products))).max() < 1e-14
-    assert np.all(np.diff(np.diag(products)) <= 0.0) and not is_thin(one, mass)
-    for a, b in ((one, sites),):
-        np.testing.assert_allclose(
-            np.linalg.norm(a[:, None] - a, axis=2), np.linalg.norm(b[:, None] - b, axis=2), atol=1e-14
-        )
-    if name == "tetrahedron":  # not its mirror image
-        volume = [np.linalg.det(x[1:] - x[0]) for x in (one, sites)]
-        assert volume[0] == pytest.approx(volume[1])
-
-
-def test_drawn_bonds_are_the_shortest_tree():
-    assert body_bonds(CROSS).tolist() == [[0, k] for k in range(1, 7)]
-    assert bond_lengths(CROSS).tolist() == [1.0] * 5 + [0.8]
-    assert body_bonds(BENT).tolist() == [[0, 1], [1, 2]]
 
 
 def test_topology_and_freedom():
