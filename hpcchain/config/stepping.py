@@ -62,9 +62,11 @@ def check_contact_dynamics(config: Config) -> None:
     if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
         raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
     for index, kind in enumerate(config.molecules):
-        if kind.is_line and config.contact.rubs:
+        if (kind.is_line or kind.is_body) and config.contact.rubs:
+            what = "rod" if kind.is_line else "rigid body"
             raise Wrong(
-                f"molecule[{index}].kind: beads of a rod do not spin; set contact.friction = 0, or choose another kind"
+                f"molecule[{index}].kind: beads of a {what} do not spin; set contact.friction = 0, or choose another "
+                "kind"
             )
 
 

@@ -1,4 +1,4 @@
-"""Own molecules that are rigid in part: those with rigid bonds, and rods, kind by kind."""
+"""Own molecules that are rigid: those with rigid bonds, rods, and rigid bodies, kind by kind."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.jit.lanes import LANES
+from hpcchain.layout import workspace as W
 from hpcchain.model.bond_graph import build_structure
 from hpcchain.model.rods import sites
+from hpcchain.propagators.rigid.body import SITE
 from hpcchain.propagators.steps.rattle_and_variational import TRIDIAGONAL, step_size
 from hpcchain.propagators.taylor.graph import factor_size
+from hpcchain.steps import body_kernels
 from hpcchain.steps import rigid_kernels as kernels
 
 if TYPE_CHECKING:
@@ -74,6 +77,31 @@ class Rods:
         kernels.project_rods(position, own, velocity, rows, self.mass, self.place, self.work)
 
 
+class Bodies:
+    """Rigid bodies of one kind; `site` (n, 3) are the places of beads along their axes, otherwise as `Bonded`."""
+
+    reason = "it would turn too far"
+
+    def __init__(self, site: np.ndarray, mass: np.ndarray) -> None:
+        self.beads = len(mass)
+        count = int(W.tiles(self.beads))
+        tiles = np.zeros((count, W.TILE))
+        rows = np.zeros((4, count * LANES))
+        rows[0, : self.beads], rows[1:, : self.beads] = 1.0 / mass, site.T
+        tiles[:, W.INVM : W.INVM + LANES] = rows[0].reshape(count, LANES)
+        tiles[:, SITE : SITE + W.ROW] = rows[1:].reshape(3, count, LANES).transpose(1, 0, 2).reshape(count, W.ROW)
+        self.work = tiles.ravel()
+        self.rows = np.zeros(0, dtype=np.int64)
+
+    def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float, rows: np.ndarray) -> int:
+        """See `Bonded.move`."""
+        return body_kernels.move_bodies(position, own, velocity, rows, self.beads, step, self.work)
+
+    def project(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, rows: np.ndarray) -> None:
+        """Make velocities those of rigid motion; see `Bonded.project`."""
+        body_kernels.project_bodies(position, own, velocity, rows, self.beads, self.work)
+
+
 class RigidMolecules:
     """All own molecules with rigid bonds.
 
@@ -91,6 +119,8 @@ class RigidMolecules:
             bonds, length, mass = prototypes.bonds[bond], prototypes.bond_length[bond], prototypes.mass[bead]
             if prototypes.rod[one]:
                 self.groups[one] = Rods(length, mass)
+            elif prototypes.body[one]:
+                self.groups[one] = Bodies(prototypes.site[bead], mass)
             elif len(bonds) and not prototypes.flexible[one]:
                 self.groups[one] = Bonded(bonds - bead.start, length, mass)
 

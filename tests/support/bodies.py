@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from hpcchain.model.bodies import body_bonds
+from hpcchain.layout import workspace as W
+from hpcchain.model.bodies import body_bonds, body_sites
+from hpcchain.propagators.rigid import body as kernels
 from tests.support import gases
 from tests.support.kernel_tools import make_system
 
@@ -148,3 +150,63 @@ def gas(kinds, seed, pitch=4.4, boundary=(0, 0, 0), turn=1.0, **settings):
             bonds = body_bonds(x)
         molecules.append((bonds, x, v, mass))
     return make_system(molecules, size, boundary, diameter=settings.pop("diameter", 0.8), bodies=bodies, **settings)
+
+
+class Bench:
+    """A body in tiles of its own, without an interface to other molecules.
+
+    Parameters
+    ----------
+    body : (bonds, x, v, mass)
+    stale : int, optional
+        Fill the tiles with random numbers of this seed beforehand, as a previous molecule would.
+    """
+
+    def __init__(self, body, stale=None):
+        _, x, v, mass = body
+        self.beads, self.offset = len(x), 5
+        tiles = -(-self.beads // W.LANES)
+        self.work = np.zeros(self.offset + tiles * W.TILE)
+        if stale is not None:
+            self.work[:] = np.random.default_rng(stale).normal(size=len(self.work)) * 10
+        self.place = self.offset + np.arange(self.beads) // W.LANES * W.TILE + np.arange(self.beads) % W.LANES
+        self.work[self.place + W.INVM] = 1.0 / mass
+        self.put(kernels.SITE, body_sites(x, mass))
+        self.put_state(x, v)
+
+    def put(self, at, rows):
+        """Write (n, 3) rows to the tiles."""
+        for c in range(3):
+            self.work[self.place + at + c * W.LANES] = rows[:, c]
+
+    def rows(self, at):
+        """Return the (n, 3) rows at a place of the tiles."""
+        return np.column_stack([self.work[self.place + at + c * W.LANES] for c in range(3)])
+
+    def put_state(self, x, v):
+        """Overwrite positions and velocities."""
+        self.put(W.COEF, x)
+        self.put(W.COEF + W.ROW, v)
+
+    def position(self):
+        """Return (n, 3) positions."""
+        return self.rows(W.COEF)
+
+    def velocity(self):
+        """Return (n, 3) velocities."""
+        return self.rows(W.COEF + W.ROW)
+
+    def prepare(self):
+        """Put the state on the body."""
+        kernels.body_prepare(self.work, self.offset, self.beads)
+
+    def kick(self, bead, n):
+        """Return the (n, 3) velocity change per unit impulse on a bead, and the inverse effective mass."""
+        mass = kernels.body_kick(self.work, self.offset, self.beads, bead, *n)
+        return self.rows(W.KICK), mass
+
+    def expand(self, h, tolerance):
+        """Return (order + 1, n, 3) coefficients, segment length and (n,) acceleration bounds."""
+        order, h = kernels.body_series(self.work, self.offset, self.beads, h, tolerance)
+        series = np.array([self.rows(W.COEF + W.ROW * k) for k in range(order + 1)])
+        return series, h, np.linalg.norm(self.rows(W.BOUND), axis=1)

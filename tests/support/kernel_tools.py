@@ -108,8 +108,8 @@ class Bench:
         Fill the workspace with random numbers of this seed beforehand, as a previous molecule would.
     """
 
-    def __init__(self, *molecules, stale=None, diameter=1.0, rods=(), bodies=()):
-        self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods, bodies=bodies))
+    def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
+        self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
         self.molecules = molecules
         rooms = self.s.mol[:, MOL_ROOM]
         self.offset = MARGIN + np.cumsum(rooms) - rooms

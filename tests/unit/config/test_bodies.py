@@ -52,7 +52,7 @@ def read(*args, **keys):
         ({"propagator": {"name": "rattle", "step": 0.1}}, 'propagator.name: rigid bodies have no steps of "rattle"'),
         (
             {"run": {"end_time": 1.0, "engine": "steps"}, "steps": None},
-            'kind: "rigid" is moved by run.engine = "events"',
+            'kind: "rigid" is moved by run.engine = "events", or by steps',
         ),
         ({"contact": {"tangential_restitution": 0.5}}, "contact.tangential_restitution: does not work for molecule"),
         ({"contact": {"simultaneous": "moreau"}}, "contact.simultaneous: does not work for molecule"),

@@ -3,20 +3,17 @@
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import BODY
+from hpcchain.layout.arrays import BODY, GRAPH, MOL_SOLVER
+from hpcchain.model.bodies import body_bonds
 from hpcchain.sector.serial import Engine
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from tests.reference.linear import pushes
-from tests.support import twins
-from tests.support.bodies import SORTS, exact, moments, random_body, unit
-from tests.support.kernel_tools import Bench, make_system, random_chain
+from tests.support import gases, twins
+from tests.support.bodies import CROSS, SORTS, Bench, exact, moments, random_body, unit
+from tests.support.kernel_tools import make_system
 from tests.support.whole import frame_of
 
 SIZES = [3, 5, 8, 9, 20]
-
-
-def bench_of(*molecules, bodies=(0,), **settings):
-    """Return a Bench, of one body if nothing else is said."""
-    return Bench(*molecules, bodies=bodies, **settings)
 
 
 def response(body, bead, n):
@@ -45,10 +42,9 @@ def test_the_twin_is_the_symmetric_tops_closed_form():
 @pytest.mark.parametrize("sort", SORTS)
 def test_flight_is_exact(sort):
     body = random_body(sort, 5, turn=1.7)
-    bench = bench_of(body, stale=3)
-    assert bench.solver() == BODY
+    bench = Bench(body, stale=3)
     for angle in (1e-3, 0.1, 30.0):
-        series, h, bound = bench.expand(angle / 1.7, 1e-15)
+        series, h, bound = bench.expand(angle / 1.7, 1e-16)
         assert h == pytest.approx(angle / 1.7, rel=1e-14) if angle < 0.05 else 0.05 < 1.7 * h < 0.6501
         for t in (0.37 * h, h):
             for got, wanted in zip(twins.evaluate(series, t), exact(body, t), strict=True):
@@ -62,9 +58,9 @@ def test_flight_is_exact(sort):
 @pytest.mark.parametrize("n", [3, 20])
 def test_a_body_that_does_not_turn(n):
     bonds, x, _, mass = random_body("asymmetric", n)
-    series, h, bound = bench_of((bonds, x, np.tile([1.0, 2.0, 3.0], (n, 1)), mass)).expand(1e-2, 1e-15)
+    series, h, bound = Bench((bonds, x, np.tile([1.0, 2.0, 3.0], (n, 1)), mass)).expand(1e-2, 1e-16)
     assert h == 1e-2 and np.all(np.abs(series[2:]) < 1e-12) and np.all(bound < 1e-12)
-    series, h, _ = bench_of((bonds, x - mass @ x / mass.sum(), np.zeros((n, 3)), mass)).expand(50.0, 1e-15)
+    series, h, _ = Bench((bonds, x - mass @ x / mass.sum(), np.zeros((n, 3)), mass)).expand(50.0, 1e-16)
     assert h == 50.0 and len(series) == 4 and np.all(series[1:] == 0.0)
 
 
@@ -73,10 +69,10 @@ def test_turning_for_long_keeps_energy_and_momenta(sort):
     """1000 segments, the state projected at every node as the engine does; the separatrix is crossed on the way."""
     bonds, x, v, mass = random_body(sort, 5, seed=3, turn=2.0)
     body = (bonds, x, v - mass @ v / mass.sum(), mass)
-    bench = bench_of(body)
+    bench = Bench(body)
     before, elapsed = twins.invariants(*body[1:]), 0.0
     for k in range(1000):
-        series, h, _ = bench.expand(0.07, 1e-15)
+        series, h, _ = bench.expand(0.07, 1e-16)
         bench.put_state(*twins.evaluate(series, h))
         bench.prepare()
         elapsed += h
@@ -97,7 +93,7 @@ def test_prepare_puts_a_disturbed_state_on_the_body(sort, n):
     bonds, x, v, mass = body
     rng = np.random.default_rng(5)
     shaken, hurried = x + 1e-9 * rng.normal(size=x.shape), v + 1e-3 * rng.normal(size=v.shape)
-    bench = bench_of(body)
+    bench = Bench(body)
     bench.put_state(shaken, hurried)
     bench.prepare()
     got, rate = bench.position(), bench.velocity()
@@ -116,62 +112,57 @@ def test_impulse_goes_through_the_inverse_inertia(sort, n):
     body = random_body(sort, n, seed=6)
     for bead in {0, n // 2, n - 1}:
         normal = unit([0.3, -0.8, 0.5])
-        change, mobility = bench_of(body, stale=1).kick(bead, normal)
+        change, mobility = Bench(body, stale=1).kick(bead, normal)
         wanted = response(body, bead, normal)
         np.testing.assert_allclose(change, wanted, rtol=0, atol=1e-12)
         assert mobility == pytest.approx(normal @ wanted[bead], rel=1e-12)
 
 
+def test_bodies_have_their_own_code():
+    rows = MoleculeClasses(make_system([random_body(n=6), random_body(n=4)], bodies=(0,))).rows
+    assert rows[:, MOL_SOLVER].tolist() == [BODY, GRAPH]
+
+
 @pytest.mark.parametrize("restitution", [1.0, 0.6])
-def test_several_contacts_at_once(restitution):
-    """Two on one body, a body with a chain, a body with a wall: (N Y) p = -(1 + e) N v with dense Y."""
-    molecules = random_body(n=9, seed=8), random_body("flat", 4, seed=9), random_chain(5, 3)
-    contacts = [((0, 0), (1, 3)), ((0, 8), (2, 1)), ((1, 0), None)]
-    normals = []
-    for (m, a), second in contacts:
-        apart = molecules[m][2][a] - (0.0 if second is None else molecules[second[0]][2][second[1]])
-        normals.append(-unit(apart + [0.1, 0.3, -0.2]))
-    bench = bench_of(*molecules, bodies=(0, 1))
-    status, sizes = bench.tied(contacts, normals, restitution=restitution)
-    assert status == 0
-    x, v, mass = (np.concatenate([m[k] for m in molecules]) for k in (1, 2, 3))
-    first = np.cumsum([0, 9, 4])
-    y, rows = np.zeros((2, 3, len(x), 3))
-    for row, change, n, ((m, a), second) in zip(rows, y, normals, contacts, strict=True):
-        for sign, (k, bead) in ((1.0, (m, a)), *([] if second is None else [(-1.0, second)])):
-            row[first[k] + bead] += sign * n
-            change[first[k] : first[k] + len(molecules[k][1])] += sign * answer(molecules[k], k < 2, bead, n)
-    rows, y = rows.reshape(3, -1), y.reshape(3, -1)
-    p = pushes(rows @ y.T, -(1 + restitution) * rows @ v.ravel())
-    np.testing.assert_allclose(sizes, p, rtol=1e-11)
-    got = np.concatenate([bench.velocity(k) for k in range(3)])
-    np.testing.assert_allclose(got, v + (p @ y).reshape(-1, 3), atol=1e-11)
-    assert len(mass) == 18
+def test_two_contacts_at_one_instant(restitution):
+    """Monomers hit two arms of a cross at once: (N Y) p = -(1 + e) N v with dense Y."""
+    mass = np.linspace(0.7, 1.9, 7)
+    cross = (body_bonds(CROSS), CROSS, np.zeros((7, 3)), mass)
+    beads = [gases.monomer(CROSS[k] + [0.0, 0.0, 2.0], [0.0, 0.0, -1.0], 1.0 + k) for k in (1, 3)]
+    engine = Engine(make_system([cross, *beads], bodies=(0,), diameter=0.8, restitution=restitution), log_events=True)
+    engine.advance(1.2 + 1e-9)
+    events = engine.drain_events()
+    assert sorted(map(tuple, events["bead"].tolist())) == [(1, 7), (3, 8)] and engine.counters["ties"] == 1
+    n = np.array([0.0, 0.0, -1.0])
+    turns = [response(cross, k, n) for k in (1, 3)]
+    matrix = np.array([[n @ turn[k] for turn in turns] for k in (1, 3)]) + np.diag([1.0 / 2.0, 1.0 / 4.0])
+    p = pushes(matrix, np.full(2, 1.0 + restitution))
+    np.testing.assert_allclose(np.sort(events["impulse"]), np.sort(p), rtol=1e-12)
+    velocity = frame_of(engine, 1.2 + 1e-9)[1]
+    np.testing.assert_allclose(velocity[:7], p[0] * turns[0] + p[1] * turns[1], atol=1e-8)
 
 
-def answer(molecule, is_body, bead, n):
-    """Return what a unit impulse does to the velocities of a body, or of a chain by its bonds."""
-    if is_body:
-        return response(molecule, bead, n)
-    bonds, x, _, mass = molecule
-    push = np.zeros_like(x)
-    push[bead] = n / mass[bead]
-    return twins.project(bonds, x, push, mass)
-
-
-def first_contact(one, two, end, diameter=1.0):
+def first_contact(one, two, end, diameter=1.0, parts=100):
     """Return when beads of two bodies first touch, and which, by bisection of the exact curves."""
 
-    def gap(t):
-        away = np.linalg.norm(exact(one, t)[0][:, None] - exact(two, t)[0], axis=2)
-        return away.min() - diameter, np.unravel_index(np.argmin(away), away.shape)
+    def after(t):
+        return tuple((body[0], *exact(body, t), body[3]) for body in (one, two))
 
-    times = np.linspace(0.0, end, 200)
-    low, high = next((a, b) for a, b in zip(times, times[1:], strict=False) if gap(b)[0] < 0.0)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if gap(middle)[0] < 0.0 else (middle, high)
-    return high, gap(high)[1]
+    def touching(t):
+        (_, x, *_), (_, y, *_) = after(t)
+        away = np.linalg.norm(x[:, None] - y, axis=2)
+        return away.min() < diameter, np.unravel_index(np.argmin(away), away.shape)
+
+    step = end / parts
+    for k in range(parts):
+        if touching(step)[0]:
+            low, high = 0.0, step
+            for _ in range(50):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if touching(middle)[0] else (middle, high)
+            return k * step + high, touching(high)[1]
+        one, two = after(step)
+    raise AssertionError("they do not touch")
 
 
 @pytest.mark.parametrize("sort", ["asymmetric", "flat", "spherical"])

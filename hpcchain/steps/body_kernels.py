@@ -1,0 +1,126 @@
+"""Rigid bodies in steps of RATTLE: the step of discrete Euler equations, and velocities made rigid.
+
+A body with places d = R s about its centre goes to C + h C' + R P s, where the multipliers of a step act along
+distances in the body as it was: sum m d x (R P s) = h L with the angular momentum L that velocities have there (Moser
+and Veselov 1991). Along the principal axes, with S_k = sum m s_k^2 and the quaternion (p_0, p) of P, that is
+
+    2 ((S_2 + S_3) p_0 p_1 + (S_2 - S_3) p_2 p_3) = h L_1  and cyclic,   p_0^2 = 1 - p^2,
+
+which Newton's method solves. Angular momentum is kept, and a step backwards leads back. As for bonds and rods the
+velocity is the step's over its length; its part that is not rigid at the new place comes off when it is projected.
+"""
+
+import math
+
+from hpcchain.jit.decorators import kernel
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.rigid.body import SITE, body_frame, body_moments, body_prepare, body_turning, in_space, placed
+from hpcchain.propagators.rigid.rod import bead_at
+
+MOST_NEWTON = 30
+CLOSE = 1e-9  # of p, which the last step is below: the next would be below round-off
+WIDEST = 0.9  # |p| of the widest turn in a step
+
+
+@kernel
+def bring_body(position, own, velocity, first, n, work):
+    """Copy a body's beads from rows own[first] ... of positions and first ... of velocities to its tiles."""
+    for b in range(n):
+        p = bead_at(0, b) + W.COEF
+        for c in range(3):
+            work[p + c * W.LANES] = position[own[first + b], c]
+            work[p + W.ROW + c * W.LANES] = velocity[first + b, c]
+
+
+@kernel
+def _turned(sums, a, b, c):
+    """Solve for the quaternion's (p_1, p_2, p_3) with the right sides a, b, c; the fourth number is 1 if in vain."""
+    r, s, t = sums
+    x, y, z = 0.5 * a / (s + t), 0.5 * b / (t + r), 0.5 * c / (r + s)
+    for _ in range(MOST_NEWTON):
+        square = x * x + y * y + z * z
+        if not square < WIDEST * WIDEST:
+            return x, y, z, 1
+        w = math.sqrt(1.0 - square)
+        fa = 2.0 * ((s + t) * w * x + (s - t) * y * z) - a
+        fb = 2.0 * ((t + r) * w * y + (t - r) * z * x) - b
+        fc = 2.0 * ((r + s) * w * z + (r - s) * x * y) - c
+        ka, kb, kc = 2.0 * (s + t), 2.0 * (t + r), 2.0 * (r + s)
+        da, db, dc = 2.0 * (s - t), 2.0 * (t - r), 2.0 * (r - s)
+        xx, xy, xz = ka * (w - x * x / w), da * z - ka * x * y / w, da * y - ka * x * z / w
+        yx, yy, yz = db * z - kb * y * x / w, kb * (w - y * y / w), db * x - kb * y * z / w
+        zx, zy, zz = dc * y - kc * z * x / w, dc * x - kc * z * y / w, kc * (w - z * z / w)
+        first, second, third = yy * zz - yz * zy, yz * zx - yx * zz, yx * zy - yy * zx
+        det = xx * first + xy * second + xz * third
+        if not abs(det) > 0.0:
+            return x, y, z, 1
+        dx = (fa * first + fb * (xz * zy - xy * zz) + fc * (xy * yz - xz * yy)) / det
+        dy = (fa * second + fb * (xx * zz - xz * zx) + fc * (xz * yx - xx * yz)) / det
+        dz = (fa * third + fb * (xy * zx - xx * zy) + fc * (xx * yy - xy * yx)) / det
+        x -= dx
+        y -= dy
+        z -= dz
+        if abs(dx) + abs(dy) + abs(dz) <= CLOSE * (abs(x) + abs(y) + abs(z)):
+            return x, y, z, 0
+    return x, y, z, 1
+
+
+@kernel
+def move_bodies(position, own, velocity, rows, n, step, work):
+    """Move bodies of one kind for a step; return -1, or the first that would turn too far.
+
+    Parameters
+    ----------
+    position, velocity : (n, 3), (m, 3) float64 arrays
+        Of local and of own beads [length], [length / time].
+    own : (m,) int64 array
+        Which local beads are own.
+    rows : (k,) int64 array
+        First rows of the molecules among own beads.
+    n : int
+        Beads of a body.
+    step : float
+        [time]
+    work : float64 array
+        Its tiles, with inverse masses and places of beads (`body`: SITE).
+    """
+    mass, sums = body_moments(work, 0, n)
+    for m in range(len(rows)):
+        bring_body(position, own, velocity, rows[m], n, work)
+        centre, axes = body_frame(work, 0, n, mass, sums)
+        speed, turn = body_turning(work, 0, n, mass, sums, axes)
+        a = step * (sums[1] + sums[2]) * turn[0]
+        b = step * (sums[2] + sums[0]) * turn[1]
+        c = step * (sums[0] + sums[1]) * turn[2]
+        x, y, z, failed = _turned(sums, a, b, c)
+        if failed:
+            return m
+        w = math.sqrt(1.0 - (x * x + y * y + z * z))
+        for k in range(n):
+            p = bead_at(0, k)
+            dx, dy, dz = work[p + SITE], work[p + SITE + W.LANES], work[p + SITE + 2 * W.LANES]
+            tx, ty, tz = 2.0 * (y * dz - z * dy), 2.0 * (z * dx - x * dz), 2.0 * (x * dy - y * dx)
+            sx, sy, sz = w * tx + y * tz - z * ty, w * ty + z * tx - x * tz, w * tz + x * ty - y * tx
+            ux, uy, uz = in_space(axes, sx, sy, sz)
+            ox, oy, oz = placed(work, p, axes)
+            r = rows[m] + k
+            i = own[r]
+            position[i, 0] = centre[0] + step * speed[0] + ox + ux
+            position[i, 1] = centre[1] + step * speed[1] + oy + uy
+            position[i, 2] = centre[2] + step * speed[2] + oz + uz
+            velocity[r, 0] = speed[0] + ux / step
+            velocity[r, 1] = speed[1] + uy / step
+            velocity[r, 2] = speed[2] + uz / step
+    return -1
+
+
+@kernel
+def project_bodies(position, own, velocity, rows, n, work):
+    """Make velocities of bodies of one kind those of rigid motion; see `move_bodies`."""
+    for m in range(len(rows)):
+        bring_body(position, own, velocity, rows[m], n, work)
+        body_prepare(work, 0, n)
+        for k in range(n):
+            p = bead_at(0, k) + W.COEF + W.ROW
+            for c in range(3):
+                velocity[rows[m] + k, c] = work[p + c * W.LANES]
