@@ -141,6 +141,7 @@ def _write_equations(s, n):
                     x,
                     y,
                     z,
+                    s.stepper,
                 )
                 for row in range(n):
                     change = _kicked(s, g, row)
@@ -269,7 +270,18 @@ def _apply(s, row, factor):
     for side in range(2):
         g = s.contacts[k, L.MEMBER + L.SIDE * side]
         if g >= 0:
-            kick(s.work, s.offset[g], s.mol, s.group[g], s.graph, s.contacts[k, L.MEMBER_BEAD + L.SIDE * side], x, y, z)
+            kick(
+                s.work,
+                s.offset[g],
+                s.mol,
+                s.group[g],
+                s.graph,
+                s.contacts[k, L.MEMBER_BEAD + L.SIDE * side],
+                x,
+                y,
+                z,
+                s.stepper,
+            )
             push(s.work, s.offset[g], s.mol[s.group[g], L.MOL_TILES], size if side == 0 else -size)
     if d == 0:
         s.sizes[k] += size
