@@ -1,9 +1,9 @@
 """Who owns which molecules, and the ghosts: places of others' beads that own ones may interact with.
 
-Owners are chosen, and ghosts with them, whenever neighbour lists are made: at the same steps on all ranks. A rank needs
-the beads in its own beads' cells and in the cells next to them. Each rank tells all others in which layers of cells,
-along each axis, it has beads; those that may have cells in common tell each other exactly which. Then one message
-goes to each of them at each step.
+Ghosts are chosen whenever neighbour lists are made, at the same steps on all ranks, and owners some of these times. A
+rank needs the beads in its own beads' cells and in the cells next to them. Each rank tells all others in which layers
+of cells, along each axis, it has beads; those that may have cells in common tell each other exactly which. Then one
+message goes to each of them at each step.
 """
 
 from __future__ import annotations

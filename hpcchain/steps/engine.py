@@ -36,6 +36,9 @@ SETTLED, NEARLY = 1e-14, 1e-9
 MOST_MIDPOINTS, SLOW, LEAST_PART, DIVERGED = 200, 0.8, 0.25, 1e4
 """Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least;
 the ratio to the first change at which they never will fit."""
+REBUILDS_BETWEEN_OWNERS = 8
+"""How often lists are made anew until molecules go to the ranks whose sectors they are in: ghosts are chosen by where
+own beads are, so what has moved on a little costs a few ghosts more."""
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
 
@@ -115,9 +118,10 @@ class SteppedEngine:
         return int(self.comm.maximum(np.array([np.max(np.rint(time / self.h), initial=0.0)]))[0])
 
     def _rebuild(self) -> None:
-        """Hand molecules over, choose ghosts and list neighbours anew; collective."""
+        """Choose ghosts and list neighbours anew, and hand molecules over now and then; collective."""
+        if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
+            self.own = self.domain.settled(self.own)
         self.rebuilds += 1
-        self.own = self.domain.settled(self.own)
         ghosts = self.domain.ghosts(self.own, self.cells if self.skin > 0.0 else None)
         ids = np.concatenate([self.own.ids, ghosts.ids])
         order = np.argsort(ids, kind="stable")
