@@ -65,12 +65,18 @@ class Watchdog:
         while not self._over.wait(0.1 * self.silence):
             arm(2.0 * self.silence)
             if self.activity.steps != steps:
-                if told and self.rank == 0:
-                    LOG.warning("goes on after %.0f s without a step", time.monotonic() - moved)
+                self._say_it_goes_on(told, moved)
                 steps, moved, told = self.activity.steps, time.monotonic(), False
             elif not told and time.monotonic() - moved > self.silence:
                 told = True
                 self._tell(time.monotonic() - moved)
+        if self.activity.steps != steps:  # a run may end before the next look
+            self._say_it_goes_on(told, moved)
+
+    def _say_it_goes_on(self, told: bool, moved: float) -> None:
+        """Log on the root that a silence that was told of is over."""
+        if told and self.rank == 0:
+            LOG.warning("goes on after %.0f s without a step", time.monotonic() - moved)
 
     def _tell(self, quiet: float) -> None:
         """Write this rank's file; on the root, wait for the others' and put them together."""

@@ -59,6 +59,17 @@ def test_silence_is_told_once_and_that_it_is_over(tmp_path, caplog):
     assert not any(thread.name == "watchdog" for thread in threading.enumerate())
 
 
+def test_a_run_that_ends_as_soon_as_it_goes_on_says_so(tmp_path, caplog):
+    caplog.set_level(logging.WARNING, "hpcchain.run")
+    activity = Activity()
+    with Watchdog(activity, tmp_path, 0, 1, 2.0) as dog:
+        dog.silence = 0.1  # looks at the run every 0.01 s: no look comes before the end
+        time.sleep(0.9)
+        activity.step()
+    first, second = caplog.messages
+    assert first.startswith("no step for") and second.startswith("goes on after")
+
+
 def test_no_silence_watches_nothing(tmp_path):
     with Watchdog(Activity(), tmp_path, 0, 1, 0.0):
         assert not any(thread.name == "watchdog" for thread in threading.enumerate())
