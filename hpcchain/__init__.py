@@ -8,7 +8,7 @@ __all__ = ["Simulation", "System", "read"]
 
 _PUBLIC = {
     "Simulation": "hpcchain.run.simulation",
-    "System": "hpcchain.run.user_system",
+    "System": "hpcchain.run.starts.user_system",
     "read": "hpcchain.analysis.results",
 }
 

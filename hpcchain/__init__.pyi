@@ -1,6 +1,6 @@
 from hpcchain.analysis.results import read as read
 from hpcchain.run.simulation import Simulation as Simulation
-from hpcchain.run.user_system import System as System
+from hpcchain.run.starts.user_system import System as System
 
 __version__: str
 __all__: list[str]

@@ -21,13 +21,17 @@ from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
-from hpcchain.run.disk import require_disk_for
-from hpcchain.run.growth_file import NAME as GROWTH
-from hpcchain.run.growth_file import GrowthFile, input_of
-from hpcchain.run.lock import FolderLock
-from hpcchain.run.memory import require_memory_for, require_memory_to_resume
-from hpcchain.run.own_input import require_own_input
-from hpcchain.run.preconditions import (
+from hpcchain.run.guards.disk import require_disk_for
+from hpcchain.run.guards.lock import FolderLock
+from hpcchain.run.guards.memory import require_memory_for, require_memory_to_resume
+from hpcchain.run.guards.signals import Signals
+from hpcchain.run.guards.wall_limit import WallLimit
+from hpcchain.run.guards.watchdog import Watchdog
+from hpcchain.run.simulation import Simulation
+from hpcchain.run.starts.growth_file import NAME as GROWTH
+from hpcchain.run.starts.growth_file import GrowthFile, input_of
+from hpcchain.run.starts.own_input import require_own_input
+from hpcchain.run.starts.preconditions import (
     counted_on,
     has_checkpoints,
     newest,
@@ -36,15 +40,11 @@ from hpcchain.run.preconditions import (
     require_same_physics,
     require_time_left,
 )
-from hpcchain.run.replicate import write_copies
-from hpcchain.run.signals import Signals
-from hpcchain.run.simulation import Simulation
-from hpcchain.run.starting import mpi_of, read_input, require_own_potentials, start_system, warn, with_end
-from hpcchain.run.wall_limit import WallLimit
-from hpcchain.run.watchdog import Watchdog
+from hpcchain.run.starts.replicate import write_copies
+from hpcchain.run.starts.starting import mpi_of, read_input, require_own_potentials, start_system, warn, with_end
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
+    from hpcchain.config.keys.sections import Config
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
     from hpcchain.io.output.recoverable_output import Output
     from hpcchain.parallel.agreement import Communicator

@@ -1,4 +1,4 @@
-"""What `hpcchain analyze` finds in runs: one module a figure or family of figures, each read frame by frame.
+"""What `hpcchain analyze` finds in runs: figures, their errors and pictures.
 
-`study` reads, shares the work among ranks and gathers; `statistics` has the errors, `catalogue` the list of figures.
+`study` reads, shares the work among ranks and gathers; `figures` are the figures, `catalogue` their list.
 """

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpcchain.analysis.bonds import BondAngles, BondCorrelation, InternalDistances
-from hpcchain.analysis.displacement import Displacement
-from hpcchain.analysis.local_order import NEAREST, LocalOrder, is_installed
-from hpcchain.analysis.orientation import NematicOrder
-from hpcchain.analysis.pairs import PairDistribution
-from hpcchain.analysis.pressure import KineticPressure, PressureTensor
-from hpcchain.analysis.relaxation import EndRelaxation, VelocityCorrelation
-from hpcchain.analysis.rouse import RouseModes
-from hpcchain.analysis.sizes import Sizes
-from hpcchain.analysis.structure_factor import StructureFactor
+from hpcchain.analysis.figures.bonds import BondAngles, BondCorrelation, InternalDistances
+from hpcchain.analysis.figures.displacement import Displacement
+from hpcchain.analysis.figures.local_order import NEAREST, LocalOrder, is_installed
+from hpcchain.analysis.figures.orientation import NematicOrder
+from hpcchain.analysis.figures.pairs import PairDistribution
+from hpcchain.analysis.figures.pressure import KineticPressure, PressureTensor
+from hpcchain.analysis.figures.relaxation import EndRelaxation, VelocityCorrelation
+from hpcchain.analysis.figures.rouse import RouseModes
+from hpcchain.analysis.figures.sizes import Sizes
+from hpcchain.analysis.figures.structure_factor import StructureFactor
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from hpcchain.analysis.figure import Figure
+    from hpcchain.analysis.figures.figure import Figure
+    from hpcchain.analysis.figures.motion import Motion
     from hpcchain.analysis.kinds import Kind
-    from hpcchain.analysis.motion import Motion
     from hpcchain.io.output.trajectory import Trajectory
 
 OBSERVABLES, CONTACTS = "observables", "contacts"

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.analysis import catalogue
-from hpcchain.analysis.contacts import ContactCounts
 from hpcchain.analysis.correlate import lags_of
-from hpcchain.analysis.figure import Frame
+from hpcchain.analysis.figures.contacts import ContactCounts
+from hpcchain.analysis.figures.figure import Frame
+from hpcchain.analysis.figures.motion import Slab
+from hpcchain.analysis.figures.sizes import ENDS, SQUARE, Sizes
 from hpcchain.analysis.kinds import kinds_in
-from hpcchain.analysis.motion import Slab
 from hpcchain.analysis.sharing import shared
-from hpcchain.analysis.sizes import ENDS, SQUARE, Sizes
 from hpcchain.analysis.statistics import Sums, equilibration, split
 from hpcchain.analysis.tables import Report, Value
 from hpcchain.errors import DataError, UsageError

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.cli.options import add_command, add_set
-from hpcchain.config.cautions import cautions, frame_bytes
+from hpcchain.config.demands.cautions import cautions, frame_bytes
 from hpcchain.machine import size
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import BoxSection, Config
-    from hpcchain.run.memory import Extent
+    from hpcchain.config.keys.sections import BoxSection, Config
+    from hpcchain.run.guards.memory import Extent
 
 LOG = logging.getLogger("hpcchain.check")
 
@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
     if Path(args.input).is_dir() or Path(args.input).suffix == ".h5":
         return check_files(args.input)
     from hpcchain.config import load_config
-    from hpcchain.run.starting import try_own_potentials
+    from hpcchain.run.starts.starting import try_own_potentials
 
     config = load_config(args.input, args.overrides)
     try_own_potentials(config)
@@ -54,7 +54,7 @@ def execute(args: argparse.Namespace) -> int:
 def check_files(path: Path) -> Any:
     """Print what `verify` finds; return the exit code."""
     from hpcchain.io.tools.verify import verify
-    from hpcchain.run.own_input import checked_outline
+    from hpcchain.run.starts.own_input import checked_outline
 
     for line in verify(path, checked_outline):
         print(line)
@@ -78,7 +78,7 @@ def check_start(config: Config, extent: Extent) -> Extent:
         With the numbers of the start file.
     """
     from hpcchain.model.composition import composition_of
-    from hpcchain.run.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
+    from hpcchain.run.guards.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 
     method = config.initial.method
     one_of_each = method == "grow" and not any(kind.directors for kind in config.molecules)
@@ -97,8 +97,8 @@ def check_start(config: Config, extent: Extent) -> Extent:
         checked(build_directors(config), build_composition(config), None, config.source)
         return extent
     if method == "file":
-        from hpcchain.model.independence import require_independent
-        from hpcchain.run.start_from_file import directors_from, read_start
+        from hpcchain.model.molecules.independence import require_independent
+        from hpcchain.run.starts.start_from_file import directors_from, read_start
 
         topology: Any
         found, topology = read_start(config)
@@ -121,8 +121,8 @@ def estimate(config: Config) -> list:
     ----------
     config : Config
     """
-    from hpcchain.run.disk import frames_between
-    from hpcchain.run.memory import extent_of, short_of_memory
+    from hpcchain.run.guards.disk import frames_between
+    from hpcchain.run.guards.memory import extent_of, short_of_memory
 
     extent = check_start(config, extent_of(config))
     lack = short_of_memory(extent.need(1))
@@ -152,7 +152,7 @@ def packing_lines(box: BoxSection, volume: float) -> list:
 
 def memory_lines(extent: Extent) -> list:
     """Return the lines on memory of a run of an Extent."""
-    from hpcchain.run.memory import BYTES_PER_RANK
+    from hpcchain.run.guards.memory import BYTES_PER_RANK
 
     lines = [
         f"memory: at most about {size(extent.need(1))} on one rank; on several {size(BYTES_PER_RANK)} per rank, "

@@ -17,7 +17,7 @@ from hpcchain.parallel.launcher import launched
 
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
-    from hpcchain.run.signals import Stopped
+    from hpcchain.run.guards.signals import Stopped
 
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE

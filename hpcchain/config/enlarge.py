@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.config.check import check
-from hpcchain.config.values import Wrong
+from hpcchain.config.demands.check import check
+from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
+    from hpcchain.config.keys.sections import Config
 
 
 def enlarged(config: Config, numbers: list | tuple, start: Path | str) -> Config:

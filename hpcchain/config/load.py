@@ -8,22 +8,22 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hpcchain.config import sections
 from hpcchain.config.bounds import require_bounded, require_small
-from hpcchain.config.check import check
-from hpcchain.config.key import REQUIRED
+from hpcchain.config.demands.check import check
+from hpcchain.config.demands.potentials import read_potentials, thermostat
+from hpcchain.config.demands.walls import read_walls
+from hpcchain.config.keys import sections
+from hpcchain.config.keys.key import REQUIRED
+from hpcchain.config.keys.schema import KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
+from hpcchain.config.keys.values import Wrong, likeness, nearest, shown
 from hpcchain.config.molecules import read_molecules
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
-from hpcchain.config.potentials import read_potentials, thermostat
-from hpcchain.config.schema import KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
 from hpcchain.config.text import read_text
-from hpcchain.config.values import Wrong, likeness, nearest, shown
-from hpcchain.config.walls import read_walls
 from hpcchain.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config, MoleculeSection, PropagatorSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
 
 RECORDS = {
     "box": sections.BoxSection,

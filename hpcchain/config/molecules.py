@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from hpcchain.config.schema import KIND_KEYS
-from hpcchain.config.sections import MoleculeSection
-from hpcchain.config.values import Wrong, shown
-from hpcchain.model.bodies import LEAST_BEADS as LEAST_IN_BODY
+from hpcchain.config.keys.schema import KIND_KEYS
+from hpcchain.config.keys.sections import MoleculeSection
+from hpcchain.config.keys.values import Wrong, shown
+from hpcchain.model.molecules.bodies import LEAST_BEADS as LEAST_IN_BODY
 
 LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod": 2, "rigid": LEAST_IN_BODY}
 

@@ -5,8 +5,8 @@ import tomllib
 from typing import Any
 
 from hpcchain.config.bounds import MOST_PARTS, require_bounded
+from hpcchain.config.keys.values import shown
 from hpcchain.config.packing import EITHER
-from hpcchain.config.values import shown
 from hpcchain.errors import ConfigError
 
 LOOSE_NUMBER = re.compile(r"[+-]?(?:\d+\.|\.\d+)(?:[eE][+-]?\d+)?")

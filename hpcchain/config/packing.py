@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.values import Wrong
+from hpcchain.config.keys.values import Wrong
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import MoleculeSection
+    from hpcchain.config.keys.sections import MoleculeSection
 
 EITHER = {"size": "packing_fraction", "packing_fraction": "size"}
 """Keys of [box] of which one stands in place of the other."""

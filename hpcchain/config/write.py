@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
-from hpcchain.config.values import DistanceLimit
+from hpcchain.config.keys.schema import KIND_KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
+from hpcchain.config.keys.values import DistanceLimit
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
+    from hpcchain.config.keys.sections import Config
 
 FOLLOWS = {"box": ("packing_fraction",)}
 """Keys of a section that the resolved input has others for."""

@@ -85,6 +85,14 @@ def _rate(s, k, d):
 
 
 @kernel
+def _kick_side(s, k, side, x, y, z):
+    """Write what a unit impulse along (x, y, z) on one side of contact k does to its molecule (KICK rows)."""
+    g = s.contacts[k, L.MEMBER + L.SIDE * side]
+    bead = s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]
+    kick(s.work, s.offset[g], s.mol, s.group[g], s.graph, bead, x, y, z, s.stepper)
+
+
+@kernel
 def _kicked(s, g, row):
     """Return the part of equation `row` that is due to the velocities in member g's KICK rows."""
     k = int(s.impulse_response[CONTACT_ROW * WIDTH + row])
@@ -131,18 +139,7 @@ def _write_equations(s, n):
         for side in range(2):
             g = s.contacts[k, L.MEMBER + L.SIDE * side]
             if g >= 0:
-                kick(
-                    s.work,
-                    s.offset[g],
-                    s.mol,
-                    s.group[g],
-                    s.graph,
-                    s.contacts[k, L.MEMBER_BEAD + L.SIDE * side],
-                    x,
-                    y,
-                    z,
-                    s.stepper,
-                )
+                _kick_side(s, k, side, x, y, z)
                 for row in range(n):
                     change = _kicked(s, g, row)
                     a[row * WIDTH + column] += change if side == 0 else -change
@@ -270,18 +267,7 @@ def _apply(s, row, factor):
     for side in range(2):
         g = s.contacts[k, L.MEMBER + L.SIDE * side]
         if g >= 0:
-            kick(
-                s.work,
-                s.offset[g],
-                s.mol,
-                s.group[g],
-                s.graph,
-                s.contacts[k, L.MEMBER_BEAD + L.SIDE * side],
-                x,
-                y,
-                z,
-                s.stepper,
-            )
+            _kick_side(s, k, side, x, y, z)
             push(s.work, s.offset[g], s.mol[s.group[g], L.MOL_TILES], size if side == 0 else -size)
     if d == 0:
         s.sizes[k] += size

@@ -25,7 +25,7 @@ class GrowthState:
     Attributes
     ----------
     numbers : dict of str -> number
-        What else growth goes on from (`hpcchain.run.growth`).
+        What else growth goes on from (`hpcchain.run.starts.growth`).
     position, velocity : (N, 3) float64 arrays
         [length], [length / time].
     calm_position, calm_velocity : (N, 3) float64 arrays

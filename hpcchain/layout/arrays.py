@@ -82,15 +82,15 @@ coefficients      4 float64   in runs that are `extended`, per pair of types, an
 tangential        float64     (3,): tangential part of the impulse on the first bead of the event's last contact
 virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial (`contact.virial`)
 extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
-                              its segment's start on, columns SPIN … INSIDE below (`model.extended`)
+                              its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
 walls             10 float64  sides of the box and walls with shapes: columns WALL_… below
-potential         flat        potentials with steps, by types of beads (`model.step_potentials`)
+potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
 limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
                               the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
                               two act on one another otherwise (0, 1)
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps
-extended                      None, or True where the run has more than smooth hard beads (`model.extended`)
+extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)
 ================  ==========  ======================================================================================
 """
 
@@ -109,7 +109,8 @@ AXES = 3
 START_COLUMNS = 8
 ACCELERATION, SPEED, RADIUS, LENGTH = range(4)
 BOUNDS_COLUMNS = 4
-# Of `extra`; behind INSIDE, where there are potentials, a table of the beads within a step of them (`model.extended`).
+# Of `extra`; behind INSIDE, where there are potentials, a table of the beads within a step of them
+# (`model.physics.extended`).
 SPIN, DRAWS, NEXT_DRAW, NEXT_DRAW_REM, CONTACTS, BEAD_TYPE, INSIDE = 0, 3, 4, 5, 6, 7, 8
 SERIAL, START_MARKS, MOLECULE, SERIES = range(4)
 SEGMENT_COLUMNS = 4

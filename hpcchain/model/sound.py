@@ -1,6 +1,6 @@
 """Whether what has been read of a system can be one: bounds of every field, and what fields must have in common.
 
-The bounds of a bead's state stand in `system.BEAD_STATE`, those of what an input says in `config.schema`. All
+The bounds of a bead's state stand in `system.BEAD_STATE`, those of what an input says in `config.keys.schema`. All
 looks are vectorised, and work on some molecules of a system as on all of them.
 """
 
@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.apart import check_apart
-from hpcchain.config.check import check_box, check_rod
-from hpcchain.config.graph import check_graph
-from hpcchain.config.schema import keys_of
-from hpcchain.config.values import LARGEST, Wrong
+from hpcchain.config.demands.apart import check_apart
+from hpcchain.config.demands.check import check_box, check_rod
+from hpcchain.config.demands.graph import check_graph
+from hpcchain.config.keys.schema import keys_of
+from hpcchain.config.keys.values import LARGEST, Wrong
 from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import LONGEST_TICKS
-from hpcchain.model.bodies import body_length, body_positions, is_thin
-from hpcchain.model.equal_shapes import groups_of
-from hpcchain.model.extended import is_extended, tables_of
-from hpcchain.model.rods import rod_positions
+from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
+from hpcchain.model.molecules.equal_shapes import groups_of
+from hpcchain.model.molecules.rods import rod_positions
+from hpcchain.model.physics.extended import is_extended, tables_of
+from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
-from hpcchain.model.step_potentials import inside_is_sound, limits_problem, potentials_problem
 from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL, Options
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
 
 
 def _pairs_are_sound(extended: dict) -> bool:
-    """Return whether what `Physics.extended` says of contacts can be (`model.extended`)."""
+    """Return whether what `Physics.extended` says of contacts can be (`model.physics.extended`)."""
     pairs, names = extended.get("pairs", []), ("restitution", "tangential_restitution", "contact_time")
     if not isinstance(pairs, list) or not all(isinstance(one, dict) and {*names, "types"} <= {*one} for one in pairs):
         return False

@@ -48,7 +48,8 @@ WHOLE = 2**53
 class Column:
     """One array of a bead's state: its type, columns (0: one number per bead), bounds and meaning.
 
-    Bounds of None are those of all numbers (`config.values.LARGEST`). `of_molecule`: the same for a molecule's beads.
+    Bounds of None are those of all numbers (`config.keys.values.LARGEST`). `of_molecule`: the same for a molecule's
+    beads.
     """
 
     name: str
@@ -206,8 +207,8 @@ class Topology:
 class State:
     """Start state and clock of every bead's current segment; see `BEAD_STATE`.
 
-    `extra`, (N, columns) float64, is what runs that are extended have besides (`model.extended`); without columns where
-    they have nothing, or nothing is known yet.
+    `extra`, (N, columns) float64, is what runs that are extended have besides (`model.physics.extended`); no columns
+    where they have nothing, or nothing is known yet.
     """
 
     position: np.ndarray
@@ -309,9 +310,10 @@ class Physics:
         Per molecule kind, in the order of Topology.names, the `propagator`, `stages`, `step`, `tolerance` and `options`
         that it has of its own (or nothing); empty where no kind has any.
     steps : dict
-        What the engine of steps needs besides (`model.stepping`); empty: the engine is that of events.
+        What the engine of steps needs besides (`model.physics.stepping`); empty: the engine is that of events.
     extended : dict
-        What the engine of events needs beyond smooth hard beads (`model.extended`), as JSON has it; empty: nothing.
+        What the engine of events needs beyond smooth hard beads (`model.physics.extended`), as JSON has it;
+        empty: nothing.
     """
 
     tick: float

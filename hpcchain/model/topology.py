@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.bodies import body_sites, bond_lengths
-from hpcchain.model.bonds import bond_table, type_names
 from hpcchain.model.composition import Composition, running_sum
+from hpcchain.model.molecules.bodies import body_sites, bond_lengths
+from hpcchain.model.molecules.bonds import bond_table, type_names
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config, MoleculeSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection
 
 BOUNDARY = {"periodic": PERIODIC, "wall": WALL, "open": OPEN}
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.rod_matrices import Line, matrices
+from hpcchain.model.molecules.rod_matrices import Line, matrices
 from hpcchain.propagators.steps.null_space import WALK, tree_walk
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.model.composition import composition_of
-from hpcchain.model.external import gravity_of, not_one_volume
+from hpcchain.model.physics.external import gravity_of, not_one_volume
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import WALL
 

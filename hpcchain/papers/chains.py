@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.model.bond_graph import STRIDE, build_structure, padded
+from hpcchain.model.molecules.bond_graph import STRIDE, build_structure, padded
 from hpcchain.papers.kernel_collocation import ACCURACY, ROOT, WIDTH, collocate
 from hpcchain.papers.kernel_verlet import ANALYTIC, rattle
 from hpcchain.propagators.collocation.collocation import collocation_size

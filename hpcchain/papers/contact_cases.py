@@ -75,7 +75,7 @@ def column(count: int, space: float) -> np.ndarray:
 
 def hard_heights(places: np.ndarray, h: float, e: float, times: np.ndarray) -> np.ndarray:
     """Return the heights (times, balls) of a column that falls, by contact dynamics."""
-    from hpcchain.steps.contact_dynamics import ContactEngine
+    from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
     engine, found = ContactEngine(hard(places, np.zeros_like(places), h, e)), []
     for time in times:

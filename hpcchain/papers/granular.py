@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
-from hpcchain.model.extended import first_rows
+from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
 
 FAR = 1e3

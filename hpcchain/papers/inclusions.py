@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.errors import HpcchainError
-from hpcchain.steps.complementarity import reflected, residual
+from hpcchain.steps.contacts.complementarity import reflected, residual
 
 TOUCH = 1e-9
 MOST, SOLVED = 60, 1e-13

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.model.bond_graph import BONDS, STRIDE
+from hpcchain.model.molecules.bond_graph import BONDS, STRIDE
 from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 
 

@@ -1,7 +1,7 @@
 """All beads stepped together by velocity Verlet with SHAKE and RATTLE, contacts by bisection; see `chains`."""
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.model.bond_graph import BONDS, HIGH, LOW, STRIDE
+from hpcchain.model.molecules.bond_graph import BONDS, HIGH, LOW, STRIDE
 from hpcchain.papers.kernel_contacts import keep, overlap, strike
 from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 

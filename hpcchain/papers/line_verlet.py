@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.errors import HpcchainError
-from hpcchain.model.rod_matrices import matrices
+from hpcchain.model.molecules.rod_matrices import matrices
 
 if TYPE_CHECKING:
-    from hpcchain.model.rod_matrices import Line
+    from hpcchain.model.molecules.rod_matrices import Line
 
 
 class NoStep(HpcchainError, ValueError):

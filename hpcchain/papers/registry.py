@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 from typing import Any
 
-from hpcchain.config.values import nearest
+from hpcchain.config.keys.values import nearest
 from hpcchain.errors import UsageError
 from hpcchain.papers import experiments
 

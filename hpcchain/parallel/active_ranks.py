@@ -23,7 +23,7 @@ import numpy as np
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
-from hpcchain.model.extended import complete, widened
+from hpcchain.model.physics.extended import complete, widened
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
 from hpcchain.sector.core import EVENT_ROW
 from hpcchain.sector.interface import added

@@ -19,16 +19,14 @@ from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
 from hpcchain.layout import arrays as L
-from hpcchain.model.external import exchanges_energy
-from hpcchain.model.step_potentials import potentials_of
+from hpcchain.model.physics.external import exchanges_energy
+from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.observe.observables import Observables, kept_energy, total_energy
 from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import BLOCK
 from hpcchain.propagators.catalogue import PROPAGATORS
-from hpcchain.run.collapse import CollapseWatch
-from hpcchain.run.energy import watch_of
 from hpcchain.run.engines import (
     energies_in_slabs,
     engine_for,
@@ -41,18 +39,20 @@ from hpcchain.run.engines import (
     tell_of_ranks,
 )
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
+from hpcchain.run.guards.collapse import CollapseWatch
+from hpcchain.run.guards.energy import watch_of
+from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.orientations import spinning_of
 from hpcchain.run.progress import Progress
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.totals import Totals, solving
-from hpcchain.run.wall_limit import WallLimit
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
+    from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import System
     from hpcchain.parallel.comm import Single, World
-    from hpcchain.run.signals import Signals
+    from hpcchain.run.guards.signals import Signals
 
 LOG = logging.getLogger("hpcchain.run")
 DEEP = 1e-3

@@ -11,7 +11,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
-from hpcchain.model.external import draws_momenta
+from hpcchain.model.physics.external import draws_momenta
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
@@ -22,7 +22,7 @@ from hpcchain.sector import interface
 from hpcchain.sector.serial import Engine
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
+    from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import Physics, System
     from hpcchain.parallel.comm import Single, World
     from hpcchain.parallel.exchange import Exchange
@@ -85,7 +85,7 @@ def engine_on(system: System, config: Config, exchange: Exchange | None, growth:
 def stepped_engine(physics: Physics) -> Any:
     """Return the class of the engine of steps that the physics ask for; runs of events need not load their kernels."""
     if physics.steps["integrator"] == "contact":
-        from hpcchain.steps.contact_dynamics import ContactEngine
+        from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
         return ContactEngine
     from hpcchain.steps.engine import SteppedEngine

@@ -16,7 +16,7 @@ from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.parts import list_parts, remove_from
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
+    from hpcchain.config.keys.sections import Config
     from hpcchain.parallel.agreement import Communicator
 
 CHECKPOINTS, PARTS, LOG_NAME, INPUT = "checkpoints", "parts", "run.jsonl", "input.toml"

@@ -24,20 +24,20 @@ from hpcchain.parallel.launcher import launched
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
-from hpcchain.run.disk import require_disk_for
 from hpcchain.run.engines import brought_together, engine_for
-from hpcchain.run.growth_file import NAME as GROWTH
-from hpcchain.run.growth_file import GrowthFile
-from hpcchain.run.lock import FolderLock
-from hpcchain.run.memory import require_memory_for
+from hpcchain.run.guards.disk import require_disk_for
+from hpcchain.run.guards.lock import FolderLock
+from hpcchain.run.guards.memory import require_memory_for
+from hpcchain.run.guards.signals import Signals
 from hpcchain.run.schedule import Schedule
-from hpcchain.run.signals import Signals
-from hpcchain.run.starting import mpi_of, read_input, require_room, start_system, warn
-from hpcchain.run.user_system import System
+from hpcchain.run.starts.growth_file import NAME as GROWTH
+from hpcchain.run.starts.growth_file import GrowthFile
+from hpcchain.run.starts.starting import mpi_of, read_input, require_room, start_system, warn
+from hpcchain.run.starts.user_system import System
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
-    from hpcchain.run.wall_limit import WallLimit
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.run.guards.wall_limit import WallLimit
 
 PATIENCE = 10.0
 """Wall seconds that a rank on which an action failed waits for the others to hear of it."""

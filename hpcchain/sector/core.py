@@ -13,8 +13,8 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.memory import aligned_zeros, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.composition import composition_of
-from hpcchain.model.extended import INSIDE_COLUMNS, widened
-from hpcchain.model.step_potentials import bead_types, potential_energies, potentials_of
+from hpcchain.model.physics.extended import INSIDE_COLUMNS, widened
+from hpcchain.model.physics.step_potentials import bead_types, potential_energies, potentials_of
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.event_budget import EventBudget
@@ -50,7 +50,7 @@ class Options:
     cell_capacity_factor : float
         Entries of cells relative to what a sector begins with.
     inside : int
-        Entries at least of each bead's table of beads inside a step of a potential (`model.extended`).
+        Entries at least of each bead's table of beads inside a step of a potential (`model.physics.extended`).
     """
 
     shell: float

@@ -17,7 +17,7 @@ from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import extended, records
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles as tiles_of
-from hpcchain.model.step_potentials import beyond_contact
+from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.core import Core, with_vacant

@@ -11,7 +11,7 @@ from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
-from hpcchain.model.step_potentials import beyond_contact
+from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.sector.collapse import Standstill, stuck
 from hpcchain.sector.core import Core, Options, energies_of, event_row, event_rows, require_finite
 from hpcchain.sector.events import loop

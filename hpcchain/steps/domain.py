@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.model.extended import complete
+from hpcchain.model.physics.extended import complete
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.decomposition.sectors import brought_in, even_part, sectors_for
 from hpcchain.steps import motion
-from hpcchain.steps.lists import cells_of, codes
+from hpcchain.steps.potentials.lists import cells_of, codes
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition

@@ -14,15 +14,16 @@ from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import PERIODIC, State
 from hpcchain.sector.setup.allocate import quanta
-from hpcchain.steps import lists, motion
-from hpcchain.steps.clusters import NONE, Pool
-from hpcchain.steps.constants import Constants
-from hpcchain.steps.contacts import Contacts
+from hpcchain.steps import motion
+from hpcchain.steps.contacts.clusters import NONE, Pool
+from hpcchain.steps.contacts.inclusions import Contacts
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
 from hpcchain.steps.failures import raise_far, raise_unsettled, raise_worst, require_wide
-from hpcchain.steps.interactions import Interactions, skin_for
-from hpcchain.steps.laws import passes_of
-from hpcchain.steps.rigid import RigidMolecules
+from hpcchain.steps.potentials import lists
+from hpcchain.steps.potentials.constants import Constants
+from hpcchain.steps.potentials.interactions import Interactions, skin_for
+from hpcchain.steps.potentials.laws import passes_of
+from hpcchain.steps.rigid.molecules import RigidMolecules
 from hpcchain.steps.thermostat import Thermostat
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpcchain.model import rod_matrices
+from hpcchain.model.molecules import rod_matrices
 from hpcchain.papers import line_verlet as lv
 
 CONDITIONS = json.loads((Path(__file__).parents[1] / "data" / "p002_conditions.json").read_text())

@@ -26,7 +26,7 @@ from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import controller
 from hpcchain.run.orientations import Spinning
-from hpcchain.run.start_from_file import directors_from, read_start
+from hpcchain.run.starts.start_from_file import directors_from, read_start
 from tests.support.io_samples import frame_of, state_of
 from tests.support.mixtures import WITH_DIRECTORS, to_toml
 from tests.support.run_folders import difference, write_input

@@ -16,7 +16,7 @@ from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run.engines import freedom_of
-from hpcchain.run.start_from_file import system_from_file
+from hpcchain.run.starts.start_from_file import system_from_file
 from tests.support.io_samples import same_state, same_topology
 
 pytestmark = pytest.mark.mpi

@@ -10,7 +10,7 @@ from hpcchain.config import load_config
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.run.growth import grown_system
+from hpcchain.run.starts.growth import grown_system
 from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 from tests.support.shapes import bead, boxed, rod, sticky
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.model.bodies import frames
-from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.molecules.bodies import frames
+from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.system import OPEN
 from hpcchain.sector.serial import Engine
 from tests.support.bodies import BENT, TETRAHEDRON, gas, rotation

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcchain.config.capabilities import CAPABILITIES, EXACT, KINDS
+from hpcchain.config.demands.capabilities import CAPABILITIES, EXACT, KINDS
 from hpcchain.config.load import config_from_table
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L

@@ -8,7 +8,7 @@ import pytest
 from hpcchain.config.load import config_from_table
 from hpcchain.model.starts.start import build_system, physics_with
 from hpcchain.model.system import State
-from hpcchain.run.growth import grown_system
+from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
 from tests.support.whole import frame_of, state_of
 

@@ -7,8 +7,8 @@ import pytest
 
 from hpcchain.config.load import config_from_table
 from hpcchain.layout import arrays as L
-from hpcchain.model.extended import LEVELS
-from hpcchain.run.growth import grown_system
+from hpcchain.model.physics.extended import LEVELS
+from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
 from tests.support.extended import distance_limits, step_potentials, with_extended
 from tests.support.gases import gas

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.config import load_config
-from hpcchain.run.growth import grown_system
+from hpcchain.run.starts.growth import grown_system
 from tests.support.identity import in_stages, parallel, require_same, serial
 from tests.support.mixtures import to_toml
 

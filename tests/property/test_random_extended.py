@@ -1,7 +1,7 @@
 """Small random systems of runs that are more than smooth hard beads: ranks, windows, stops and restarts leave no trace.
 
 Each entry of ADDITIONS takes a random generator and a System and returns the System with a capability of
-`hpcchain.model.extended` drawn at random; a draw has some of them.
+`hpcchain.model.physics.extended` drawn at random; a draw has some of them.
 """
 
 from dataclasses import replace

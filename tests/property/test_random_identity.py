@@ -9,7 +9,7 @@ from hpcchain.config import load_config
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
-from hpcchain.run.growth import grown_system
+from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
 from tests.support.mixtures import random_input, to_toml
 from tests.support.run_folders import command, difference, write_input

@@ -2,7 +2,7 @@
 
 Each gives one clear message or none at all, and nothing that was complete is lost. A full disk, two runs in one folder
 and damage are in test_run_folder.py and test_damaged_checkpoints.py, lost ranks in parallel/test_run_failures.py, a
-clock that jumps in unit/run/test_wall_limit.py.
+clock that jumps in unit/run/guards/test_wall_limit.py.
 """
 
 import os

@@ -15,8 +15,8 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.output.events import read_events
 from hpcchain.io.output.observables import read
-from hpcchain.run.own_input import config_of
 from hpcchain.run.recorder import Recorder
+from hpcchain.run.starts.own_input import config_of
 from tests.support.launching import run_python
 from tests.support.mixtures import to_toml
 from tests.support.run_folders import (

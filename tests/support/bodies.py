@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.layout import workspace as W
-from hpcchain.model.bodies import body_bonds, body_sites
+from hpcchain.model.molecules.bodies import body_bonds, body_sites
 from hpcchain.propagators.rigid import body as kernels
 from tests.support import gases
 from tests.support.kernel_tools import make_system

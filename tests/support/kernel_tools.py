@@ -19,7 +19,7 @@ from hpcchain.layout.arrays import (
 )
 from hpcchain.layout.segment_bits import ORDERS, series_order, series_place
 from hpcchain.layout.workspace import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
-from hpcchain.model.bodies import body_sites
+from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import interface as molecule_kernels
 from hpcchain.propagators.taylor import chain as chain_kernels

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.model.bond_graph import STRIDE, build_structure, join_structures, padded
+from hpcchain.model.molecules.bond_graph import STRIDE, build_structure, join_structures, padded
 from hpcchain.propagators.collocation.collocation import END, collocation_segment, collocation_size, collocation_state
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 from hpcchain.propagators.taylor.graph import (

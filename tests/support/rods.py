@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.model import rod_matrices
+from hpcchain.model.molecules import rod_matrices
 from hpcchain.papers import line_verlet as lv
 from tests.support.kernel_tools import chain_bonds
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from hpcchain import __version__
 from hpcchain.cli.main import COMMANDS
 from hpcchain.config import load_config
-from hpcchain.config.capabilities import capabilities_markdown
-from hpcchain.config.schema import markdown
+from hpcchain.config.demands.capabilities import capabilities_markdown
+from hpcchain.config.keys.schema import markdown
 from hpcchain.model.system import BEAD_STATE
 from hpcchain.papers import registry
 from hpcchain.propagators.catalogue import PROPAGATORS

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import h5py
 import numpy as np
 
-from hpcchain.config.values import LARGEST
+from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
 from hpcchain.io.checkpoint.counters import counters_problem

@@ -4,7 +4,7 @@ import math
 import re
 from typing import Any
 
-from hpcchain.config.values import LARGEST
+from hpcchain.config.keys.values import LARGEST
 
 WHOLE, QUANTA, QUANTUM, TIME, ENERGY, WALL_IMPULSE, SEAL, TENSOR = range(8)
 PARTS = {WALL_IMPULSE: 3, TENSOR: 5}

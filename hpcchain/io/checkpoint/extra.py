@@ -1,4 +1,4 @@
-"""The tables of a checkpoint that runs alone have which are more than smooth hard beads (`model.extended`)."""
+"""The tables of a checkpoint that runs alone have which are more than smooth hard beads (`model.physics.extended`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.layout import arrays as L
-from hpcchain.model.extended import EXTRA, UNKNOWN, column, joined, tables_of
+from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of
 from hpcchain.parallel.agreement import gathered
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def extra_tables(system: System, comm: Communicator | None) -> dict:
 
 
 def rules_in(file: h5py.File) -> list:
-    """Return (name, (type, columns)) of the tables of `model.extended.EXTRA` that a file has."""
+    """Return (name, (type, columns)) of the tables of `model.physics.extended.EXTRA` that a file has."""
     found = []
     for one in EXTRA:
         dataset = file.get(f"state/{one.name}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import h5py
 import numpy as np
 
-from hpcchain.config.values import LARGEST
+from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, EngineError
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from hpcchain.config.values import LARGEST
+from hpcchain.config.keys.values import LARGEST
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.checksummed import get_stretches, put_tables

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.model.exclusion import excluded_in
+from hpcchain.model.molecules.exclusion import excluded_in
 from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import EPS, NotConverged, bond_vectors, constraint_rank, project_group
 from hpcchain.model.starts.embedding import embed
@@ -14,7 +14,7 @@ from hpcchain.model.starts.overlap import near_pairs
 from hpcchain.model.system import OPEN, Box
 
 if TYPE_CHECKING:
-    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.molecules.equal_shapes import Group
 
 # Separations asked for while relaxing, relative to contact; and what is accepted at the end.
 ROOM, ACCEPTED = 1.02, 1.0 - 1e-10

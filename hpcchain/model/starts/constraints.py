@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.bodies import body_positions, body_velocities
-from hpcchain.model.equal_shapes import groups_of
-from hpcchain.model.rods import rod_positions, rod_velocities
+from hpcchain.model.molecules.bodies import body_positions, body_velocities
+from hpcchain.model.molecules.equal_shapes import groups_of
+from hpcchain.model.molecules.rods import rod_positions, rod_velocities
 from hpcchain.model.starts.tension import DENSE, SINGULAR, along, matrix, solve, spread
 
 if TYPE_CHECKING:
-    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Topology
 
 EPS = np.finfo(np.float64).eps

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.exclusion import excluded_in
+from hpcchain.model.molecules.exclusion import excluded_in
 from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import EPS
 
 if TYPE_CHECKING:
-    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.molecules.equal_shapes import Group
 
 MOST_BEADS = 100  # a step solves for all coordinates of a molecule at once
 STARTS, STEPS = 24, 120

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.step_potentials import limited_pairs
+from hpcchain.model.physics.step_potentials import limited_pairs
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.model.exclusion import excluded_pairs
+from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.model.system import PERIODIC, WALL
 
 if TYPE_CHECKING:

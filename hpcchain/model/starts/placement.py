@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.equal_shapes import groups_of
-from hpcchain.model.exclusion import adjacency, excluded_in
-from hpcchain.model.independence import require_independent_shapes
+from hpcchain.model.molecules.equal_shapes import groups_of
+from hpcchain.model.molecules.exclusion import adjacency, excluded_in
+from hpcchain.model.molecules.independence import require_independent_shapes
+from hpcchain.model.molecules.rods import sites
+from hpcchain.model.physics.step_potentials import pairs_apart
+from hpcchain.model.physics.walls import enclosures, walls_of
 from hpcchain.model.random import Stream
-from hpcchain.model.rods import sites
 from hpcchain.model.starts import placement_kernel as kernel
 from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation
 from hpcchain.model.starts.constraints import project_positions
 from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, embed
-from hpcchain.model.step_potentials import pairs_apart
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.model.walls import enclosures, walls_of
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config
-    from hpcchain.model.equal_shapes import Group
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
 
 # Draws that one molecule may use before it counts as having no room.

@@ -70,7 +70,7 @@ def meets(grid, record, bead, other, direct):
 
 @allocating
 def enclosed(position, bead, radius, walls):
-    """Return whether a bead of its full radius is inside all shapes, rows of `model.walls.enclosures`."""
+    """Return whether a bead of its full radius is inside all shapes, rows of `model.physics.walls.enclosures`."""
     for wall in walls:
         squared = 0.0
         for k in range(3):

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.model.composition import Composition, composition_of, running_sum
-from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.starts.constraints import EPS, degrees_of_freedom, project_group
 from hpcchain.model.starts.overlap import bead_overlap
 
 if TYPE_CHECKING:
-    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
 
 UNIT = 4096

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.check import untried_speed
-from hpcchain.config.values import LENGTHS, MASSES, PLACES
+from hpcchain.config.demands.check import untried_speed
+from hpcchain.config.keys.values import LENGTHS, MASSES, PLACES
 from hpcchain.errors import ConfigError
-from hpcchain.model import extended
-from hpcchain.model.bodies import body_length, body_positions, body_velocities
 from hpcchain.model.clock import tick_for
 from hpcchain.model.directors import build_directors
-from hpcchain.model.equal_shapes import groups_of
-from hpcchain.model.independence import require_independent
-from hpcchain.model.rods import rod_positions, rod_velocities
+from hpcchain.model.molecules.bodies import body_length, body_positions, body_velocities
+from hpcchain.model.molecules.equal_shapes import groups_of
+from hpcchain.model.molecules.independence import require_independent
+from hpcchain.model.molecules.rods import rod_positions, rod_velocities
+from hpcchain.model.physics import extended
+from hpcchain.model.physics.stepping import stepping
+from hpcchain.model.physics.walls import outside, walls_of
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.velocities import maxwell
-from hpcchain.model.stepping import stepping
 from hpcchain.model.system import Options, Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
-from hpcchain.model.walls import outside, walls_of
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import Config, PropagatorSection
+    from hpcchain.config.keys.sections import Config, PropagatorSection
     from hpcchain.model.composition import Composition
-    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
 
 TOLERANCE = 1e-9
@@ -151,7 +151,7 @@ def check_molecules(
 ) -> None:
     """Raise ConfigError unless each of some molecules satisfies its bonds and is inside the walls, to 1e-9 relative.
 
-    Its bonds must also be independent (`hpcchain.model.independence`).
+    Its bonds must also be independent (`hpcchain.model.molecules.independence`).
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def check_molecules(
 
 
 def require_tried(source: str, topology: Any, position: np.ndarray, squared: float) -> None:
-    """Raise ConfigError for masses, lengths and speeds that have not been tried (`hpcchain.config.values`).
+    """Raise ConfigError for masses, lengths and speeds that have not been tried (`hpcchain.config.keys.values`).
 
     Parameters
     ----------
@@ -258,21 +258,18 @@ def _check_rods(
     for group in (group for group in groups_of(topology) if group.rod):
         x, v = position[group.beads], velocity[group.beads]
         length = group.length.sum()
-        off = np.sqrt(np.sum((x - rod_positions(group, x)) ** 2, axis=2))
-        bead = _worst(group, off / length)
-        if bead is not None:
-            raise ConfigError(
-                f"{source}: molecule.positions: bead {ids[bead]} is {_of(group, off, bead):.6g} off where the straight "
-                f"line of its rod has it; beads of a rod must lie there to {TOLERANCE:g} of its length {length:.12g}"
-            )
-        off = np.sqrt(np.sum((v - rod_velocities(group, x, v)) ** 2, axis=2))
-        speed = np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", v, v).max(axis=1), typical))[:, None]
-        bead = _worst(group, np.divide(off, speed, out=np.zeros_like(off), where=speed > 0.0))
-        if bead is not None:
-            raise ConfigError(
-                f"{source}: molecule.velocities: bead {ids[bead]} is {_of(group, off, bead):.6g} off the velocity that "
-                f"a rigid rod would give it; velocities must keep a rod straight, to {TOLERANCE:g} of their speed"
-            )
+        _require_near(
+            f"{source}: molecule.positions",
+            "where the straight line of its rod has it",
+            f"beads of a rod must lie there to {TOLERANCE:g} of its length {length:.12g}",
+            *(group, ids, x - rod_positions(group, x), length),
+        )
+        _require_near(
+            f"{source}: molecule.velocities",
+            "the velocity that a rigid rod would give it",
+            f"velocities must keep a rod straight, to {TOLERANCE:g} of their speed",
+            *(group, ids, v - rod_velocities(group, x, v), _speeds(v, typical)),
+        )
 
 
 def _check_bodies(
@@ -281,21 +278,34 @@ def _check_bodies(
     for group in (group for group in groups_of(topology) if group.site is not None):
         x, v = position[group.beads], velocity[group.beads]
         length = body_length(group.site)
-        off = np.sqrt(np.sum((x - body_positions(group, x)) ** 2, axis=2))
-        bead = _worst(group, off / length)
-        if bead is not None:
-            raise ConfigError(
-                f"{source}: molecule.positions: bead {ids[bead]} is {_of(group, off, bead):.6g} off where its rigid "
-                f"body has it; beads must lie as sites say, not mirrored, to {TOLERANCE:g} of its length {length:.12g}"
-            )
-        off = np.sqrt(np.sum((v - body_velocities(group, x, v)) ** 2, axis=2))
-        speed = np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", v, v).max(axis=1), typical))[:, None]
-        bead = _worst(group, np.divide(off, speed, out=np.zeros_like(off), where=speed > 0.0))
-        if bead is not None:
-            raise ConfigError(
-                f"{source}: molecule.velocities: bead {ids[bead]} is {_of(group, off, bead):.6g} off the velocity that "
-                f"its rigid body would give it; velocities must be rigid, to {TOLERANCE:g} of their speed"
-            )
+        _require_near(
+            f"{source}: molecule.positions",
+            "where its rigid body has it",
+            f"beads must lie as sites say, not mirrored, to {TOLERANCE:g} of its length {length:.12g}",
+            *(group, ids, x - body_positions(group, x), length),
+        )
+        _require_near(
+            f"{source}: molecule.velocities",
+            "the velocity that its rigid body would give it",
+            f"velocities must be rigid, to {TOLERANCE:g} of their speed",
+            *(group, ids, v - body_velocities(group, x, v), _speeds(v, typical)),
+        )
+
+
+def _speeds(velocity: np.ndarray, typical: float) -> np.ndarray:
+    """Return each molecule's greatest speed, or the typical one if that is more: (n, 1)."""
+    return np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", velocity, velocity).max(axis=1), typical))[:, None]
+
+
+def _require_near(
+    key: str, where: str, rule: str, group: Group, ids: np.ndarray, difference: np.ndarray, scale: Any
+) -> None:
+    """Raise ConfigError with the bead whose difference is the largest share of the scale, if that is too large."""
+    off = np.sqrt(np.sum(difference**2, axis=2))
+    scale = np.broadcast_to(scale, off.shape)
+    bead = _worst(group, np.divide(off, scale, out=np.zeros_like(off), where=scale > 0.0))
+    if bead is not None:
+        raise ConfigError(f"{key}: bead {ids[bead]} is {_of(group, off, bead):.6g} off {where}; {rule}")
 
 
 def _worst(group: Group, error: np.ndarray) -> int | None:

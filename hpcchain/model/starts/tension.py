@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from hpcchain.model.equal_shapes import Group
+    from hpcchain.model.molecules.equal_shapes import Group
 
 # Up to this many bonds a graph's matrix is inverted whole; above, conjugate gradients need no matrix.
 DENSE = 160

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.model import rod_matrices
+from hpcchain.model.molecules import rod_matrices
 from hpcchain.papers import line_verlet
 from hpcchain.papers.result import Result, Table, within
 
 if TYPE_CHECKING:
-    from hpcchain.model.rod_matrices import Line
+    from hpcchain.model.molecules.rod_matrices import Line
 
 NAME = "002-damped"
 TITLE = "a damped line against its exact motion: order of the step"

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.model import rod_matrices
+from hpcchain.model.molecules import rod_matrices
 from hpcchain.papers import line_verlet
 from hpcchain.papers.result import Result, Table, within
 

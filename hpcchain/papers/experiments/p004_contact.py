@@ -33,7 +33,7 @@ def run(quick: Any) -> Any:
 def after_step(x: Any, v: Any, push: float = 0.0) -> tuple[float, float, float]:
     """Return relative velocity, gap and impulse after a step of 0.1 of two balls on a line, drawn to 0 by a spring."""
     from hpcchain.papers.contact_cases import hard
-    from hpcchain.steps.contact_dynamics import ContactEngine
+    from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
     place, moving = np.array([[x[0], 0, 20.0], [x[1], 0, 20.0]]), np.array([[v[0], 0, 0], [v[1], 0, 0]], dtype=float)
     engine = ContactEngine(hard(place, moving, 0.1, gravity=(0, 0, 0), center=push), log_events=True)
@@ -64,7 +64,7 @@ def cases() -> Table:
 def stack() -> Table:
     """Return the table of a stack of six balls."""
     from hpcchain.papers.contact_cases import G, column, hard
-    from hpcchain.steps.contact_dynamics import ContactEngine
+    from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
     places = column(6, 0.0)
     engine = ContactEngine(hard(places, np.zeros_like(places), 0.01, 0.5, MU), log_events=True)
@@ -79,7 +79,7 @@ def stack() -> Table:
 def slid(angle: float, moment: float | None, speed: float) -> tuple[float, float]:
     """Return speed and spin, times radius, after 0.5 on an incline of an angle [degrees] of a ball with a speed."""
     from hpcchain.papers.contact_cases import G, hard
-    from hpcchain.steps.contact_dynamics import ContactEngine
+    from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
     tilted = (G * np.sin(np.deg2rad(angle)), 0.0, -G * np.cos(np.deg2rad(angle)))
     system = hard([[0.0, 0.0, 0.5]], [[speed, 0.0, 0.0]], 0.01, 0.0, MU, tilted, moment)
@@ -111,7 +111,7 @@ def friction() -> Table:
 def cradle() -> Table:
     """Return the table of three balls in a row."""
     from hpcchain.papers.contact_cases import hard
-    from hpcchain.steps.contact_dynamics import ContactEngine
+    from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
     table = Table("A cradle: a ball with v = 1 meets two at rest, e = 1: velocities after it")
     wanted = {0.0: ("-1/3, 2/3, 2/3", [-1 / 3, 2 / 3, 2 / 3]), 0.05: ("0, 0, 1", [0.0, 0.0, 1.0])}

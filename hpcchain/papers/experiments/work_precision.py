@@ -14,7 +14,7 @@ from hpcchain.errors import EngineError
 from hpcchain.papers.result import Result, Table
 
 if TYPE_CHECKING:
-    from hpcchain.config.sections import PropagatorSection
+    from hpcchain.config.keys.sections import PropagatorSection
 
 NAME = "work-precision"
 TITLE = "error at a fixed time and energy error against CPU time per bead, for every propagator"
@@ -31,7 +31,7 @@ STEPS = (0.1, 0.05, 0.025, 0.0125, 0.00625)
 
 def settings() -> Any:
     """Return {label: list of [propagator] tables} of every propagator that this version has."""
-    from hpcchain.config.schema import keys_of
+    from hpcchain.config.keys.schema import keys_of
 
     keys = keys_of("propagator")
     found = {"taylor": [{"name": "taylor", "tolerance": 10.0**-k} for k in (4, 6, 8, 10, 12, 14)]}

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.extended import UNKNOWN, complete, inside_columns
-from hpcchain.model.step_potentials import beyond_contact
+from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
+from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.parallel.ghosts.lending import Lending
 from hpcchain.parallel.ghosts.migration import Migration, part_of
 from hpcchain.parallel.ghosts.molecules import PLACE, WIDTH, MoleculeSet, merged, pack, unpack

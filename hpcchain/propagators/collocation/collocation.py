@@ -40,7 +40,7 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import kernel, outlined
-from hpcchain.model.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
+from hpcchain.model.molecules.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.collocation.collocation_newton import MOST_STEPS, newton_size, newton_step
 from hpcchain.propagators.collocation.gauss_coefficients import FIXED_POINT, INDEX1, INDEX2, NEWTON, PAPER
 from hpcchain.propagators.taylor.graph import factor_size, graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve

@@ -34,7 +34,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
-from hpcchain.model.bond_graph import STRIDE
+from hpcchain.model.molecules.bond_graph import STRIDE
 from hpcchain.propagators.collocation.collocation import (
     END,
     SOLVED,

@@ -15,7 +15,7 @@ at which they do not.
 import math
 
 from hpcchain.jit.decorators import kernel, outlined
-from hpcchain.model.bond_graph import BAND, BEADS, BONDS, HIGH, LOW, PLACE, STRIDE
+from hpcchain.model.molecules.bond_graph import BAND, BEADS, BONDS, HIGH, LOW, PLACE, STRIDE
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, INDEX2
 
 MOST_STEPS = 20

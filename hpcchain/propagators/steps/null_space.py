@@ -14,7 +14,7 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import kernel, outlined
-from hpcchain.model.bond_graph import BEADS, BONDS, STRIDE
+from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.dense import dense_solve
 
 MOST_ITERATIONS = 60

@@ -22,7 +22,7 @@ of 3 npad floats: V at CHORD, q1 after it, the acceleration at the start over 2 
 import math
 
 from hpcchain.jit.decorators import kernel, outlined
-from hpcchain.model.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
+from hpcchain.model.molecules.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.dense import dense_solve
 from hpcchain.propagators.steps.null_space import null_space_newton, null_space_size

@@ -6,7 +6,7 @@ fill. Arrays are laid out as in `graph`; a factorisation takes `paired_size` flo
 """
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.model.bond_graph import (
+from hpcchain.model.molecules.bond_graph import (
     BONDS,
     COLUMN,
     COUPLING,

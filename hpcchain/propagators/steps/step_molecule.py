@@ -25,7 +25,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
-from hpcchain.model.bond_graph import BEADS, BONDS, STRIDE
+from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.steps.null_space import WALK, tree_walk
 from hpcchain.propagators.steps.rattle_and_variational import (

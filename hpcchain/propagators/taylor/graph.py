@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.model.bond_graph import (
+from hpcchain.model.molecules.bond_graph import (
     BEADS,
     BONDS,
     COLUMN,

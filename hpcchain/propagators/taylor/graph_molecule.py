@@ -11,7 +11,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
-from hpcchain.model.bond_graph import BONDS, HIGH, LOW, STRIDE
+from hpcchain.model.molecules.bond_graph import BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.taylor.graph import (
     factor_size,
     graph_bonds,

@@ -75,7 +75,7 @@ def meet_candidates(s, i, at, number, stepper, extended):
     then change places when their times are made exact: all on the common span are followed, and the list is renewed a
     little before it ends.
 
-    `extended` is None unless runs have more than smooth hard beads (`model.extended`).
+    `extended` is None unless runs have more than smooth hard beads (`model.physics.extended`).
 
     Returns the row of a molecule that comes near and lacks its series, which the caller is to make (`make_series`)
     before searching again; -1 when nothing is lacking.

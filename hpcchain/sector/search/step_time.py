@@ -1,7 +1,7 @@
 """When beads that have a potential with steps, or limits of their distance, meet the next of its distances.
 
-Which others a bead is within a step of, and of which one, stands in its table (`model.extended`); nothing here asks
-where the beads are. Pairs with limits are on no list: a bead's search looks at all of its own.
+Which others a bead is within a step of, and of which one, stands in its table (`model.physics.extended`); nothing here
+asks where the beads are. Pairs with limits are on no list: a bead's search looks at all of its own.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from hpcchain.contact.step import curved_exit, straight_exit
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import series_order
-from hpcchain.model.extended import LEVELS
-from hpcchain.model.step_potentials import PAIRS, TYPES
+from hpcchain.model.physics.extended import LEVELS
+from hpcchain.model.physics.step_potentials import PAIRS, TYPES
 from hpcchain.sector.search.pair_span import LACKING, common_span, just_hit, least_square, separation_falling
 from hpcchain.sector.search.wall_time import SLACK
 from hpcchain.sector.segments.falling import inverse_mass

@@ -14,12 +14,12 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, records
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles
-from hpcchain.model.bodies import body_length
 from hpcchain.model.composition import composition_of
-from hpcchain.model.extended import complete, is_extended
-from hpcchain.model.external import gravity_of
-from hpcchain.model.rods import longest_rod
-from hpcchain.model.step_potentials import (
+from hpcchain.model.molecules.bodies import body_length
+from hpcchain.model.molecules.rods import longest_rod
+from hpcchain.model.physics.extended import complete, is_extended
+from hpcchain.model.physics.external import gravity_of
+from hpcchain.model.physics.step_potentials import (
     bead_types,
     beyond_contact,
     farthest,
@@ -27,8 +27,8 @@ from hpcchain.model.step_potentials import (
     potential_table,
     potentials_of,
 )
+from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.model.walls import shapes_of, wall_rows
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.setup.molecule_classes import has_law
 
@@ -164,7 +164,7 @@ def build_sector(
     at : (n,) int64 array, optional
         The state's row of each local bead; default: its global id, where the state has all beads.
     inside : int
-        Entries at least of the table of beads inside a step (`model.extended`).
+        Entries at least of the table of beads inside a step (`model.physics.extended`).
 
     Returns
     -------

@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.model.extended import UNKNOWN
+from hpcchain.model.physics.extended import UNKNOWN
 from hpcchain.sector.events.crossing import between
 from hpcchain.sector.search.step_time import record_of, set_level
 from hpcchain.sector.segments.falling import inverse_mass

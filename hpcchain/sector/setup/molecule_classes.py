@@ -9,13 +9,13 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.workspace import tiles
-from hpcchain.model.bond_graph import LANES as STRIDE_LANES
-from hpcchain.model.bond_graph import build_structure
 from hpcchain.model.composition import composition_of
-from hpcchain.model.exclusion import adjacency, excluded_pairs
-from hpcchain.model.extended import is_extended
-from hpcchain.model.external import gravity_of
-from hpcchain.model.rods import molecule_sites
+from hpcchain.model.molecules.bond_graph import LANES as STRIDE_LANES
+from hpcchain.model.molecules.bond_graph import build_structure
+from hpcchain.model.molecules.exclusion import adjacency, excluded_pairs
+from hpcchain.model.molecules.rods import molecule_sites
+from hpcchain.model.physics.extended import is_extended
+from hpcchain.model.physics.external import gravity_of
 from hpcchain.propagators.catalogue import PROPAGATORS, STEP_SOLVER_CODES
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
 from hpcchain.propagators.steps.step_molecule import step_table, steps_room
@@ -214,6 +214,6 @@ def bonded_pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
 
 
 def graph_record(topology: Topology, m: int) -> np.ndarray:
-    """Return the int64 description of molecule m's bond graph (`model.bond_graph`)."""
+    """Return the int64 description of molecule m's bond graph (`model.molecules.bond_graph`)."""
     beads = int(topology.first_bead[m + 1] - topology.first_bead[m])
     return build_structure(beads, molecule_bonds(topology, m))

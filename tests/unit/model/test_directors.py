@@ -12,8 +12,8 @@ from hpcchain.errors import ConfigError
 from hpcchain.model.directors import Directors, Table, build_directors, drawn
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.topology import build_composition, build_topology
-from hpcchain.run.growth import grown_system
 from hpcchain.run.orientations import Spinning
+from hpcchain.run.starts.growth import grown_system
 
 RANDOM = """
 [box]

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, asdict, fields
 
 import pytest
 
-from hpcchain.config.schema import keys_of
+from hpcchain.config.keys.schema import keys_of
 from hpcchain.model.system import Options, Physics
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.config import load_config
-from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.model.topology import build_box, build_topology
 

@@ -6,7 +6,7 @@ import pytest
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
-from hpcchain.model.rod_matrices import condition_numbers as of_line
+from hpcchain.model.molecules.rod_matrices import condition_numbers as of_line
 from hpcchain.model.starts.start import build_system
 from hpcchain.observe import condition_numbers
 from hpcchain.papers.experiments.p000_trimer_condition import conditions as printed

@@ -21,12 +21,12 @@ from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.comm import Single
-from hpcchain.run import lock as locks
 from hpcchain.run.compiling import CompilingNotice, jitted_functions
 from hpcchain.run.controller import Run
 from hpcchain.run.folder import cut_log
-from hpcchain.run.lock import FolderLock
-from hpcchain.run.signals import Signals
+from hpcchain.run.guards import lock as locks
+from hpcchain.run.guards.lock import FolderLock
+from hpcchain.run.guards.signals import Signals
 from hpcchain.run.totals import CONTACTS, MOST, SOLVED, Totals
 from tests.support.kernel_tools import make_system
 

@@ -3,13 +3,14 @@
 import pytest
 
 from hpcchain import api
-from hpcchain.config import check, load_config
+from hpcchain.config import load_config
+from hpcchain.config.demands import check
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.model.starts.start import build_system
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.comm import Single
-from hpcchain.run.growth import grown_system
-from hpcchain.run.start_from_file import system_from_file
+from hpcchain.run.starts.growth import grown_system
+from hpcchain.run.starts.start_from_file import system_from_file
 from hpcchain.sector.serial import Engine
 from tests.support.mixtures import to_toml
 

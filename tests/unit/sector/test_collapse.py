@@ -6,7 +6,7 @@ import pytest
 
 from hpcchain.errors import ConfigError
 from hpcchain.model.system import Physics
-from hpcchain.run.collapse import CollapseWatch, spelled
+from hpcchain.run.guards.collapse import CollapseWatch, spelled
 from hpcchain.sector.collapse import stuck
 
 TICK = 2.0**-6

@@ -9,7 +9,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import UsageError
-from hpcchain.run.start_from_file import system_from_file
+from hpcchain.run.starts.start_from_file import system_from_file
 from tests.support.copied import SIZE, mixed
 from tests.support.launching import ROOT
 from tests.support.run_folders import write_input

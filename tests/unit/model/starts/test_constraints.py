@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.starts.constraints import (
     NotConverged,
     constraint_rank,

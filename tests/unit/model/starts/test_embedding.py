@@ -7,7 +7,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
-from hpcchain.model.equal_shapes import groups_of
+from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.starts import placement
 from hpcchain.model.starts.embedding import classical, embed
 from hpcchain.model.starts.placement import NoArrangement, place

@@ -5,7 +5,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.model.starts.overlap import bead_overlap
-from hpcchain.run.growth import grown_system
+from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
 from tests.reference import cases, tables
 from tests.reference.contacts import Geometry

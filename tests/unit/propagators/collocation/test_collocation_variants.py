@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.bond_graph import BAND, PLACE, build_structure
+from hpcchain.model.molecules.bond_graph import BAND, PLACE, build_structure
 from hpcchain.propagators.collocation.collocation import END, SOLVED, SWEEPS
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 from tests.support import twins

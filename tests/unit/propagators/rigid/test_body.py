@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.arrays import BODY, GRAPH, MOL_SOLVER
-from hpcchain.model.bodies import body_bonds
+from hpcchain.model.molecules.bodies import body_bonds
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from tests.reference.linear import pushes

@@ -10,7 +10,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.layout.arrays import MOL_SOLVER, ROD, ROD_STEPPER
 from hpcchain.model.starts.start import build_system
-from hpcchain.run.growth import grown_system
+from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from tests.support import twins

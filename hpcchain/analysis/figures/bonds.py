@@ -1,0 +1,153 @@
+"""Bond angles, how long a chain keeps its direction, and distances between beads along it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.analysis.figures.figure import AREA, LENGTH, Frame
+from hpcchain.analysis.tables import Curve, Value
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.kinds import Kind
+    from hpcchain.analysis.statistics import Sums
+
+BINS = 50
+EDGES = np.linspace(-1.0, 1.0, BINS + 1)
+
+
+class BondAngles:
+    """The distribution of the cosine between two bonds that share a bead, along the chain; 1 where it is straight."""
+
+    most = 0
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind, self.groups = kind, kind.molecules
+        self.triples = triples(kind.size, kind.bonds)
+
+    def add(self, frame: Frame) -> np.ndarray:
+        """Return histogram counts and the sum of cosines of each group, per angle of a molecule."""
+        whole = self.kind.positions(frame.position)
+        one, middle, other = (whole[:, column] for column in self.triples.T)
+        cosine = np.sum(unit(middle - one) * unit(other - middle), axis=2)
+        place = np.clip(np.searchsorted(EDGES, cosine, side="right") - 1, 0, BINS - 1)
+        groups = len(self.groups)
+        group = np.repeat(np.arange(groups), np.diff(self.kind.bounds) * cosine.shape[1])
+        counts = np.bincount(group * BINS + place.ravel(), minlength=groups * BINS).reshape(groups, BINS)
+        return np.column_stack([counts, self.kind.grouped(cosine.sum(axis=1)[:, None])]) / cosine.shape[1]
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return the mean cosine and the probability density of the cosine."""
+        mean, error = sums.estimate(lambda x: x[BINS])
+        width = 2.0 / BINS
+        density, doubt = sums.estimate(lambda x: x[:BINS] / width)
+        return [
+            Value("bond_angle_cosine", self.kind.name, float(mean[0]), float(error[0])),
+            Curve("bond_angles", self.kind.name, "", "cosine", "", EDGES[:-1] + 0.5 * width, density, doubt),
+        ]
+
+
+class BondCorrelation:
+    """The cosine between bonds s apart along a chain, and its persistence length."""
+
+    most = 0
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind, self.groups = kind, kind.molecules
+
+    def add(self, frame: Frame) -> np.ndarray:
+        """Return, of each molecule, mean cosines at s = 0, 1, ..., the mean bond length and Re^2."""
+        whole = self.kind.positions(frame.position)
+        bonds = np.diff(whole, axis=1)
+        length = np.sqrt(np.sum(bonds * bonds, axis=2))
+        span = whole[:, -1] - whole[:, 0]
+        rows = [correlated(bonds / length[:, :, None]), length.mean(axis=1)[:, None], np.sum(span**2, axis=1)[:, None]]
+        return self.kind.grouped(np.column_stack(rows))
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return the correlation of bonds, the persistence length and the Kuhn length."""
+        count, name = self.kind.size - 1, self.kind.name
+        value, error = sums.estimate(lambda x: x[:count])
+        lengths, doubts = sums.estimate(
+            lambda x: np.array([x[count] * persistence(x[:count]), x[count + 1] / (count * x[count]), x[count]])
+        )
+        told = zip(("persistence_length", "kuhn_length", "bond_length"), lengths, doubts, strict=True)
+        curve = Curve("bond_correlation", name, "", "bonds", "", np.arange(float(count)), value, error)
+        return [*(Value(figure, name, float(v), float(e), LENGTH) for figure, v, e in told), curve]
+
+
+class InternalDistances:
+    """The mean squared distance of beads s bonds apart along a chain, R^2(s)."""
+
+    most = 0
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind, self.groups = kind, kind.molecules
+
+    def add(self, frame: Frame) -> np.ndarray:
+        """Return, of each molecule, the mean squares at s = 1, 2, ..."""
+        return self.kind.grouped(apart(self.kind.positions(frame.position))[:, 1:])
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return R^2(s)."""
+        value, error = sums.estimate(lambda x: x)
+        s = np.arange(1.0, self.kind.size)
+        return [Curve("internal_distances", self.kind.name, AREA, "bonds", "", s, value, error, ("log", "log"))]
+
+
+def triples(beads: int, bonds: np.ndarray) -> np.ndarray:
+    """Return (n, 3) beads i, j, k of which j is bonded to the other two, i before k."""
+    neighbours: list[list[int]] = [[] for _ in range(beads)]
+    for i, j in bonds.tolist():
+        neighbours[i].append(j)
+        neighbours[j].append(i)
+    found = [
+        (one, middle, other)
+        for middle, around in enumerate(map(sorted, neighbours))
+        for number, one in enumerate(around)
+        for other in around[number + 1 :]
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors (..., 3) of length 1."""
+    return vectors / np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
+
+
+def correlated(vectors: np.ndarray) -> np.ndarray:
+    """Return the mean products of vectors (m, n, d) that are s = 0 ... n - 1 apart in the second axis, (m, n)."""
+    n = vectors.shape[1]
+    spectrum = np.fft.rfft(vectors, 1 << (2 * n - 1).bit_length(), axis=1)
+    power = np.sum(spectrum.real**2 + spectrum.imag**2, axis=2)
+    return np.fft.irfft(power, 1 << (2 * n - 1).bit_length(), axis=1)[:, :n] / np.arange(n, 0, -1)
+
+
+def apart(points: np.ndarray) -> np.ndarray:
+    """Return the mean squared distances of points (m, n, d) that are s = 0 ... n - 1 apart in the second axis, (m, n).
+
+    The squares' sums by running totals, the products by Fourier transforms: O(n log n).
+    """
+    n = points.shape[1]
+    points = points - points.mean(axis=1, keepdims=True)
+    square = np.sum(points * points, axis=2)
+    total = np.cumsum(np.concatenate([np.zeros((len(points), 1)), square], axis=1), axis=1)
+    s = np.arange(n)
+    both = (total[:, n - s] + total[:, [n]] - total[:, s]) / (n - s)
+    return np.maximum(both - 2.0 * correlated(points), 0.0)
+
+
+def persistence(cosines: np.ndarray) -> float:
+    """Return the decay length, in bonds, of the mean cosines between bonds s = 0, 1, ... apart.
+
+    It is that of exp(-s / length), fitted to the logarithm of all cosines up to the last above 1/e, or to that of
+    s = 1 alone where none is; infinite of rods, NaN where neighbouring bonds rather fold back.
+    """
+    below = np.flatnonzero(cosines < np.exp(-1.0))
+    last = max(int(below[0]) - 1 if len(below) else len(cosines) - 1, 1)
+    if len(cosines) < 2 or not np.all(cosines[1 : last + 1] > 0.0):
+        return np.nan
+    s, log = np.arange(1.0, last + 1), np.log(np.minimum(cosines[1 : last + 1], 1.0))
+    slope = -float(np.sum(s * log) / np.sum(s * s))
+    return 1.0 / slope if slope > 1e-12 else np.inf

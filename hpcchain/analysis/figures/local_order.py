@@ -1,0 +1,51 @@
+"""Local crystalline order by freud: Steinhardt's q4 and q6, of each bead with its 12 nearest."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.analysis.figures.figure import Frame
+from hpcchain.analysis.figures.pairs import enough
+from hpcchain.analysis.tables import Curve, Value
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.statistics import Sums
+    from hpcchain.io.output.trajectory import Trajectory
+
+NEAREST = 12
+ORDERS = (4, 6)
+
+
+def is_installed() -> bool:
+    """Return whether freud is there."""
+    return importlib.util.find_spec("freud") is not None
+
+
+class LocalOrder:
+    """Means over beads of q4 and q6 (Steinhardt et al. 1983); 0.191 and 0.575 in a face-centred cubic crystal.
+
+    freud computes in single precision.
+    """
+
+    def __init__(self, found: Trajectory) -> None:
+        freud: Any = importlib.import_module("freud")
+        self.groups, self.most = np.ones(1), enough(len(found.mass))
+        self._box = freud.box.Box(*np.asarray(found.edges, dtype=np.float64).tolist())
+        self._orders = [freud.order.Steinhardt(order) for order in ORDERS]
+
+    def add(self, frame: Frame) -> np.ndarray:
+        """Return the frame's means."""
+        system = self._box, self._box.wrap(frame.position)
+        found = [order.compute(system, neighbors={"num_neighbors": NEAREST}) for order in self._orders]
+        return np.array([[float(np.mean(order.particle_order)) for order in found]])
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return the means over frames."""
+        value, error = sums.estimate(lambda x: x)
+        return [
+            Value(f"steinhardt_q{order}", "", float(v), float(e))
+            for order, v, e in zip(ORDERS, value, error, strict=True)
+        ]

@@ -1,0 +1,113 @@
+"""The pair distribution function g(r) in periodic boxes: of all beads, of different molecules, of the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.analysis.figures.figure import LENGTH, Frame
+from hpcchain.analysis.tables import Curve, Value
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.statistics import Sums
+    from hpcchain.io.output.trajectory import Trajectory
+
+BINS = 200
+REACH = 4.0
+"""Greatest distance, in diameters of the largest bead, where half the box is not shorter."""
+BEADS = 1_000_000
+"""Beads times frames that are enough."""
+FEWEST = 10
+AT_ONCE = 1 << 20
+"""Pairs whose distances are found at once."""
+
+
+def enough(beads: int) -> int:
+    """Return how many frames are enough for figures of all pairs or wave vectors."""
+    return max(FEWEST, BEADS // max(beads, 1))
+
+
+class PairDistribution:
+    """g(r), the number of pairs at a distance over that of an ideal gas of as many beads in the box."""
+
+    def __init__(self, found: Trajectory, reach: float | None = None) -> None:
+        self.groups, self.most = np.ones(1), enough(len(found.mass))
+        self.box, self.molecule = np.asarray(found.edges, dtype=np.float64), found.molecule
+        self.edges = np.linspace(0.0, reach or min(0.5 * self.box.min(), REACH * found.diameter.max()), BINS + 1)
+
+    def add(self, frame: Frame) -> np.ndarray:
+        """Return the number of all pairs in each bin, and of those in one molecule."""
+        counts = np.zeros((2, BINS))
+        for i, j, distance in close_pairs(frame.position, self.box, self.edges[-1]):
+            same = self.molecule[i] == self.molecule[j]
+            place = np.minimum((distance * (BINS / self.edges[-1])).astype(np.int64), BINS - 1)
+            counts[0] += np.bincount(place, minlength=BINS)
+            counts[1] += np.bincount(place[same], minlength=BINS)
+        return counts.reshape(1, -1)
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return g(r) of all pairs, and its parts between molecules and within them."""
+        n = len(self.molecule)
+        ideal = 0.5 * n * (n - 1) * 4.0 / 3.0 * np.pi * np.diff(self.edges**3) / np.prod(self.box)
+        r = 0.5 * (self.edges[1:] + self.edges[:-1])
+        every, within = slice(0, BINS), slice(BINS, None)
+        parts = {
+            "pair_distribution": lambda x: x[every] / ideal,
+            "pair_distribution_inter": lambda x: (x[every] - x[within]) / ideal,
+            "pair_distribution_intra": lambda x: x[within] / ideal,
+        }
+        return [Curve(name, "", "", "r", LENGTH, r, *sums.estimate(part)) for name, part in parts.items()]
+
+
+def close_pairs(position: np.ndarray, box: np.ndarray, reach: float) -> Iterator[tuple]:
+    """Yield (i, j, distance) arrays of the pairs of a periodic box that are nearer than `reach`, each pair once.
+
+    Beads are sorted into cells at least half the reach wide.
+
+    Parameters
+    ----------
+    position : (N, 3) float64 array
+    box : (3,) float64 array
+        Edges, at least twice the reach [length].
+    reach : float
+        [length]
+    """
+    number = np.minimum(np.maximum((2.0 * box / reach).astype(np.int64), 1), 256)
+    depth = np.where(number >= 5, 2, 0)
+    number = np.where(number >= 5, number, 1)
+    place = np.minimum((np.mod(position / box, 1.0) * number).astype(np.int64), number - 1)
+    cell = (place[:, 0] * number[1] + place[:, 1]) * number[2] + place[:, 2]
+    order = np.argsort(cell, kind="stable")
+    count = np.bincount(cell, minlength=int(number.prod()))
+    first = np.cumsum(count) - count
+    sorted_place = place[order]
+    for shift in np.ndindex(*(2 * depth + 1)):
+        offset = np.array(shift) - depth
+        if tuple(offset) < (0, 0, 0):
+            continue
+        to = np.mod(sorted_place + offset, number)
+        other = (to[:, 0] * number[1] + to[:, 1]) * number[2] + to[:, 2]
+        for rows, columns in _expanded(count[other], first[other]):
+            if not offset.any():
+                rows, columns = rows[columns > rows], columns[columns > rows]
+            i, j = order[rows], order[columns]
+            away = position[i] - position[j]
+            away -= box * np.rint(away / box)
+            distance = np.sqrt(np.einsum("ij,ij->i", away, away))
+            near = distance < reach
+            yield i[near], j[near], distance[near]
+
+
+def _expanded(count: np.ndarray, first: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield (row, first[row] ... first[row] + count[row] - 1) for all rows, a bounded number at a time."""
+    total = np.concatenate([[0], np.cumsum(count)])
+    low = 0
+    while low < len(count):
+        high = max(int(np.searchsorted(total, total[low] + AT_ONCE, side="right")) - 1, low + 1)
+        own = count[low:high]
+        rows = np.repeat(np.arange(low, high), own)
+        inside = np.arange(total[high] - total[low]) - np.repeat(total[low:high] - total[low], own)
+        yield rows, first[rows] + inside
+        low = high

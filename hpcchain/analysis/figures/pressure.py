@@ -1,0 +1,69 @@
+"""The molecular pressure tensor: what the centres of mass carry, from frames, and what contacts add, from reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.analysis.figures.figure import Frame
+from hpcchain.analysis.figures.sizes import PAIRS
+from hpcchain.analysis.tables import Curve, Value
+from hpcchain.observe.averages import mean_and_error
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.kinds import Kind
+    from hpcchain.analysis.statistics import Sums
+
+
+class KineticPressure:
+    """Sum over molecules of M V V / volume: the pressure tensor of the same molecules without contacts.
+
+    That of contacts cannot be found from frames: `PressureTensor` takes it from the reports.
+    """
+
+    most = 0
+
+    def __init__(self, kinds: list[Kind], volume: float) -> None:
+        self.kinds, self.volume, self.groups = kinds, volume, np.ones(1)
+
+    def add(self, frame: Frame) -> np.ndarray:
+        """Return the tensor of a frame."""
+        tensor = np.zeros((3, 3))
+        for kind in self.kinds:
+            centre = kind.centres(kind.positions(frame.velocity))
+            tensor += kind.mass.sum() * centre.T @ centre
+        return np.array([[tensor[i, j] for _, i, j in PAIRS]]) / self.volume
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return the six components."""
+        value, error = sums.estimate(lambda x: x)
+        return [
+            Value(f"kinetic_pressure_{axes}", "", float(v), float(e), "energy / length^3")
+            for (axes, _, _), v, e in zip(PAIRS, value, error, strict=True)
+        ]
+
+
+class PressureTensor(KineticPressure):
+    """The whole tensor: that of `KineticPressure`, and the mean of `collisional_pressure` in the reports.
+
+    Parameters
+    ----------
+    kinds, volume :
+        As of `KineticPressure`.
+    collisional : (R, 3, 3) float64 array
+        Of the reports that are analysed, one at least [energy / length^3].
+    """
+
+    def __init__(self, kinds: list[Kind], volume: float, collisional: np.ndarray) -> None:
+        super().__init__(kinds, volume)
+        self.collisional = collisional
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return the six components; errors of both parts add up as squares."""
+        found: list[Value | Curve] = []
+        for (axes, i, j), kinetic in zip(PAIRS, super().result(sums), strict=True):
+            mean, error = mean_and_error(self.collisional[:, i, j])
+            total, doubt = float(kinetic.value + mean), float(np.hypot(kinetic.error, error))
+            found.append(Value(f"pressure_tensor_{axes}", "", total, doubt, kinetic.unit))
+        return found

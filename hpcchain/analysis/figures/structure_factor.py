@@ -1,0 +1,123 @@
+"""The static structure factor S(k) at the wave vectors of a periodic box."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.analysis.figures.figure import Frame
+from hpcchain.analysis.figures.pairs import enough
+from hpcchain.analysis.tables import Curve, Value
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.statistics import Sums
+    from hpcchain.io.output.trajectory import Trajectory
+
+SHELLS = 60
+VECTORS = 24
+"""Of each shell, evenly taken; all where there are no more."""
+FARTHEST = 15.0
+"""Greatest wave number times the diameter of the largest bead: beyond the second peak of a dense fluid."""
+DENSE = 10.0
+"""Shells of this many spacings are full of wave vectors: they are found from points on the sphere, not by looking."""
+AT_ONCE = 4096
+
+
+class StructureFactor:
+    """S(k) = < | sum over beads of exp(i k r) |^2 > / N, in the mean over wave vectors of about the same length."""
+
+    def __init__(self, found: Trajectory, farthest: float | None = None, vectors: int = VECTORS) -> None:
+        self.groups, self.most = np.ones(1), enough(len(found.mass))
+        self.beads, self.box = len(found.mass), np.asarray(found.edges, dtype=np.float64)
+        self.whole = wave_vectors(self.box, farthest or FARTHEST / found.diameter.max(), vectors)
+        length = np.sqrt(np.sum((2.0 * np.pi * self.whole / self.box) ** 2, axis=1))
+        self.shell = shells(length, 2.0 * np.pi / self.box.max())
+        counts = np.bincount(self.shell)
+        self.used = np.flatnonzero(counts)
+        self.k = np.bincount(self.shell, length)[self.used] / counts[self.used]
+
+    def add(self, frame: Frame) -> np.ndarray:
+        """Return S of each shell in a frame."""
+        value = np.abs(amplitudes(frame.position, self.box, self.whole)) ** 2 / self.beads
+        counts = np.bincount(self.shell)[self.used]
+        return (np.bincount(self.shell, value)[self.used] / counts)[None]
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return S(k)."""
+        return [Curve("structure_factor", "", "", "k", "1 / length", self.k, *sums.estimate(lambda x: x))]
+
+
+def wave_vectors(box: np.ndarray, farthest: float, vectors: int) -> np.ndarray:
+    """Return whole numbers (n, 3) whose wave vectors 2 pi n / L are no longer than `farthest`, one of each +-k.
+
+    Where a shell has more than `vectors`, so many of it are taken evenly; of a large box shells are thinned, too.
+    """
+    spacing = 2.0 * np.pi / box
+    width = spacing.min()
+    radii = np.arange(1, max(int(farthest / width), 1) + 1) * width
+    if len(radii) > SHELLS:
+        radii = np.unique(np.rint(np.geomspace(1, len(radii), SHELLS))) * width
+    found = [
+        _in_shell(spacing, radius, width, vectors)
+        if radius < DENSE * width
+        else _on_sphere(spacing, radius, width, vectors)
+        for radius in radii
+    ]
+    return np.concatenate(found)
+
+
+def _on_sphere(spacing: np.ndarray, radius: float, width: float, vectors: int) -> np.ndarray:
+    """Return whole vectors nearest to points that are evenly strewn over half a sphere, within half a width of it."""
+    number = np.arange(2 * vectors)
+    z, angle = (number + 0.5) / len(number), np.pi * (3.0 - np.sqrt(5.0)) * number
+    flat = np.sqrt(1.0 - z * z)
+    points = np.column_stack([flat * np.cos(angle), flat * np.sin(angle), z])
+    whole = np.rint(radius * points / spacing).astype(np.int64)
+    near = np.abs(np.sqrt(np.sum((whole * spacing) ** 2, axis=1)) - radius) < 0.5 * width
+    return np.unique(whole[near & (whole[:, 2] > 0)], axis=0)[:vectors]
+
+
+def _in_shell(spacing: np.ndarray, radius: float, width: float, vectors: int) -> np.ndarray:
+    """Return up to so many whole vectors whose wave number is within half a width of a radius."""
+    most = (np.ceil((radius + width) / spacing)).astype(np.int64)
+    nx, ny = (np.arange(-m, m + 1) for m in most[:2])
+    plane = (nx[:, None] * spacing[0]) ** 2 + (ny[None, :] * spacing[1]) ** 2
+    found = []
+    for nz in range(most[2] + 1):
+        length = np.sqrt(plane + (nz * spacing[2]) ** 2)
+        at = np.argwhere(np.abs(length - radius) < 0.5 * width)
+        rows = np.column_stack([nx[at[:, 0]], ny[at[:, 1]], np.full(len(at), nz)])
+        if nz == 0:
+            rows = rows[(rows[:, 1] > 0) | ((rows[:, 1] == 0) & (rows[:, 0] > 0))]
+        found.append(rows)
+    whole = np.concatenate(found)
+    if len(whole) > vectors:
+        whole = whole[(np.arange(vectors) * len(whole)) // vectors]
+    return whole
+
+
+def shells(length: np.ndarray, width: float) -> np.ndarray:
+    """Return which shell each wave number is in, (n,) int64."""
+    return np.rint(length / width).astype(np.int64)
+
+
+def amplitudes(position: np.ndarray, box: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return the sums of exp(i k r) over beads, (n,) complex, for the wave vectors 2 pi n / L.
+
+    Parameters
+    ----------
+    position : (N, 3) float64 array
+    box : (3,) float64 array
+    whole : (n, 3) int64 array
+    """
+    found = np.zeros(len(whole), dtype=np.complex128)
+    for low in range(0, len(position), AT_ONCE):
+        phase = position[low : low + AT_ONCE] * (2.0 * np.pi / box)
+        waves = []
+        for axis in range(3):
+            most = int(np.abs(whole[:, axis]).max(initial=0))
+            waves.append(np.exp(1j * np.arange(-most, most + 1)[:, None] * phase[:, axis]))
+        for number, (x, y, z) in enumerate(whole + [len(wave) // 2 for wave in waves]):
+            found[number] += np.dot(waves[0][x] * waves[1][y], waves[2][z])
+    return found

@@ -1,0 +1,68 @@
+"""What an input may ask for, though hardly anyone means it: said in a line each before the run starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpcchain.machine import size
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+
+MANY = 1_000_000 * (1.0 - 1e-9)  # the last bits of a quotient do not count
+FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
+ORIENTATION_BYTES_PER_BEAD = 4 * 8
+OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every": "checkpoints"}
+
+
+def cautions(config: Config, begin: float = 0.0) -> list:
+    """Return lines that name the keys with which a run writes, or steps, a million times or more.
+
+    Parameters
+    ----------
+    config : Config
+    begin : float
+        Where the run goes on from [time].
+    """
+    span = config.run.end_time - begin
+    lines = []
+    for key, what in OUTPUTS.items():
+        count = times(span, getattr(config.output, key))
+        if count >= MANY:
+            known = key == "frame_every" and config.molecules  # a start file may name the kinds instead
+            room = f", {size(count * frame_bytes(config, config.beads))} on disk" if known else ""
+            lines.append(
+                f"output.{key} = {getattr(config.output, key):g} makes {count:.3g} {what}{room} up to time "
+                f"{config.run.end_time:g}; take a longer interval if that is not meant"
+            )
+    for place, step in steps(config):
+        count = times(span, step)
+        if count >= MANY:
+            lines.append(
+                f"{place} = {step:g} makes at least {count:.3g} steps of each molecule up to time "
+                f"{config.run.end_time:g}; take a longer step if that is not meant"
+            )
+    return lines
+
+
+def times(span: float, interval: float) -> float:
+    """Return how often an interval fits into a span of time."""
+    return max(span, 0.0) / interval
+
+
+def steps(config: Config) -> list:
+    """Return (key, longest segment) of the propagators that are given one and move a kind of molecules."""
+    found = []
+    moving = [(index, kind) for index, kind in enumerate(config.molecules) if kind.beads > 1 or kind.directors]
+    if config.propagator.step and (not config.molecules or any(kind.propagator is None for _, kind in moving)):
+        found.append(("propagator.step", config.propagator.step))
+    for index, kind in moving:
+        if kind.propagator is not None and kind.propagator.step:
+            found.append((f"molecule[{index}].propagator.step", kind.propagator.step))
+    return found
+
+
+def frame_bytes(config: Config, beads: int) -> int:
+    """Return what a frame of the trajectory of so many beads takes on disk at most [bytes]."""
+    turning = any(kind.directors for kind in config.molecules)
+    return beads * (FRAME_BYTES_PER_BEAD + (ORIENTATION_BYTES_PER_BEAD if turning else 0))

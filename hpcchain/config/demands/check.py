@@ -1,0 +1,381 @@
+"""What the keys must satisfy together: sizes of lists, bonds, room in the box, what a method needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.config.demands.apart import check_apart
+from hpcchain.config.demands.bodies import apart_in_body, check_body, overlap_in_body
+from hpcchain.config.demands.contacts import check_contact
+from hpcchain.config.demands.directors import check_directors, check_own_of_sphere
+from hpcchain.config.demands.fixed import check_fixed
+from hpcchain.config.demands.graph import check_graph
+from hpcchain.config.demands.step_potentials import check_limits, check_step_potentials
+from hpcchain.config.demands.stepping import check_stepping
+from hpcchain.config.keys.key import MOST_BEADS
+from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
+from hpcchain.errors import ConfigError
+from hpcchain.model.molecules.bonds import bond_table
+from hpcchain.model.physics.walls import volume_within, walls_of
+from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_for
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config, MoleculeSection
+
+# The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
+DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
+
+MOST_DIAMETERS = 1e9  # of the smallest bead along an edge of the box
+
+# Of the largest diameter: what walls leave beyond it. A bead that touches both at once would meet them for ever.
+LEAST_GAP = 1e-9
+
+# Ratio of the greatest to the least mass up to which contacts and bonds are known to keep the energy to round-off.
+# Where bonds of one molecule close on themselves their equations lose as many digits as the masses differ by.
+MOST_MASS_RATIO, MOST_IN_CYCLES = 1e12, 1e10
+
+# Of the smallest diameter: lists with a thinner shell are made anew so often that nothing else gets done.
+THINNEST_SHELL = 1e-4
+
+# Relative: the last bits of a division.
+ROUNDING = 1e-12
+
+
+def check(config: Config) -> None:
+    """Raise Wrong, with key and reason, when the input asks for something impossible.
+
+    Parameters
+    ----------
+    config : Config
+        A complete input.
+    """
+    check_method(config)
+    check_stepping(config)
+    check_contact(config)
+    check_fixed(config)
+    check_propagator(config.propagator, "propagator", [kind for kind in config.molecules if kind.propagator is None])
+    if config.beads > MOST_BEADS:
+        raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")
+    for index, kind in enumerate(config.molecules):
+        place = f"molecule[{index}]"
+        check_lists(kind, place)
+        check_rows(kind, place, config.initial.method)
+        spins = config.spins
+        check_directors(kind, place, config.initial.method, kind.propagator or config.propagator, spins)
+        if kind.kind == "graph":
+            check_graph(kind, place)
+        check_apart(kind, place)
+        if kind.kind == "ring":
+            check_ring(kind, place)
+        if kind.is_line:
+            check_rod(kind, place, config.box)
+        if kind.is_body:
+            check_body(config, kind, place)
+        if kind.propagator is not None:
+            check_own(kind, place)
+    if config.run.engine == "events":
+        check_step_potentials(config)
+        for index, kind in enumerate(config.molecules):
+            check_limits(config, kind, f"molecule[{index}].distance_limits")
+    if config.molecules:
+        check_velocities(config)
+        check_masses(config)
+        check_box(config)
+        check_packing(config)
+        check_shell(config)
+        check_temperature(config)
+
+
+def check_method(config: Config) -> None:
+    """Check that the start's method has its file."""
+    method, file = config.initial.method, config.initial.file
+    if method == "file" and file is None:
+        raise Wrong('initial.file: is missing; method "file" needs the name of a start file')
+    if method != "file" and file is not None:
+        raise Wrong(f'initial.file: means nothing for method "{method}"; set initial.method = "file" or remove it')
+
+
+def check_own(kind: MoleculeSection, place: str) -> None:
+    """Check a kind's own propagator."""
+    if kind.directors:
+        check_own_of_sphere(kind, place)
+    elif kind.beads == 1:
+        raise Wrong(f"{place}.propagator: means nothing for single beads, which fly exactly; remove it")
+    if kind.is_line and kind.propagator.name not in ROD_PROPAGATORS:
+        raise Wrong(
+            f'{place}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '
+            f"{', '.join(ROD_PROPAGATORS)}, or remove it"
+        )
+    check_propagator(kind.propagator, f"{place}.propagator", [kind])
+
+
+def check_propagator(propagator: Any, place: str, kinds: list) -> None:
+    """Check that a propagator has what it needs to move the molecules of some kinds."""
+    name, solver, search = propagator.name, propagator.solver, propagator.contact_search
+    known = PROPAGATORS[name]
+    if known.stepped and propagator.step is None:
+        raise Wrong(f'{place}.step: is missing; "{name}" needs the longest segment [time]')
+    if name == "collocation":
+        try:
+            solver_for(propagator.variant, propagator.stage_solver)
+        except ConfigError as error:
+            raise Wrong(f"{place}.{str(error).removeprefix('propagator.')}") from error
+    if known.solvers and solver not in known.solvers:
+        raise Wrong(f'{place}.solver: "{solver}" is not for "{name}"; choose {", ".join(known.solvers)}')
+    if solver == "null-space" and any(kind.beads > 1 and kind.bond_count >= kind.beads for kind in kinds):
+        raise Wrong(f'{place}.solver: "null-space" moves molecules without rings only; choose "tridiagonal"')
+    if known.contact_searches and search not in known.contact_searches:
+        raise Wrong(
+            f'{place}.contact_search: "{search}" is not for "{name}"; choose {", ".join(known.contact_searches)}'
+        )
+
+
+def check_lists(kind: MoleculeSection, place: str) -> None:
+    """Check that lists have one entry per bead or bond."""
+    sizes = {
+        "diameter": (kind.beads, "bead"),
+        "mass": (kind.beads, "bead"),
+        "bond_length": (kind.bond_count, "bond"),
+        "hard": (kind.beads, "bead"),
+        "types": (kind.beads, "bead"),
+        "moment": (kind.beads, "bead"),
+    }
+    for name, (size, item) in sizes.items():
+        value = getattr(kind, name)
+        if isinstance(value, tuple) and len(value) != size:
+            needs = f"needs {size}, one per {item}, or one for all"
+            raise Wrong(f"{place}.{name}: has {len(value)} entries; {needs}")
+
+
+def check_rows(kind: MoleculeSection, place: str, method: str) -> None:
+    """Check that an explicit start has a row per bead (of velocities also none), and that no other start has rows."""
+    for name in ("positions", "velocities"):
+        rows = getattr(kind, name)
+        if method != "explicit" and rows is not None:
+            raise Wrong(f'{place}.{name}: means nothing for initial.method "{method}"; set initial.method = "explicit"')
+        if method != "explicit":
+            continue
+        wanted = kind.count * kind.beads
+        if rows is None and name == "velocities":
+            continue
+        if rows is None:
+            raise Wrong(f'{place}.{name}: is missing; initial.method "explicit" needs {wanted} rows [x, y, z]')
+        if len(rows) != wanted:
+            raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs count × beads = {wanted}")
+
+
+def check_velocities(config: Config) -> None:
+    """Check that all kinds have velocities or none, as a temperature is that of all, and that there can be one."""
+    without = [index for index, kind in enumerate(config.molecules) if kind.velocities is None]
+    if without and config.beads == 1 and config.initial.method != "file":
+        raise Wrong(
+            "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
+            'initial.method = "explicit" with molecule.velocities'
+        )
+    if 0 < len(without) < len(config.molecules):
+        raise Wrong(
+            f"molecule[{without[0]}].velocities: is missing, and other kinds have theirs; give all kinds "
+            "velocities, or none, and they are drawn at initial.temperature"
+        )
+
+
+def check_masses(config: Config) -> None:
+    """Check that no bead is so much heavier than another that their contacts or bonds round to nothing."""
+    extremes = [
+        (float(np.max(kind.mass)), float(np.min(kind.mass)), f"molecule[{k}].mass")
+        for k, kind in enumerate(config.molecules)
+    ]
+    greatest, least = max(extremes), min(extremes, key=lambda each: each[1])
+    ratio = greatest[0] / least[1]
+    for index, kind in enumerate(config.molecules):
+        own = float(np.max(kind.mass)) / float(np.min(kind.mass))
+        if kind.bond_count >= kind.beads and own > MOST_IN_CYCLES * (1.0 + ROUNDING):
+            raise Wrong(
+                f"molecule[{index}].mass: the greatest is {own:.3g} times the least; masses in a molecule with "
+                f"closed bonds may differ by a factor of up to {MOST_IN_CYCLES:g}"
+            )
+    if ratio > MOST_MASS_RATIO * (1.0 + ROUNDING):
+        raise Wrong(
+            f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
+            f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}"
+        )
+
+
+def check_ring(kind: MoleculeSection, place: str) -> None:
+    """Check that the bonds of a ring can close."""
+    if not isinstance(kind.bond_length, tuple):
+        return
+    longest = max(kind.bond_length)
+    rest = sum(kind.bond_length) - longest
+    if longest >= rest:
+        raise Wrong(
+            f"{place}.bond_length: the ring cannot close: its longest bond {longest} is not shorter than all others "
+            f"together, {rest}"
+        )
+
+
+def check_rod(kind: Any, place: str, box: Any) -> None:
+    """Check that a rod finds room between walls, lying as it may; where an axis has no walls it can lie along that."""
+    if set(box.boundary) != {"wall"}:
+        return
+    end = np.broadcast_to(kind.diameter, kind.beads)[[0, -1]]
+    room = np.sqrt(np.sum(np.maximum(np.array(box.size) - 0.5 * end.sum(), 0.0) ** 2))
+    given = kind.bond_length
+    length = float(np.sum(given)) if isinstance(given, tuple) else kind.bond_count * given
+    if length > room:
+        raise Wrong(
+            f"{place}.bond_length: a rod of {length} between its end beads fits nowhere between the walls, not "
+            f"even diagonally ({room:.6g}); enlarge the box or shorten the rod"
+        )
+
+
+def check_box(config: Any) -> None:
+    """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
+    largest = max(float(np.max(kind.diameter)) for kind in config.molecules)
+    smallest = smallest_diameter(config)
+    box = config.box
+    for axis, (size, origin, boundary) in enumerate(zip(box.size, box.origin, box.boundary, strict=True)):
+        if boundary == "periodic" and size < 3.0 * largest * (1.0 - ROUNDING):
+            raise Wrong(
+                f"box.size: the periodic side {size} along axis {axis} is shorter than three times the largest contact "
+                f"distance {largest}; needs at least {3.0 * largest}"
+            )
+        if boundary == "wall" and size < largest * (1.0 + LEAST_GAP):
+            raise Wrong(
+                f"box.size: the side {size} between the walls of axis {axis} leaves the largest bead, of diameter "
+                f"{largest}, no room to move; needs more than {LEAST_GAP:g} diameters beyond it"
+            )
+        if abs(origin) > 1e9 * size:
+            raise Wrong(f"box.origin: {origin} along axis {axis} is so far from 0 that positions lose their digits")
+        if size > MOST_DIAMETERS * smallest:
+            raise Wrong(
+                f"box.size: {size} along axis {axis} is more than {MOST_DIAMETERS:.0e} times the smallest "
+                f"diameter {smallest}, so that positions lose their digits; make the box smaller"
+            )
+
+
+def check_shell(config: Config) -> None:
+    """Check that the neighbour lists' shell lets a run get on."""
+    shell, least = config.run.list_shell, THINNEST_SHELL * smallest_diameter(config)
+    if shell != "auto" and shell < least:
+        raise Wrong(
+            f"run.list_shell: {shell} is so thin that lists would be made anew all the time; "
+            f"needs at least {least:.6g}, a ten thousandth of the smallest diameter"
+        )
+
+
+def check_temperature(config: Config) -> None:
+    """Check that velocities drawn at initial.temperature are such as have been tried."""
+    if config.initial.method == "file" or config.molecules[0].velocities is not None:
+        return
+    slowness = sum(
+        kind.count * float(np.sum(np.broadcast_to(1.0 / np.array(kind.mass), kind.beads))) for kind in config.molecules
+    )
+    squared = 3.0 * config.initial.temperature * slowness / config.beads
+    why = untried_speed(smallest_diameter(config), squared)
+    if why is not None:
+        raise Wrong(
+            f"initial.temperature: {config.initial.temperature:g} gives velocities too far from the diameters: {why}"
+        )
+
+
+def untried_speed(diameter: float, squared: float) -> str | None:
+    """Return why a mean square speed is refused, None where it is not.
+
+    Parameters
+    ----------
+    diameter : float
+        Of the smallest bead [length].
+    squared : float
+        0: nothing moves [length^2 / time^2].
+    """
+    return THERMAL_TIMES.wrong(diameter / squared**0.5) if squared > 0.0 else None
+
+
+def smallest_diameter(config: Config) -> float:
+    """Return the smallest bead's diameter [length]."""
+    return min(float(np.min(kind.diameter)) for kind in config.molecules)
+
+
+def check_packing(config: Config) -> None:
+    """Check that the beads have room in the box."""
+    box = config.box
+    grow = config.initial.method == "grow"
+    if not grow and "open" in box.boundary:
+        return
+    volume = volume_within(box.size, walls_of(config))
+    fraction = sum(kind.count * filled(kind) for kind in config.molecules) / volume
+    equal = len({d for kind in config.molecules for d in np.unique(kind.diameter).tolist()}) == 1
+    equal = equal and not any(is_fused(kind) for kind in config.molecules)
+    bound, reason = (DENSEST if equal else 1.0), "no arrangement holds more"
+    if grow:
+        monomers = all(kind.beads == 1 for kind in config.molecules)
+        bound, reason = (GROWN_MONOMERS if monomers else GROWN_MOLECULES), "method grow reaches no more"
+    if fraction > bound:
+        raise Wrong(
+            f"box.size: the beads do not fit: packing fraction {fraction:.4g} is above {bound} ({reason}); "
+            f"enlarge the box or lower molecule.count"
+        )
+
+
+def filled(kind: MoleculeSection) -> float:
+    """Return the volume that the beads of one molecule fill at least [length^3]."""
+    listed = isinstance(kind.diameter, tuple) or isinstance(kind.bond_length, tuple)
+    fused = is_fused(kind)
+    if kind.is_line and (listed or fused):
+        return np.pi / 6.0 * float(np.sum(np.power(apart_on_rod(kind), 3)))
+    if kind.is_body:
+        return np.pi / 6.0 * float(np.sum(np.power(apart_in_body(kind), 3)))
+    cubes = np.power(kind.diameter, 3)
+    if not kind.self_contact and not kind.is_line:
+        return np.pi / 6.0 * float(np.max(cubes))
+    total = float(np.sum(cubes)) if isinstance(kind.diameter, tuple) else kind.beads * float(cubes)
+    if fused:
+        return max(np.pi / 6.0 * float(np.max(cubes)), np.pi / 6.0 * total - shared(kind))
+    return np.pi / 6.0 * total
+
+
+def is_fused(kind: MoleculeSection) -> bool:
+    """Return whether beads of a molecule may overlap: bonds are shorter than contact distances, or more is excluded."""
+    if kind.exclude > 1:
+        return True
+    if kind.is_body:
+        return overlap_in_body(kind)
+    if kind.bond_count == 0:
+        return False
+    return bool(np.min(kind.bond_length) < np.max(kind.diameter)) and bool(np.any(overlaps(kind)[2] > 0.0))
+
+
+def overlaps(kind: MoleculeSection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the radii (b,) of the two beads of each bond, and by how much these overlap, 0 where they do not."""
+    bonds = bond_table(kind)
+    radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
+    first, second = radius[bonds[:, 0]], radius[bonds[:, 1]]
+    depth = first + second - np.broadcast_to(kind.bond_length, len(bonds))
+    return first, second, np.where(depth > ROUNDING * (first + second), depth, 0.0)
+
+
+def shared(kind: MoleculeSection) -> float:
+    """Return a bound of the volume that beads of a fused molecule share, infinite where more than bonds is excluded."""
+    if kind.exclude > 1:
+        return np.inf
+    first, second, depth = overlaps(kind)
+    distance = first + second - depth
+    small = np.minimum(first, second)
+    inner = distance <= np.abs(first - second)
+    lens = np.pi * depth**2 * (distance**2 + 2.0 * distance * (first + second) - 3.0 * (first - second) ** 2)
+    return float(np.sum(np.where(inner, 4.0 / 3.0 * np.pi * small**3, lens / (12.0 * distance))))
+
+
+def apart_on_rod(kind: MoleculeSection) -> list:
+    """Return diameters of beads of a rod of which no two overlap; beads further apart than neighbours may do that."""
+    diameter = np.broadcast_to(kind.diameter, kind.beads)
+    place = np.concatenate([[0.0], np.cumsum(np.broadcast_to(kind.bond_length, kind.bond_count))])
+    taken, end = [], -np.inf
+    for x, d in zip(place.tolist(), diameter.tolist(), strict=True):
+        if x - 0.5 * d >= end * (1.0 - ROUNDING):
+            taken.append(d)
+            end = x + 0.5 * d
+    return taken

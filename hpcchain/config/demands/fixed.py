@@ -1,0 +1,62 @@
+"""What the keys of fixed beads must satisfy: which beads, of which molecules, moved by what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpcchain.config.keys.values import Wrong
+from hpcchain.model.molecules.bonds import bond_table
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config, MoleculeSection
+
+
+def check_fixed(config: Config) -> None:
+    """Raise Wrong, with key and reason, when fixed beads do not fit their molecules, the engine or gravity."""
+    for index, kind in enumerate(config.molecules):
+        place = f"molecule[{index}]"
+        if kind.fixed is None or len(kind.fixed) == 0:
+            if kind.fixed_velocity is not None:
+                raise Wrong(f"{place}.fixed_velocity: means nothing without {place}.fixed; give that, or remove it")
+            continue
+        if config.run.engine != "events":
+            check_fixed_in_steps(config, kind, place)
+        check_beads(kind, place)
+    if config.molecules and all(len(set(kind.fixed or ())) == kind.beads for kind in config.molecules):
+        raise Wrong("molecule[0].fixed: all beads of all molecules are fixed; leave one that can move")
+
+
+def check_fixed_in_steps(config: Config, kind: MoleculeSection, place: str) -> None:
+    """Check that the engine of steps can fix beads: single ones, under contact dynamics, that nothing else moves."""
+    if config.steps is None or config.steps.integrator != "contact":
+        raise Wrong(
+            f'{place}.fixed: run.engine "steps" fixes beads under steps.integrator "contact" alone; set that, or '
+            'run.engine = "events", or remove it'
+        )
+    if kind.beads > 1:
+        raise Wrong(f'{place}.fixed: run.engine "steps" fixes monomers alone; remove it, or set kind = "monomer"')
+    if config.initial.method == "grow":
+        raise Wrong(
+            f'{place}.fixed: initial.method "grow" places no fixed beads for run.engine "steps"; give the start: '
+            '"explicit" or "file"'
+        )
+    if config.thermostat is not None or kind.damping > 0.0:
+        key = "thermostat" if config.thermostat is not None else f"{place}.damping"
+        raise Wrong(f"{key}: would move the fixed beads of {place}; remove one of the two")
+
+
+def check_beads(kind: MoleculeSection, place: str) -> None:
+    """Check that fixed beads exist, are named once and have no bond with one another."""
+    fixed = tuple(kind.fixed or ())
+    high = max(fixed)
+    if high >= kind.beads:
+        raise Wrong(f"{place}.fixed: bead {high} does not exist; the molecule has beads 0 to {kind.beads - 1}")
+    if len(set(fixed)) < len(fixed):
+        raise Wrong(f"{place}.fixed: names a bead twice; name each once")
+    if kind.directors:
+        raise Wrong(f"{place}.fixed: spheres with directors move; remove one of the two")
+    bonds = bond_table(kind)
+    both = bonds[kind.pinned[bonds].all(axis=1)] if len(bonds) else bonds
+    if len(both):
+        a, b = both[0].tolist()
+        raise Wrong(f"{place}.fixed: beads {a} and {b} are bonded and both fixed; fix one of them")

@@ -1,0 +1,92 @@
+"""Bond graphs: indices in range, no bond twice, connected, no bond that follows from others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.config.keys.values import Wrong
+from hpcchain.model.molecules.independence import follow_always
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import MoleculeSection
+
+
+def check_graph(kind: Any, place: str) -> None:
+    """Raise Wrong unless the bonds of a molecule of kind graph make one connected simple graph.
+
+    Parameters
+    ----------
+    kind : MoleculeSection
+        With `bonds` an (n, 2) int64 array.
+    place : str
+        How messages call it.
+    """
+    bonds = kind.bonds
+    outside = np.flatnonzero(((bonds < 0) | (bonds >= kind.beads)).any(axis=1))
+    if len(outside):
+        pair = bonds[outside[0]].tolist()
+        raise Wrong(f"{place}.bonds: bond {outside[0]} {pair} names a bead outside 0 … {kind.beads - 1}")
+    own = np.flatnonzero(bonds[:, 0] == bonds[:, 1])
+    if len(own):
+        raise Wrong(f"{place}.bonds: bond {own[0]} joins bead {bonds[own[0], 0]} to itself")
+    pairs = np.sort(bonds, axis=1)
+    _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        twice = pairs[first[np.argmax(counts > 1)]].tolist()
+        raise Wrong(f"{place}.bonds: beads {twice[0]} and {twice[1]} are bonded twice; remove one of the bonds")
+    if len(pairs) < kind.beads - 1:
+        needs = f"needs at least {kind.beads - 1}"
+        raise Wrong(f"{place}.bonds: {len(pairs)} bonds cannot connect {kind.beads} beads; {needs}")
+    apart = np.flatnonzero(component_of(kind.beads, pairs) != 0)
+    if len(apart):
+        raise Wrong(f"{place}.bonds: bead {apart[0]} is not connected to bead 0; join them or make two kinds")
+    check_independence(kind, place, pairs)
+
+
+def check_independence(kind: MoleculeSection, place: str, pairs: np.ndarray) -> None:
+    """Raise Wrong where bonds (n, 2) follow from the others wherever the beads are."""
+    most = 3 * kind.beads - 6
+    if kind.beads > 2 and len(pairs) > most:
+        raise Wrong(
+            f"{place}.bonds: {len(pairs)} bonds are too many for {kind.beads} beads: {most} hold them rigid, "
+            f"and the others follow from those; leave out at least {len(pairs) - most}, "
+            'or make it of kind = "rigid"'
+        )
+    bond = follow_always(kind.beads, pairs)
+    if bond is not None:
+        i, j = pairs[bond].tolist()
+        raise Wrong(
+            f"{place}.bonds: they are not independent: that of beads {i} and {j} follows from others, which "
+            'hold these beads in place already; leave it out, or make it of kind = "rigid"'
+        )
+
+
+def component_of(beads: int, pairs: np.ndarray) -> np.ndarray:
+    """Return, for every bead, the lowest bead that it is connected to.
+
+    Parameters
+    ----------
+    beads : int
+        Number of beads.
+    pairs : (n, 2) int64 array
+        The bonds.
+
+    Returns
+    -------
+    (beads,) int64 array
+        Labels.
+    """
+    label = np.arange(beads)
+    while True:
+        low = np.minimum(label[pairs[:, 0]], label[pairs[:, 1]])
+        after = label.copy()
+        # hook the labels' own roots as well, so that long paths halve in every round
+        for end in (0, 1):
+            np.minimum.at(after, pairs[:, end], low)
+            np.minimum.at(after, label[pairs[:, end]], low)
+        after = after[after]
+        if np.array_equal(after, label):
+            return label
+        label = after

@@ -1,0 +1,91 @@
+"""What potentials with steps, and limits of distances inside molecules, must satisfy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.config.keys.values import Wrong
+from hpcchain.model.molecules.bonds import bond_table, type_names
+from hpcchain.model.physics.extended import type_pairs
+from hpcchain.model.physics.step_potentials import CLOSEST, pairs_apart
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config, MoleculeSection
+
+EDGES = 3.0  # of a periodic box, in the greatest distance at which beads act on one another, at least
+
+
+def check_step_potentials(config: Config) -> None:
+    """Check types, that no pair has two potentials, and that distances are beyond contact and within the box."""
+    if not config.potentials:
+        return
+    largest = largest_of_types(config)
+    taken = {}
+    for index, one in enumerate(config.potentials):
+        place = f"potential[{index}]"
+        if one.types is None and not largest:
+            raise Wrong(
+                f"{place}.types: is missing, and there is no [[molecule]] to say what types there are; name two"
+            )
+        for name in one.types or ():
+            if largest and name not in largest:
+                raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(largest)}")
+        for pair in type_pairs(one.types, list(largest)):
+            if pair in taken:
+                raise Wrong(f"{place}: pairs of {pair[0]} and {pair[1]} have potential[{taken[pair]}] already")
+            taken[pair] = index
+            contact = 0.5 * (largest[pair[0]] + largest[pair[1]]) if largest else 0.0
+            if one.distances[0] <= contact * (1.0 + CLOSEST):
+                raise Wrong(
+                    f"{place}.distances: {one.distances[0]:g} is not beyond the contact distance {contact:g} of "
+                    f"{pair[0]} and {pair[1]}; enlarge it"
+                )
+        require_room(config, f"{place}.distances", one.distances[-1])
+
+
+def largest_of_types(config: Config) -> dict[str, float]:
+    """Return the largest diameter of each type of beads, in the types' order [length]."""
+    found = dict.fromkeys(type_names(config.molecules), 0.0)
+    for kind in config.molecules:
+        diameter = np.broadcast_to(kind.diameter, kind.beads)
+        names = np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads)
+        for name, one in zip(names, diameter, strict=True):
+            found[name] = max(found[name], float(one))
+    return found
+
+
+def require_room(config: Config, key: str, distance: float) -> None:
+    """Raise Wrong where a periodic side is too short for beads that act on one another at a distance."""
+    for axis, (size, boundary) in enumerate(zip(config.box.size, config.box.boundary, strict=True)):
+        if boundary == "periodic" and size < EDGES * distance:
+            raise Wrong(
+                f"{key}: {distance:g} is more than a third of the periodic side {size:g} along axis {axis}; enlarge "
+                "box.size or shorten the distance"
+            )
+
+
+def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
+    """Check that a kind has beads so far apart, and that bonds and beads leave them such distances."""
+    if not kind.distance_limits:
+        return
+    separations = [separation for separation, _, _ in kind.distance_limits]
+    if len(set(separations)) < len(separations):
+        raise Wrong(f"{key}: separation {max(separations, key=separations.count)} stands there twice; give it once")
+    bonds = bond_table(kind)
+    lengths = np.broadcast_to(kind.bond_length, len(bonds))
+    diameter = np.broadcast_to(kind.diameter, kind.beads)
+    for separation, least, most in kind.distance_limits:
+        pairs = np.array(pairs_apart(kind.beads, bonds, separation)).reshape(-1, 2)
+        if not len(pairs):
+            raise Wrong(f"{key}: no beads are {separation} bonds apart; remove it")
+        farthest = separation * float(lengths.max())
+        if least >= farthest * (1.0 - CLOSEST):
+            raise Wrong(f"{key}: least = {least:g} is farther than {separation} bonds reach, {farthest:g}; lower it")
+        contact = 0.5 * float((diameter[pairs[:, 0]] + diameter[pairs[:, 1]]).max())
+        if kind.self_contact and separation > kind.exclude and most <= contact * (1.0 + CLOSEST):
+            raise Wrong(f"{key}: most = {most:g} is not beyond the contact distance {contact:g}; enlarge it")
+        if separation == 2 and most <= float(np.ptp(lengths)) * (1.0 + CLOSEST):
+            raise Wrong(f"{key}: most = {most:g} is nearer than two of the bonds let beads come; enlarge it")
+        require_room(config, key, most)

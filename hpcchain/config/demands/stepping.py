@@ -1,0 +1,214 @@
+"""What the keys of the engine of steps must satisfy, and what it has no keys for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.config.demands.capabilities import check_capabilities
+from hpcchain.config.demands.external import check_external
+from hpcchain.config.demands.walls import check_walls
+from hpcchain.config.keys.values import Wrong
+from hpcchain.model.molecules.bonds import bond_table, type_names
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection
+
+PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
+WHOLE = ("frame_every", "report_every", "checkpoint_every")
+
+
+def check_stepping(config: Config) -> None:
+    """Raise Wrong, with key and reason, when the keys of steps do not fit the engine or one another.
+
+    Parameters
+    ----------
+    config : Config
+    """
+    if config.run.engine == "events":
+        check_events(config)
+        return
+    if config.contact.contact_time > 0.0:
+        raise Wrong('contact.contact_time: means nothing for run.engine "steps"; remove it')
+    if config.steps.energy == "H2" and config.steps.integrator == "dsi":
+        raise Wrong('steps.energy: "H2" means nothing for steps.integrator "dsi", which reflects nothing; use "H"')
+    if config.contact.simultaneous == "moreau" and config.steps.integrator == "dsi":
+        raise Wrong(
+            'contact.simultaneous: "moreau" means nothing for steps.integrator "dsi", which reflects nothing; remove it'
+        )
+    if config.steps.integrator == "contact":
+        check_contact_dynamics(config)
+    check_whole(config)
+    check_only_of_events(config)
+    check_potentials(config)
+    for index, kind in enumerate(config.molecules):
+        check_kind(config, kind, f"molecule[{index}]")
+
+
+def check_contact_dynamics(config: Config) -> None:
+    """Check what contact dynamics have no use for, and that there are beads that touch."""
+    others = {
+        "steps.base": (config.steps.base, "verlet"),
+        "steps.energy": (config.steps.energy, "H"),
+        "steps.predictions": (config.steps.predictions, 1),
+        "contact.simultaneous": (config.contact.simultaneous, "joint"),
+    }
+    for key, (value, only) in others.items():
+        if value != only:
+            shown = f'"{value}"' if isinstance(value, str) else value
+            raise Wrong(f'{key}: {shown} means nothing for steps.integrator "contact"; remove it')
+    if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
+        raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
+    for index, kind in enumerate(config.molecules):
+        if (kind.is_line or kind.is_body) and config.contact.rubs:
+            what = "rod" if kind.is_line else "rigid body"
+            raise Wrong(
+                f"molecule[{index}].kind: beads of a {what} do not spin; set contact.friction = 0, or choose another "
+                "kind"
+            )
+
+
+def check_events(config: Config) -> None:
+    """Check that the engine of events is not asked for what only that of steps has."""
+    given = {
+        "steps": config.steps is not None,
+        "potential": any(one.name != "steps" for one in config.potentials),
+        "thermostat.damping": config.thermostat is not None and config.thermostat.name != "andersen",
+    }
+    for index, kind in enumerate(config.molecules):
+        given |= {
+            f"molecule[{index}].hard": bool(np.any(kind.soft)),
+            f"molecule[{index}].rigid": not kind.rigid,
+            f"molecule[{index}].damping": kind.damping > 0.0,
+        }
+    for key, there in given.items():
+        if there:
+            raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
+    check_external(config)
+    check_capabilities(config)
+
+
+def check_only_of_events(config: Config) -> None:
+    """Check that the engine of steps is not asked for what only that of events has."""
+    check_walls_at_rest(config)
+    for index, one in enumerate(config.potentials):
+        if one.name == "steps":
+            raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
+    for index, kind in enumerate(config.molecules):
+        if kind.distance_limits:
+            raise Wrong(f'molecule[{index}].distance_limits: means nothing for run.engine "steps"; remove it')
+
+
+def check_walls_at_rest(config: Config) -> None:
+    """Check that walls have nothing of their own but their restitution, which reflections heed."""
+    check_walls(config)
+    for index, one in enumerate(config.walls):
+        given = {
+            "shape": one.shape is not None,
+            "velocity": one.velocity != 0.0,
+            "temperature": one.temperature is not None,
+            "tangential_restitution": one.tangential_restitution is not None,
+        }
+        for key, there in given.items():
+            if there:
+                raise Wrong(
+                    f'wall[{index}].{key}: run.engine "steps" has walls at rest at sides of the box, which may have a '
+                    'restitution of their own; remove it, or set run.engine = "events"'
+                )
+        if one.restitution is not None and config.steps.integrator == "dsi":
+            raise Wrong(
+                f'wall[{index}].restitution: means nothing for steps.integrator "dsi", which reflects nothing; remove '
+                'it, or use "gvi"'
+            )
+
+
+def check_whole(config: Config) -> None:
+    """Check that output and the end come at whole steps."""
+    for key in WHOLE:
+        require_whole(f"output.{key}", getattr(config.output, key), config.steps.step)
+    require_whole("run.end_time", config.run.end_time, config.steps.step)
+
+
+def require_whole(key: str, time: float, step: float) -> None:
+    """Raise Wrong unless a time is a whole number of steps, both as they are written in decimal."""
+    if Fraction(repr(float(time))) % Fraction(repr(step)):
+        count = max(round(time / step), 1)
+        nearest = float(count * Fraction(repr(step)))
+        raise Wrong(
+            f"{key}: {time:.12g} is not a whole number of steps of steps.step = {step:.12g}; use {nearest:.12g}"
+        )
+
+
+def check_potentials(config: Config) -> None:
+    """Check types of potentials, and that no pair, bond or bead has two of them."""
+    names = type_names(config.molecules)
+    taken = {}
+    for index, one in enumerate(config.potentials):
+        place = f"potential[{index}]"
+        for name in one.types or ():
+            if names and name not in names:
+                raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+        sort = sort_of(one)
+        if one.cutoff == "none" and "periodic" in config.box.boundary:
+            raise Wrong(f'{place}.cutoff: "none" is for boxes without periodic sides; give a number')
+        if one.name == "module" and config.steps.energy == "H2":
+            raise Wrong(
+                f'{place}: has no second derivatives, which steps.energy "H2" needs; set steps.energy = "H" or use '
+                "another potential"
+            )
+        for pair in pairs_of(one.types, names, sort):
+            if (sort, pair) in taken:
+                what = f"{sort} of {pair[0]} and {pair[1]}" if pair else "beads"
+                raise Wrong(f"{place}: {what} have potential[{taken[sort, pair]}] already; give them one")
+            taken[sort, pair] = index
+        if one.name == "fene" and one.length <= one.sigma:
+            raise Wrong(
+                f"{place}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
+            )
+
+
+def sort_of(one: PotentialSection) -> str:
+    """Return what a potential is of: "pairs", "bonds" or "center"."""
+    if one.name == "module":
+        return {"pair": "pairs", "bond": "bonds"}.get(one.on or "", "center")
+    return "pairs" if one.name in PAIRS else "bonds" if one.name in BONDS else "center"
+
+
+def pairs_of(types: tuple | None, names: list, sort: str) -> list:
+    """Return the pairs of types that a potential of a sort is for."""
+    if sort == "center":
+        return [()]
+    if types is not None:
+        return [tuple(sorted(types))]
+    return [tuple(sorted((a, b))) for i, a in enumerate(names) for b in names[i:]]
+
+
+def bond_without_potential(config: Config, kind: MoleculeSection) -> tuple | None:
+    """Return the types of two bonded beads whose bond no potential holds, None where there is no such bond."""
+    names = np.array(np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads))
+    held = [None if one.types is None else set(one.types) for one in config.potentials if sort_of(one) == "bonds"]
+    for first, second in dict.fromkeys((names[i], names[j]) for i, j in bond_table(kind).tolist()):
+        if None not in held and {first, second} not in held:
+            return first, second
+    return None
+
+
+def check_kind(config: Config, kind: MoleculeSection, place: str) -> None:
+    """Check that the engine of steps can move a kind of molecules."""
+    if kind.directors:
+        raise Wrong(f'{place}.directors: the engine "steps" turns no spheres; use run.engine = "events"')
+    if kind.propagator is not None:
+        raise Wrong(f'{place}.propagator: means nothing for run.engine "steps"; remove it')
+    if kind.is_line and not kind.rigid:
+        raise Wrong(f'{place}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')
+    loose = None if kind.rigid else bond_without_potential(config, kind)
+    if loose is not None:
+        first, second = loose
+        raise Wrong(
+            f'{place}.rigid: no [[potential]] holds the bonds of {first} and {second}; add one of name "harmonic" or '
+            '"fene"'
+        )
+    if "wall" in config.box.boundary and np.any(kind.soft):
+        raise Wrong(f'{place}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')

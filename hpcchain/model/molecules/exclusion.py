@@ -1,0 +1,60 @@
+"""Which beads of a molecule never collide with each other: those that few bonds join."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.model.molecules.equal_shapes import Group
+    from hpcchain.model.system import Topology
+
+
+def pairs_within(bonds: np.ndarray, beads: int, most: np.ndarray | int) -> np.ndarray:
+    """Return (n, 2) int64 pairs of beads that at most so many bonds join, lower first; of one bond the bonds as given.
+
+    Parameters
+    ----------
+    bonds : (b, 2) int64 array
+        Of one molecule or of many.
+    beads : int
+        Number of beads.
+    most : int or (beads,) integer array
+        The same for all beads of a molecule.
+    """
+    most = np.broadcast_to(np.asarray(most, dtype=np.int64), beads)
+    if len(bonds) == 0 or most.max(initial=1) == 1:
+        return bonds
+    offsets, partners = adjacency(bonds, beads)
+    front = np.concatenate([bonds, bonds[:, ::-1]])
+    found = [np.sort(bonds, axis=1)]
+    for step in range(2, int(most.max()) + 1):
+        front = front[most[front[:, 0]] >= step]
+        count = np.diff(offsets)[front[:, 1]]
+        first = np.repeat(offsets[front[:, 1]] - (np.cumsum(count) - count), count)
+        ends = partners[first + np.arange(int(count.sum()))]
+        front = np.column_stack([np.repeat(front[:, 0], count), ends])
+        front = np.unique(front[front[:, 0] != front[:, 1]], axis=0)
+        found.append(front[front[:, 0] < front[:, 1]])
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def adjacency(pairs: np.ndarray, beads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (beads + 1,) int64 offsets and int64 partners: the beads that each bead is in a pair with, ascending."""
+    a = np.concatenate([pairs[:, 0], pairs[:, 1]])
+    b = np.concatenate([pairs[:, 1], pairs[:, 0]])
+    order = np.lexsort((b, a))
+    offsets = np.zeros(beads + 1, dtype=np.int64)
+    np.cumsum(np.bincount(a, minlength=beads), out=offsets[1:])
+    return offsets, np.ascontiguousarray(b[order], dtype=np.int64)
+
+
+def excluded_pairs(topology: Topology) -> np.ndarray:
+    """Return (n, 2) int64 pairs of beads of a Topology that never collide directly, by bonds alone, lower first."""
+    return pairs_within(topology.bonds, topology.beads, np.repeat(topology.exclude, np.diff(topology.first_bead)))
+
+
+def excluded_in(group: Group) -> np.ndarray:
+    """Return the same of one molecule of a Group, beads counted from 0."""
+    return pairs_within(group.bonds, len(group.mass), group.exclude)

@@ -1,0 +1,275 @@
+"""What runs of the engine of events may have beyond smooth hard beads, and whether one has any of it.
+
+`Physics.extended` says what a run has, name -> plain numbers, texts, lists and tables, as JSON has them; a name stands
+there only where the run uses what it means. Kernels are compiled twice: for runs that use nothing of it, without its
+branches, and for those that do (`layout.arrays`, option `extended`).
+
+What a bead then has besides its place and velocity stands in `State.extra` and, in kernels, in the array `extra`: a row
+beside each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
+bead is within a step of follows: numbers `code(id, level)` in ascending order, then zeros. A first entry of UNKNOWN
+means that nobody has looked yet; distances then say it, at the very start and never again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.layout import arrays as L
+from hpcchain.model.molecules.bonds import type_names
+from hpcchain.model.physics.external import external
+from hpcchain.model.physics.walls import at_rest
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics
+
+LEVELS = 64
+"""One more than the steps that a potential may have at most."""
+UNKNOWN = -1.0
+"""First entry of the table of a bead of which nobody knows yet which others it is within a step of."""
+INSIDE_COLUMNS = 16
+"""Entries of that table to begin with; it grows when it is full."""
+
+SLOTS, WARM = 12, 4
+"""Contacts of a bead whose impulses are kept from step to step, and numbers of each (`steps.friction`)."""
+
+
+def has(name: str) -> Callable:
+    """Return a test whether `Physics.extended` has something of this name."""
+    return lambda physics: name in physics.extended
+
+
+@dataclass(frozen=True)
+class ExtraColumn:
+    """One group of columns of `State.extra`, and the table that files have of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the table, state/NAME.
+    first, columns : int
+        Where it is in a row; 0 columns: all from there on.
+    dtype : type
+        In files.
+    least, most : float or None
+        Bounds; None: those of all numbers.
+    of_molecule : bool
+        The same for a molecule's beads.
+    present : callable
+        Of a Physics: whether its runs have it.
+    meaning : str
+    """
+
+    name: str
+    first: int
+    columns: int
+    dtype: type
+    least: float | None
+    most: float | None
+    of_molecule: bool
+    present: Callable
+    meaning: str
+
+
+EXTRA = (
+    ExtraColumn(
+        "angular_velocity",
+        L.SPIN,
+        3,
+        np.float64,
+        None,
+        None,
+        False,
+        has("rough"),
+        "angular velocity, constant between contacts [1 / time]",
+    ),
+    ExtraColumn(
+        "contacts",
+        L.CONTACTS,
+        1,
+        np.int64,
+        0,
+        2**53,
+        False,
+        lambda physics: bool(physics.extended) and not physics.steps,
+        "events that the bead has taken part in",
+    ),
+    ExtraColumn("draws", L.DRAWS, 1, np.int64, 0, 2**53, False, has("seed"), "random numbers that the bead has drawn"),
+    ExtraColumn(
+        "next_draw",
+        L.NEXT_DRAW,
+        2,
+        np.float64,
+        0.0,
+        2**53,
+        True,
+        has("thermostat"),
+        "ticks and remainder of when its molecule's velocities are drawn next; 0 where they never were",
+    ),
+    ExtraColumn(
+        "impulses",
+        L.INSIDE,
+        WARM * SLOTS,
+        np.float64,
+        None,
+        None,
+        False,
+        has("impulses"),
+        "impulses of the bead's contacts in the last step, with which the next one begins",
+    ),
+    ExtraColumn(
+        "inside",
+        L.INSIDE,
+        0,
+        np.int64,
+        0,
+        2**53,
+        False,
+        has("potentials"),
+        "beads that the bead is within a step of, and of which one",
+    ),
+)
+"""What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
+
+
+def settings(config: Any) -> dict:
+    """Return what `Physics.extended` says of a run with an input.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
+    if config.steps is not None:
+        return of_contact_dynamics(config) if config.steps.integrator == "contact" else {}
+    found: dict = shapes_of(config)
+    if config.contact.pairs:
+        found["pairs"] = [coefficients(one, "friction") for one in config.contact.pairs]
+    if config.contact.simultaneous != "joint":
+        found["simultaneous"] = config.contact.simultaneous
+    if config.is_rough:
+        found["rough"] = spinning(config)
+    potentials = [
+        {"types": list(pair), "distances": list(one.distances), "energies": list(one.energies)}
+        for one in config.potentials
+        for pair in type_pairs(one.types, type_names(config.molecules))
+    ]
+    if potentials:
+        found["potentials"] = potentials
+    if any(kind.distance_limits for kind in config.molecules):
+        found["distance_limits"] = [[list(each) for each in kind.distance_limits] for kind in config.molecules]
+    return found | external(config)
+
+
+def coefficients(pair: Any, *others: str) -> dict:
+    """Return the table of one [[contact.pair]] without the coefficients that are of the other engine."""
+    kept = {name: value for name, value in asdict(pair).items() if name not in others}
+    return kept | {"types": list(pair.types)}
+
+
+def spinning(config: Any) -> dict:
+    """Return the table "rough" of a run whose contacts make beads spin."""
+    return {
+        "tangential_restitution": config.contact.tangential_restitution,
+        "seed": config.initial.seed,
+        "temperature": config.initial.temperature,
+    }
+
+
+def of_contact_dynamics(config: Any) -> dict:
+    """Return what `Physics.extended` says of a run of contact dynamics: it keeps impulses, and beads may spin."""
+    return {"impulses": True} | ({"rough": spinning(config)} if config.contact.rubs else {})
+
+
+def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]]:
+    """Return the pairs of types of beads that a potential is for: all of these names where it says none."""
+    if types is not None:
+        return [(min(types), max(types))]
+    return [(min(a, b), max(a, b)) for i, a in enumerate(names) for b in names[i:]]
+
+
+SHAPES = ("exclude", "fixed", "distance_limits")
+"""Names in `Physics.extended` of what acts while a start is grown, too: which beads collide, and where."""
+
+
+def shapes_of(config: Any) -> dict:
+    """Return what starts of runs in steps grow with, which `Physics.extended` of the runs themselves need not have."""
+    return {"exclude": True} if any(kind.exclude > 1 for kind in config.molecules) else {}
+
+
+def while_growing(extended: dict) -> dict:
+    """Return the part of `Physics.extended` that acts while a start is grown; walls with shapes are at rest then."""
+    walls = at_rest(extended.get("walls", []))
+    found = {name: value for name, value in extended.items() if name in SHAPES}
+    return found | ({"walls": walls} if walls else {})
+
+
+def is_extended(physics: Physics) -> bool:
+    """Return whether a run with these constants has more than smooth hard beads."""
+    return bool(physics.extended)
+
+
+def inside_columns(physics: Physics) -> int:
+    """Return how many entries the table of the beads inside has to begin with, or that of impulses; 0 without both."""
+    if has("impulses")(physics):
+        return WARM * SLOTS
+    return INSIDE_COLUMNS if has("potentials")(physics) else 0
+
+
+def first_rows(beads: int) -> np.ndarray:
+    """Return `State.extra` of beads at time 0, but for the table of beads inside: (beads, INSIDE) float64."""
+    return np.zeros((beads, L.INSIDE))
+
+
+def widened(rows: np.ndarray, columns: int) -> np.ndarray:
+    """Return rows of `State.extra` with at least so many columns."""
+    more = max(columns - rows.shape[1], 0)
+    return np.column_stack([rows, np.zeros((len(rows), more))]) if more else rows
+
+
+def complete(rows: np.ndarray, physics: Physics, inside: int) -> np.ndarray:
+    """Return rows of `State.extra` as sectors have them: those of time 0 where there are none, else wide enough.
+
+    Parameters
+    ----------
+    rows : (n, columns) float64 array
+    physics : Physics
+        Of the run.
+    inside : int
+        Entries at least of the table of beads inside; no fewer than a run begins with.
+    """
+    if not is_extended(physics):
+        return rows
+    known = rows.shape[1] > L.INSIDE or not has("potentials")(physics)
+    rows = rows if rows.shape[1] else first_rows(len(rows))
+    rows = widened(rows, L.INSIDE + max(inside, inside_columns(physics)))
+    if not known:
+        rows[:, L.INSIDE] = UNKNOWN
+    return rows
+
+
+def tables_of(physics: Physics) -> list:
+    """Return the groups of columns that runs with these constants have, in the table's order."""
+    return [one for one in EXTRA if physics.extended and one.present(physics)]
+
+
+def column(rows: np.ndarray, one: ExtraColumn, columns: int = 0) -> np.ndarray:
+    """Return the table that files have of a group of columns of `State.extra`; `columns`: how many of a last one."""
+    count = one.columns or columns
+    part = rows[:, one.first : one.first + count].astype(one.dtype)
+    return part[:, 0] if one.columns == 1 else part
+
+
+def joined(tables: dict, beads: int) -> np.ndarray:
+    """Return `State.extra` of the tables that a file has, name -> (beads, ...) array; no columns if it has none."""
+    rows = np.zeros((beads, L.INSIDE if tables else 0))
+    for one in EXTRA:
+        if one.name in tables:
+            part = np.asarray(tables[one.name], dtype=np.float64)
+            part = part[:, None] if part.ndim == 1 else part  # a rank may have no beads
+            rows = widened(rows, one.first + part.shape[1])
+            rows[:, one.first : one.first + part.shape[1]] = part
+    return rows

@@ -1,0 +1,228 @@
+"""Potentials that are constant between distances, and limits of distances inside molecules: tables for kernels.
+
+A pair of beads is on a level: 0 beyond the greatest distance of its potential, one more within each smaller one. It is
+on that level because it has crossed the distances in between; where the two beads are tells it at the start alone.
+
+The table `potential` of a sector begins with the number of types T; then, for each pair of types (a, b) at
+PAIRS + a T + b, where its record begins, 0 where it has none. A record: the number n of steps; the energies of levels
+0 ... n; the distances between levels 0 and 1, 1 and 2, ..., n - 1 and n.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.model.physics.extended import LEVELS
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics, Topology
+
+TYPES, PAIRS = 0, 1
+"""Places in `potential`."""
+CLOSEST = 1e-6
+"""How far apart, relative, distances of one potential must be, so that which was met is never in doubt."""
+
+
+def potentials_of(physics: Physics) -> list:
+    """Return the run's potentials with steps, tables of types, distances and energies."""
+    return physics.extended.get("potentials", [])
+
+
+def limits_of(physics: Physics) -> list:
+    """Return per kind of molecule the list of [bonds apart, least, most] distances of its beads; [] where none."""
+    return physics.extended.get("distance_limits", [])
+
+
+def bead_types(topology: Topology) -> tuple[list, np.ndarray]:
+    """Return the names of the types of beads, and the type (N,) int64 of each bead."""
+    return list(topology.type_names), topology.bead_type.astype(np.int64)
+
+
+def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
+    """Return the float64 table of the run's potentials; [0.0] where it has none."""
+    given = potentials_of(physics)
+    if not given:
+        return np.zeros(1)
+    names, _ = bead_types(topology)
+    count = len(names)
+    head = np.zeros(PAIRS + count * count)
+    head[TYPES] = count
+    records, end = [head], len(head)
+    for one in given:
+        a, b = (names.index(name) for name in one["types"])
+        steps = len(one["distances"])
+        record = np.array([steps, 0.0, *one["energies"][::-1], *one["distances"][::-1]])
+        head[PAIRS + a * count + b] = head[PAIRS + b * count + a] = end
+        records.append(record)
+        end += len(record)
+    return np.concatenate(records)
+
+
+def beyond_contact(topology: Topology, physics: Physics) -> float:
+    """Return how much farther than contact any potential reaches at most, 0 without any [length]."""
+    names, of = bead_types(topology)
+    least = {name: topology.diameter[of == k].min(initial=np.inf) for k, name in enumerate(names)}
+    return max(
+        (one["distances"][-1] - 0.5 * sum(least[name] for name in one["types"]) for one in potentials_of(physics)),
+        default=0.0,
+    )
+
+
+def farthest(physics: Physics) -> float:
+    """Return the greatest distance of a potential or limit, 0 without any [length]."""
+    steps = [one["distances"][-1] for one in potentials_of(physics)]
+    return max([*steps, *(most for kind in limits_of(physics) for _, _, most in kind)], default=0.0)
+
+
+def limited_pairs(topology: Topology, physics: Physics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (N + 1,) offsets, the beads whose distance from each bead is limited, and (n, 3) what kernels know of it.
+
+    The columns of the last are the least and the greatest distance, and whether the two beads act on one another
+    otherwise (0, 1): collide, and have their types' potential.
+
+    Parameters
+    ----------
+    topology : Topology
+        A molecule of each kind.
+    physics : Physics
+    """
+    rules = limits_of(physics)
+    pairs, distances = [], []
+    for m in range(topology.molecules if rules else 0):
+        first, end = (int(x) for x in topology.first_bead[m : m + 2])
+        bonds = topology.bonds[topology.first_bond[m] : topology.first_bond[m + 1]] - first
+        for separation, least, most in rules[int(topology.kind[m])]:
+            for a, b in pairs_apart(end - first, bonds, separation):
+                pairs += [(first + a, first + b), (first + b, first + a)]
+                acts = topology.self_contact[m] and separation > topology.exclude[m]
+                distances += [(least, most, float(acts))] * 2
+    if not pairs:
+        return np.zeros(topology.beads + 1, np.int64), np.zeros(0, np.int64), np.zeros((0, 3))
+    table = np.array(pairs, dtype=np.int64)
+    order = np.lexsort((table[:, 1], table[:, 0]))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(table[:, 0], minlength=topology.beads))]).astype(np.int64)
+    return offsets, table[order, 1], np.array(distances)[order]
+
+
+def pairs_apart(beads: int, bonds: np.ndarray, separation: int) -> list[tuple[int, int]]:
+    """Return the pairs of beads, lower first, of a molecule that are just so many bonds apart."""
+    partners = [[] for _ in range(beads)]
+    for a, b in bonds.tolist():
+        partners[a].append(b)
+        partners[b].append(a)
+    found = []
+    for a in range(beads):
+        seen, edge = {a}, {a}
+        for _ in range(separation):
+            edge = {c for b in edge for c in partners[b]} - seen
+            seen |= edge
+        found += [(a, b) for b in sorted(edge) if b > a]
+    return found
+
+
+def code(bead: Any, level: Any) -> Any:
+    """Return the number that a table of the beads inside has for a bead, by its global id, on a level."""
+    return (bead + 1) * LEVELS + level
+
+
+def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, table: np.ndarray) -> np.ndarray:
+    """Return each bead's half of the energies of the pairs that it is in, (n,) float64 [mass length^2 / time^2].
+
+    Parameters
+    ----------
+    inside : (n, columns) float64 array
+        The beads' tables of others inside.
+    own : (n,) int64 array
+        Types of the beads.
+    other_type : callable
+        Takes global ids (k,) and returns the types of those beads.
+    table : float64 array
+        `potential_table`.
+    """
+    found = np.zeros(len(inside))
+    rows, at = np.nonzero(inside > 0.0)
+    codes = inside[rows, at].astype(np.int64)
+    if len(codes):
+        types = int(table[TYPES])
+        record = table[PAIRS + own[rows] * types + other_type(codes // LEVELS - 1)].astype(np.int64)
+        np.add.at(found, rows, 0.5 * table[record + 1 + codes % LEVELS])
+    return found
+
+
+def potentials_problem(given: Any, topology: Topology) -> str | None:
+    """Return what is wrong with the potentials that a file has, or None."""
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        return "are no tables"
+    seen = set()
+    for one in given:
+        if set(one) != {"types", "distances", "energies"} or not all(isinstance(x, list) for x in one.values()):
+            return "have not just types, distances and energies"
+        problem = steps_problem(one["distances"], one["energies"])
+        if problem:
+            return problem
+        if len(one["types"]) != 2 or not set(one["types"]) <= set(topology.type_names):
+            return f"types: {one['types']} are not two types of beads"
+        if frozenset(one["types"]) in seen:
+            return f"types: {one['types']} have a potential already"
+        seen.add(frozenset(one["types"]))
+    return None
+
+
+def steps_problem(distances: list, energies: list) -> str | None:
+    """Return what is wrong with a potential's distances and energies, "key: reason", or None."""
+    if not all(type(x) in (int, float) and np.isfinite(x) for x in [*distances, *energies]):
+        return "distances: are not numbers"
+    if not 0 < len(distances) < LEVELS:
+        return f"distances: {len(distances)} of them, not from 1 to {LEVELS - 1}"
+    if len(energies) != len(distances):
+        return f"energies: {len(energies)} of them for {len(distances)} distances; give one for each"
+    if distances[0] <= 0.0 or any(b <= a * (1.0 + CLOSEST) for a, b in zip(distances, distances[1:], strict=False)):
+        return f"distances: {distances} do not ascend from above 0, each by a millionth at least"
+    if any(a == b for a, b in zip(energies, [*energies[1:], 0.0], strict=True)):
+        return f"energies: {energies} has a step of no height; leave that distance out"
+    return None
+
+
+def limits_problem(given: Any, topology: Topology) -> str | None:
+    """Return what is wrong with the limits of distances that a file has, or None."""
+    lists = isinstance(given, list) and all(isinstance(one, list) for one in given)
+    if not lists or len(given) != len(topology.names):
+        return "are no list for each kind of molecules"
+    for each in (each for kind in given for each in kind):
+        if not isinstance(each, list) or len(each) != 3 or type(each[0]) is not int or each[0] < 2:
+            return f"{each} is not separation, least and most"
+        if not all(type(x) in (int, float) and np.isfinite(x) for x in each) or not 0.0 <= each[1] < each[2]:
+            return f"{each[1:]} are no two distances, the least first"
+    return None
+
+
+def inside_is_sound(inside: np.ndarray, ids: np.ndarray, topology: Any, physics: Physics) -> np.ndarray:
+    """Return whether beads' tables of others inside can be: (n,) bool.
+
+    Parameters
+    ----------
+    inside : (n, columns) float64 array
+        All numbers from 0 to 2^53, or UNKNOWN.
+    ids : (n,) int64 array
+        Global ids of the beads.
+    topology : Topology or Composition
+    physics : Physics
+    """
+    codes = np.where(inside > 0.0, inside, 0.0).astype(np.int64)
+    beads, level = codes // LEVELS - 1, codes % LEVELS
+    empty = codes == 0
+    ascending = np.all((codes[:, 1:] > codes[:, :-1]) | empty[:, 1:], axis=1)
+    good = ascending & np.all(empty | ((beads < topology.beads) & (level > 0)), axis=1)
+    good &= np.all(~empty[:, :-1] | empty[:, 1:], axis=1)
+    table = potential_table(topology.prototypes, physics)
+    if table[TYPES] == 0:
+        return good & np.all(empty, axis=1)
+    types = bead_types(topology.prototypes)[1]
+    rows, at = np.nonzero(good[:, None] & ~empty)
+    own, other = (types[topology.prototype_of(beads)] for beads in (ids[rows], beads[rows, at]))
+    record = table[PAIRS + own * int(table[TYPES]) + other].astype(np.int64)
+    wrong = (record == 0) | (level[rows, at] > table[record])
+    good[rows[wrong]] = False
+    return good

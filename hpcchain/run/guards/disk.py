@@ -1,0 +1,79 @@
+"""Whether the disk has room for a run's frames, seen to before the run starts."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hpcchain.config.demands.cautions import frame_bytes, times
+from hpcchain.errors import ConfigError
+from hpcchain.io.hdf5.collective import root_does
+from hpcchain.machine import size
+from hpcchain.parallel.agreement import agree
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.parallel.agreement import Communicator
+
+ROUNDING = 1e-12  # of a quotient that is meant to be whole
+
+
+def frames_between(config: Config, begin: float = 0.0) -> int:
+    """Return how many frames an input writes from a time that has its frame already, or from 0 with that one [time].
+
+    The end has one, too, where it is off the raster.
+    """
+    span = config.run.end_time - begin
+    return math.ceil(times(span, config.output.frame_every) * (1.0 - ROUNDING)) + (1 if begin == 0.0 else 0)
+
+
+def require_disk_for(
+    config: Config,
+    beads: int,
+    folder: Path,
+    mpi: Communicator | None,
+    begin: float = 0.0,
+    free: Callable | None = None,
+) -> None:
+    """Raise ConfigError on every rank where the frames of a run do not fit on the disk of its folder; collective.
+
+    Parameters
+    ----------
+    config : Config
+    beads : int
+    folder : path
+        The output directory; it may still have to be made.
+    mpi : communicator or None
+    begin : float
+        Where the run goes on from [time].
+    free : callable, optional
+        Stands in for `free_bytes`.
+    """
+    count = frames_between(config, begin)
+    need = count * frame_bytes(config, beads)
+    there = root_does(mpi, folder, "asking for free disk space", lambda: (free or free_bytes)(folder))
+    if there is None or need <= there:
+        return
+    agree(
+        mpi,
+        ConfigError(
+            f"{config.source}: output.frame_every: {count} frames of {beads} beads take {size(need)}, and the disk of "
+            f"{folder} has {size(there)} left; write frames less often, end the run earlier (run.end_time), or choose "
+            "an --output on a larger disk"
+        ),
+    )
+
+
+def free_bytes(folder: Path) -> int | None:
+    """Return the bytes that may be written where a folder is or will be; None where the system does not say."""
+    place = Path(os.path.abspath(folder))
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return None

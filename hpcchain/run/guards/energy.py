@@ -1,0 +1,195 @@
+"""Watches the energy of a run, which elastic contacts keep: what is too far off is said, and may end the run.
+
+Molecules that fly exactly (single beads, rods, dimers, all under `taylor`) keep it to round-off, or to far less than a
+tolerance that is set coarser. Those that move in steps have a band, relative to the whole energy. With h = step / tau,
+where tau = a (m / T)^1/2 of the shortest bond a, the lightest bead m and the temperature T at the start:
+
+==========================================  ============  ========================================================
+propagator                                  band          measured
+==========================================  ============  ========================================================
+rattle; variational with collision "exact"  10 h^2        rms after 1000 contacts of chains of 10: 4 h^2 to 10 h^2
+variational                                 40 h^2        the same: 35 h^2 to 40 h^2
+collocation, index2                         round-off     4e-15
+collocation, index1, s stages               2 h^(2 s)     0.1 h^2s to 2.3 h^2s in a time of 20 tau
+collocation, paper, s stages                5 h^s         0.3 h^s to 4.7 h^s in a time of 20 tau
+==========================================  ============  ========================================================
+
+The first two walk at random from contact to contact, the last two drift with time, from there on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.errors import EngineError
+from hpcchain.model.physics.external import loses_energy
+from hpcchain.observe.runlog import relative_error
+from hpcchain.propagators.catalogue import PROPAGATORS
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics, System, Topology
+
+NOTED, REFUSED = 1e-6, 1e-3
+"""Relative errors of exact flights that are told, and that end a run."""
+TIMES = 10.0
+"""How many times its band a run in steps may be off."""
+ALL = 1.0
+"""Relative error that is told whatever the steps."""
+CONTACTS, TIME = 200.0, 20.0
+"""Contacts of a bead, and time in tau, after which bands widen."""
+BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
+
+
+def watch_of(system: System, freedom: int) -> Any:
+    """Return what watches the energy of a run of a System with so many degrees of freedom."""
+    return SteppedWatch() if system.physics.steps else EnergyWatch(system, freedom)
+
+
+class SteppedWatch:
+    """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
+
+    def heed(self, time: float, energy: float, *_: Any) -> None:
+        """See `EnergyWatch.heed`."""
+        if not math.isfinite(energy):
+            raise EngineError(
+                f"at t {time:.6g} the energy is not a number: make steps.step smaller, or start without overlaps"
+            )
+
+
+class EnergyWatch:
+    """Compares the energy with that of the run's first report.
+
+    Parameters
+    ----------
+    system : System
+        For its molecules and physics; of its state nothing is used.
+    freedom : int
+        Degrees of freedom, for the temperature.
+    """
+
+    def __init__(self, system: System, freedom: int) -> None:
+        self._topology, self._physics, self._freedom = system.topology, system.physics, max(int(freedom), 1)
+        self._elastic = system.physics.is_elastic and not loses_energy(system.physics)
+        self._kinds = list(stepped_kinds(self._topology.prototypes, self._physics))
+        self._silent = False
+
+    def heed(
+        self, time: float, energy: float, reference: float | None, contacts: int, scale: float = 0.0
+    ) -> str | None:
+        """Return what to tell the user, None for nothing; said once.
+
+        Parameters
+        ----------
+        time : float
+            [time]
+        energy, reference : float
+            What is to be kept now, and of the run's first report (None: there was none) [mass length^2 / time^2].
+        contacts : int
+            Between beads in the whole run.
+        scale : float, optional
+            What errors are relative to if it is more than the reference (`relative_error`).
+
+        Raises
+        ------
+        EngineError
+            When it is not a number, or exact flights and elastic contacts have changed it by more than REFUSED.
+        """
+        if not math.isfinite(energy):
+            raise EngineError(f"at t {time:.6g} the kinetic energy is not a number: {advice()}")
+        error = relative_error(energy, reference, scale)
+        if not self._elastic or error == 0.0:
+            return None
+        if not self._kinds and abs(error) > self._limit(REFUSED):
+            raise EngineError(
+                f"at t {time:.6g} the kinetic energy is {error:+.1e} of itself off what it was at the "
+                f"start, which exact flights and elastic contacts keep: {advice()}"
+            )
+        limit = self._noted_from(time, reference, contacts)
+        if self._silent or abs(error) <= limit:
+            return None
+        self._silent = True
+        return (
+            f"the kinetic energy is {error:+.1e} of itself off what it was at the start, more than the {limit:.1e} "
+            f"to be expected: {self._hint()}"
+        )
+
+    def _limit(self, usual: float) -> float:
+        """Return a relative error for exact flights: the usual one, or one that goes with a coarser tolerance."""
+        coarsest = max(physics.tolerance for physics in self._physics.every())
+        return max(usual, usual / NOTED * coarsest)
+
+    def _noted_from(self, time: float, reference: float, contacts: int) -> float:
+        """Return the relative error from which on it is told."""
+        temperature = 2.0 * reference / self._freedom
+        each = 2.0 * contacts / self._topology.beads
+        bands = [band(*kind, temperature, time, each) for kind in self._kinds]
+        return min(max([self._limit(NOTED)] + [TIMES * width for width in bands]), ALL)
+
+    def _hint(self) -> str:
+        if self._kinds:
+            return 'make propagator.step smaller, or choose propagator.name = "taylor"'
+        return f"if it grows above {self._limit(REFUSED):g} the run ends; {advice()}"
+
+
+def advice() -> str:
+    """Return what to do about an energy that cannot be."""
+    return (
+        "look at the molecules' bonds (hpcchain info CHECKPOINT.h5 --conditions: a condition far above 1e6 means "
+        "that they hardly follow from the motion any more), and at extreme masses, lengths and velocities; results "
+        "up to here are not to be trusted"
+    )
+
+
+def stepped_kinds(topology: Topology, physics: Physics) -> Iterator[tuple[Physics, float, float]]:
+    """Yield (Physics, shortest bond [length], lightest bead [mass]) of each kind whose flights are not exact.
+
+    Parameters
+    ----------
+    topology : Topology
+        A molecule of each kind.
+    physics : Physics
+        Of the run.
+    """
+    for m, kind in enumerate(topology.kind):
+        bead = slice(*topology.first_bead[m : m + 2])
+        bond = slice(*topology.first_bond[m : m + 2])
+        own = physics.of(kind)
+        if is_stepped(own, bead.stop - bead.start, topology.rod[m]):
+            yield own, float(np.min(topology.bond_length[bond])), float(np.min(topology.mass[bead]))
+
+
+def is_stepped(physics: Physics, beads: int, rod: bool) -> bool:
+    """Return whether a molecule of so many beads moves by a propagator that does not fly it exactly."""
+    if beads == 1 or rod or not PROPAGATORS[physics.propagator].stepped:
+        return False
+    return beads > 2 or physics.propagator != "collocation"
+
+
+def band(physics: Physics, bond: float, mass: float, temperature: float, time: float, contacts: float) -> float:
+    """Return the relative energy error to be expected of molecules that move in steps; see the module's table.
+
+    Parameters
+    ----------
+    physics : Physics
+        Of their kind.
+    bond, mass : float
+        Shortest bond [length], lightest bead [mass].
+    temperature : float
+        At the start [mass length^2 / time^2].
+    time : float
+        Of the run so far [time].
+    contacts : float
+        Of a bead so far, in the mean.
+    """
+    tau = bond * math.sqrt(mass / temperature)
+    h, name = physics.step / tau, physics.propagator
+    if name == "collocation":
+        variant = physics.options.variant
+        order = {"index1": 2 * physics.stages, "paper": physics.stages}.get(variant)
+        return 0.0 if order is None else BANDS[variant] * min(h, 1.0) ** order * max(1.0, time / (TIME * tau))
+    law = "rattle" if physics.options.collision == "exact" else name
+    return BANDS[law] * h * h * math.sqrt(max(1.0, contacts / CONTACTS))

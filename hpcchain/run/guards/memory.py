@@ -1,0 +1,182 @@
+"""Whether the memory that a run needs is there, seen to before any of it is taken.
+
+What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains of 20 at packing fraction .3, on 1 to 4
+ranks: bytes of each process's own at the highest, which is while the start grows or the sectors are set up. The numbers
+below are chosen so that the estimate is 1.1 to 1.8 times that.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hpcchain import machine
+from hpcchain.config.packing import bead_volume
+from hpcchain.errors import ConfigError
+from hpcchain.io.checkpoint.checkpoint import read_extent
+from hpcchain.io.hdf5.collective import root_does
+from hpcchain.parallel.agreement import agree
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.machine import Bound, Room
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.comm import Single, World
+
+BYTES_PER_RANK = 150_000_000
+"""Of a rank that has no bead: the interpreter, its libraries and the compiled kernels."""
+
+BYTES_ALONE, BYTES_AMONG = 2_000, 4_000
+"""Of each bead that a rank owns: on one rank; on several, with ghosts and the history of a window."""
+
+BYTES_WHOLE = 900
+"""Of each bead of the whole system on every rank, where each makes or reads the whole start."""
+
+LARGE, BYTES_OF_LARGE = 1_000, 4_000
+"""Beads from which on a molecule is large, and what each of these takes beyond others."""
+
+BYTES_CLOSED = 40
+"""Of each pair of beads of a ring, or of a graph with rings, while its conformation is made."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large a run is.
+
+    Attributes
+    ----------
+    beads, bonds, molecules : int
+        Of the whole system; bonds are 0 where only a file knows them.
+    whole : bool
+        Whether every rank makes or reads the whole start.
+    largest : int
+        Beads of the largest molecule, 0 where only a file knows it.
+    closed : int
+        Beads of the largest molecule with rings whose conformation is to be made.
+    volume : float
+        Of the spheres of all beads, 0 where only a file knows it [length^3].
+    """
+
+    beads: int
+    bonds: int
+    molecules: int
+    whole: bool
+    largest: int = 0
+    closed: int = 0
+    volume: float = 0.0
+
+    def own(self, ranks: int) -> int:
+        """Return what a rank needs for the beads that it owns, of so many ranks [byte]."""
+        each = BYTES_ALONE if ranks == 1 else BYTES_AMONG
+        each += BYTES_OF_LARGE if self.largest >= LARGE else 0
+        return each * max(-(-self.beads // ranks), min(self.largest, self.beads))
+
+    def start(self) -> int:
+        """Return what every rank needs for the start, beyond the beads that it owns [byte]."""
+        return (BYTES_WHOLE * self.beads if self.whole else 0) + BYTES_CLOSED * self.closed**2
+
+    def need(self, ranks: int) -> int:
+        """Return what a rank needs in all, of so many ranks [byte]."""
+        return BYTES_PER_RANK + self.own(ranks) + self.start()
+
+
+def extent_of(config: Config) -> Extent:
+    """Return the Extent of a run that begins with an input, of a start file as far as it can be read.
+
+    Parameters
+    ----------
+    config : Config
+    """
+    kinds, method = config.molecules, config.initial.method
+    beads, whole = config.beads, method != "file"
+    if method == "file":
+        found, time = read_extent(config.initial.file)
+        beads, whole = max(beads, found), time > 0.0
+    closed = [kind.beads for kind in kinds if method == "grow" and kind.beads > 1 and kind.bond_count >= kind.beads]
+    return Extent(
+        beads=beads,
+        bonds=sum(kind.count * kind.bond_count for kind in kinds),
+        molecules=sum(kind.count for kind in kinds),
+        whole=whole,
+        largest=max((kind.beads for kind in kinds), default=0),
+        closed=max(closed, default=0),
+        volume=bead_volume(kinds),
+    )
+
+
+def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:
+    """Return the Extent of a run; raise ConfigError on every rank where it does not fit on the nodes; collective."""
+    extent = root_does(mpi, config.source, "measuring it", lambda: extent_of(config))
+    way = "use more nodes, or fewer molecules (molecule.count)"
+    if config.initial.method == "grow" and extent.start() > extent.own(comm.size):
+        way += "; or grow a small box and copy it ('hpcchain build --replicate'): every rank grows the whole box"
+    key = "initial.file" if config.initial.method == "file" else "molecule.count"
+    require_memory(extent, comm, mpi, f"{config.source}: {key}", way)
+    return extent
+
+
+def require_memory_to_resume(path: Path, comm: Single | World, mpi: Communicator | None) -> None:
+    """Raise ConfigError on every rank where the run of a checkpoint does not fit on the ranks' nodes; collective."""
+    beads, _ = root_does(mpi, path, "measuring it", lambda: read_extent(path))
+    require_memory(Extent(beads, 0, 0, whole=False), comm, mpi, str(path), "use more nodes")
+
+
+def short_of_memory(need: int) -> tuple[str, Bound]:
+    """Return (what is needed, the Bound) in words and bytes where this process alone cannot take so much, or None."""
+    return lacking(need, [machine.room()])
+
+
+def require_memory(
+    extent: Extent, comm: Single | World, mpi: Communicator | None, name: str, way: str, room: Room | None = None
+) -> None:
+    """Raise ConfigError on every rank unless each node has the memory that its ranks need; collective.
+
+    Parameters
+    ----------
+    extent : Extent
+    comm : Single or World
+    mpi : communicator or None
+    name : str
+        What needs it, for the message.
+    way : str
+        What to change.
+    room : machine.Room, optional
+        Asked of the system when left out.
+    """
+    need = extent.need(comm.size)
+    lack = lacking(need, comm.on_node(room or machine.room()))
+    text = None
+    if lack is not None:
+        wanted, there = lack
+        text = (
+            f"{name}: {extent.beads} beads on {comm.size} {'rank' if comm.size == 1 else 'ranks'} need about "
+            f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
+            f"{machine.size(there.bytes)} are {there.reason}; {way}"
+        )
+    agree(mpi, None if text is None else ConfigError(text))
+
+
+def lacking(need: int, rooms: list) -> tuple[str, Bound] | None:
+    """Return (what is needed in words, the Bound) where memory is lacking, None where all is there.
+
+    Parameters
+    ----------
+    need : float
+        Of each rank, what it has taken already among it [byte].
+    rooms : list of machine.Room
+        Of the ranks on one node.
+    """
+    more = [max(need - room.taken, 0.0) for room in rooms]
+    several = "in all" if len(rooms) == 1 else f"for {len(rooms)} ranks"
+    node = machine.Bound.least([room.node for room in rooms if room.node is not None])
+    if node is not None and sum(more) > node.bytes:
+        return f"{machine.size(sum(more))} more {several}", node
+    job = machine.Bound.least([room.job for room in rooms if room.job is not None])
+    if job is not None and need * len(rooms) > job.bytes:
+        return f"{machine.size(need * len(rooms))} {several}", job
+    for room, one in zip(rooms, more, strict=True):
+        if room.own is not None and one > room.own.bytes:
+            return f"{machine.size(one)} more for one rank", room.own
+    return None

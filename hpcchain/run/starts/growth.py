@@ -1,0 +1,495 @@
+"""Initial configurations by growth: small beads placed at random, grown to full size by the dynamics itself.
+
+After Lubachevsky and Stillinger: contact distances grow linearly in time, d(t) = d (g0 + rate t), while the molecules
+move and collide; the heat that growing surfaces give is taken out between slices by rescaling velocities. Sums that
+feed back into the motion are exact (math.fsum), so the start depends on the input alone. Where beads jam, as long
+molecules do that had no time to turn out of each other's way, growth goes on more slowly from before that, and where
+that does not help, from another placement.
+
+Bonds of small beads can cross. Three bonds that cross one another at one place are caught when their beads have grown
+to 1/√2 of the bond's length: six beads are then an octahedron that cannot open. Large dense systems have some such
+places. Where beads jam at that size, the last placement is one with beads so large that bonds do not cross.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.errors import ConfigError, WindowError
+from hpcchain.io.growth_state import GrowthState
+from hpcchain.model.directors import build_directors
+from hpcchain.model.molecules.independence import DependentBonds
+from hpcchain.model.physics.extended import shapes_of, while_growing
+from hpcchain.model.physics.walls import volume_within, walls_of
+from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
+from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.placement import NoArrangement, place
+from hpcchain.model.starts.start import build_physics, moved_along, physics_with
+from hpcchain.model.starts.velocities import maxwell
+from hpcchain.model.system import State, System
+from hpcchain.model.topology import build_box, build_topology
+from hpcchain.parallel.comm import Single
+from hpcchain.run.engines import brought_together, engine_for, ranks_at_work
+from hpcchain.run.guards.signals import Stopped
+from hpcchain.run.orientations import checked
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.model.system import Box, Physics, Topology
+    from hpcchain.sector.interface import Engine
+
+LOG = logging.getLogger("hpcchain.run")
+PLACED_FRACTION = 0.06
+RATE = 0.4
+SLICES = 24
+CLEARANCE = 1e-10
+ATTEMPTS = 6
+MOST_CONTACTS = 500  # of a bead in a slice; at a packing fraction of .6 some tens
+WALLS_PER_CONTACT = 400
+SLOWER, FINER, SLOWEST = 4.0, 2, 1  # where beads jam: rate divided by, slices by, and how often that is tried
+MOST_SLOWNESS = 1000.0  # of a mean bead over a light one, where masses differ
+CROSSING = 2.0**-0.5  # contact distance over bond length beyond which bonds do not cross
+BEYOND_CROSSING, JAMMED_CROSSING = 1.003, 1.01  # of that size: beads that are placed, and that jam for this reason
+DENSEST_PLACED = 0.25  # packing fraction
+STALLED_CONTACTS, STALLED_PACE = 200_000, 40_000.0  # contacts that come at a pace of so many a bead and slice: a jam
+PLACEMENTS, NEXT_SEED = 2, 0x9E3779B97F4A7C15  # how often beads are placed, and what a further one adds to the seed
+CALM = 60.0  # contacts of a bead in a thermal time, up to which nothing is near jamming
+SLOW_SECONDS, SLOW_SHARE = 15.0, 0.05  # wall time of a slice that is told of, and share of the most contacts by then
+LONGEST_STEP = 0.25  # of a thermal time: with longer ones molecules turn too far in a step for growth to get on
+
+
+class Jammed(ConfigError):
+    """Beads that grow have come to a size, a fraction of the full one, at which they cannot move past one another."""
+
+    def __init__(self, message: str, size: float = 1.0) -> None:
+        super().__init__(message)
+        self.size = size
+
+
+def grown_system(
+    config: Config,
+    progress: Callable | None = None,
+    pause: Callable | None = None,
+    comm: Any = None,
+    keep: Any = None,
+) -> Any:
+    """Return the System of an input with initial.method "grow", the same to the bit on any ranks; collective.
+
+    Parameters
+    ----------
+    config : Config
+    progress : callable, optional
+        Called with the fraction of the full size that is reached, now and then.
+    pause : callable, optional
+        Called between kernel calls; a true result on any rank gives up.
+    comm : Single or World, optional
+        Default: this process alone.
+    keep : GrowthFile, optional
+        Where a start that is still growing is kept, and goes on from.
+
+    Raises
+    ------
+    ConfigError
+        When no room is found for the molecules, they jam while they grow, or spheres spin too fast for their steps.
+    Stopped
+        On every rank, when `pause` gives up.
+    """
+    box, topology = build_box(config), build_topology(config)
+    grown = replace(topology, flexible=None, soft=None)  # beads that potentials hold are grown like all others
+    directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
+    position = Growth(config, box, grown, progress, pause, comm or Single(), keep).positions()
+    temperature, seed = config.initial.temperature, config.initial.seed
+    velocity = moved_along(config, maxwell(topology, position, temperature, seed))
+    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
+    require_limits(config.source, topology, physics, position, np.arange(topology.beads))
+    return System(box, topology, state, physics, directors=directors)
+
+
+def packing_of(config: Config, box: Box, topology: Topology) -> Any:
+    """Return the packing fraction of the full beads in the box, or in a shape that is smaller."""
+    return float(np.sum(topology.diameter**3)) * math.pi / 6.0 / volume_within(box.size, walls_of(config))
+
+
+def crossing_size(topology: Topology) -> Any:
+    """Return the fraction of the full diameters beyond which no bonds cross; 0 without bonds."""
+    contact = 0.5 * topology.diameter[topology.bonds].sum(axis=1)
+    return CROSSING * float(np.max(topology.bond_length / contact, initial=0.0))
+
+
+def place_small(
+    config: Config, box: Box, topology: Topology, parallel: bool = False, scale: float | None = None
+) -> Any:
+    """Return the largest fraction of the full diameters, of a few tried, that could be placed, and the positions.
+
+    A fraction `scale` is tried alone.
+    """
+    if scale is not None:
+        return scale, place(config, box, topology, scale, parallel, {})
+    scale = min(1.0, (PLACED_FRACTION / packing_of(config, box, topology)) ** (1.0 / 3.0))
+    known = {}
+    for attempt in range(ATTEMPTS):
+        try:
+            return scale, place(config, box, topology, scale, parallel, known)
+        except (NoArrangement, DependentBonds):
+            raise
+        except ConfigError:
+            if attempt + 1 == ATTEMPTS:
+                raise
+            scale *= 0.8
+    raise ConfigError("initial.method: no placement was tried")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where growth is, at the end of a slice.
+
+    Attributes
+    ----------
+    draw : int
+        Which placement it began from.
+    placed, step : float
+        Fraction of the full size at the beginning, and its growth in a slice.
+    rate : float
+        Growth of that fraction in a thermal time.
+    slice, slices, calm : int
+        Slices done, slices in all, and those done when beads last did not meet often.
+    tries : int
+        How often growth may still go on more slowly.
+    freedom : int
+        Degrees of freedom.
+    tick : float
+        Of the clock [time].
+    """
+
+    draw: int
+    placed: float
+    step: float
+    rate: float
+    slice: int
+    slices: int
+    calm: int
+    tries: int
+    freedom: int
+    tick: float
+
+    @property
+    def size(self) -> Any:
+        """Fraction of the full diameters that is reached."""
+        return self.placed + self.slice * self.step
+
+    def slower(self) -> Any:
+        """Return the Stage from which growth goes on more slowly: the last calm one."""
+        return replace(
+            self,
+            tries=self.tries - 1,
+            rate=self.rate / SLOWER,
+            step=self.step / FINER,
+            slices=self.slices * FINER,
+            slice=self.calm * FINER,
+            calm=self.calm * FINER,
+        )
+
+
+def tell_of_another(error: ConfigError, which: str) -> None:
+    """Log that a placement did not grow and another is tried: what to change stands in the last one's error."""
+    what = f"the beads jam at {error.size:.3g} of their diameters" if isinstance(error, Jammed) else error
+    LOG.info("growing the start: %s; trying %s", what, which)
+
+
+class Growth:
+    """Makes positions of full beads from small ones, slice by slice.
+
+    Parameters
+    ----------
+    config : Config
+    box, topology :
+        The system.
+    progress, pause, comm, keep :
+        See `grown_system`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        box: Box,
+        topology: Topology,
+        progress: Callable,
+        pause: Callable,
+        comm: Any,
+        keep: Any = None,
+    ) -> None:
+        self._config, self._box, self._topology = config, box, topology
+        self._progress, self._pause, self._comm, self._keep = progress, pause, comm, keep
+
+    def positions(self) -> np.ndarray:
+        """Return (N, 3) positions of beads that were placed small and grown to their full size [length].
+
+        Where they jam they are placed anew, with other random numbers: some bead may have been caught between others.
+        Rods are then placed parallel: random ones do not find their way into a dense nematic. Where they jam for bonds
+        that cross, they are at last placed so large that bonds do not.
+        """
+        rods = bool(self._topology.rod.any())
+        kept = None if self._keep is None else self._keep.load()
+        first = 0 if kept is None else kept.numbers["draw"]
+        for draw in range(first, PLACEMENTS):
+            try:
+                return self._drawn_and_grown(draw, rods, kept if draw == first else None)
+            except ConfigError as error:
+                again = isinstance(error, Jammed) or (rods and not isinstance(error, (NoArrangement, DependentBonds)))
+                if not again:
+                    raise
+                if draw + 1 == PLACEMENTS:
+                    return self._past_crossing(error)
+                tell_of_another(error, f"another placement{', rods parallel' if rods else ''}")
+        return self._drawn_and_grown(first, rods, kept)
+
+    def _drawn_and_grown(self, draw: int, rods: Any, kept: Any) -> Any:
+        """Return the positions after a placement and growth, or after growth that was kept."""
+        if kept is not None:
+            return self.grown(Stage(**{f.name: kept.numbers[f.name] for f in fields(Stage)}), *arrays_of(kept))
+        large = BEYOND_CROSSING * crossing_size(self._topology) if draw == PLACEMENTS else None
+        scale, position = place_small(self._drawn(draw), self._box, self._topology, rods and draw > 0, large)
+        if scale == 1.0:
+            return position
+        return self.grown(*self._beginning(draw, position, scale, 0 if rods and draw == 0 else SLOWEST))
+
+    def _past_crossing(self, error: Any) -> Any:
+        """Return the positions after a placement of beads whose bonds do not cross; raise the error where none helps.
+
+        Parameters
+        ----------
+        error : ConfigError
+            Of the placement before.
+        """
+        size = crossing_size(self._topology)
+        packing = packing_of(self._config, self._box, self._topology) * (BEYOND_CROSSING * size) ** 3
+        at_crossing = isinstance(error, Jammed) and error.size <= JAMMED_CROSSING * size < 1.0
+        if not at_crossing or packing > DENSEST_PLACED:
+            raise error
+        tell_of_another(error, "the last placement, of beads so large that bonds do not cross")
+        try:
+            return self._drawn_and_grown(PLACEMENTS, False, None)
+        except Jammed:
+            raise
+        except ConfigError:  # no room for beads of that size
+            raise error from None
+
+    def _drawn(self, draw: int) -> Config:
+        """Return the Config with the seed of a placement: the input's, then others."""
+        initial = self._config.initial
+        return replace(self._config, initial=replace(initial, seed=(initial.seed + draw * NEXT_SEED) % 2**64))
+
+    def _beginning(self, draw: int, position: np.ndarray, scale: float, tries: int) -> Any:
+        """Return the Stage, position and velocity from which beads of a fraction `scale` of their size grow."""
+        initial, topology = self._config.initial, self._topology
+        velocity = maxwell(topology, position, initial.temperature, initial.seed)
+        rate = RATE
+        if initial.growth_rate != "auto":
+            rate = initial.growth_rate * thermal_time(topology, initial.temperature)
+        slices = max(SLICES, int(math.ceil((1.0 - scale) / rate * 8)))
+        stage = Stage(
+            draw=draw,
+            placed=scale,
+            step=(1.0 + CLEARANCE - scale) / slices,
+            rate=rate,
+            slice=0,
+            slices=slices,
+            calm=0,
+            tries=tries,
+            freedom=degrees_of_freedom(topology, position),
+            tick=build_physics(self._config, topology, velocity).tick,
+        )
+        return stage, position, velocity, position, velocity
+
+    def grown(
+        self, stage: Any, position: np.ndarray, velocity: np.ndarray, calm_position: Any, calm_velocity: Any
+    ) -> Any:
+        """Return (N, 3) positions after the diameters have grown from a Stage to their full size.
+
+        Where the beads jam, growth goes on from the last slice in which they did not meet often yet, more slowly.
+
+        Parameters
+        ----------
+        stage : Stage
+        position, velocity : (N, 3) float64 arrays
+            Without overlaps at that size [length], [length / time].
+        calm_position, calm_velocity : (N, 3) float64 arrays
+            Those of the last calm slice.
+        """
+        initial, topology = self._config.initial, self._topology
+        unit = thermal_time(topology, initial.temperature)
+        given = physics_with(self._config, stage.tick)
+        acting = while_growing(given.extended) | shapes_of(self._config)
+        elastic = replace(given, restitution=1.0, contact_time=0.0, extended=acting)
+        physics = with_short_steps(elastic, LONGEST_STEP * unit)
+        now, calm = (position, velocity), (calm_position, calm_velocity)
+        while stage.slice < stage.slices:
+            system = System(self._box, topology, State.at_time_zero(*now), physics)
+            length = stage.step / stage.rate * unit
+            engine = engine_for(system, self._config, self._comm, growth=(stage.size, stage.rate / unit))
+            try:
+                contacts = self._slice(engine, length, stage.size, stage.rate / unit)
+            except Stopped:
+                raise Stopped(self._kept(stage, *now, *calm)) from None
+            if contacts > MOST_CONTACTS:
+                if stage.tries == 0:
+                    raise Jammed(jam(self._config, stage.size), stage.size)
+                stage, now = stage.slower(), calm
+                continue
+            position, velocity, _ = brought_together(self._comm, topology, engine.ids, engine.frame(length))
+            del engine  # before the next one is made: two at a time would be the most memory that a run ever takes
+            position = project_positions(topology, position)
+            velocity = project_velocities(topology, position, velocity)
+            now = position, rescaled(topology, velocity, stage.freedom, initial.temperature)
+            stage = replace(stage, slice=stage.slice + 1)
+            if contacts * unit < CALM * length:
+                stage, calm = replace(stage, calm=stage.slice), now
+            self._tell(stage.size)
+            if self._keep is not None and self._comm.any(self._keep.due()):
+                self._kept(stage, *now, *calm)
+        return now[0]
+
+    def _kept(self, stage: Any, *arrays: Any) -> Any:
+        """Keep a Stage and its arrays where that is possible; return the message for a stop here."""
+        what, then = "stopped by a signal or the wall limit while making the start", "run the same command again"
+        if self._keep is None:
+            return f"{what}; nothing is kept yet: {then}"
+        self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *arrays))
+        return f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
+
+    def _tell(self, size: float) -> None:
+        if self._progress is not None:
+            self._progress(size)
+
+    def _slice(self, engine: Any, length: float, scale: float, rate: float) -> Any:
+        """Carry an engine, its beads growing from size `scale` at a rate; return all ranks' contacts a bead.
+
+        That decides what is done next, so it is the same on any ranks. Where it is above MOST_CONTACTS the end may not
+        have been reached.
+        """
+        beads = self._topology.beads / ranks_at_work(engine, self._comm)
+        share = MOST_CONTACTS * beads
+        notice, most = SlowSlice(scale, MOST_CONTACTS * self._topology.beads), share
+        stall = Stall(beads, length)
+
+        def enough(most: float) -> Any:
+            self._tell(min(scale + rate * max(engine.time, 0.0), 1.0))
+            return notice.look(engine) > most or stall.look(engine) or self._stopped()
+
+        while True:
+            try:
+                reached = engine.advance(length, lambda most=most: enough(most))
+            except (ConfigError, WindowError):  # contacts in no time, on all ranks
+                return math.inf
+            contacts = sum(self._comm.allgather(met(engine))) / self._topology.beads
+            stopped = self._comm.any(self._stopped())  # asked again: a short slice ends before the engine asks
+            stalled = not reached and self._comm.any(stall.found)
+            if reached or stopped or stalled or contacts > MOST_CONTACTS:
+                break
+            most += 0.25 * share  # only some ranks have had theirs
+        if stopped and contacts <= MOST_CONTACTS:
+            raise Stopped
+        return math.inf if stalled else contacts
+
+    def _stopped(self) -> bool:
+        return self._pause is not None and self._pause()
+
+
+def arrays_of(kept: Any) -> Any:
+    """Return the arrays of a GrowthState in the order in which `Growth.grown` takes them."""
+    return kept.position, kept.velocity, kept.calm_position, kept.calm_velocity
+
+
+class Stall:
+    """Notices a few beads that are caught: they meet ever faster, and the slice never ends.
+
+    Beads that grow without a way out meet so often, towards the time at which they touch, that any pace is surpassed.
+    So what this finds is a jam in any case; it only spares the wait for MOST_CONTACTS of all beads.
+
+    Parameters
+    ----------
+    beads : float
+        Of this rank.
+    length : float
+        Of the slice [time].
+    """
+
+    def __init__(self, beads: float, length: float) -> None:
+        self._pace = STALLED_PACE * beads / length
+        self._contacts, self._time, self.found = 0, 0.0, False
+
+    def look(self, engine: Engine) -> Any:
+        """Return whether beads are caught."""
+        contacts = met(engine)
+        more, passed = contacts - self._contacts, engine.time - self._time
+        if more >= STALLED_CONTACTS:
+            self.found = self.found or more > self._pace * passed
+            self._contacts, self._time = contacts, engine.time
+        return self.found
+
+
+class SlowSlice:
+    """Tells the user, once, that a slice from a size `scale` takes long in which `most` contacts are allowed."""
+
+    def __init__(self, scale: float, most: float) -> None:
+        self._scale, self._most = scale, most
+        self._begin, self._warned = time.monotonic(), False
+
+    def look(self, engine: Engine) -> int:
+        """Return how often beads of this rank have met in the slice; see the class."""
+        found = met(engine)
+        late = time.monotonic() > self._begin + SLOW_SECONDS
+        if late and not self._warned and found > SLOW_SHARE * self._most:
+            self._warned = True
+            LOG.warning(
+                "making the start: at %.4f of their diameters the beads meet so often that it hardly gets on; "
+                "it is given up, or done again another way, after %.3g contacts (%.3g so far); a larger box "
+                "helps",
+                self._scale,
+                self._most,
+                found,
+            )
+        return found
+
+
+def met(engine: Engine) -> int:
+    """Return how often this rank's beads have met; contacts with walls count less, as narrow gaps have many."""
+    return engine.counters["contacts"] + engine.counters["wall_contacts"] // WALLS_PER_CONTACT
+
+
+def jam(config: Config, scale: float) -> str:
+    """Return the message for beads that cannot be grown further than to a fraction of their size."""
+    return (
+        f"{config.source}: initial.method: the beads jam at {scale:.3f} of their diameters, however slowly they "
+        "grow; make the box or gaps between walls larger, or the beads of a molecule smaller or fewer, or start "
+        'from positions that are known to fit (initial.method = "explicit", or "file" from a run at lower density)'
+    )
+
+
+def with_short_steps(physics: Physics, longest: float) -> Physics:
+    """Return Physics with no kind's step longer than that [time]; a step of 0, the propagator's choice, stays so."""
+    kinds = [kind | {"step": min(kind["step"], longest)} if "step" in kind else kind for kind in physics.kinds]
+    return replace(physics, step=min(physics.step, longest), kinds=kinds)
+
+
+def rescaled(topology: Topology, velocity: np.ndarray, freedom: int, temperature: float) -> np.ndarray:
+    """Return velocities scaled to a temperature, the kinetic energy summed exactly; a system at rest stays so."""
+    twice_energy = math.fsum(np.einsum("ik,ik->i", velocity, velocity) * topology.mass)
+    return velocity * math.sqrt(freedom * temperature / twice_energy) if twice_energy > 0.0 else velocity
+
+
+def thermal_time(topology: Topology, temperature: float) -> float:
+    """Return the mean contact distance over the thermal speed of a mean bead [time].
+
+    At most MOST_SLOWNESS times that of a light one: else light ones meet without end until heavy ones have moved.
+    """
+    light = float(1.0 / np.mean(1.0 / topology.mass))
+    mass = min(float(topology.mass.mean()), MOST_SLOWNESS**2 * light)
+    return float(topology.diameter.mean()) * math.sqrt(mass / temperature)

@@ -1,0 +1,189 @@
+"""The input that a checkpoint carries: read as any other, and compared with the system that is stored beside it."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.config import load_config
+from hpcchain.errors import DataError, HpcchainError
+from hpcchain.io.checkpoint.checkpoint import read_outline
+from hpcchain.io.checkpoint.layout import wrong_contents
+from hpcchain.model.directors import build_directors
+from hpcchain.model.starts.start import physics_with
+from hpcchain.model.system import Options
+from hpcchain.model.topology import build_box, build_composition
+from hpcchain.parallel.agreement import gathered
+from hpcchain.parallel.slabs import slab
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.io.checkpoint.checkpoint import Checkpoint
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box, Physics, System, Topology
+    from hpcchain.parallel.agreement import Communicator
+
+DRIFT = 1e-3
+"""By how much the energy may be off, relative: that of exact motion is off by round-off."""
+
+BOX_KEYS = ("size", "origin", "boundary")
+TABLES = (
+    "kind",
+    "first_bead",
+    "first_bond",
+    "bonds",
+    "bond_length",
+    "mass",
+    "diameter",
+    "self_contact",
+    "rod",
+    "flexible",
+    "soft",
+    "bead_type",
+    "exclude",
+    "moment",
+    "fixed",
+    "body",
+    "site",
+)
+
+
+def config_of(checkpoint: Checkpoint, path: Path | str) -> Config:
+    """Return the input that a checkpoint carries."""
+    return config_of_text(checkpoint.config_toml, path)
+
+
+def config_of_text(stored: str, path: Path | str) -> Any:
+    """Return the Config of an input that the program has stored in a file; raises DataError where it is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "input.toml"
+        text.write_text(stored, encoding="utf-8")
+        try:
+            return replace(load_config(text, stored=True), source=str(path))
+        except HpcchainError as error:
+            raise DataError(f"{path}: the input in it cannot be used: {error}") from error
+
+
+def require_own_input(checkpoint: Checkpoint, path: Path | str, mpi: Communicator | None = None) -> Config:
+    """Return the input in a checkpoint or start file after comparing it with all that does not change; collective.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        On several ranks its topology is a Composition, and each compares its slabs.
+    path : path
+    mpi : communicator or None
+
+    Raises
+    ------
+    DataError
+        On every rank, naming what differs, or when the input cannot be used.
+    """
+    config = config_of(checkpoint, path)
+    system = checkpoint.system
+    problem = _box_problem(config, system.box) or _physics_problem(config, system)
+    problem = problem or (_molecules_problem(config, system, mpi) if config.molecules else None)
+    problem = problem or _energy_problem(system, checkpoint.counters.get("energy"), mpi)
+    if problem:
+        raise wrong_contents(path, problem)
+    return config
+
+
+def checked_outline(path: Path) -> Any:
+    """Read a checkpoint as `read_outline` does and compare it with its own input; not collective."""
+    found = read_outline(path)
+    require_own_input(found, path)
+    return found
+
+
+def _energy_problem(system: System, energy: float | None, mpi: Communicator | None) -> Any:
+    """Return that a run has lost or won energy since its first report where it must not, or None; collective.
+
+    A molecule's is the same all along a segment, so segments may have begun at different times.
+    """
+    known = energy is not None and all(
+        one.propagator == "taylor" and one.tolerance <= 1e-9 and not (one.steps or one.extended)
+        for one in system.physics.every()
+    )
+    topology, velocity = system.topology, system.state.velocity
+    ids = np.arange(len(velocity)) if system.held is None else topology.beads_of(system.held)
+    mass = topology.prototypes.mass[topology.prototype_of(ids)]
+    parts = gathered(mpi, (len(ids), 0.5 * float(mass @ np.einsum("ik,ik->i", velocity, velocity))))
+    beads, found = (sum(column) for column in zip(*parts, strict=True))
+    if not known or beads != topology.beads:
+        return None
+    least = energy * (1.0 - DRIFT) if system.physics.is_elastic else 0.0
+    if least <= found <= energy * (1.0 + DRIFT):
+        return None
+    return f"state/velocity: the kinetic energy is {found:.6g}; counters: energy: it was {energy:.6g} at first"
+
+
+def _box_problem(config: Config, box: Box) -> Any:
+    given = build_box(config)
+    for key in BOX_KEYS:
+        ours, theirs = getattr(box, key).tolist(), getattr(given, key).tolist()
+        if ours != theirs:
+            return f"box/{key} is {ours}, that of the input in it {theirs}"
+    return None
+
+
+def _physics_problem(config: Config, system: System) -> Any:
+    """Return which constant is not that of the input; rods move as they did when the run was begun."""
+    stored, given = (_table(one) for one in (system.physics, physics_with(config, system.physics.tick)))
+    if not config.molecules:
+        given["kinds"] = stored["kinds"]
+    pairs = [("", stored, given)]
+    own = zip(stored["kinds"], given["kinds"], strict=False)
+    pairs += [(f"kinds {number} ", *pair) for number, pair in enumerate(own)]
+    if len(stored["kinds"]) != len(given["kinds"]):
+        return "physics: kinds: are not those of the input in it"
+    for place, ours, theirs in pairs:
+        for name in {*ours, *theirs} - {"kinds"}:
+            mine, other = ours.get(name), theirs.get(name)
+            if mine != other:
+                return f"physics: {place}{name} is {mine!r}, that of the input in it {other!r}"
+    return None
+
+
+def _table(physics: Physics) -> dict[str, Any]:
+    """Return constants as a table, kinds' own with all their options; without how rods move."""
+    kinds = [physics.of(kind) if own else None for kind, own in enumerate(physics.kinds)]
+    found = asdict(replace(physics, options=replace(physics.options, rods=Options.rods), kinds=[]))
+    return found | {"kinds": [_table(own) if own else {} for own in kinds]}
+
+
+def _molecules_problem(config: Config, system: System, mpi: Communicator | None) -> Any:
+    given, topology = build_composition(config), system.topology
+    if tuple(topology.names) != tuple(given.names):
+        return f"names: {list(topology.names)} are not those of the input in it, {list(given.names)}"
+    if tuple(topology.type_names) != tuple(given.type_names):
+        return f"type_names: {list(topology.type_names)} are not those of the input in it, {list(given.type_names)}"
+    for table in TABLES:
+        where = first_difference(given, topology, table, mpi)
+        if where is not None:
+            return f"topology/{table}: is not that of the input in it{where}"
+    directors = build_directors(config)
+    if (directors is None) != (system.directors is None):
+        return "directors: are in one of the file and the input in it"
+    for name in ("moment", "step") if directors is not None else ():
+        if not np.array_equal(getattr(directors, name), getattr(system.directors, name)):
+            return f"directors: {name}: is not that of the input in it"
+    return None
+
+
+def first_difference(given: Composition, topology: Composition | Topology, table: str, mpi: Communicator | None) -> Any:
+    """Return for a message where the tables of this name differ first, None where they do not; collective."""
+    count = given.count(table)
+    if count != topology.count(table):
+        return ""
+    low, high = slab(count, mpi)
+    ours, theirs = given.rows(table, low, high), topology.rows(table, low, high)
+    other, text = np.argwhere(ours != theirs), None
+    if len(other):
+        row = int(other[0][0])
+        text = f" in row {low + row}: {ours[row].tolist()} here, {theirs[row].tolist()} there"
+    return next((found for found in gathered(mpi, text) if found is not None), None)

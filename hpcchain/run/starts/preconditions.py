@@ -1,0 +1,117 @@
+"""What must be so before a run begins or goes on: the file that it is to go on from, its input, its output."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hpcchain.errors import ConfigError, DataError, UsageError
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
+from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.output.parts import COUNTED
+from hpcchain.io.output.recoverable_output import advice, recoverable_counts
+from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
+from hpcchain.run.folder import CHECKPOINTS
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.io.checkpoint.checkpoint import Checkpoint
+    from hpcchain.io.output.recoverable_output import Output
+    from hpcchain.parallel.agreement import Communicator
+
+LOG = logging.getLogger("hpcchain.api")
+PHYSICS = {
+    "box": "box",
+    "molecules": "molecule",
+    "initial": "initial",
+    "propagator": "propagator",
+    "contact": "contact",
+    "external": "external",
+    "potentials": "potential",
+    "steps": "steps",
+    "thermostat": "thermostat",
+}
+"""What must not change in a run that goes on: names in Config and in the input."""
+
+
+def require_free(out: Path | str, config: Config, mpi: Communicator | None) -> None:
+    """Raise UsageError, on every rank, when a start file would take the place of something else, or of its source."""
+    if config.initial.file is not None:
+        root_does(mpi, out, "looking at what is there", lambda: require_other(out, config.initial.file))
+    require_replaceable(out, "start", mpi)
+
+
+def newest(folder: Path, output: Output, mpi: Communicator | None, required: bool = False) -> Path:
+    """Return the path of a run's newest checkpoint that is whole, as is the output that it counts on.
+
+    Later ones are named in the log. Returns None where there are no checkpoints, unless one is required.
+
+    Raises
+    ------
+    DataError
+        When none of them can be used, or a required one is missing.
+    """
+    path, refused = newest_valid(Path(folder) / CHECKPOINTS, mpi, lambda counters: recoverable_counts(output, counters))
+    if path is None and refused:
+        raise DataError(
+            f"{folder}: none of its {len(refused)} checkpoints can be gone on from, the newest because of "
+            f"{refused[0][1]}; {advice(folder)}"
+        )
+    if path is None and required:
+        raise DataError(
+            f"{folder}: no checkpoint to go on from in its folder {CHECKPOINTS}: there is none; "
+            "start anew with 'hpcchain run' and another --output"
+        )
+    for _, why in refused:
+        LOG.warning("passed over: %s", why)
+    return path
+
+
+def has_checkpoints(folder: Path, mpi: Communicator) -> Any:
+    """Return whether a run's folder has checkpoints; collective."""
+    return root_does(mpi, folder, "listing checkpoints", lambda: bool(list_checkpoints(folder / CHECKPOINTS)))
+
+
+def require_exists(source: Path, mpi: Communicator | None) -> None:
+    """Raise DataError when what to resume does not exist."""
+    if not root_does(mpi, source, "looking for it", source.exists):
+        raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
+
+
+def require_same_physics(config: Config, earlier: Config, path: Path) -> None:
+    """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
+    for name, section in PHYSICS.items():
+        ours, theirs = getattr(config, name), getattr(earlier, name)
+        if name == "initial":
+            ours, theirs = replace(ours, file=None), replace(theirs, file=None)
+        if ours != theirs:
+            raise ConfigError(
+                f"{config.source}: [{section}] is not that of the run in {path}; a run goes on "
+                "with the physics it began with: undo the change, or choose another --output"
+            )
+
+
+def require_time_left(config: Config, checkpoint: Checkpoint, path: Path) -> None:
+    """Raise UsageError when the end time lies before what has been reached."""
+    if config.run.end_time < checkpoint.time:
+        raise UsageError(
+            f"{path}: is at time {checkpoint.time}, past the end time {config.run.end_time}; give a later "
+            "--until, or resume an older checkpoint"
+        )
+
+
+def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path) -> dict:
+    """Return what the run counts from (`recoverable_output`); what it goes on without is named in the log."""
+    try:
+        found = recoverable_counts(output, checkpoint.counters)
+    except DataError as error:
+        raise DataError(
+            f"{path}: cannot be gone on from: {error}; go on from another checkpoint, or {advice(folder)}"
+        ) from error
+    if any(checkpoint.counters.get(name, 0) > found[name] for name in COUNTED):
+        LOG.warning("%s: nothing is there of the output before t %.6g; going on without it", folder, checkpoint.time)
+    for problem in output.problems():
+        LOG.warning("not needed, and replaced or removed: %s", problem)
+    return found

@@ -1,0 +1,143 @@
+"""Starts of many copies of a small one, of which each rank makes and writes an even part, some blocks at a time.
+
+Orientations and spins of copies are random, so the file has their seed and temperature instead of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.config.demands.check import untried_speed
+from hpcchain.config.keys.key import MOST_BEADS
+from hpcchain.errors import ConfigError
+from hpcchain.io.checkpoint.checkpoint import write_start
+from hpcchain.model.clock import tick_for
+from hpcchain.model.starts.replicate_system import Copies
+from hpcchain.model.starts.replicate_velocities import Sums, Thermal
+from hpcchain.model.starts.start import TOLERANCE, physics_with, require_apart
+from hpcchain.model.system import System
+from hpcchain.parallel import slabs
+from hpcchain.run.guards.signals import Stopped
+from hpcchain.run.orientations import checked
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.directors import Directors
+    from hpcchain.model.system import State
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.comm import Single, World
+
+BLOCKS = 8
+"""Blocks of 4096 beads that a rank makes at a time."""
+
+
+def write_copies(
+    path: Path,
+    config: Config,
+    system: System,
+    numbers: list | tuple,
+    comm: Single | World,
+    pause: Callable | None = None,
+) -> None:
+    """Write the start of copies of a system, with velocities of their own; the same bits on any ranks; collective.
+
+    Spheres with directors have orientations and spins of their own, too.
+
+    What a rank has at a time follows from the small system and from `BLOCKS`, not from the number of copies.
+
+    Parameters
+    ----------
+    path : path
+    config : Config
+        Of all copies together (`config.enlarge`): temperature, seed, physics.
+    system : System
+        Of one copy, or this rank's part of it; its velocities, images, clocks, orientations and spins count for
+        nothing.
+    numbers : (int, int, int)
+        Copies along each axis; more than one along periodic ones only.
+    comm : Single or World
+    pause : callable, optional
+        Called now and then; a true result on any rank gives up.
+
+    Raises
+    ------
+    ConfigError
+        When nothing can move in the system, its beads overlap, there would be too many, or a sphere would spin too fast
+        for its null-space step.
+    DataError
+        When the file cannot be written.
+    Stopped
+        On every rank, when `pause` gives up.
+    """
+
+    def go_on() -> None:
+        if comm.any(pause is not None and pause()):
+            raise Stopped("stopped by a signal while making the start; nothing is kept: run the same command again")
+
+    def state_of(low: int, high: int) -> State:
+        go_on()
+        return thermal.state(low, high)
+
+    require_few(config, system.topology.beads * math.prod(numbers))
+    copies = Copies(system.box, system.topology, whole_positions(system, comm), numbers)
+    require_digits(config, copies)
+    thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
+    directors = turning_copies(config, system.directors, copies.composition, comm.mpi, go_on)
+    own = Sums()
+    for low, high in slabs.stretches(copies.composition.beads, comm.mpi, BLOCKS):
+        go_on()
+        own += thermal.sums(low, high)
+    total = sum(comm.allgather(own), Sums())
+    taken = require_digits(config, copies, total.projected)
+    require_apart(config.source, system.topology, copies.overlap(TOLERANCE - taken))
+    thermal.settle(total)
+    why = untried_speed(copies.least_diameter, thermal.speed**2)
+    if why is not None:
+        raise ConfigError(f"{config.source}: initial.temperature: {why}")
+    physics = physics_with(config, tick_for(copies.least_diameter / thermal.speed))
+    large = System(copies.box, copies.composition, None, physics, directors=directors)
+    write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
+
+
+def turning_copies(
+    config: Config, directors: Any, composition: Composition, mpi: Communicator | None, go_on: Callable
+) -> Directors | None:
+    """Return the Directors of all copies, None where one has none; ConfigError where a sphere spins too fast."""
+    if directors is None:
+        return None
+    directors = directors.fresh(config.initial.seed, config.initial.temperature)
+    return checked(directors, composition, mpi, config.source, BLOCKS, go_on)
+
+
+def require_few(config: Config, beads: int) -> None:
+    """Raise ConfigError for more beads than there may be."""
+    if beads > MOST_BEADS:
+        raise ConfigError(
+            f"{config.source}: --replicate: {beads} beads in all are more than {MOST_BEADS}; give fewer copies"
+        )
+
+
+def require_digits(config: Config, copies: Copies, projected: float = 0.0) -> float:
+    """Return `Copies.taken`, or raise ConfigError for a box in which places have too few digits."""
+    taken = copies.taken(projected)
+    if taken >= TOLERANCE:
+        raise ConfigError(
+            f"{config.source}: --replicate: the box would be so long, {list(config.box.size)}, that "
+            f"rounding moves beads by {taken:.2g} of their diameter; give fewer copies along an axis"
+        )
+    return taken
+
+
+def whole_positions(system: System, comm: Single | World) -> np.ndarray:
+    """Return the positions (N, 3) of all beads of a system of which each rank may have a part; collective."""
+    if system.held is None:
+        return system.state.position
+    ids = system.topology.beads_of(system.held)
+    found = slabs.whole(comm.mpi, system.topology.beads, ids, {"position": system.state.position})
+    return np.ascontiguousarray(found["position"])

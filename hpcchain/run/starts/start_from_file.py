@@ -1,0 +1,294 @@
+"""Starting from a file: one that `hpcchain build` made, or any run's checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.errors import ConfigError, DataError
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
+from hpcchain.layout import arrays as L
+from hpcchain.model.directors import build_directors, step_of
+from hpcchain.model.molecules.independence import DependentBonds
+from hpcchain.model.physics.extended import first_rows
+from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
+from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.start import (
+    TOLERANCE,
+    build_physics,
+    check_molecules,
+    check_start,
+    physics_with,
+    require_apart,
+    require_tried,
+    require_within,
+)
+from hpcchain.model.system import State, System
+from hpcchain.model.topology import build_box, build_composition
+from hpcchain.parallel.agreement import agree, is_parallel
+from hpcchain.parallel.comm import Single
+from hpcchain.parallel.overlap import overlap_on_ranks
+from hpcchain.parallel.slabs import slab
+from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.orientations import checked
+from hpcchain.run.starts.own_input import BOX_KEYS, first_difference, require_own_input
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.io.checkpoint.checkpoint import Checkpoint
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.directors import Directors
+    from hpcchain.model.system import Box, Topology
+    from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.comm import World
+
+KEY_OF_TABLE = {
+    "first_bead": "kind, beads or count",
+    "first_bond": "kind or bonds",
+    "bonds": "kind or bonds",
+    "bond_length": "bond_length",
+    "mass": "mass",
+    "diameter": "diameter",
+    "self_contact": "self_contact",
+    "rod": "kind",
+    "flexible": "rigid",
+    "soft": "hard",
+    "exclude": "exclude",
+    "moment": "moment",
+    "fixed": "fixed",
+    "body": "kind",
+    "site": "sites",
+}
+
+
+def system_from_file(config: Config, comm: Single | World | None = None) -> System:
+    """Return the System of initial.file with all clocks at zero; collective.
+
+    A start that `build` made is taken to the bit, and on several ranks each has a part of it. Of a checkpoint, whose
+    molecules have clocks of their own, the beads are taken at the checkpoint's time, and every rank has all of them.
+
+    Parameters
+    ----------
+    config : Config
+        With initial.method "file"; its molecules may be left out.
+    comm : Single or World, optional
+        Default: this process alone.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read.
+    ConfigError
+        When its box or molecules are not those of the input, or it is no possible start.
+    """
+    comm = comm or Single()
+    path = config.initial.file
+    found, topology = read_start(config, comm.mpi)
+    directors = directors_from(config, found, topology, comm.mpi)
+    if is_start(found, comm):
+        return replace(fresh_system(config, found, topology, comm), directors=directors)
+    if comm.size > 1:
+        found = read_checkpoint(path, comm.mpi)
+        topology = topology.whole()  # type: ignore[union-attr]
+    system = replace(found.system, topology=topology)
+    require_tried(str(path), topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
+    fresh = is_fresh(system.state)
+    engine = engine_for(system, config, comm)
+    position, velocity, image = brought_together(comm, topology, engine.ids, engine.frame(found.time))
+    check_start(str(path), system.box, topology, position, velocity)
+    every = np.arange(topology.beads)
+    require_within(config, position, topology.prototypes.diameter[topology.prototype_of(every)], every)
+    if not fresh:
+        position, velocity = projected(path, topology, position, velocity)
+    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
+    state.image[:] = image
+    state.extra = spins_of(found, comm, topology, engine)
+    require_limits(str(path), topology, physics, position, np.arange(topology.beads))
+    return System(system.box, topology, state, physics, directors=directors)
+
+
+def spins_of(found: Checkpoint, comm: Single | World, topology: Any, engine: Any) -> np.ndarray:
+    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if that has none."""
+    if "rough" not in found.system.physics.extended:
+        return np.zeros((topology.beads, 0))
+    spins = engine.state().extra[:, L.SPIN : L.SPIN + 3]
+    rows = first_rows(topology.beads)
+    rows[:, L.SPIN : L.SPIN + 3] = brought_together(comm, topology, engine.ids, (spins, spins, spins.astype(int)))[0]
+    return rows
+
+
+def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single | World) -> System:
+    """Return the System of a start that `build` made, on several ranks this rank's part of it; collective.
+
+    Beads and tick are the file's to the bit: they are those of the run that would have made the start itself.
+    """
+    path, system = config.initial.file, replace(found.system, topology=topology)
+    try:
+        check_beads(str(path), system, comm)
+    except DependentBonds:  # earlier versions of `build` made these
+        raise
+    except ConfigError as error:  # `build` makes none of these
+        raise DataError(f"{error}; the file was not made by this program or is damaged") from error
+    state = State.at_time_zero(system.state.position, system.state.velocity)
+    state.image[:] = system.state.image
+    state.extra = system.state.extra
+    ids = np.arange(len(state.position)) if system.held is None else topology.beads_of(system.held)
+    require_within(config, state.position, topology.prototypes.diameter[topology.prototype_of(ids)], ids)
+    physics = physics_with(config, system.physics.tick)
+    part = topology if system.held is None else topology.part(system.held)
+    require_limits(str(path), part, physics, state.position, ids)
+    return replace(system, state=state, physics=physics)
+
+
+def check_beads(path: str, system: System, comm: Single | World) -> None:
+    """Raise ConfigError on every rank unless the beads are a possible start, as `check_start` does; collective."""
+    topology, state, failure = system.topology, system.state, None
+    if system.held is None:
+        check_start(path, system.box, topology, state.position, state.velocity)
+        return
+    total = comm.allreduce(np.array([len(state.velocity), np.sum(state.velocity**2)]))
+    try:
+        check_molecules(
+            path,
+            system.box,
+            topology.part(system.held),
+            state.position,
+            state.velocity,
+            topology.beads_of(system.held),
+            total[1] / max(total[0], 1.0),
+        )
+    except ConfigError as error:
+        failure = error
+    agree(comm.mpi, failure)
+    pair = overlap_on_ranks(comm.exchange, system.box, topology, system.held, state.position, TOLERANCE)
+    require_apart(path, topology, pair)
+
+
+def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpoint, Composition | Topology]:
+    """Return the Checkpoint in initial.file, on several ranks a part of it, and its topology with the input's names.
+
+    Raises
+    ------
+    DataError, ConfigError
+        As `system_from_file`, which also looks at the beads' places.
+    """
+    path = config.initial.file
+    found = read_part(path, mpi)
+    require_own_input(found, path, mpi)
+    require_same_box(config, path, found.system.box)
+    for index, one in enumerate(config.potentials):
+        for name in set(one.types or ()) - set(found.system.topology.names if not config.molecules else one.types):
+            raise ConfigError(
+                f"{config.source}: potential[{index}].types: {name!r} is no type of beads in the start file {path}; "
+                f"types are {', '.join(found.system.topology.names)}"
+            )
+    return found, agreed_topology(config, path, found.system.topology, mpi)
+
+
+def directors_from(config: Config, found: Checkpoint, topology: Any, mpi: Communicator | None) -> Directors:
+    """Return the Directors of a run that starts from a Checkpoint, None where no sphere has any; collective.
+
+    Spheres go on with the orientation and spin that they have there. Where the file has none at all, those that have
+    directors in the input get random ones, by the input's seed and temperature.
+
+    Parameters
+    ----------
+    config : Config
+    found : Checkpoint
+        The start file.
+    topology : Topology or Composition
+        As `read_start` returns it.
+    mpi : communicator or None
+
+    Raises
+    ------
+    ConfigError
+        On every rank, when other spheres have directors in the input than in the file, or other moments of inertia, or
+        one is too fast for its null-space step.
+    """
+    path, there, given = config.initial.file, found.system.directors, build_directors(config)
+    if there is None:
+        return checked(given, topology, mpi, config.source)
+    low, high = slab(topology.beads, mpi)
+    moment = there.moments(found.system.topology, low, high)
+    if config.molecules:
+        ours = np.zeros(high - low) if given is None else given.moments(topology, low, high)
+        require_same_moments(config.source, path, low, ours, moment, mpi)
+        step = given.step if given is not None else there.step
+    else:
+        step = np.where(there.moment > 0.0, step_of(config.propagator), 0.0)
+    if found.time > 0.0:
+        there = there.restarted(found.system.topology, low, high, found.time)
+    own = there.moment if given is None else given.moment
+    return checked(replace(there, moment=own, step=step), topology, mpi, config.source)
+
+
+def require_same_moments(
+    source: str, path: str, low: int, ours: np.ndarray, theirs: np.ndarray, mpi: Communicator | None
+) -> None:
+    """Raise ConfigError on every rank unless this rank's beads, from `low` on, have the file's moments of inertia."""
+    differ, text = np.flatnonzero(ours != theirs), None
+    if len(differ):
+        at = differ[0]
+        key = "moment" if ours[at] > 0.0 and theirs[at] > 0.0 else "directors"
+        text = (
+            f"{source}: molecule.{key}: bead {low + at} has moment of inertia {ours[at]:.17g} here, "
+            f"{theirs[at]:.17g} in the start file {path} (0: no directors); correct it, or leave [[molecule]] out"
+        )
+    agree(mpi, None if text is None else ConfigError(text))
+
+
+def is_start(found: Checkpoint, comm: Single | World) -> bool:
+    """Return whether nothing has happened yet in a checkpoint, which every rank has a part of; collective."""
+    return found.time == 0.0 and not comm.any(not is_fresh(found.system.state))
+
+
+def is_fresh(state: State) -> bool:
+    """Return whether nothing has happened yet in a state: all clocks are at zero."""
+    return not (np.any(state.ticks) or np.any(state.remainder) or np.any(state.depth >= 0))
+
+
+def projected(path: str, topology: Any, position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions and velocities that satisfy the bonds to round-off."""
+    try:
+        position = project_positions(topology, position)
+    except NotConverged as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return position, project_velocities(topology, position, velocity)
+
+
+def require_same_box(config: Config, path: str, box: Box) -> None:
+    """Raise ConfigError unless the input's box is the file's."""
+    given = build_box(config)
+    for key in BOX_KEYS:
+        if not np.array_equal(getattr(given, key), getattr(box, key)):
+            raise ConfigError(
+                f"{config.source}: box.{key}: {getattr(given, key).tolist()} is not that of the start "
+                f"file {path}: {getattr(box, key).tolist()}; a start keeps its box"
+            )
+
+
+def agreed_topology(config: Config, path: str, topology: Any, mpi: Communicator | None) -> Composition | Topology:
+    """Return the file's topology, with the input's names where it names molecules; ConfigError when they differ.
+
+    On several ranks it is a Composition, and each compares its slabs of the tables; collective.
+    """
+    if not config.molecules:
+        return topology
+    given = build_composition(config)
+    if given.beads != topology.beads or given.molecules != topology.molecules:
+        raise ConfigError(
+            f"{config.source}: molecule: {given.molecules} molecules of {given.beads} beads in all are "
+            f"not the {topology.molecules} of {topology.beads} in the start file {path}; correct them, "
+            "or leave [[molecule]] out"
+        )
+    for table, key in KEY_OF_TABLE.items():
+        where = first_difference(given, topology, table, mpi)
+        if where is not None:
+            raise ConfigError(
+                f"{config.source}: molecule.{key}: differs from the start file {path}{where}; correct "
+                "it, or leave [[molecule]] out"
+            )
+    return given if is_parallel(mpi) else given.whole()

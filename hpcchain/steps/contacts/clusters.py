@@ -1,0 +1,245 @@
+"""Molecules in contact: which hang together, and what an impulse at a contact does to them.
+
+Everything is a function of the molecules and contacts of one cluster alone, taken in the order of global numbers, so
+any rank that has them finds the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.model.system import PERIODIC
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box
+    from hpcchain.steps.rigid.molecules import Bonded, RigidMolecules, Rods
+
+ROW = 10
+"""Numbers of a bead in a message: global number, position, velocity, force; then what `curvature` has of it."""
+NONE = np.zeros((0, 2), dtype=np.int64)
+
+
+@dataclass
+class Pool:
+    """Whole molecules at the beginning of a step.
+
+    Attributes
+    ----------
+    molecules : (k,) int64 array
+        Global numbers, ascending.
+    ids : (m,) int64 array
+        Of their beads.
+    first : (k + 1,) int64 array
+        Where molecules begin.
+    position, velocity, force : (m, 3) float64 arrays
+        [length], [length / time], [mass length / time^2].
+    extra : (m, e) float64 array
+        Of second derivatives (`curvature`); e is 0 where reflections need none.
+    links : (l, 2) int64 array
+        Pairs of beads whose potential joins contacts.
+    """
+
+    molecules: np.ndarray
+    ids: np.ndarray
+    first: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    force: np.ndarray
+    extra: np.ndarray
+    links: np.ndarray
+
+    def rows_of(self, which: np.ndarray) -> np.ndarray:
+        """Return the rows of the beads of some molecules, given by their places in `molecules`, ascending."""
+        size = np.diff(self.first)[which]
+        start = self.first[which] - (np.cumsum(size) - size)
+        return np.arange(int(size.sum())) + np.repeat(start, size)
+
+    def part(self, which: np.ndarray, links: np.ndarray) -> Pool:
+        """Return the Pool of some molecules, with links of theirs."""
+        rows = self.rows_of(which)
+        first = np.concatenate([[0], np.cumsum(np.diff(self.first)[which])]).astype(np.int64)
+        fields = (self.position[rows], self.velocity[rows], self.force[rows], self.extra[rows])
+        return Pool(self.molecules[which], self.ids[rows], first, *fields, links)
+
+    def packed(self, which: np.ndarray) -> np.ndarray:
+        """Return (n, ROW + e) float64 rows of the beads of some molecules."""
+        rows = self.rows_of(which)
+        fields = (self.ids[rows, None], self.position[rows], self.velocity[rows], self.force[rows], self.extra[rows])
+        return np.concatenate(fields, axis=1, dtype=np.float64)
+
+
+def pool_of(composition: Composition, rows: np.ndarray, links: np.ndarray) -> Pool:
+    """Return the Pool of rows (n, ROW + e) of whole molecules, each bead once, in any order, with links of theirs."""
+    rows = rows[np.argsort(rows[:, 0])]
+    ids = rows[:, 0].astype(np.int64)
+    molecules = np.unique(composition.molecule_of(ids))
+    first = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
+    fields = (rows[:, 1:4].copy(), rows[:, 4:7].copy(), rows[:, 7:ROW].copy(), rows[:, ROW:].copy())
+    return Pool(molecules, ids, first, *fields, links)
+
+
+def labels_of(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
+    """Return for each of `count` molecules the least that it hangs together with; contacts join `one` and `other`."""
+    label = np.arange(count)
+    while True:
+        least = np.minimum(label[one], label[other])
+        fresh = label.copy()
+        np.minimum.at(fresh, one, least)
+        np.minimum.at(fresh, other, least)
+        fresh = fresh[fresh]
+        if np.array_equal(fresh, label):
+            return label
+        label = fresh
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return (n,) products of rows (n, 3), summed in one order."""
+    return a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2]
+
+
+class Geometry:
+    """Contacts of the beads of a Pool.
+
+    Parameters
+    ----------
+    pool : Pool
+    pairs : (n, 2) int64 array
+        Global numbers, the lower first; a bead and a wall: the bead, then -1 - axis (lower) or -4 - axis (upper).
+    box : Box
+    radius : (m,) float64 array
+        Of the beads [length].
+
+    Attributes
+    ----------
+    one, other : (n,) int64 arrays
+        Rows of the beads; `other` is that of `one` for walls.
+    wall : (n,) bool array
+    contact : (n,) float64 array
+        Distance of centres, or from the wall, where beads touch [length].
+    """
+
+    def __init__(self, pool: Pool, pairs: np.ndarray, box: Box, radius: np.ndarray) -> None:
+        self.box, self.pairs = box, pairs
+        self.wall = pairs[:, 1] < 0
+        self.one = np.searchsorted(pool.ids, pairs[:, 0])
+        self.other = np.where(self.wall, self.one, np.searchsorted(pool.ids, np.maximum(pairs[:, 1], 0)))
+        self.contact = radius[self.one] + np.where(self.wall, 0.0, radius[self.other])
+        periodic = box.boundary == PERIODIC
+        self.size = np.where(periodic, box.size, 0.0)
+        self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
+
+    def at(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return gaps (n,) and unit normals (n, 3), from the other bead or wall to the first, at places (m, 3)."""
+        apart = position[self.one] - position[self.other]
+        apart = apart - self.size * np.rint(apart * self.inverse)
+        distance = np.sqrt(dot(apart, apart))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            normal = apart / distance[:, None]
+        for k in np.flatnonzero(self.wall):
+            upper, axis = divmod(-1 - int(self.pairs[k, 1]), 3)
+            x = position[self.one[k], axis] - self.box.origin[axis]
+            normal[k] = 0.0
+            normal[k, axis] = -1.0 if upper else 1.0
+            distance[k] = self.box.size[axis] - x if upper else x
+        return distance - self.contact, normal
+
+    def rates(self, velocity: np.ndarray, normal: np.ndarray) -> np.ndarray:
+        """Return (n,) at which gaps grow [length / time]."""
+        return dot(normal, velocity[self.one]) - np.where(self.wall, 0.0, dot(normal, velocity[self.other]))
+
+    def lever(self, position: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        """Return (n, 3) from the other molecule's centre of mass to the first's, which walls have none of."""
+        apart = position[self.one] - position[self.other]
+        apart = apart - self.size * np.rint(apart * self.inverse)
+        apart = apart - (position[self.one] - centre[self.one]) + (position[self.other] - centre[self.other])
+        return np.where(self.wall[:, None], 0.0, apart)
+
+
+class Responses:
+    """What a unit impulse at each contact does to velocities: of single beads, through bonds, and of rods.
+
+    Parameters
+    ----------
+    pool : Pool
+    geometry : Geometry
+    normal : (n, 3) float64 array
+    mass : (m,) float64 array
+    rigid : RigidMolecules
+
+    Attributes
+    ----------
+    contact, bead : (r,) int64 arrays
+        Which contact's impulse changes which bead.
+    change : (r, 3) float64 array
+        [1 / mass].
+    """
+
+    def __init__(
+        self, pool: Pool, geometry: Geometry, normal: np.ndarray, mass: np.ndarray, rigid: RigidMolecules
+    ) -> None:
+        n = len(geometry.one)
+        wall = geometry.wall
+        contact = np.concatenate([np.arange(n), np.flatnonzero(~wall)])
+        bead = np.concatenate([geometry.one, geometry.other[~wall]])
+        change = np.concatenate([normal, -normal[~wall]]) / mass[bead, None]
+        molecule = np.searchsorted(pool.first, bead, side="right") - 1
+        kind = rigid.composition.class_of(pool.molecules)[molecule]
+        free = ~np.isin(kind, list(rigid.groups))
+        parts = [(contact[free], bead[free], change[free])]
+        for one, group in rigid.groups.items():
+            mine = kind == one
+            if mine.any():
+                parts.append(through(pool, group, contact[mine], bead[mine], change[mine], molecule[mine]))
+        contact, bead, change = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.lexsort((bead, contact))
+        self.contact, self.bead, self.change = contact[order], bead[order], change[order]
+        self.starts = np.searchsorted(self.contact, np.arange(n + 1))
+
+    def add(self, velocity: np.ndarray, which: np.ndarray, impulses: np.ndarray) -> None:
+        """Add to velocities what impulses at some contacts do, contact by contact."""
+        for k, impulse in zip(which, impulses, strict=True):
+            rows = slice(*self.starts[k : k + 2])
+            velocity[self.bead[rows]] += impulse * self.change[rows]
+
+    def own_rates(self, geometry: Geometry, normal: np.ndarray) -> np.ndarray:
+        """Return what a unit impulse at each contact adds to its own rate (n,), and the rows of `change` it has."""
+        size = np.diff(self.starts)
+        field = np.zeros((len(size), 3))
+        one, other = np.repeat(geometry.one, size), np.repeat(geometry.other, size)
+        wall = np.repeat(geometry.wall, size)
+        sign = (self.bead == one).astype(float) - ((self.bead == other) & ~wall)
+        for c in range(3):
+            field[:, c] = np.bincount(self.contact, sign * self.change[:, c], len(size))
+        return dot(normal, field)
+
+    def matrix(self, geometry: Geometry, normal: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return what an impulse at each of some contacts adds to the rates of each other, (k, k)."""
+        found = np.empty((len(which), len(which)))
+        for column, k in enumerate(which):
+            rows = slice(*self.starts[k : k + 2])
+            bead, change = self.bead[rows], self.change[rows]
+            for line, other in enumerate(which):
+                total = change[bead == geometry.one[other]].sum(axis=0)
+                if not geometry.wall[other]:
+                    total = total - change[bead == geometry.other[other]].sum(axis=0)
+                found[line, column] = dot(normal[other : other + 1], total[None])[0]
+        return found
+
+
+def through(
+    pool: Pool, group: Bonded | Rods, contact: np.ndarray, bead: np.ndarray, change: np.ndarray, molecule: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return contacts, beads and changes of all beads of rigid molecules of a group, of impulses on some of them."""
+    size = int(np.diff(pool.first)[molecule[0]])
+    key, which = np.unique(contact * len(pool.molecules) + molecule, return_inverse=True)
+    contacts, molecules = np.divmod(key, len(pool.molecules))
+    rows = pool.first[molecules][:, None] + np.arange(size)
+    fields = np.zeros((len(key) * size, 3))
+    np.add.at(fields, which * size + (bead - pool.first[molecule]), change)
+    begin = np.arange(len(key)) * size
+    group.project(pool.position[rows.ravel()], np.arange(len(fields)), fields, begin)
+    return np.repeat(contacts, size), rows.ravel(), fields

@@ -1,0 +1,390 @@
+"""Hard cores in steps: discrete Euler-Lagrange inclusions (Kaufman and Pai 2012).
+
+A step without contacts predicts where beads will be. Contacts that touch before it or overlap after it are active.
+Under `gvi` active contacts that approach are reflected before the step (`complementarity.reflected`); those that touch
+and neither approach nor part are *smooth*: their impulses are found such that no gap is negative after the step and
+only touching beads push, and their rates are taken out of the velocities at its end. Under `dsi` all active contacts
+are taken to be smooth.
+
+Clusters of molecules that contacts join are solved by every rank that owns one of them, from the same numbers to the
+same bits; those of several ranks are told to all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.model.system import WALL
+from hpcchain.steps.contacts import contact_kernels as kernels
+from hpcchain.steps.contacts.clusters import NONE, Geometry, Responses, dot, labels_of, pool_of
+from hpcchain.steps.contacts.coefficients import Coefficients
+from hpcchain.steps.contacts.complementarity import newton, reflected
+from hpcchain.steps.potentials.curvature import EXTRA, Metric
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box, Physics
+    from hpcchain.steps.contacts.clusters import Pool
+    from hpcchain.steps.potentials.constants import Constants
+    from hpcchain.steps.potentials.interactions import Interactions
+    from hpcchain.steps.rigid.molecules import RigidMolecules
+
+CLOSE = 1e-9
+"""Gap, relative to the contact distance, and rate, relative to the speeds, that count as none."""
+SOLVED = 1e-13
+MOST_ROUNDS = 20
+"""Predictions at most, where they go on until nothing new is met."""
+
+
+class Contacts:
+    """Solves the contacts of a step.
+
+    Parameters
+    ----------
+    box : Box
+    constants : Constants
+    comm : Exchange
+    rigid : RigidMolecules
+    physics : Physics
+    quanta : (float, float)
+        Units of virial and of impulses on walls (`sector.setup.allocate.quanta`).
+
+    Attributes
+    ----------
+    counts : dict
+        "contacts" and "wall_contacts" so far, of beads that this rank owns.
+    virial, wall_impulse : int, list of int
+        Sums over them, in units of `quanta`.
+    log : list of (float, (n, 2) int64 array, (n,) float64 array)
+        Time, contacts and impulses of steps, where `logs` is set.
+    """
+
+    def __init__(
+        self, box: Box, constants: Constants, comm: Any, rigid: RigidMolecules, physics: Physics, quanta: tuple
+    ) -> None:
+        self.box, self.composition, self.comm, self.rigid = box, constants.composition, comm, rigid
+        settings = physics.steps
+        self.h, self.integrator, self.solver = settings["step"], settings["integrator"], settings["solver"]
+        self.rounds = 1 if settings["predictions"] == 1 else MOST_ROUNDS
+        self.coefficients = Coefficients(self.composition, physics)
+        self.restitution, self.moreau = physics.restitution, settings.get("simultaneous") == "moreau"
+        self.metric = Metric(constants.composition, constants, settings) if settings["energy"] == "H2" else None
+        prototypes = self.composition.prototypes
+        self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
+        self.reach = 2.0 * float(self.radius.max(initial=0.0))
+        self.walled = box.boundary == WALL
+        self.quanta = quanta
+        self.counts = {"contacts": 0, "wall_contacts": 0}
+        self.virial, self.wall_impulse, self.log, self.logs = 0, [0, 0, 0], [], False
+        self.room = 64
+
+    def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
+        """Take local beads and the lists of own ones."""
+        rows = self.composition.prototype_of(ids)
+        molecule = self.composition.molecule_of(ids)
+        pass_through = ~self.composition.prototypes.self_contact[self.composition.class_of(molecule)]
+        self.ids, self.own, self.lists = ids, own, interactions
+        self.local_radius = self.radius[rows]
+        self.through = np.where(pass_through, molecule, -1)
+        self.row = np.full(len(ids), -1, dtype=np.int64)
+        self.row[own] = np.arange(len(own))
+        if self.metric:
+            self.metric.set_beads(ids, interactions)
+
+    def curved(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, refresh: Any) -> tuple:
+        """Return what reflections in the metric of H2 need of second derivatives; collective.
+
+        Parameters
+        ----------
+        before : (n, 3) float64 array
+            Places of local beads at the step's beginning [length].
+        velocity : (m, 3) float64 array
+            Of own beads then [length / time].
+        pairs : (k, 2) int64 array
+            Contacts of own beads.
+        refresh : Refresh
+            Tells others what own beads have, and takes in what ghosts have.
+
+        Returns
+        -------
+        (m, e) float64 array, (l, 2) int64 array
+            `Pool.extra` of own beads, and links of own ones.
+        """
+        if self.metric is None:
+            return np.zeros((len(self.own), 0)), NONE
+        if self.comm.maximum(np.array([float(len(pairs))]))[0] == 0.0:
+            return np.zeros((len(self.own), EXTRA)), NONE
+        every = np.zeros_like(before)
+        every[self.own] = velocity
+        refresh(every)
+        flag = self.metric.flags(pairs)
+        refresh(flag)
+        return self.metric.blocks(before, every, flag), self.metric.links(before, flag)
+
+    def find(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return active contacts (n, 2) of own beads by global numbers, in ascending order."""
+        lists, low = self.lists, self.box.origin
+        box = (lists.size, lists.inverse)
+        while True:
+            pairs = np.empty((self.room, 2), dtype=np.int64)
+            count = kernels.find_pairs(
+                before,
+                after,
+                self.own,
+                self.row,
+                lists.neighbour,
+                lists.count,
+                self.local_radius,
+                self.through,
+                box,
+                CLOSE,
+                pairs,
+            )
+            rest = pairs[min(count, self.room) :]
+            walls = kernels.find_walls(
+                before, after, self.own, self.local_radius, low, low + self.box.size, self.walled, CLOSE, rest
+            )
+            if count + walls <= self.room:
+                break
+            self.room = 2 * (count + walls)
+        pairs = pairs[: count + walls]
+        named = np.where(pairs < 0, pairs, self.ids[np.maximum(pairs, 0)])
+        return named[np.lexsort((named[:, 1], named[:, 0]))]
+
+    def together(self, pool: Pool, pairs: np.ndarray) -> list:
+        """Return [(Pool, contacts)] to be solved here: of own molecules alone, and of several ranks; collective.
+
+        Parameters
+        ----------
+        pool : Pool
+            Own molecules.
+        pairs : (n, 2) int64 array
+            Contacts of own beads.
+        """
+        links = pool.links
+        crossing, across = np.zeros(len(pairs), dtype=bool), np.zeros(len(links), dtype=bool)
+        if self.comm.size > 1:
+            here, label = self._labelled(pairs, links)
+            foreign = np.unique(label[~np.isin(here, pool.molecules)])
+            crossing, across = (np.isin(self._label(one, here, label), foreign) for one in (pairs, links))
+        inner = pool.part(np.searchsorted(pool.molecules, self._molecules(pairs[~crossing])), links[~across])
+        found = [(inner, pairs[~crossing])] if len(inner.molecules) else []
+        flag = np.array([float(crossing.any())])
+        if self.comm.size == 1 or self.comm.maximum(flag)[0] == 0.0:
+            return found
+        mine = np.intersect1d(self._molecules(pairs[crossing]), pool.molecules)
+        packed = pool.packed(np.searchsorted(pool.molecules, mine))
+        told = self.comm.allgather((pairs[crossing], links[across], packed))
+        every, joined = (np.unique(np.concatenate([one[k] for one in told]), axis=0) for k in (0, 1))
+        rows = np.concatenate([one[2] for one in told])
+        here, label = self._labelled(every, joined)
+        wanted = np.isin(label, label[np.isin(here, mine)])
+        labels = label[wanted]
+        chosen, kept = (np.isin(self._label(one, here, label), labels) for one in (every, joined))
+        if chosen.any():
+            needed = np.isin(self.composition.molecule_of(rows[:, 0].astype(np.int64)), here[wanted])
+            found.append((pool_of(self.composition, rows[needed], joined[kept]), every[chosen]))
+        return found
+
+    def _molecules(self, pairs: np.ndarray) -> np.ndarray:
+        return np.unique(self.composition.molecule_of(pairs[pairs >= 0]))
+
+    def _labelled(self, pairs: np.ndarray, links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the molecules of contacts, ascending, and for each the least that it hangs together with."""
+        joined = np.concatenate([pairs, links])
+        here = self._molecules(joined)
+        one = np.searchsorted(here, self.composition.molecule_of(joined[:, 0]))
+        other = np.searchsorted(here, self.composition.molecule_of(np.maximum(joined[:, 1], 0)))
+        return here, labels_of(one, np.where(joined[:, 1] < 0, one, other), len(here))
+
+    def _label(self, pairs: np.ndarray, here: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """Return the labels (n,) of contacts or links; `here` and `label` as `_labelled` returns them."""
+        return label[np.searchsorted(here, self.composition.molecule_of(pairs[:, 0]))]
+
+    def solved(
+        self, pool: Pool, pairs: np.ndarray
+    ) -> tuple[Geometry, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return places and velocities (m, 3) after the step of a pool's beads, impulses (n,), and which are smooth.
+
+        Beads of molecules without contacts are where the step without contacts takes them.
+        """
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
+        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.prototype_of(pool.ids)])
+        gap, normal = geometry.at(pool.position)
+        responses = Responses(pool, geometry, normal, mass, self.rigid)
+        velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
+        smooth = np.ones(len(pairs), dtype=bool)
+        clusters = self._clusters(pool, geometry)
+        if self.integrator == "gvi":
+            if self.metric:
+                self._reflect_in_metric(pool, geometry, responses, normal, velocity, impulse)
+            else:
+                self._reflect(geometry, responses, normal, velocity, impulse, clusters)
+            speed = np.abs(velocity).max(axis=1, initial=0.0) + self.h * np.abs(pool.force / mass[:, None]).max(axis=1)
+            still = np.abs(geometry.rates(velocity, normal)) <= CLOSE * (speed[geometry.one] + speed[geometry.other])
+            smooth = still & (np.abs(gap) <= CLOSE * geometry.contact)
+        for cluster in clusters:
+            pushing = cluster[smooth[cluster]]
+            if len(pushing):
+                impulse[pushing] += self._press(pool, geometry, responses, normal, velocity, mass, pushing)
+        place, velocity = self._moved(pool, velocity, mass)
+        return geometry, normal, place, velocity, impulse, smooth
+
+    def _clusters(self, pool: Pool, geometry: Geometry, linked: bool = False) -> list:
+        """Return lists of contacts that hang together, by potentials too where they are `linked`, in order."""
+        one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
+        first, second = one, other
+        if linked:
+            rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
+            first, second = np.concatenate([one, rows[:, 0]]), np.concatenate([other, rows[:, 1]])
+        label = labels_of(first, second, len(pool.molecules))[one]
+        order = np.argsort(label, kind="stable")
+        cuts = np.flatnonzero(np.diff(label[order])) + 1
+        return np.split(order, cuts) if len(order) else []
+
+    def _reflect(
+        self,
+        geometry: Geometry,
+        responses: Responses,
+        normal: np.ndarray,
+        velocity: np.ndarray,
+        impulse: np.ndarray,
+        clusters: list,
+    ) -> None:
+        """Reflect all contacts that approach, cluster by cluster; velocities and impulses are changed.
+
+        Those that stand alone, as most do in a gas, are done all at once.
+        """
+        rates = geometry.rates(velocity, normal)
+        single = np.zeros(len(rates), dtype=bool)
+        single[[cluster[0] for cluster in clusters if len(cluster) == 1]] = True
+        hit = single & (rates < 0.0)
+        own = responses.own_rates(geometry, normal)
+        restitution = self._restitutions(geometry, np.arange(len(rates)))
+        impulse[hit] = (1.0 + np.broadcast_to(restitution, len(rates))[hit]) * (-rates[hit] / own[hit])
+        rows = np.flatnonzero(hit[responses.contact])
+        velocity[responses.bead[rows]] += impulse[responses.contact[rows], None] * responses.change[rows]
+        for cluster in clusters:
+            if len(cluster) == 1 or not np.any(rates[cluster] < 0.0):
+                continue
+            matrix = responses.matrix(geometry, normal, cluster)
+            restitution = self._restitutions(geometry, cluster)
+            impulse[cluster] = reflected(matrix, rates[cluster], restitution, self.solver, self.moreau)[0]
+            responses.add(velocity, cluster, impulse[cluster])
+
+    def _restitutions(self, geometry: Geometry, which: np.ndarray) -> Any:
+        """Return the coefficient of restitution of some contacts: one for all where all have the same."""
+        if self.coefficients.same:
+            return self.restitution
+        return self.coefficients.of(self.coefficients.restitution, geometry.pairs[which])
+
+    def _reflect_in_metric(
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        responses: Responses,
+        normal: np.ndarray,
+        velocity: np.ndarray,
+        impulse: np.ndarray,
+    ) -> None:
+        """Do what `_reflect` does with rates and energy in the metric of H2."""
+        for cluster in self._clusters(pool, geometry, linked=True):
+            matrix, rates = self.metric.weighted(pool, geometry, responses, normal, cluster)
+            if np.any(rates < 0.0):
+                restitution = self._restitutions(geometry, cluster)
+                impulse[cluster] = reflected(matrix, rates, restitution, self.solver, self.moreau)[0]
+                responses.add(velocity, cluster, impulse[cluster])
+
+    def _press(
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        responses: Responses,
+        normal: np.ndarray,
+        velocity: np.ndarray,
+        mass: np.ndarray,
+        pushing: np.ndarray,
+    ) -> np.ndarray:
+        """Return the impulses of smooth contacts of a cluster, with which no gap is negative; velocities have them."""
+        matrix = responses.matrix(geometry, normal, pushing)
+        scale = 1.0 / np.sqrt(np.diag(matrix))
+        unit = SOLVED * (np.abs(velocity).max() + float(geometry.contact[pushing].max()) / self.h)
+
+        def pushed(x: np.ndarray) -> np.ndarray:
+            changed = velocity.copy()
+            responses.add(changed, pushing, x * scale)
+            return self._moved(pool, changed, mass)[0]
+
+        def gaps(x: np.ndarray) -> np.ndarray:
+            return scale * geometry.at(pushed(x))[0][pushing] / self.h
+
+        x = newton(gaps, lambda _: scale[:, None] * matrix * scale, np.zeros(len(pushing)), unit * scale.max())
+        responses.add(velocity, pushing, x * scale)
+        return x * scale
+
+    def _moved(self, pool: Pool, velocity: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return places and velocities after a step of half a kick and motion, as the engine makes it."""
+        return self.flown(pool, velocity + 0.5 * self.h * (pool.force / mass[:, None]))
+
+    def flown(self, pool: Pool, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return places and velocities after a step of motion with velocities (m, 3), which keeps bonds."""
+        velocity, place = velocity.copy(), pool.position.copy()
+        classes = self.composition.class_of(pool.molecules)
+        free = np.repeat(~np.isin(classes, list(self.rigid.groups)), np.diff(pool.first))
+        place[free] += self.h * velocity[free]
+        for one, group in self.rigid.groups.items():
+            rows = pool.first[:-1][classes == one]
+            if len(rows):
+                group.move(place, np.arange(len(place)), velocity, self.h, rows)
+        return place, velocity
+
+    def stilled(self, pool: Pool, pairs: np.ndarray) -> np.ndarray:
+        """Return velocities (m, 3) of a pool's beads without the rates of smooth contacts that touch."""
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
+        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.prototype_of(pool.ids)])
+        gap, normal = geometry.at(pool.position)
+        responses = Responses(pool, geometry, normal, mass, self.rigid)
+        velocity = pool.velocity.copy()
+        touching = gap <= 2.0 * CLOSE * geometry.contact
+        for cluster in self._clusters(pool, geometry):
+            cluster = cluster[touching[cluster]]
+            if len(cluster):
+                matrix = responses.matrix(geometry, normal, cluster)
+                rates = geometry.rates(velocity, normal)[cluster]
+                responses.add(velocity, cluster, np.linalg.lstsq(matrix, -rates, rcond=1e-12)[0])
+        return velocity
+
+    def count(
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        normal: np.ndarray,
+        impulse: np.ndarray,
+        own: np.ndarray,
+        time: float,
+        across: np.ndarray | None = None,
+    ) -> None:
+        """Count contacts with impulses whose first bead is own: virial, impulses on walls, rows of the log.
+
+        `across`: parts (n, 3) of impulses that are not along normals.
+        """
+        acts = (impulse > 0.0) & np.isin(geometry.pairs[:, 0], own)
+        if not acts.any():
+            return
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
+        molecule = np.repeat(np.arange(len(pool.molecules)), np.diff(pool.first))
+        total = np.bincount(molecule, mass)
+        centre = np.column_stack([np.bincount(molecule, mass * pool.position[:, c]) for c in range(3)]) / total[:, None]
+        lever = geometry.lever(pool.position, centre[molecule])
+        product = impulse * dot(normal, lever)
+        virial = np.rint((product if across is None else product + dot(across, lever)) / self.quanta[0])
+        walls = acts & geometry.wall
+        self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
+        self.counts["wall_contacts"] += int(np.count_nonzero(walls))
+        self.virial += int(virial[acts].sum())
+        for axis in range(3):
+            mine = walls & ((-1 - geometry.pairs[:, 1]) % 3 == axis)
+            self.wall_impulse[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
+        if self.logs:
+            self.log.append((time, geometry.pairs[acts], impulse[acts]))

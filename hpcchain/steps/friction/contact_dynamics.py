@@ -1,0 +1,279 @@
+"""Contact dynamics in steps: implicit Euler with Signorini's contacts and Coulomb's friction (Moreau 1988, Jean 1999).
+
+A step gives beads the velocity of a whole step of the forces at its beginning, finds the impulses of all contacts
+that would be passed (`contact_problem`), and moves beads with the velocities after them (Marinkovic 2022, eq. 36). It
+is predicted again until no contact is met that was not known, and until the bonds, which turn during the step, agree
+with the impulses.
+
+Impulses of a step are those that the next one begins with. They are part of the state, so they stand in checkpoints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.layout import arrays as L
+from hpcchain.model.physics.extended import SLOTS, WARM
+from hpcchain.sector.setup.allocate import quanta
+from hpcchain.steps import motion
+from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot
+from hpcchain.steps.contacts.inclusions import Contacts
+from hpcchain.steps.engine import SteppedEngine
+from hpcchain.steps.failures import raise_far, raise_unsolved
+from hpcchain.steps.friction.contact_problem import Law, Problem
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import State, System
+    from hpcchain.steps.potentials.constants import Constants
+
+MOST_ROUNDS = 50
+"""Times at most that a step is solved again, as new contacts are met or bonds turn."""
+TURNED = 1e-13
+"""Change of velocities by bonds that turn, in contact distances a step, at which they are known."""
+
+
+@dataclass
+class Outcome:
+    """What contacts do to the molecules of a pool in a step.
+
+    Attributes
+    ----------
+    pool : Pool
+    geometry : Geometry
+    normal : (n, 3) float64 array
+    impulse : (n, 3) float64 array
+        [mass length / time].
+    place, velocity, spin, bend : (m, 3) float64 arrays
+        After the step; `bend` as in `contact_problem.Problem`.
+    kept : (m, SLOTS * WARM) float64 array
+        Impulses for the next step.
+    turned : float
+        Greatest change of `bend` [length / time].
+    solved : bool
+    """
+
+    pool: Pool
+    geometry: Geometry
+    normal: np.ndarray
+    impulse: np.ndarray
+    place: np.ndarray
+    velocity: np.ndarray
+    spin: np.ndarray
+    bend: np.ndarray
+    kept: np.ndarray
+    turned: float
+    solved: bool
+
+
+class FrictionalContacts(Contacts):
+    """Finds contacts as `Contacts` does, and solves them under contact dynamics.
+
+    Attributes
+    ----------
+    sweeps, visits : int
+        Sweeps over clusters so far, and visits of contacts in them; for measurements.
+    """
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        physics = given[4]
+        self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
+        self.sweeps = self.visits = 0
+
+    def find(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return active contacts (n, 2), those of two fixed beads left out; see `Contacts.find`."""
+        pairs = super().find(before, after)
+        fixed = self.composition.prototypes.fixed
+        if not fixed.any():
+            return pairs
+        one, other = (fixed[self.composition.prototype_of(np.maximum(pairs[:, k], 0))] for k in (0, 1))
+        return pairs[~(one & (other | (pairs[:, 1] < 0)))]
+
+    def outcome(self, pool: Pool, pairs: np.ndarray) -> Outcome:
+        """Return what contacts do to a pool; its `extra` are rows of `State.extra`, then `bend`."""
+        state, bend = pool.extra[:, :-3], pool.extra[:, -3:]
+        problem = Problem(pool, pairs, self._clusters, self.box, self.law, self.composition, self.rigid, bend)
+        velocity, spin, blows, impulse, solved = problem.solve(kept_impulses(state, problem))
+        self.sweeps += int(problem.sweeps.sum())
+        self.visits += int(problem.sweeps @ np.diff(problem.starts))
+        place, moved = self.flown(pool, velocity)
+        bent = moved - velocity
+        turned = float(np.abs(bent - bend).max(initial=0.0))
+        kept = to_keep(len(pool.ids), problem.geometry.one, problem.pairs, impulse)
+        return Outcome(
+            pool, problem.geometry, problem.normal, blows + impulse, place, moved, spin, bent, kept, turned, solved
+        )
+
+
+def kept_impulses(state: np.ndarray, problem: Problem) -> np.ndarray:
+    """Return the impulses (n, 3) of a problem's contacts in the last step, 0 of new ones.
+
+    Parameters
+    ----------
+    state : (m, e) float64 array
+        Rows of `State.extra`.
+    problem : Problem
+    """
+    table = state[:, L.INSIDE : L.INSIDE + SLOTS * WARM].reshape(len(state), SLOTS, WARM)[problem.geometry.one]
+    same = table[:, :, 0] == code_of(problem.pairs)[:, None]
+    slot = np.argmax(same, axis=1)
+    found = table[np.arange(len(table)), slot, 1:]
+    return np.where(same.any(axis=1)[:, None], found, 0.0)
+
+
+def code_of(pairs: np.ndarray) -> np.ndarray:
+    """Return what stands for the second of each pair in tables of impulses: no 0, which is an empty place."""
+    return np.where(pairs[:, 1] < 0, pairs[:, 1], pairs[:, 1] + 1).astype(np.float64)
+
+
+def to_keep(beads: int, one: np.ndarray, pairs: np.ndarray, impulse: np.ndarray) -> np.ndarray:
+    """Return the table (beads, SLOTS * WARM) of impulses for the next step; beyond SLOTS of a bead none are kept.
+
+    Parameters
+    ----------
+    beads : int
+    one : (n,) int64 array
+        Rows of the first beads of contacts.
+    pairs : (n, 2) int64 array
+    impulse : (n, 3) float64 array
+    """
+    table = np.zeros((beads, SLOTS, WARM))
+    rows = np.flatnonzero(np.any(impulse != 0.0, axis=1))
+    rows = rows[np.lexsort((pairs[rows, 1], one[rows]))]
+    bead = one[rows]
+    slot = np.arange(len(rows)) - np.searchsorted(bead, bead)
+    rows, bead, slot = (each[slot < SLOTS] for each in (rows, bead, slot))
+    table[bead, slot, 0], table[bead, slot, 1:] = code_of(pairs[rows]), impulse[rows]
+    return table.reshape(beads, SLOTS * WARM)
+
+
+class ContactEngine(SteppedEngine):
+    """Carries a system forward by contact dynamics; see `SteppedEngine`."""
+
+    contacts: FrictionalContacts
+
+    def _contacts_of(self, constants: Constants, system: System) -> FrictionalContacts:
+        return FrictionalContacts(self.box, constants, self.comm, self.rigid, system.physics, quanta(system))
+
+    def _rebuild(self) -> None:
+        super()._rebuild()
+        rows = self.composition.prototype_of(self.own.ids)
+        self.held = np.flatnonzero(self.composition.prototypes.fixed[rows])
+
+    def _step(self) -> None:
+        """Make one step.
+
+        1. Half a step of friction of the thermostat.
+        2. A whole step of forces, impulses of contacts, and a whole step of motion.
+        3. The forces where beads are then, for the next step; velocities onto the bonds; half a step of friction.
+        """
+        self._half_step_of_friction(2 * self.steps)
+        done = self._solve_step()
+        self._set_extra(done)
+        own = self.own.ids
+        for one in done:
+            along = dot(one.impulse, one.normal)
+            across = one.impulse - along[:, None] * one.normal
+            self.contacts.count(one.pool, one.geometry, one.normal, along, own, self.time, across)
+        self._wrap()
+        self._listed_after_contacts(NONE)
+        self.steps += 1
+        self._compute()
+        self.rigid.project(self.position, self.local, self.own.velocity)
+        self._end_step()
+
+    def _predict(self) -> None:
+        """Move own beads by a whole step of forces and of motion, without contacts."""
+        velocity = self.own.velocity
+        before = velocity[self.held].copy()
+        motion.kick(velocity, self.force, self.interactions.mass, self.h)
+        velocity[self.held] = before
+        self.rigid.project(self.position, self.local, velocity)
+        motion.drift(self.position, self.local, velocity, self.h, self.free)
+        self.stuck = self.rigid.move(self.position, self.local, velocity, self.h)
+
+    def _solve_step(self) -> list:
+        """Move all beads, contacts solved, and return the Outcomes of contacts; collective.
+
+        Lists that do not reach where beads are predicted to be are made anew before the step, which begins again then.
+        """
+        before, velocity = self._begun()
+        if self._moved_far():
+            self._list_anew(before, velocity)
+            before, velocity = self._begun()
+            if self._moved_far():
+                raise_far(self.time)
+        pairs, done, settled = NONE, [], True
+        bend = np.zeros_like(velocity)
+        for _ in range(MOST_ROUNDS):
+            self.refresh(self.position)
+            known = len(pairs)
+            pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
+            more = self.comm.maximum(np.array([float(len(pairs) - known)]))[0]
+            if more == 0.0 and settled:
+                return done
+            done = self._solve_contacts(before, velocity, pairs, bend)
+            settled = self._has_settled(done)
+        raise_unsolved(self.time)
+
+    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, bend: Any = None) -> list:
+        """Solve contacts of a step, put beads where it takes them, and return the Outcomes; collective.
+
+        Parameters
+        ----------
+        before, velocity : (n, 3), (m, 3) float64 arrays
+            At the step's beginning: places of local beads, velocities of own ones.
+        pairs : (k, 2) int64 array
+            Contacts of own beads.
+        bend : (m, 3) float64 array
+            Of own beads, that of the last round; it is set anew.
+        """
+        own = self.own
+        extra = np.column_stack([own.extra, bend])
+        pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, extra, NONE)
+        done = [self.contacts.outcome(one, found) for one, found in self.contacts.together(pool, pairs)]
+        for one in done:
+            self._take(one.pool.ids, one.place, one.velocity)
+            mine, rows = self._mine(one)
+            bend[rows] = one.bend[mine]
+            own.extra[rows, L.INSIDE :] = one.kept[mine]
+        return done
+
+    def _mine(self, one: Outcome) -> tuple[np.ndarray, np.ndarray]:
+        """Return which beads of an outcome are own (m,) bool, and their rows among own ones."""
+        mine = np.isin(one.pool.ids, self.own.ids)
+        return mine, np.searchsorted(self.own.ids, one.pool.ids[mine])
+
+    def _has_settled(self, done: list) -> bool:
+        """Return whether a round has changed nothing by bonds that turn any more; collective.
+
+        Raises
+        ------
+        EngineError
+            On every rank, where contacts of some have no solution that was found.
+        """
+        turned = max((one.turned for one in done), default=0.0)
+        fastest = max((float(np.abs(one.velocity).max(initial=0.0)) for one in done), default=0.0)
+        wrong = float(not (all(one.solved for one in done) and np.isfinite(turned + fastest)))
+        turned, fastest, wrong = self.comm.maximum(np.nan_to_num(np.array([turned, fastest, wrong])))
+        if wrong > 0.0:
+            raise_unsolved(self.time)
+        return turned <= self.physics.tolerance * fastest + TURNED * self.contacts.reach / self.h
+
+    def _set_extra(self, done: list) -> None:
+        """Set the spins of own beads after the step, and the impulses that they keep for the next one."""
+        extra = self.own.extra
+        extra[:, L.INSIDE :] = 0.0
+        for one in done:
+            mine, rows = self._mine(one)
+            extra[rows, L.SPIN : L.SPIN + 3] = one.spin[mine]
+            extra[rows, L.INSIDE :] = one.kept[mine]
+
+    def state(self) -> State:
+        """Return the State of the beads `ids`, from which a run continues to the same bits."""
+        state = super().state()
+        state.extra = self.own.extra.copy()
+        return state

@@ -1,0 +1,351 @@
+"""One pool of molecules in contact under contact dynamics: its equations, and their solution cluster by cluster.
+
+A step has two parts, u the relative velocity of a contact's surfaces.
+
+1. Where something strikes, that is, where contacts approach and e > 0: impacts without forces (Moreau 1988), of all
+   contacts that hang together with it. With v' before, w = u + e u':
+
+       0 <= w_n,   0 <= P_n,   w_n P_n = 0,   |P_t| <= mu P_n, against w_t
+
+   One coefficient for all of them, along contacts as across, takes energy out whatever happens: P (u + u') <= 0.
+   Contacts with coefficients of their own may win energy together: where they would, all take the least of theirs.
+2. Everywhere: implicit Euler without restitution (Jean 1999, Marinkovic 2022), from there and with the forces:
+
+       0 <= u_n + max(gap, 0) / h,   0 <= P_n,   (u_n + ...) P_n = 0,   |P_t| <= mu P_n, against u_t
+
+   What comes near lies at the end of the step; P u <= 0 takes energy out, too.
+
+Bonds are taken up in what impulses do to molecules. That bonds turn during the step changes their beads' velocities,
+`bend`; it is found by solving again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.layout import arrays as L
+from hpcchain.steps.contacts.clusters import Geometry, dot
+from hpcchain.steps.contacts.inclusions import CLOSE
+from hpcchain.steps.friction import friction_kernels as kernels
+from hpcchain.steps.friction.cone_newton import cone_newton, greatest
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Box
+    from hpcchain.steps.contacts.clusters import Pool
+    from hpcchain.steps.contacts.coefficients import Coefficients
+    from hpcchain.steps.rigid.molecules import RigidMolecules
+
+NO_APPROACH = 1e-9
+"""Approach in a step, relative to the contact distance, that does not count as one."""
+WON = 1e-9
+"""Work of impacts above 0, relative to the sum of the sizes of its parts, by which energy counts as won, at least."""
+FIRST_SWEEPS, MOST_SWEEPS, NEWTON_TURNS, DENSE = 40, 20_000, 4, 120
+"""Sweeps before Newton's method; sweeps at most without it; how often both take turns, with five times as many sweeps
+each; contacts of a cluster up to which Newton's method is tried."""
+
+
+class Law:
+    """Constants of the law of contacts: h [time], coefficients, residual, solver."""
+
+    def __init__(self, h: float, coefficients: Coefficients, tolerance: float, solver: str) -> None:
+        self.h, self.coefficients = h, coefficients
+        self.tolerance, self.solver = tolerance, solver
+
+
+class Problem:
+    """The equations of a pool.
+
+    Parameters
+    ----------
+    pool : Pool
+        Velocities are those before the step; `extra` as `contact_dynamics` has it.
+    pairs : (n, 2) int64 array
+        Contacts.
+    clusters : callable
+        Takes pool and Geometry, returns the lists of contacts that hang together.
+    box : Box
+    law : Law
+    composition : Composition
+    rigid : RigidMolecules
+    bend : (m, 3) float64 array
+        By how much the step's velocities are off the linear ones because of bonds.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        pairs: np.ndarray,
+        clusters: Any,
+        box: Box,
+        law: Law,
+        composition: Composition,
+        rigid: RigidMolecules,
+        bend: np.ndarray,
+    ) -> None:
+        self.pool, self.law, self.rigid, self.composition = pool, law, rigid, composition
+        self.prototype = composition.prototype_of(pool.ids)
+        examples = composition.prototypes
+        self.radius = np.where(examples.soft, 0.0, 0.5 * examples.diameter)[self.prototype]
+        self.fixed = examples.fixed[self.prototype]
+        self.inverse = np.where(self.fixed, 0.0, 1.0 / examples.mass[self.prototype])
+        first = Geometry(pool, pairs, box, self.radius)
+        found = clusters(pool, first)
+        self.order = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        self.starts = np.concatenate([[0], np.cumsum([len(one) for one in found])]).astype(np.int64)
+        self.pairs = pairs[self.order]
+        self.geometry = Geometry(pool, self.pairs, box, self.radius)
+        self.gap, self.normal = self.geometry.at(pool.position)
+        self.bend = bend
+        self._set_bodies()
+        self._set_contacts()
+        self.sweeps = np.zeros(len(found), dtype=np.int64)
+
+    def _set_bodies(self) -> None:
+        """Make what kernels take for `bodies`, but for velocities: what impulses do, also to molecules with bonds."""
+        pool, size = self.pool, np.diff(self.pool.first)
+        kind = self.composition.class_of(pool.molecules)
+        self.first = np.repeat(pool.first[:-1], size)
+        self.size = np.repeat(size, size)
+        self.block = np.full(len(pool.ids), -1, dtype=np.int64)
+        touched = np.unique(np.concatenate([self.geometry.one, self.geometry.other[~self.geometry.wall]]))
+        responses, at = [], 0
+        for one, group in self.rigid.groups.items():
+            beads = touched[np.repeat(kind, size)[touched] == one]
+            if len(beads):
+                part = responses_of(pool, group, beads, self.first, self.inverse)
+                n = int(self.size[beads[0]])
+                self.block[beads] = at + n * np.arange(len(beads))
+                responses.append(part)
+                at += len(part)
+        self.response = np.concatenate(responses) if responses else np.zeros((0, 3, 3))
+
+    def _with_forces(self, velocity: np.ndarray) -> np.ndarray:
+        """Return velocities (m, 3) after a step of forces, without contacts."""
+        pool = self.pool
+        found = velocity + self.law.h * (pool.force * self.inverse[:, None])
+        kind = self.composition.class_of(pool.molecules)
+        for one, group in self.rigid.groups.items():
+            begin = pool.first[:-1][kind == one]
+            if len(begin):
+                group.project(pool.position, np.arange(len(found)), found, begin)
+        return found
+
+    def bodies(self, velocity: np.ndarray, spin: np.ndarray) -> tuple:
+        """Return what kernels take, with these velocities and spins, which they change."""
+        return velocity, spin, self.inverse, self.block, self.first, self.size, self.response
+
+    def _set_contacts(self) -> None:
+        """Make what kernels take for `contacts`, but for offsets and impulses."""
+        geometry, examples = self.geometry, self.composition.prototypes
+        one, wall = geometry.one, geometry.wall
+        other = np.where(wall, -1, geometry.other)
+        beads = np.column_stack([one, geometry.other])
+        there = np.column_stack([np.ones(len(one), dtype=bool), ~wall])
+        self.arm = np.where(there, self.radius[beads], 0.0)
+        moment = examples.moment[self.prototype][beads]
+        turns = there & ~self.fixed[beads] & self.law.coefficients.rubs
+        self.turn = np.where(turns, self.arm / moment, 0.0)
+        k = len(one)
+        self.impulse, self.offset = np.zeros((k, 3)), np.zeros((k, 3))
+        self.stiff, self.slip = np.ones(k), np.ones(k)
+        known = self.law.coefficients
+        self.restitution, self.friction = (known.of(one, self.pairs) for one in (known.restitution, known.friction))
+        constants = (self.stiff, self.slip, self.arm, self.turn, self.friction)
+        self.contacts = (one, other, self.normal, self.impulse, self.offset, *constants)
+        own = np.empty((k, 3, 3))
+        zero = np.zeros_like(self.pool.velocity)
+        kernels.own_response(self.bodies(zero, zero.copy()), self.contacts, own)
+        across, last = frames_of(self.normal)
+        self.frames = np.stack([self.normal, across, last], axis=1)
+        self.stiff[:] = along(own, self.normal, self.normal)
+        self.slip[:] = greatest(along(own, across, across), along(own, across, last), along(own, last, last))
+        self.slip += self.arm[:, 0] * self.turn[:, 0] + self.arm[:, 1] * self.turn[:, 1]
+
+    def solve(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
+        """Return velocities and spins (m, 3) after the step, impulses (n, 3) of both its parts, whether all are solved.
+
+        Parameters
+        ----------
+        start : (n, 3) float64 array
+            Impulses of the second part to begin with, in the order of `pairs`.
+        """
+        law, k = self.law, len(self.pairs)
+        velocity, spin = self.pool.velocity, np.ascontiguousarray(self.pool.extra[:, L.SPIN : L.SPIN + 3])
+        cluster = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        before, bent = np.empty((k, 3)), np.empty((k, 3))
+        kernels.rates(self.bodies(velocity, spin), self.contacts, before)
+        kernels.rates(self.bodies(self.bend, np.zeros_like(spin)), self.contacts, bent)
+        approach = dot(self.normal, before)
+        strikes = (approach < -NO_APPROACH * self.geometry.contact / law.h) & (self.restitution > 0.0)
+        struck = np.bincount(cluster, strikes, len(self.starts) - 1) > 0.0
+        blows, solved = np.zeros((k, 3)), True
+        if struck.any():
+            velocity, spin, solved = self._struck(velocity, spin, before, cluster, struck)
+            blows = self.impulse.copy()
+        gap = np.where(self.gap > CLOSE * self.geometry.contact, self.gap, 0.0)  # that of what touches is rounding
+        offset = bent + (gap / law.h)[:, None] * self.normal
+        every = np.ones(len(struck), dtype=bool)
+        velocity, spin, good = self._solved(self._with_forces(velocity), spin, offset, start, every)
+        return velocity, spin, blows, self.impulse, solved and good
+
+    def _struck(
+        self, velocity: np.ndarray, spin: np.ndarray, before: np.ndarray, cluster: np.ndarray, struck: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Solve the impacts; where contacts with coefficients of their own would win energy, all take the least.
+
+        Parameters
+        ----------
+        velocity, spin : (m, 3) float64 arrays
+        before : (n, 3) float64 array
+            Rates of contacts.
+        cluster : (n,) int64 array
+            Which cluster each contact is of.
+        struck : (q,) bool array
+            Which clusters have impacts.
+        """
+        restitution, none, count = self.restitution, np.zeros_like(before), len(struck)
+        found = self._solved(velocity, spin, restitution[:, None] * before, none, struck)
+        if self.law.coefficients.same:
+            return found
+        after = np.empty_like(before)
+        kernels.rates(self.bodies(found[0], found[1]), self.contacts, after)
+        work = dot(self.impulse, before + after)
+        most = max(WON, 10.0 * self.law.tolerance) * np.bincount(cluster, np.abs(work), count)
+        wins = np.bincount(cluster, work, count) > most
+        if not wins.any():
+            return found
+        least = np.ones(count)
+        np.minimum.at(least, cluster, restitution)
+        restitution = np.where(wins[cluster], least[cluster], restitution)
+        return self._solved(velocity, spin, restitution[:, None] * before, none, struck)
+
+    def _solved(
+        self, velocity: np.ndarray, spin: np.ndarray, offset: np.ndarray, start: np.ndarray, left: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Solve one part of a step; impulses are then in `impulse`, 0 of other clusters.
+
+        Parameters
+        ----------
+        velocity, spin : (m, 3) float64 arrays
+            Without impulses; they stay as they are.
+        offset, start : (n, 3) float64 arrays
+            Of rates; impulses to begin with.
+        left : (q,) bool array
+            Which clusters are to be solved.
+        """
+        newton = self.law.solver == "newton"
+        self.offset[:] = offset
+        self._begin(start)
+        unit, left, sweeps = self._units(velocity, spin), left.copy(), np.zeros(len(left), dtype=np.int64)
+        bodies = self._pushed(velocity, spin)
+        most = FIRST_SWEEPS if newton else MOST_SWEEPS
+        kernels.sweep_clusters(bodies, self.contacts, self.starts, left, unit, most, sweeps)
+        for turn in range(NEWTON_TURNS if newton else 0):
+            if not left.any():
+                break
+            for q in np.flatnonzero(left):
+                left[q] = not self._newton(int(q), velocity, spin, unit[q])
+            bodies, most = self._pushed(velocity, spin), FIRST_SWEEPS * 5 ** (turn + 1)
+            kernels.sweep_clusters(bodies, self.contacts, self.starts, left, unit, most, sweeps)
+        self.sweeps += sweeps
+        bodies = self._pushed(velocity, spin)
+        return bodies[0], bodies[1], not left.any()
+
+    def _begin(self, start: np.ndarray) -> None:
+        """Set impulses to those (n, 3) to begin with, brought into their cones."""
+        along = dot(start, self.normal)
+        pushes = np.maximum(along, 0.0)
+        self.impulse[:] = pushes[:, None] * self.normal
+        if self.law.coefficients.rubs:
+            self.impulse += within(start - along[:, None] * self.normal, self.friction * pushes)
+
+    def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> tuple:
+        """Return what kernels take for `bodies`, with these velocities and spins and what impulses add to them."""
+        bodies = self.bodies(velocity.copy(), spin.copy())
+        kernels.apply_all(bodies, self.contacts)
+        return bodies
+
+    def _units(self, velocity: np.ndarray, spin: np.ndarray) -> np.ndarray:
+        """Return the residuals (q,) at which clusters are solved, relative to their greatest speed."""
+        speed = np.sqrt(dot(velocity, velocity)) + np.sqrt(dot(spin, spin)) * self.radius
+        mates = np.where(self.geometry.wall, 0.0, speed[self.geometry.other])
+        fastest = np.zeros(len(self.starts) - 1)
+        cluster = np.repeat(np.arange(len(fastest)), np.diff(self.starts))
+        np.maximum.at(fastest, cluster, speed[self.geometry.one] + mates)
+        return self.law.tolerance * np.maximum(fastest, np.finfo(float).tiny)
+
+    def _newton(self, q: int, velocity: np.ndarray, spin: np.ndarray, unit: float) -> bool:
+        """Solve cluster q by Newton's method, if it is small enough; return whether it is solved; see `_solved`."""
+        low, high = self.starts[q : q + 2]
+        k = int(high - low)
+        if k > DENSE:
+            return False
+        matrix, zero = np.empty((3 * k, 3 * k)), np.zeros_like(velocity)
+        kernels.fill_matrix(self.bodies(zero, zero.copy()), self.contacts, low, self.frames[low:high], matrix)
+        rates = np.empty_like(self.normal)
+        kernels.rates(self.bodies(velocity, spin), self.contacts, rates)
+        frames = self.frames[low:high]
+        offset = np.einsum("kab,kb->ka", frames, rates[low:high] + self.offset[low:high])
+        start = np.einsum("kab,kb->ka", frames, self.impulse[low:high])
+        found, good = cone_newton(matrix, offset, start, self.friction[low:high], 0.5 * unit)
+        found[:, 0] = np.maximum(found[:, 0], 0.0)
+        self.impulse[low:high] = np.einsum("kab,ka->kb", frames, found)
+        return good
+
+
+def responses_of(pool: Pool, group: Any, beads: np.ndarray, first: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """Return what unit impulses on some beads do to their molecules' beads, through bonds: (k size, 3, 3).
+
+    Parameters
+    ----------
+    pool : Pool
+    group : Bonded or Rods
+        Of the molecules, all of one kind.
+    beads : (k,) int64 array
+        Rows of the pool.
+    first, inverse : (m,), (m,) arrays
+        First rows of beads' molecules, inverse masses [1 / mass].
+    """
+    k = len(beads)
+    size = int(np.diff(pool.first)[np.searchsorted(pool.first, beads[0], side="right") - 1])
+    rows = (first[beads][:, None] + np.arange(size)).ravel()
+    place = np.tile(pool.position[rows], (3, 1))
+    field = np.zeros((3, k, size, 3))
+    for d in range(3):
+        field[d, np.arange(k), beads - first[beads], d] = inverse[beads]
+    flat = field.reshape(-1, 3)
+    group.project(place, np.arange(len(flat)), flat, np.arange(3 * k) * size)
+    return np.ascontiguousarray(flat.reshape(3, k * size, 3).transpose(1, 2, 0))
+
+
+def frames_of(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two unit vectors (n, 3) across each normal and one another."""
+    least = np.argmin(np.abs(normal), axis=1)
+    axis = np.zeros_like(normal)
+    axis[np.arange(len(normal)), least] = 1.0
+    one = cross(normal, axis)
+    one = one / np.sqrt(dot(one, one))[:, None]
+    return one, cross(normal, one)
+
+
+def along(matrices: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the products (n,) a M b of matrices (n, 3, 3) and rows (n, 3), summed in one order."""
+    return dot(a, np.column_stack([dot(matrices[:, c], b) for c in range(3)]))
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the vector products (n, 3) of rows (n, 3)."""
+    return np.column_stack(
+        [a[:, (c + 1) % 3] * b[:, (c + 2) % 3] - a[:, (c + 2) % 3] * b[:, (c + 1) % 3] for c in range(3)]
+    )
+
+
+def within(across: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Return vectors (n, 3) made no longer than `most` (n,)."""
+    size = np.sqrt(dot(across, across))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(size > most, most / size, 1.0)
+    return across * part[:, None]

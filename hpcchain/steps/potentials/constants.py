@@ -1,0 +1,161 @@
+"""What kernels take for a run's molecules and potentials: tables by bead of an example molecule, and by type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.model.molecules.exclusion import excluded_pairs
+from hpcchain.steps.potentials import forces
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Topology
+
+BONDED = {"harmonic": forces.HARMONIC, "fene": forces.FENE}
+PAIRS = ("lennard-jones", "wca")
+FIELD = 7
+
+
+class Constants:
+    """Tables of a run.
+
+    Parameters
+    ----------
+    composition : Composition
+    settings : dict
+        `Physics.steps`.
+
+    Attributes
+    ----------
+    mass : (e,) float64 array
+        Of the beads of the prototypes [mass].
+    bead_type, kind : (e,) int32 arrays
+        Their types; those that potentials of pairs tell apart.
+    pairs : (t, t, 4) float64 array
+        See `forces`.
+    reach, pair_reach : float
+        The greatest cutoff, 0 where no pairs interact; without a user's own potentials [length].
+    bonds : (b, 5) float64 array
+        Constants of bonds.
+    partner_first, partner_step, partner_which : (e + 1,), (p,), (p,) int64 arrays
+        Of each bead of the prototypes: where the beads begin that bonds, up to `exclude`, join to it; how much the
+        other bead's number exceeds its own, ascending; rows of `bonds`, -1 for none, -2 - k for the k-th of `modules`.
+    apart : float
+        The greatest distance at which beads that few bonds join are left out of lists, at the bonds' lengths of the
+        input [length].
+    modules : list of dict
+        Potentials of a user's own.
+    field : (7,) float64 array
+        See `forces.field_forces`.
+    """
+
+    def __init__(self, composition: Composition, settings: dict) -> None:
+        self.composition = composition
+        prototypes = composition.prototypes
+        self.mass = prototypes.mass
+        names = composition.type_names
+        potentials = settings["potentials"]
+        self.pairs = pair_table(names, [one for one in potentials if one["name"] in PAIRS])
+        self.reach = self.pair_reach = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
+        self.kind = self.bead_type = prototypes.bead_type.astype(np.int32)
+        if np.all(self.pairs == self.pairs[0, 0]):
+            self.pairs, self.kind = self.pairs[:1, :1].copy(), np.zeros_like(self.kind)
+        self.bonds, row = bond_table(names, [one for one in potentials if one["name"] in BONDED])
+        self.field = field_of(settings)
+        self.modules = [one for one in potentials if one["name"] == "module"]
+        for k, one in enumerate(self.modules):
+            if one["on"] == "pair":
+                self.reach = max(self.reach, one["cutoff"])
+            if one["on"] == "bond":
+                row[acts_on(names, one)] = -2 - k
+        self._find_partners(prototypes, row)
+
+    def _find_partners(self, prototypes: Topology, row: np.ndarray) -> None:
+        """List each bead's bonds, and what else is left out because of them, from both sides."""
+        molecule = np.repeat(np.arange(prototypes.molecules), np.diff(prototypes.first_bond))
+        potential = row[tuple(self.bead_type[prototypes.bonds].T)]
+        which = np.where(prototypes.flexible[molecule], potential, -1) if len(molecule) else molecule
+        left, found = excluded_pairs(prototypes), dict(zip(map(tuple, prototypes.bonds.tolist()), which, strict=True))
+        which = np.array([found.get(pair, -1) for pair in map(tuple, left.tolist())], dtype=np.int64)
+        which, pairs = np.concatenate([which, which]), np.concatenate([left, left[:, ::-1]])
+        self.apart = float(np.max(prototypes.exclude[molecule] * prototypes.bond_length, initial=0.0))
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        count = np.bincount(pairs[:, 0], minlength=prototypes.beads)
+        self.partner_first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+        self.partner_step = (pairs[order, 1] - pairs[order, 0]).astype(np.int64)
+        self.partner_which = which[order]
+
+    def partners(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `partner_first`, `_step` and `_which` of beads, given by their rows in the prototypes."""
+        count = np.diff(self.partner_first)[rows]
+        first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+        at = np.arange(int(first[-1])) + np.repeat(self.partner_first[rows] - first[:-1], count)
+        return first, self.partner_step[at], self.partner_which[at]
+
+
+def pair_table(names: tuple, potentials: list) -> np.ndarray:
+    """Return the (t, t, 4) table of pairs of potentials between beads of named types."""
+    table = np.zeros((len(names), len(names), 4))
+    taken = np.zeros((len(names), len(names)), dtype=bool)
+    for one in potentials:
+        for i, j in types_of(names, one):
+            if taken[i, j]:
+                raise ConfigError(f"potential: the pair {names[i]}, {names[j]} has two pair potentials; give it one")
+            taken[i, j] = taken[j, i] = True
+            table[i, j] = table[j, i] = pair_row(one)
+    return table
+
+
+def pair_row(one: dict) -> tuple[float, float, float, float]:
+    """Return 24 epsilon, sigma^2, cutoff^2 and the energy at the cutoff, which is taken off where it is shifted."""
+    sigma2 = one["sigma"] ** 2
+    if one["name"] == "wca":
+        return 24.0 * one["epsilon"], sigma2, forces.WCA2 * sigma2, -one["epsilon"]
+    if one["cutoff"] == "none":
+        return 24.0 * one["epsilon"], sigma2, np.inf, 0.0
+    cutoff2 = one["cutoff"] ** 2
+    s6 = (sigma2 / cutoff2) ** 3
+    shift = 4.0 * one["epsilon"] * (s6 * s6 - s6) if one["shift"] else 0.0
+    return 24.0 * one["epsilon"], sigma2, cutoff2, shift
+
+
+def acts_on(names: tuple, one: dict) -> np.ndarray:
+    """Return which pairs of types (t, t) bool a potential is for."""
+    found = np.zeros((len(names), len(names)), dtype=bool)
+    for i, j in types_of(names, one):
+        found[i, j] = found[j, i] = True
+    return found
+
+
+def types_of(names: tuple, one: dict) -> list:
+    """Return the pairs (i, j), i <= j, of types that a potential is for."""
+    if one["types"] is None:
+        return [(i, j) for i in range(len(names)) for j in range(i, len(names))]
+    i, j = sorted(names.index(name) for name in one["types"])
+    return [(i, j)]
+
+
+def bond_table(names: tuple, potentials: list) -> tuple[np.ndarray, np.ndarray]:
+    """Return the (b, 5) table of bonds, and the (t, t) rows of it of bonds between beads of two types, -1: none."""
+    table, row = np.zeros((len(potentials), 5)), np.full((len(names), len(names)), -1)
+    for k, one in enumerate(potentials):
+        epsilon, sigma = (one["epsilon"], one["sigma"]) if one["name"] == "fene" else (0.0, 0.0)
+        table[k] = BONDED[one["name"]], one["stiffness"], one["length"], epsilon, sigma**2
+        for i, j in types_of(names, one):
+            if row[i, j] >= 0:
+                raise ConfigError(f"potential: bonds of {names[i]} and {names[j]} have two potentials; give them one")
+            row[i, j] = row[j, i] = k
+    return table, row
+
+
+def field_of(settings: dict) -> np.ndarray:
+    """Return gravity, and the stiffness and centre of the springs that draw all beads to one place."""
+    field = np.zeros(FIELD)
+    field[:3] = settings["gravity"]
+    centers = [one for one in settings["potentials"] if one["name"] == "center"]
+    if centers:
+        field[3], field[4:] = centers[0]["stiffness"], centers[0]["center"]
+    return field

@@ -1,0 +1,233 @@
+"""Forces and energies of pairs, bonds and outer fields, of own beads from the positions of all local ones.
+
+Every rank computes all forces on its own beads. A pair of two ranks is computed by both, to the same bits but for the
+sign, as the separation's sign is the only difference.
+"""
+
+import math
+
+from hpcchain.jit.decorators import kernel
+from hpcchain.steps.potentials.lists import NEAREST
+
+EPS24, SIGMA2, CUTOFF2, SHIFT = 0, 1, 2, 3
+"""Columns of the table of pairs: 24 epsilon, sigma^2, cutoff^2, what is taken off the energy."""
+
+HARMONIC, FENE = 1, 2
+KIND, STIFFNESS, LENGTH, BOND_EPSILON, BOND_SIGMA2 = 0, 1, 2, 3, 4
+"""Columns of the table of bonds."""
+
+WCA2 = 2.0 ** (1.0 / 3.0)
+"""Square of the cutoff of a purely repulsive Lennard-Jones potential, in units of sigma^2."""
+
+
+@kernel
+def spread_constants(table, room, eps24, sigma2, cutoff2):
+    """Fill the constants of all entries of a list where there is one type of beads."""
+    for k in range(room):
+        eps24[k], sigma2[k], cutoff2[k] = table[0, 0, EPS24], table[0, 0, SIGMA2], table[0, 0, CUTOFF2]
+
+
+@kernel
+def gather(position, kind, mine, neighbours, n, table, work):
+    """Copy the places of a list's beads, and the constants of their pairs with a bead of kind `mine`."""
+    x, y, z, eps24, sigma2, cutoff2 = work
+    if len(table) == 1:
+        for k in range(n):
+            j = neighbours[k]
+            x[k], y[k], z[k] = position[j, 0], position[j, 1], position[j, 2]
+        return
+    for k in range(n):
+        j = neighbours[k]
+        x[k], y[k], z[k] = position[j, 0], position[j, 1], position[j, 2]
+        other = kind[j]
+        eps24[k] = table[mine, other, EPS24]
+        sigma2[k] = table[mine, other, SIGMA2]
+        cutoff2[k] = table[mine, other, CUTOFF2]
+
+
+@kernel
+def forces_of_list(xi, yi, zi, n, size, inverse, work):
+    """Put the forces of the pairs of a bead at (xi, yi, zi) in the place of the other beads' positions."""
+    x, y, z, eps24, sigma2, cutoff2 = work
+    lx, ly, lz = size[0], size[1], size[2]
+    ix, iy, iz = inverse[0], inverse[1], inverse[2]
+    for k in range(n):
+        dx, dy, dz = xi - x[k], yi - y[k], zi - z[k]
+        dx -= lx * ((dx * ix + NEAREST) - NEAREST)
+        dy -= ly * ((dy * iy + NEAREST) - NEAREST)
+        dz -= lz * ((dz * iz + NEAREST) - NEAREST)
+        r2 = dx * dx + dy * dy + dz * dz
+        inv = 1.0 / r2
+        s2 = sigma2[k] * inv
+        s6 = s2 * s2 * s2
+        f = eps24[k] * (2.0 * s6 * s6 - s6) * inv
+        f = f if r2 < cutoff2[k] else 0.0
+        x[k], y[k], z[k] = f * dx, f * dy, f * dz
+
+
+@kernel
+def pair_forces(position, kind, own, neighbour, count, table, size, inverse, work, force):
+    """Write the forces of pairs on own beads, summed in the order of the other beads' global numbers.
+
+    Parameters
+    ----------
+    position, kind : (n, 3) float64, (n,) int32 arrays
+        Of local beads [length].
+    own, neighbour, count :
+        See `lists.fill_lists`.
+    table : (t, t, 4) float64 array
+        Constants of pairs of types.
+    size, inverse : (3,) float64 arrays
+        See `lists.fill_lists`.
+    work : six (k,) float64 arrays
+        Room; the last three have the constants where there is one type.
+    force : (m, 3) float64 array
+        [mass length / time^2].
+    """
+    x, y, z = work[0], work[1], work[2]
+    for r in range(len(own)):
+        i = own[r]
+        n = count[r]
+        gather(position, kind, kind[i], neighbour[r], n, table, work)
+        forces_of_list(position[i, 0], position[i, 1], position[i, 2], n, size, inverse, work)
+        fx, fy, fz = 0.0, 0.0, 0.0
+        for k in range(n):
+            fx += x[k]
+            fy += y[k]
+            fz += z[k]
+        force[r, 0], force[r, 1], force[r, 2] = fx, fy, fz
+
+
+@kernel
+def lennard_jones(r2, eps24, sigma2):
+    """Return force over distance and energy, nothing taken off it, at a squared distance."""
+    s2 = sigma2 / r2
+    s6 = s2 * s2 * s2
+    return eps24 * (2.0 * s6 * s6 - s6) / r2, eps24 / 6.0 * (s6 * s6 - s6)
+
+
+@kernel
+def pair_energies(position, kind, own, neighbour, count, table, size, inverse, energy, virial):
+    """Write half the energies, and half of separation times force, of each own bead's pairs."""
+    for r in range(len(own)):
+        i = own[r]
+        u, w = 0.0, 0.0
+        for k in range(count[r]):
+            j = neighbour[r, k]
+            r2 = 0.0
+            for c in range(3):
+                d = position[i, c] - position[j, c]
+                d -= size[c] * ((d * inverse[c] + NEAREST) - NEAREST)
+                r2 += d * d
+            if r2 < table[kind[i], kind[j], CUTOFF2]:
+                f, e = lennard_jones(r2, table[kind[i], kind[j], EPS24], table[kind[i], kind[j], SIGMA2])
+                u += 0.5 * (e - table[kind[i], kind[j], SHIFT])
+                w += 0.5 * f * r2
+        energy[r], virial[r] = u, w
+
+
+@kernel
+def bond_force(r2, bond):
+    """Return force over distance of a bond, negative where it pulls, and NaN where it is torn."""
+    if bond[KIND] == HARMONIC:
+        length = math.sqrt(r2)
+        return -bond[STIFFNESS] * (length - bond[LENGTH]) / length
+    part = r2 / (bond[LENGTH] * bond[LENGTH])
+    if part >= 1.0:
+        return math.nan
+    f = -bond[STIFFNESS] / (1.0 - part)
+    if r2 < WCA2 * bond[BOND_SIGMA2]:
+        f += lennard_jones(r2, 24.0 * bond[BOND_EPSILON], bond[BOND_SIGMA2])[0]
+    return f
+
+
+@kernel
+def bond_energy(r2, bond):
+    """Return the energy of a bond that is not torn."""
+    if bond[KIND] == HARMONIC:
+        stretch = math.sqrt(r2) - bond[LENGTH]
+        return 0.5 * bond[STIFFNESS] * stretch * stretch
+    square = bond[LENGTH] * bond[LENGTH]
+    u = -0.5 * bond[STIFFNESS] * square * math.log(1.0 - r2 / square)
+    if r2 < WCA2 * bond[BOND_SIGMA2]:
+        u += lennard_jones(r2, 24.0 * bond[BOND_EPSILON], bond[BOND_SIGMA2])[1] + bond[BOND_EPSILON]
+    return u
+
+
+@kernel
+def bond_forces(position, own, first, partner, which, table, force):
+    """Add the forces of bonds to those on own beads; return the row and place of a torn bond, or (-1, -1).
+
+    Parameters
+    ----------
+    position, own, force :
+        See `pair_forces`.
+    first, partner, which : (m + 1,), (b,), (b,) int64 arrays
+        Of each own bead: where its bonds begin, local numbers of the other beads in ascending order, rows of `table`
+        (-1: no potential).
+    table : (t, 5) float64 array
+        Constants of bonds.
+    """
+    for r in range(len(own)):
+        i = own[r]
+        for b in range(first[r], first[r + 1]):
+            if which[b] < 0:
+                continue
+            j = partner[b]
+            dx = position[i, 0] - position[j, 0]
+            dy = position[i, 1] - position[j, 1]
+            dz = position[i, 2] - position[j, 2]
+            f = bond_force(dx * dx + dy * dy + dz * dz, table[which[b]])
+            if not -math.inf < f < math.inf:
+                return r, b
+            force[r, 0] += f * dx
+            force[r, 1] += f * dy
+            force[r, 2] += f * dz
+    return -1, -1
+
+
+@kernel
+def bond_energies(position, own, first, partner, which, table, energy, virial):
+    """Add half the energies of bonds, and half of separation times force, to those of own beads."""
+    for r in range(len(own)):
+        i = own[r]
+        for b in range(first[r], first[r + 1]):
+            if which[b] < 0:
+                continue
+            r2 = 0.0
+            for c in range(3):
+                d = position[i, c] - position[partner[b], c]
+                r2 += d * d
+            energy[r] += 0.5 * bond_energy(r2, table[which[b]])
+            virial[r] += 0.5 * bond_force(r2, table[which[b]]) * r2
+
+
+@kernel
+def field_forces(position, image, own, mass, size, field, force):
+    """Add the forces of gravity and of a spring to a centre.
+
+    Parameters
+    ----------
+    image : (m, 3) int64 array
+        Box lengths to add to the positions of own beads.
+    mass : (m,) float64 array
+        [mass].
+    size : (3,) float64 array
+        Box lengths [length].
+    field : (7,) float64 array
+        Gravity [length / time^2], the spring's stiffness [mass / time^2], its centre [length].
+    """
+    for r in range(len(own)):
+        for c in range(3):
+            x = position[own[r], c] + image[r, c] * size[c]
+            force[r, c] += mass[r] * field[c] - field[3] * (x - field[4 + c])
+
+
+@kernel
+def field_energies(position, image, own, mass, size, field, energy):
+    """Add the energies in gravity and of a spring to a centre."""
+    for r in range(len(own)):
+        for c in range(3):
+            x = position[own[r], c] + image[r, c] * size[c]
+            d = x - field[4 + c]
+            energy[r] += 0.5 * field[3] * d * d - mass[r] * field[c] * x

@@ -1,0 +1,184 @@
+"""Forces and energies of own beads, and the neighbour lists that they are computed from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.model.system import PERIODIC
+from hpcchain.steps.potentials import forces, lists
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box
+    from hpcchain.steps.potentials.constants import Constants
+
+FIRST_ROOM = 32
+SKIN, NARROW = 0.35, 0.1
+"""Of the reach of forces: how much farther lists look, for short-ranged forces and for long-ranged ones."""
+
+
+def skin_for(reach: float, size: float) -> float:
+    """Return how much farther than a reach lists look [length]; `size`: the mean diameter."""
+    return max(NARROW * reach, SKIN * size)
+
+
+class Interactions:
+    """Forces on own beads, whose neighbour lists are made anew with each instance.
+
+    Parameters
+    ----------
+    box : Box
+    constants : Constants
+    reach : float
+        How far lists look [length].
+    cells : (3,) int64 array
+        See `lists.shape_for`.
+    laws : list of Passes
+        A user's own potentials.
+    """
+
+    def __init__(self, box: Box, constants: Constants, reach: float, cells: np.ndarray, laws: list) -> None:
+        self.laws = laws
+        self.box, self.constants, self.reach, self.cells = box, constants, reach, cells
+        periodic = box.boundary == PERIODIC
+        self.size = np.where(periodic, box.size, 0.0)
+        self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
+        self.room = FIRST_ROOM
+        self.field_acts = bool(np.any(constants.field[:4]))
+
+    def set_beads(self, ids: np.ndarray, own: np.ndarray, position: np.ndarray) -> None:
+        """Take local beads, and list the neighbours of own ones.
+
+        Parameters
+        ----------
+        ids : (n,) int64 array
+            Global numbers of local beads, ascending.
+        own : (m,) int64 array
+            Which of them are own.
+        position : (n, 3) float64 array
+            [length].
+        """
+        constants = self.constants
+        self.own = own
+        rows = constants.composition.prototype_of(ids)
+        self.kind = constants.kind[rows]
+        self.types = constants.bead_type[rows]
+        self.mass = constants.mass[rows[own]]
+        self.first, step, self.which = constants.partners(rows[own])
+        numbers = np.repeat(ids[own], np.diff(self.first)) + step
+        self.partner = np.searchsorted(ids, numbers)
+        self.force = np.zeros((len(own), 3))
+        self.count = np.zeros(len(own), dtype=np.int64)
+        self.neighbour = np.zeros((len(own), 0), dtype=np.uint32)
+        if self.reach > 0.0:
+            self._list(position)
+
+    def _list(self, position: np.ndarray) -> None:
+        """Fill the neighbour lists, with as much room as that takes."""
+        n = len(position)
+        code = lists.codes(lists.cells_of(self.box, position, self.cells), self.cells)
+        first = np.zeros(int(np.prod(self.cells)) + 1, dtype=np.int64)
+        order, row = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+        row[self.own] = np.arange(len(self.own))
+        lists.count_cells(code, first)
+        lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), order)
+        periodic = self.box.boundary == PERIODIC
+        near = (self.reach**2, self.first, self.partner)
+        numbers = (np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64))
+        room = (np.empty(n + 1, dtype=np.int64), np.empty(28, dtype=np.int64), np.empty((4, 3), dtype=np.int64))
+        work = (*numbers, *(np.empty(n) for _ in range(4)), *room)
+        while True:
+            self.neighbour = np.empty((len(self.own), self.room), dtype=np.uint32)
+            given = (self.neighbour, self.count)
+            need = lists.fill_lists(
+                position, row, first, order, self.cells, periodic, self.size, self.inverse, near, given, work
+            )
+            if not need:
+                break
+            self.room = -(-need * 9 // 8 // 8) * 8
+        self.work = tuple(np.zeros(self.room) for _ in range(6))
+        if len(self.constants.pairs) == 1:
+            forces.spread_constants(self.constants.pairs, self.room, *self.work[3:])
+
+    def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:
+        """Return the forces (m, 3) on own beads, and (row, place) of a torn bond or (-1, -1)."""
+        constants, own = self.constants, self.own
+        if constants.pair_reach > 0.0:
+            forces.pair_forces(
+                position,
+                self.kind,
+                own,
+                self.neighbour,
+                self.count,
+                constants.pairs,
+                self.size,
+                self.inverse,
+                self.work,
+                self.force,
+            )
+        else:
+            self.force[:] = 0.0
+        torn = (-1, -1)
+        if len(constants.bonds):
+            torn = forces.bond_forces(position, own, self.first, self.partner, self.which, constants.bonds, self.force)
+        if self.field_acts:
+            forces.field_forces(position, image, own, self.mass, self.box.size, constants.field, self.force)
+        if self.laws:
+            found = self._pass(position, image, self.force, np.zeros(len(own)), np.zeros(len(own)))
+            torn = torn if torn[0] >= 0 else found
+        return self.force, torn
+
+    def _pass(
+        self, position: np.ndarray, image: np.ndarray, force: np.ndarray, energy: np.ndarray, virial: np.ndarray
+    ) -> tuple:
+        """Add what a user's own potentials do; return (row, place) of a torn bond or (-1, -1)."""
+        torn = (-1, -1)
+        for k, law in enumerate(self.laws):
+            if law.on == "pair":
+                pairs, box = (self.own, self.neighbour, self.count), (self.size, self.inverse)
+                law.run(position, self.types, pairs, law.acts, law.near, box, force, energy, virial)
+            elif law.on == "bond":
+                found = law.run(position, self.own, self.first, self.partner, self.which, -2 - k, force, energy, virial)
+                torn = torn if torn[0] >= 0 else found
+            else:
+                law.run(position, image, self.own, self.box.size, law.center, force, energy)
+        return torn
+
+    def inner_forces(self, position: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """Return the forces (m, 3) on own beads that other beads exert."""
+        outer = np.zeros_like(self.force)
+        if self.field_acts:
+            forces.field_forces(position, image, self.own, self.mass, self.box.size, self.constants.field, outer)
+        for law in self.laws:
+            if law.on == "center":
+                law.run(position, image, self.own, self.box.size, law.center, outer, np.zeros(len(self.own)))
+        return self.force - outer
+
+    def energies(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return energies and virials (m,) of own beads; those of pairs and bonds are shared by both beads.
+
+        The virial is the sum of separation times force: of the outer fields there is none.
+        """
+        constants, own = self.constants, self.own
+        energy, virial = np.zeros(len(own)), np.zeros(len(own))
+        if constants.pair_reach > 0.0:
+            forces.pair_energies(
+                position,
+                self.kind,
+                own,
+                self.neighbour,
+                self.count,
+                constants.pairs,
+                self.size,
+                self.inverse,
+                energy,
+                virial,
+            )
+        if len(constants.bonds):
+            forces.bond_energies(position, own, self.first, self.partner, self.which, constants.bonds, energy, virial)
+        if self.field_acts:
+            forces.field_energies(position, image, own, self.mass, self.box.size, constants.field, energy)
+        if self.laws:
+            self._pass(position, image, np.zeros_like(self.force), energy, virial)
+        return energy, virial

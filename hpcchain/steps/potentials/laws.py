@@ -1,0 +1,263 @@
+"""A user's own potentials: a function of a distance that returns energy and derivative, from a file of Python.
+
+Nothing of it is trusted. The file's digest is in checkpoints, and a run goes on only with the same content. Rank 0
+reads the file, all ranks compile the same text. Machine code of it is kept in the process alone: numba's cache on disk
+would not see all that the function hangs on. What it returns is tried at some distances before a run begins.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+from numba.core.errors import NumbaError
+
+from hpcchain.config.demands.potentials import content, digest
+from hpcchain.config.keys.values import Wrong
+from hpcchain.errors import ConfigError
+from hpcchain.steps.domain import Alone
+from hpcchain.steps.potentials.constants import acts_on
+from hpcchain.steps.potentials.lists import NEAREST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.steps.potentials.constants import Constants
+
+TRIED = 16
+"""Distances at which a function is tried."""
+SLOPE, STEP = 1e-4, 1e-6
+"""By how much a derivative may be off the differences of the energy, relative; these differences' relative step."""
+
+
+def source_of(one: dict, comm: Any = None) -> bytes:
+    """Return the text of a potential's file, the same on all ranks and with the digest that it began with; collective.
+
+    Without `comm` it is read here alone.
+
+    Raises
+    ------
+    ConfigError
+        On every rank, where the file cannot be read or is another.
+    """
+    comm = comm or Alone()
+    found: bytes | ConfigError | None = None
+    if comm.rank == 0:
+        try:
+            found = content(one["file"])
+            if digest(found) != one["digest"]:
+                found = ConfigError(
+                    f"potential.file: {one['file']} is not what the run began with (its SHA-256 was {one['digest']}); "
+                    "put that back, or begin a new run"
+                )
+        except Wrong as wrong:
+            found = ConfigError(f"potential.file: {wrong}")
+    found = comm.allgather(found)[0]
+    if not isinstance(found, bytes):
+        raise found or ConfigError(f"potential.file: {one['file']} cannot be read")
+    return found
+
+
+def law_of(one: dict, text: bytes) -> Any:
+    """Return the compiled function of a potential, from the text of its file.
+
+    Raises
+    ------
+    ConfigError
+        Where the text does not run, has no such function, or does not compile to two numbers.
+    """
+    place = f"potential.function: {one['function']!r} of {one['file']}"
+    module = ModuleType("hpcchain_user_potential")
+    module.__file__ = one["file"]
+    try:
+        exec(compile(text, one["file"], "exec"), module.__dict__)  # noqa: S102  # the user asks for it
+    except Exception as error:  # noqa: BLE001  # whatever the user's file raises
+        raise ConfigError(f"potential.file: {one['file']} does not run: {said(error)}; mend it") from None
+    function = getattr(module, one["function"], None)
+    function = getattr(function, "py_func", function)
+    if not callable(function):
+        raise ConfigError(f"{place} is not there; name a function of the file")
+    try:
+        law: Any = numba.njit(error_model="numpy")(function)
+        law.compile((numba.float64,))
+        kind: Any = law.overloads[(numba.float64,)].signature.return_type
+    except (NumbaError, TypeError, ValueError, AssertionError, NotImplementedError) as error:
+        raise ConfigError(
+            f"{place} does not compile: {said(error)}; it must be a function of one number that numba compiles"
+        ) from None
+    if kind != numba.types.UniTuple(numba.float64, 2):
+        raise ConfigError(f"{place} returns {kind}; it must return two floats, the energy and its derivative")
+    return law
+
+
+def said(error: Exception) -> str:
+    """Return what an error says, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {' '.join(lines)[:300]}"
+
+
+def try_law(one: dict, law: Callable, scale: float) -> None:
+    """Raise ConfigError where a function returns what is no energy with its derivative.
+
+    Parameters
+    ----------
+    one : dict
+        The potential.
+    law : callable
+    scale : float
+        The greatest distance at which it is tried; the least is half of it [length].
+    """
+    place = f"potential.function: {one['function']!r} of {one['file']}"
+    wrong = 0
+    for r in np.linspace(0.5, 0.999, TRIED) * scale:
+        first, again = law(r), law(r)
+        if first != again and all(map(math.isfinite, first)):
+            raise ConfigError(f"{place} returns {first} and {again} at the same distance {r:g}; it must return one")
+        if not all(map(math.isfinite, first)):
+            raise ConfigError(f"{place} returns {first} at the distance {r:g}; it must return finite numbers")
+        step = STEP * r
+        slope = (law(r + step)[0] - law(r - step)[0]) / (2.0 * step)
+        size = abs(slope) + abs(first[1]) + 1e-6 * abs(first[0]) / r
+        wrong += abs(slope - first[1]) > SLOPE * size + 1e-9 * abs(first[0]) / step
+    if wrong > TRIED // 4:
+        raise ConfigError(
+            f"{place} returns {first[1]:g} as the derivative at the distance {r:g}, where the energy's differences say "
+            f"{slope:g}; return (energy, derivative of the energy by the distance)"
+        )
+
+
+class Passes:
+    """Forces and energies of one potential of a user on own beads.
+
+    Parameters
+    ----------
+    one : dict
+        Of `Physics.steps["potentials"]`.
+    law : callable
+        See `law_of`.
+    names : tuple of str
+        Types of beads.
+    """
+
+    def __init__(self, one: dict, law: Callable, names: tuple) -> None:
+        self.on = one["on"]
+        self.acts = acts_on(names, one)
+        if self.on == "pair":
+            self.near = (one["cutoff"] ** 2, float(law(one["cutoff"])[0]) if one["shift"] else 0.0)
+        self.center = np.array(one["center"] or [0.0, 0.0, 0.0])
+        self.run = {"pair": pair_pass, "bond": bond_pass, "center": center_pass}[self.on](law)
+
+
+def passes_of(constants: Constants, comm: Any) -> list:
+    """Return the Passes of a run's own potentials; collective."""
+    names = constants.composition.type_names
+    return [Passes(one, law_of(one, source_of(one, comm)), names) for one in constants.modules]
+
+
+def try_laws(config: Config) -> None:
+    """Raise ConfigError where a user's function is not there, does not compile, or returns what is no potential."""
+    for one in map(asdict, config.potentials):
+        if one["name"] == "module":
+            lengths = [float(np.mean(kind.bond_length)) for kind in config.molecules if kind.bond_count]
+            scale = {
+                "pair": one["cutoff"],
+                "bond": 1.2 * min(lengths, default=1.0),
+                "center": 0.5 * max(config.box.size),
+            }
+            try_law(one, law_of(one, source_of(one)), scale[one["on"]])
+
+
+def pair_pass(law: Callable) -> Any:
+    """Return the kernel that adds the forces, energies and virials of pairs."""
+
+    @numba.njit(error_model="numpy")
+    def run(position, kind, pairs, acts, near, box, force, energy, virial):
+        own, neighbour, count = pairs
+        cutoff2, shift = near
+        size, inverse = box
+        for r in range(len(own)):
+            i = own[r]
+            fx, fy, fz, u, w = 0.0, 0.0, 0.0, 0.0, 0.0
+            for k in range(count[r]):
+                j = neighbour[r, k]
+                if not acts[kind[i], kind[j]]:
+                    continue
+                dx = position[i, 0] - position[j, 0]
+                dy = position[i, 1] - position[j, 1]
+                dz = position[i, 2] - position[j, 2]
+                dx -= size[0] * ((dx * inverse[0] + NEAREST) - NEAREST)
+                dy -= size[1] * ((dy * inverse[1] + NEAREST) - NEAREST)
+                dz -= size[2] * ((dz * inverse[2] + NEAREST) - NEAREST)
+                r2 = dx * dx + dy * dy + dz * dz
+                if r2 >= cutoff2:
+                    continue
+                distance = math.sqrt(r2)
+                value, slope = law(distance)
+                f = -slope / distance
+                fx += f * dx
+                fy += f * dy
+                fz += f * dz
+                u += 0.5 * (value - shift)
+                w += 0.5 * f * r2
+            force[r, 0] += fx
+            force[r, 1] += fy
+            force[r, 2] += fz
+            energy[r] += u
+            virial[r] += w
+
+    return run
+
+
+def bond_pass(law: Callable) -> Any:
+    """Return the kernel that adds the forces, energies and virials of bonds; it returns where one is no number."""
+
+    @numba.njit(error_model="numpy")
+    def run(position, own, first, partner, which, mine, force, energy, virial):
+        for r in range(len(own)):
+            i = own[r]
+            for b in range(first[r], first[r + 1]):
+                if which[b] != mine:
+                    continue
+                j = partner[b]
+                dx = position[i, 0] - position[j, 0]
+                dy = position[i, 1] - position[j, 1]
+                dz = position[i, 2] - position[j, 2]
+                r2 = dx * dx + dy * dy + dz * dz
+                distance = math.sqrt(r2)
+                value, slope = law(distance)
+                f = -slope / distance
+                if not (-math.inf < f < math.inf):
+                    return r, b
+                force[r, 0] += f * dx
+                force[r, 1] += f * dy
+                force[r, 2] += f * dz
+                energy[r] += 0.5 * value
+                virial[r] += 0.5 * f * r2
+        return -1, -1
+
+    return run
+
+
+def center_pass(law: Callable) -> Any:
+    """Return the kernel that adds the forces and energies of beads about a place."""
+
+    @numba.njit(error_model="numpy")
+    def run(position, image, own, size, center, force, energy):
+        for r in range(len(own)):
+            dx = position[own[r], 0] + image[r, 0] * size[0] - center[0]
+            dy = position[own[r], 1] + image[r, 1] * size[1] - center[1]
+            dz = position[own[r], 2] + image[r, 2] * size[2] - center[2]
+            distance = math.sqrt(dx * dx + dy * dy + dz * dz)
+            value, slope = law(distance)
+            f = -slope / distance if distance > 0.0 else 0.0
+            force[r, 0] += f * dx
+            force[r, 1] += f * dy
+            force[r, 2] += f * dz
+            energy[r] += value
+
+    return run

@@ -1,0 +1,105 @@
+"""Keys of potentials with steps and of limits of distances: what is refused, what is written back."""
+
+import pytest
+
+from hpcchain.config import load_config
+from hpcchain.errors import ConfigError
+from hpcchain.model.physics.extended import settings
+
+STEPS = {"name": '"steps"', "types": '["A", "A"]', "distances": "[1.5, 2.0]", "energies": "[-1.0, 0.5]"}
+LIMITS = "[{ separation = 2, least = 1.2, most = 1.9 }]"
+CHAIN = 'kind = "chain"\nbeads = 5\ncount = 3'
+
+
+def written(folder, molecule='kind = "monomer"\ncount = 5', rest="", **potential):
+    """Write an input with a potential, its keys changed or (None) left out; return its path."""
+    path = folder / "in.toml"
+    table = {**STEPS, **potential}
+    keys = "\n".join(f"{key} = {value}" for key, value in table.items() if value is not None)
+    section = f"[[potential]]\n{keys}\n" if potential != {"name": None} else ""
+    path.write_text(
+        f'[box]\nsize = [9.0, 9.0, 9.0]\n[[molecule]]\nname = "A"\n{molecule}\n[run]\nend_time = 1.0\n{rest}\n{section}'
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"distances": "[0.9, 2.0]"}, "potential[0].distances: 0.9 is not beyond the contact distance 1"),
+        ({"distances": "[2.0, 1.5]"}, "potential[0].distances: [2.0, 1.5] do not ascend"),
+        ({"distances": "[1.5]"}, "potential[0].energies: 2 of them for 1 distances"),
+        ({"distances": "[]", "energies": "[]"}, "potential[0].distances: 0 of them"),
+        ({"energies": "[1.0, 0.0]"}, "potential[0].energies: [1.0, 0.0] has a step of no height"),
+        ({"energies": None}, 'potential[0].energies: is missing; "steps" needs it'),
+        ({"types": '["A", "B"]'}, "potential[0].types: 'B' is no type of beads; types are A"),
+        ({"distances": "[1.5, 4.0]"}, "potential[0].distances: 4 is more than a third of the periodic side 9"),
+        ({"epsilon": "1.0"}, 'potential[0].epsilon: means nothing for "steps"'),
+        (
+            {"name": '"wca"', "distances": None, "energies": None, "epsilon": "1.0", "sigma": "1.0"},
+            'potential: means nothing for run.engine "events"',
+        ),
+        (
+            {"rest": '[propagator]\nname = "rattle"\nstep = 0.1', "molecule": CHAIN},
+            "does not work for molecule[0], kind 'chain', with propagator 'rattle'; choose propagator.name = taylor",
+        ),
+    ],
+)
+def test_impossible_potentials_are_refused(tmp_path, changes, words):
+    with pytest.raises(ConfigError) as caught:
+        load_config(written(tmp_path, **changes))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "limits, words",
+    [
+        ("3", "is not a list of { separation, least, most }"),
+        ("[{ separation = 2, least = 1.2 }]", "entry 0: most: is missing"),
+        ("[{ separation = 2, least = 1.2, most = 1.9, best = 1 }]", "entry 0: best: unknown key"),
+        ("[{ separation = 1, least = 1.2, most = 1.9 }]", "entry 0: separation: 1 is out of range"),
+        ("[{ separation = 2, least = 1.9, most = 1.2 }]", "least = 1.9 is not below most = 1.2"),
+        ("[{ separation = 5, least = 1.2, most = 1.9 }]", "no beads are 5 bonds apart"),
+        ("[{ separation = 2, least = 2.0, most = 2.5 }]", "least = 2 is farther than 2 bonds reach"),
+        ("[{ separation = 2, least = 0.5, most = 0.9 }]", "most = 0.9 is not beyond the contact distance 1"),
+        ("[{ separation = 4, least = 0.5, most = 3.5 }]", "3.5 is more than a third of the periodic side 9"),
+        (LIMITS[:-1] + ", { separation = 2, least = 1.0, most = 1.8 }]", "separation 2 stands there twice"),
+    ],
+)
+def test_impossible_limits_are_refused(tmp_path, limits, words):
+    with pytest.raises(ConfigError) as caught:
+        load_config(written(tmp_path, f"{CHAIN}\ndistance_limits = {limits}", name=None))
+    assert words in str(caught.value) and "molecule[0].distance_limits" in str(caught.value)
+
+
+def test_rods_and_other_propagators_have_no_limits(tmp_path):
+    rod = CHAIN.replace("chain", "rod")
+    for molecule, rest in ((rod, ""), (CHAIN, '[propagator]\nname = "rattle"\nstep = 0.1')):
+        with pytest.raises(ConfigError, match="molecule.distance_limits: does not work"):
+            load_config(written(tmp_path, f"{molecule}\ndistance_limits = {LIMITS}", rest, name=None))
+
+
+def test_two_potentials_of_a_pair_are_refused(tmp_path):
+    path = written(tmp_path, types=None)
+    path.write_text(path.read_text() + '[[potential]]\nname = "steps"\ndistances = [1.5]\nenergies = [1.0]\n')
+    with pytest.raises(ConfigError, match=r"potential\[1\]: pairs of A and A have potential\[0\] already"):
+        load_config(path)
+
+
+def test_the_engine_of_steps_has_neither(tmp_path):
+    rest = "[steps]\nstep = 0.01\n"
+    path = written(tmp_path, CHAIN, rest)
+    path.write_text(path.read_text().replace("end_time = 1.0", 'end_time = 1.0\nengine = "steps"'))
+    with pytest.raises(ConfigError, match='"steps" is for run.engine "events"'):
+        load_config(path)
+
+
+def test_the_resolved_input_loads_back(tmp_path):
+    config = load_config(written(tmp_path, f"{CHAIN}\ndistance_limits = {LIMITS}", types=None))
+    path = tmp_path / "again.toml"
+    path.write_text(config.to_toml())
+    assert load_config(path) == config
+    assert settings(config) == {
+        "potentials": [{"types": ["A", "A"], "distances": [1.5, 2.0], "energies": [-1.0, 0.5]}],
+        "distance_limits": [[[2, 1.2, 1.9]]],
+    }

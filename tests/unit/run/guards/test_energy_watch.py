@@ -1,0 +1,179 @@
+"""Runs tell of an energy that is off, and end where nothing but a fault can have changed it."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from hpcchain import api
+from hpcchain.config import load_config
+from hpcchain.errors import EngineError
+from hpcchain.model.composition import composition_of
+from hpcchain.model.molecules import independence
+from hpcchain.model.starts.start import build_physics, build_system
+from hpcchain.model.system import System
+from hpcchain.model.topology import build_box, build_topology
+from hpcchain.parallel.comm import Single
+from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
+from hpcchain.run.guards.energy import BANDS, EnergyWatch
+from tests.support.mixtures import to_toml
+
+LEAN = 3e-6
+SQUARE = [[5, 5, 5], [6, 5, 5 + LEAN], [6, 6, 5], [5, 6, 5 + LEAN]]
+BONDS = [[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]]
+
+
+def failing(restitution=1.0, **output):
+    """Return the input of a molecule whose bonds hold it only to second order, with one bead far from it."""
+    lengths = [math.dist(SQUARE[i], SQUARE[j]) for i, j in BONDS]
+    molecule = {
+        "kind": "graph",
+        "beads": 4,
+        "bonds": BONDS,
+        "bond_length": lengths,
+        "positions": SQUARE,
+        "self_contact": False,
+        "diameter": 0.2,
+    }
+    return {
+        "box": {"size": [20.0] * 3},
+        "molecule": [molecule, {"kind": "monomer", "positions": [[15.0] * 3]}],
+        "initial": {"method": "explicit"},
+        "run": {"end_time": 3.0},
+        "contact": {"restitution": restitution},
+        "output": {"frame_every": 3.0, "report_every": 0.5, "checkpoint_every": 0.5} | output,
+    }
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Return a function that writes an input and takes bonds that are not independent."""
+    monkeypatch.setattr(independence, "LEAST_PIVOT", 0.0)
+
+    def write(tables):
+        path = tmp_path / "in.toml"
+        path.write_text(to_toml(tables))
+        return path
+
+    return write
+
+
+def rows(folder):
+    return [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("report", [0.5, 3.0])
+def test_a_run_that_loses_energy_ends_before_it_saves_that(tmp_path, start, report):
+    """Also where checkpoints come more often than reports, and where there is no report but the last."""
+    with pytest.raises(EngineError, match=r"at t \S+ the kinetic energy is \S+ of itself off .* --conditions"):
+        api.run(start(failing(report_every=report)), output=tmp_path / "out", comm=Single())
+    errors = [abs(row["energy_error"]) for row in rows(tmp_path / "out")]
+    assert all(error <= 1e-3 for error in errors[:-1])
+    names = sorted(path.name for path in (tmp_path / "out/checkpoints").glob("*.h5"))
+    assert names
+    wanted = squares(build_system(load_config(tmp_path / "in.toml")))
+    for name in names:
+        saved = api.read_checkpoint(tmp_path / "out/checkpoints" / name).system
+        assert squares(saved) == pytest.approx(wanted, rel=2e-3)
+
+
+def squares(system):
+    """Return twice the energy of beads of mass 1."""
+    return float(np.sum(system.state.velocity**2))
+
+
+def test_the_last_moment_is_looked_at_too(tmp_path, start):
+    with pytest.raises(EngineError, match="at t 3 "):
+        api.run(start(failing(report_every=2.9e9, checkpoint_every=1e9)), output=tmp_path / "out", comm=Single())
+    assert [path.name for path in (tmp_path / "out/checkpoints").glob("*.h5")] == ["ckpt-000000000.000000000000.h5"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_it_is_one_message_and_exit_code_on_any_ranks(tmp_path, start, run_hpcchain, ranks):
+    api.build(start(failing()), tmp_path / "start.h5")
+    done = run_hpcchain(["resume", "start.h5", "--output", "out"], ranks=ranks)
+    assert done.returncode == 70
+    assert done.stderr.count("of itself off what it was") == 1
+    assert "Traceback" not in done.stderr
+
+
+def watch(tmp_path, text):
+    path = tmp_path / "in.toml"
+    path.write_text("[box]\nsize = [20, 20, 20]\n[run]\nend_time = 1\n" + text)
+    config = load_config(path)
+    topology = build_topology(config)
+    system = System(build_box(config), composition_of(topology), None, build_physics(config, topology, np.ones((1, 3))))
+    freedom = 3 * topology.beads - len(topology.bonds) - 3
+    return EnergyWatch(system, freedom), 0.5 * freedom
+
+
+CHAINS = "[[molecule]]\nkind = 'chain'\nbeads = 10\ncount = 12\n"
+RODS = "[[molecule]]\nkind = 'rod'\nbeads = 4\ncount = 12\n"
+EXACT = {
+    "taylor": CHAINS,
+    "monomers": "[[molecule]]\nkind = 'monomer'\ncount = 9\n[propagator]\nname='rattle'\nstep=0.1\n",
+    "rods": RODS + "[propagator]\nname='variational'\nstep=0.1\n",
+    "dimers": "[[molecule]]\nkind='chain'\nbeads=2\ncount=5\n[propagator]\nname='collocation'\nstep=0.1\n",
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_flights_are_held_to_what_they_keep(tmp_path, name):
+    one, energy = watch(tmp_path, EXACT[name])
+    assert one.heed(1.0, energy * (1.0 + 9e-7), energy, 10) is None
+    assert "1.0e-06 to be expected" in one.heed(1.0, energy * (1.0 - 2e-6), energy, 10)
+    assert one.heed(1.0, energy * (1.0 - 2e-5), energy, 10) is None, "said once"
+    with pytest.raises(EngineError, match="at t 2 .* -2.0e-03 of itself"):
+        one.heed(2.0, energy * (1.0 - 2e-3), energy, 10)
+
+
+@pytest.mark.parametrize("energy", [np.nan, np.inf])
+def test_no_number_ends_any_run(tmp_path, energy):
+    for more in ("", "[contact]\nrestitution = 0.5\n", "[propagator]\nname = 'rattle'\nstep = 0.1\n"):
+        with pytest.raises(EngineError, match="not a number"):
+            watch(tmp_path, CHAINS + more)[0].heed(2.0, energy, 1.0, 10)
+
+
+def test_what_may_lose_energy_and_what_has_none_is_let_be(tmp_path):
+    lossy, energy = watch(tmp_path, CHAINS + "[contact]\nrestitution = 0.9\n")
+    assert lossy.heed(1.0, 0.2 * energy, energy, 10) is None
+    exact, energy = watch(tmp_path, CHAINS)
+    assert exact.heed(0.0, 0.0, 0.0, 0) is None and exact.heed(0.0, energy, None, 0) is None
+    coarse, energy = watch(tmp_path, CHAINS + "[propagator]\ntolerance = 1e-4\n")
+    assert coarse.heed(9.0, energy * (1.0 + 5e-5), energy, 0) is None
+
+
+STEPPED = {  # ten times the bands: what is told, and what the papers' measurements at that step are
+    "name = 'rattle'\nstep = 0.05": (0.25, 1.8e-2),
+    "name = 'variational'\nstep = 0.025": (0.25, 2.2e-2),
+    "name = 'variational'\ncollision = 'exact'\nstep = 0.025": (0.0625, 2.5e-3),
+    "name = 'variational'\nstep = 0.2": (1.0, 0.5),
+    "name = 'collocation'\nstep = 0.1": (1e-6, 7e-15),
+    "name = 'collocation'\nvariant = 'index1'\nstages = 2\nstep = 0.1": (2e-3, 1.3e-4),
+    "name = 'collocation'\nvariant = 'paper'\nstages = 4\nstep = 0.1": (5e-3, 1e-4),
+}
+
+
+@pytest.mark.parametrize("propagator", STEPPED)
+def test_steps_are_told_at_ten_times_their_band(tmp_path, propagator):
+    one, energy = watch(tmp_path, CHAINS + f"[propagator]\n{propagator}\n")
+    limit, measured = STEPPED[propagator]
+    assert one.heed(1.0, energy * (1.0 + measured), energy, 1000) is None
+    assert one.heed(1.0, energy * (1.0 + 0.99 * limit), energy, 1000) is None
+    assert "smaller" in one.heed(1.0, energy * (1.0 + 1.01 * limit), energy, 1000)
+    assert one.heed(1.0, 9.0 * energy, energy, 1000) is None, "said once, and no end of the run"
+
+
+def test_bands_go_with_bonds_masses_and_temperature(tmp_path):
+    """Here tau = .5 (4 / 4)^1/2."""
+    text = CHAINS + "bond_length = 0.5\ndiameter = 0.5\nmass = 4.0\n[propagator]\nname = 'rattle'\nstep = 0.025\n"
+    one, energy = watch(tmp_path, text)
+    assert one.heed(1.0, 4.0 * energy * 1.24, 4.0 * energy, 0) is None
+    assert one.heed(1.0, 4.0 * energy * 1.26, 4.0 * energy, 0) is not None
+
+
+def test_bands_are_those_of_propagators_and_variants_that_there_are():
+    """Every propagator in steps has one, collocation by its variants; index2 is exact."""
+    stepped = {name for name, what in PROPAGATORS.items() if what.stepped}
+    assert set(BANDS) == (stepped - {"collocation"}) | (set(VARIANTS) - {"index2"})

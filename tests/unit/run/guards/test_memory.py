@@ -1,0 +1,265 @@
+"""What a run needs against what machine, control groups, limits and job allow: made-up trees, then the commands."""
+
+import resource
+import types
+
+import pytest
+
+from hpcchain import machine
+from hpcchain.errors import ConfigError
+from hpcchain.io.checkpoint.checkpoint import read_extent
+from hpcchain.machine import Bound, Room
+from hpcchain.parallel.comm import Single
+from hpcchain.run.guards import memory
+
+GB = 10**9
+KIB_OF_4_GB = 3906250
+
+
+def write(root, files):
+    """Write files below a folder that stands in for /."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(str(text))
+
+
+def unlimited(which):
+    return resource.RLIM_INFINITY, resource.RLIM_INFINITY
+
+
+def room(root, environment=None, limits=unlimited):
+    return machine.room(root, environment or {}, limits)
+
+
+def test_nothing_is_known_of_a_machine_that_tells_nothing(tmp_path):
+    found = room(tmp_path)
+    assert found == Room(0, None, None, None) and found.left() == float("inf")
+
+
+def test_what_the_machine_has_available(tmp_path):
+    write(
+        tmp_path,
+        {
+            "proc/meminfo": f"MemTotal: 9 kB\nMemAvailable:   {KIB_OF_4_GB} kB\n",
+            "proc/self/statm": "1000 500 100 1 0 300 0\n",
+        },
+    )
+    found = room(tmp_path)
+    assert found.node.bytes == 4 * GB and "MemAvailable" in found.node.reason
+    assert found.taken == 400 * resource.getpagesize()
+
+
+@pytest.mark.parametrize("mount", ["sys/fs/cgroup", "sys/fs/cgroup/unified"])
+def test_groups_of_version_2_up_the_tree_without_cached_files(tmp_path, mount):
+    write(
+        tmp_path,
+        {
+            "proc/meminfo": f"MemAvailable: {KIB_OF_4_GB} kB\n",
+            "proc/self/cgroup": "0::/job/step/task\n",
+            f"{mount}/job/step/task/memory.max": "max\n",
+            f"{mount}/job/step/task/memory.current": 5,
+            f"{mount}/job/step/memory.max": 3 * GB,
+            f"{mount}/job/step/memory.current": GB // 2,
+            f"{mount}/job/memory.max": 2 * GB,
+            f"{mount}/job/memory.current": GB,
+            f"{mount}/job/memory.stat": f"anon 7\nactive_file {GB // 4}\ninactive_file {GB // 4}\n",
+        },
+    )
+    found = room(tmp_path).node
+    assert found.bytes == 1.5 * GB and str(tmp_path / mount / "job") in found.reason
+
+
+def test_groups_of_version_1_and_a_container_that_sees_its_own_at_the_top(tmp_path):
+    place = "sys/fs/cgroup/memory"
+    write(
+        tmp_path,
+        {
+            "proc/self/cgroup": "9:cpu,cpuacct:/x\n4:memory:/docker/abc\n0::/\n",
+            f"{place}/memory.limit_in_bytes": 2 * GB,
+            f"{place}/memory.usage_in_bytes": GB,
+            f"{place}/memory.stat": f"total_inactive_file {GB // 2}\ntotal_x y\n",
+        },
+    )
+    assert room(tmp_path).node.bytes == 1.5 * GB
+    write(tmp_path, {f"{place}/docker/abc/memory.limit_in_bytes": GB, f"{place}/docker/abc/memory.usage_in_bytes": GB})
+    assert room(tmp_path).node.bytes == 0
+
+
+@pytest.mark.parametrize("text", ["", "garbage", "4:memory", "0::\n0", "0::/../../etc\n", "4:memory:/a\x00b\n"])
+def test_odd_group_files_do_no_harm(tmp_path, text):
+    write(tmp_path, {"proc/self/cgroup": text, "proc/meminfo": "MemAvailable: lots\n", "proc/self/statm": "a b"})
+    assert room(tmp_path) == Room(0, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        ({"SLURM_MEM_PER_NODE": "1000"}, 1000 * 2**20),
+        ({"SLURM_MEM_PER_NODE": "0"}, None),
+        ({"SLURM_MEM_PER_CPU": "500", "SLURM_CPUS_ON_NODE": "4"}, 2000 * 2**20),
+        ({"SLURM_MEM_PER_CPU": "500"}, None),
+        ({"SLURM_MEM_PER_NODE": "much"}, None),
+    ],
+)
+def test_what_slurm_gives_a_job(tmp_path, environment, expected):
+    found = room(tmp_path, environment).job
+    assert (found and found.bytes) == expected
+
+
+def test_limits_of_the_process(tmp_path):
+    page = resource.getpagesize()
+    write(tmp_path, {"proc/self/statm": "1000 500 100 1 0 300 0\n"})
+    space = {resource.RLIMIT_AS: 5000 * page, resource.RLIMIT_DATA: 4200 * page}
+    found = room(tmp_path, limits=lambda which: (space[which], -1)).own
+    assert found.bytes == 3900 * page and "RLIMIT_DATA" in found.reason
+    space[resource.RLIMIT_AS] = 900 * page
+    assert room(tmp_path, limits=lambda which: (space[which], -1)).own.bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("rooms", "words"),
+    [
+        ([Room(0, Bound(3 * GB, "here"), None, None)], None),
+        ([Room(0, Bound(GB, "here"), None, None)], "2 GB more in all"),
+        ([Room(GB, Bound(GB, "here"), None, None)], None),
+        ([Room(0, Bound(3 * GB, "here"), None, None)] * 2, "4 GB more for 2 ranks"),
+        ([Room(GB, None, Bound(3 * GB, "job"), None)] * 2, "4 GB for 2 ranks"),
+        ([Room(0, None, None, None), Room(0, None, None, Bound(GB, "limit"))], "2 GB more for one rank"),
+        ([Room(0, None, None, None)], None),
+    ],
+)
+def test_what_is_lacking(rooms, words):
+    found = memory.lacking(2 * GB, rooms)
+    assert (found and found[0]) == words
+
+
+def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
+    extent = memory.Extent(10**9, 0, 10**9, whole=True)
+    with pytest.raises(ConfigError) as caught:
+        memory.require_memory(
+            extent,
+            Single(),
+            None,
+            "in.toml: molecule.count",
+            "use more nodes",
+            Room(0, Bound(8 * GB, "available"), None, None),
+        )
+    text = str(caught.value)
+    assert text.startswith("in.toml: molecule.count: 1000000000 beads on 1 rank need about 2.9 TB of memory")
+    assert "where 8 GB are available; use more nodes" in text
+    memory.require_memory(extent, Single(), None, "", "", Room(0, None, None, None))
+
+
+@pytest.mark.parametrize(
+    ("beads", "ranks", "options", "measured"),
+    [
+        (10**3, 1, {"whole": True}, 117e6),
+        (10**5, 1, {"whole": True}, 304e6),
+        (10**5, 2, {"whole": True}, 345e6),  # monomers; chains of 20 need less
+        (10**5, 1, {"whole": False}, 269e6),
+        (10**5, 2, {"whole": False}, 268e6),
+        (10**5, 4, {"whole": False}, 209e6),
+        (3 * 10**5, 1, {"whole": True}, 595e6),
+        (20_000, 1, {"whole": True, "largest": 20_000}, 187e6),
+        (20_001, 1, {"whole": True, "largest": 20_001}, 225e6),
+        (3_000, 1, {"whole": True, "largest": 3_000, "closed": 3_000}, 393e6),
+    ],
+)
+def test_estimates_are_above_what_runs_took_but_not_far(beads, ranks, options, measured):
+    assert 1.0 < memory.Extent(beads, 0, beads, **options).need(ranks) / measured < 1.8
+
+
+INPUT = """
+[box]
+size = [{size}, {size}, {size}]
+[[molecule]]
+kind = "chain"
+beads = {beads}
+count = {count}
+[run]
+end_time = 0.01
+"""
+
+
+@pytest.fixture
+def huge(tmp_path):
+    path = tmp_path / "huge.toml"
+    path.write_text(INPUT.format(size=10000.0, beads=8, count=250_000_000))
+    return path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "huge.toml"],
+        ["build", "huge.toml", "-o", "start.h5"],
+        ["build", "huge.toml", "-o", "start.h5", "--replicate", "1", "1", "1"],
+    ],
+)
+def test_what_no_machine_holds_is_refused_before_it_is_made(run_hpcchain, huge, words):
+    done = run_hpcchain(words, timeout=60.0)
+    assert done.returncode == 78, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("hpcchain: ")]
+    assert "huge.toml: molecule.count: 2000000000 beads on 1 rank need about 5.8 TB of memory" in line
+    assert "Traceback" not in done.stderr and "more nodes" in line
+
+
+def test_check_estimates_what_no_machine_holds_and_warns(run_hpcchain, huge):
+    done = run_hpcchain(["check", huge], timeout=60.0)
+    assert done.returncode == 0, done.stderr
+    assert "# 2000000000 beads" in done.stdout and "5.8 TB on one rank" in done.stdout
+    assert "1.8 TB more on each of several ranks" in done.stdout
+    assert "one rank on this machine is not enough" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["chain", "rod"])
+def test_check_of_one_endless_molecule_takes_no_memory_either(tmp_path, kind, run_hpcchain):
+    path = tmp_path / "long.toml"
+    path.write_text(INPUT.format(size=100_000.0, beads=2**31, count=1).replace("chain", kind))
+    done = run_hpcchain(["check", path], timeout=60.0)
+    assert done.returncode == 0 and "the start is not checked" in done.stderr, done.stderr
+
+
+def test_check_does_not_turn_more_spheres_than_fit(huge, run_hpcchain):
+    text = huge.read_text().replace('"chain"\nbeads = 8', '"monomer"\ndirectors = true')
+    huge.write_text(text.replace("count = 250000000", "count = 2000000000"))
+    done = run_hpcchain(["check", huge], timeout=60.0)
+    assert done.returncode == 0 and "the start is not checked: that takes 1.8 TB" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_job_that_is_too_small_is_told_by_one_rank(run_hpcchain, tmp_path, ranks):
+    (tmp_path / "in.toml").write_text(INPUT.format(size=100.0, beads=8, count=10_000))
+    done = run_hpcchain(["run", "in.toml"], ranks=ranks, SLURM_MEM_PER_NODE="300")
+    assert done.returncode == 78, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("hpcchain: ")]
+    assert "SLURM_MEM_PER_NODE" in line and ("2 ranks" if ranks == 2 else "1 rank") in line
+
+
+def test_runs_that_fit_begin_go_on_and_are_refused_a_smaller_job(run_hpcchain, tmp_path):
+    (tmp_path / "in.toml").write_text(INPUT.format(size=30.0, beads=8, count=100))
+    assert run_hpcchain(["run", "in.toml"], SLURM_MEM_PER_NODE="300").returncode == 0
+    checkpoint = max((tmp_path / "out/checkpoints").iterdir())
+    assert read_extent(checkpoint) == (800, 0.01)
+    done = run_hpcchain(["resume", "out", "--until", "0.02"], SLURM_MEM_PER_NODE="100")
+    assert done.returncode == 78 and "800 beads" in done.stderr and str(checkpoint.name) in done.stderr
+    assert run_hpcchain(["resume", "out", "--until", "0.02"], SLURM_MEM_PER_NODE="300").returncode == 0
+
+
+def test_a_start_file_says_how_many_beads_it_has(run_hpcchain, tmp_path):
+    (tmp_path / "in.toml").write_text(INPUT.format(size=30.0, beads=8, count=100))
+    assert run_hpcchain(["build", "in.toml", "-o", "start.h5"]).returncode == 0
+    initial = types.SimpleNamespace(method="file", file=str(tmp_path / "start.h5"))
+    extent = memory.extent_of(types.SimpleNamespace(molecules=(), beads=0, initial=initial))
+    assert (extent.beads, extent.whole) == (800, False)
+    assert read_extent(tmp_path / "in.toml") == read_extent(tmp_path / "none.h5") == (0, 0.0)
+
+
+def test_rings_need_the_square_of_their_beads_to_be_grown(tmp_path):
+    from hpcchain.config import load_config
+
+    path = tmp_path / "in.toml"
+    path.write_text(INPUT.format(size=100_000.0, beads=100_000, count=1).replace("chain", "ring"))
+    assert memory.extent_of(load_config(path)).need(1) > 300 * GB
