@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.steps.test_contact_dynamics import energy
+from tests.unit.steps.friction.test_contact_dynamics import energy
 
 from hpcchain.errors import ConfigError
 from hpcchain.steps.contacts.complementarity import reflected
