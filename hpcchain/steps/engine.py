@@ -13,10 +13,11 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import PERIODIC, State
-from hpcchain.sector.setup.allocate import quanta
+from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.steps import motion
-from hpcchain.steps.contacts.clusters import NONE, Pool
-from hpcchain.steps.contacts.inclusions import Contacts
+from hpcchain.steps.contacts.clusters import NONE, Pool, dot
+from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts
+from hpcchain.steps.contacts.walls import Walls
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
 from hpcchain.steps.failures import raise_far, raise_unsettled, raise_worst, require_wide
 from hpcchain.steps.potentials import lists
@@ -29,7 +30,6 @@ from hpcchain.steps.thermostat import Thermostat
 if TYPE_CHECKING:
     from hpcchain.model.system import System
 
-EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 ROUNDING = 1e-9
 """By how much rounding may make two beads nearer than their paths say, relative to the skin."""
 SETTLED, NEARLY = 1e-14, 1e-9
@@ -64,9 +64,11 @@ class SteppedEngine:
     ----------
     steps : int
         Whole steps since time 0.
-    virial, wall_impulse, quantum, impulse_quantum :
+    virial, wall_impulse, work, heat, quantum, impulse_quantum, energy_quantum :
         See `sector.interface.Engine`.
     """
+
+    kind_of_contacts: type[Contacts] = Contacts
 
     def __init__(
         self,
@@ -83,8 +85,8 @@ class SteppedEngine:
         self.step = Fraction(repr(settings["step"]))
         self.h, self.implicit = settings["step"], settings["base"] == "midpoint"
         self.quantum, self.impulse_quantum = quanta(system)
-        self.energy_quantum, self.work, self.heat = 1.0, 0, 0
-        self.rebuilds = 0
+        self.energy_quantum, self.heat = energy_quantum(system), 0
+        self.rebuilds, self.dragging = 0, 0
         self.stuck: tuple | None = None
         constants = Constants(self.composition, settings)
         diameter = float(np.mean(self.composition.prototypes.diameter))
@@ -111,7 +113,8 @@ class SteppedEngine:
         """Return the Contacts of a system, None where no bead has a hard core."""
         if constants.composition.prototypes.soft.all():
             return None
-        return Contacts(self.box, constants, self.comm, self.rigid, system.physics, quanta(system))
+        units = (*quanta(system), energy_quantum(system))
+        return self.kind_of_contacts(self.box, constants, self.comm, self.rigid, system.physics, Walls(system), units)
 
     def _steps_of(self, state: State) -> int:
         """Return how many steps have been made up to a state, the same on all ranks; collective."""
@@ -135,6 +138,8 @@ class SteppedEngine:
         size = self.composition.size_of(self.own.molecules)
         self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         self.free = self.rigid.set_molecules(self.own.molecules, self.first)
+        fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.own.ids)]
+        self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
         self.interactions.set_beads(ids[order], self.local, self.position)
         if self.contacts:
             self.contacts.set_beads(ids[order], self.local, self.interactions)
@@ -183,12 +188,15 @@ class SteppedEngine:
            friction; then velocities that are drawn anew.
         """
         self._half_step_of_friction(2 * self.steps)
+        self._set_times()
+        self._drag()
         if self.implicit:
             resting = self._move_by_midpoint()
         else:
             resting = self._move_with_contacts() if self.contacts else self._move()
         self.steps += 1
         self._compute()
+        self._drag()
         velocity = self.own.velocity
         if not self.implicit:
             motion.kick(velocity, self.force, self.interactions.mass, 0.5 * self.h)
@@ -205,6 +213,17 @@ class SteppedEngine:
             own = self.own
             drawn = self.thermostat.redraw(velocity, own.molecules, self.first, own.ids, self.steps)
             self.rigid.project(self.position, self.local, velocity, drawn)
+
+    def _set_times(self) -> None:
+        """Tell the contacts when the next step begins and ends."""
+        if self.contacts:
+            self.contacts.times = (self.time, float((self.steps + 1) * self.step))
+
+    def _drag(self) -> None:
+        """Count the work that it takes to move fixed beads on against half a step of forces."""
+        if len(self.dragged):
+            power = dot(self.force[self.dragged], self.own.velocity[self.dragged])
+            self.dragging -= int(np.rint(0.5 * self.h * power / self.energy_quantum).sum())
 
     def _predict(self) -> None:
         """Move own beads by half a step of forces and a whole one of motion, without contacts."""
@@ -275,7 +294,7 @@ class SteppedEngine:
         """Count contacts, bring lists or ghosts up to date, return the contacts at rest of own beads; collective."""
         resting = NONE
         for one, geometry, normal, _, _, impulse, smooth in done:
-            self.contacts.count(one, geometry, normal, impulse, self.own.ids, self.time)
+            self.contacts.count(one, geometry, normal, impulse, self.own.ids)
             resting = np.concatenate([resting, geometry.pairs[smooth]])
         self._wrap()
         return self._listed_after_contacts(resting)
@@ -386,7 +405,10 @@ class SteppedEngine:
         place, speed = self.position[self.local], own.velocity.copy()
         pool = Pool(own.molecules, own.ids, self.first, place, speed, self.force, np.zeros((len(own.ids), 0)), NONE)
         for one, pairs in self.contacts.together(pool, resting):
-            self._take(one.ids, None, self.contacts.stilled(one, pairs))
+            geometry, normal, velocity, impulse = self.contacts.stilled(one, pairs)
+            self._take(one.ids, None, velocity)
+            acts = (impulse != 0.0) & np.isin(pairs[:, 0], own.ids)
+            self.contacts.add(one, geometry, normal, impulse, acts, self.time)
 
     def _half_step_of_friction(self, draw: int) -> None:
         """Let half a step of the thermostat's friction act; `draw`: half steps so far."""
@@ -437,6 +459,11 @@ class SteppedEngine:
         return self.contacts.virial if self.contacts else 0
 
     @property
+    def work(self) -> int:
+        """Work of walls and fixed beads that move so far, in units of `energy_quantum`."""
+        return self.dragging + (self.contacts.work if self.contacts else 0)
+
+    @property
     def virial_tensor(self) -> list:
         """Zeros: the tensor of what acts between steps is not counted."""
         return [0] * L.TENSOR_PARTS
@@ -464,26 +491,11 @@ class SteppedEngine:
         The virial is that of the forces between molecules at their centres of mass; forces within one, of bonds
         among them, have no part in it.
         """
-        energy, virial = self.interactions.energies(self.position, self.own.image)
-        position, mass = self.position[self.local], self.interactions.mass
-        molecule = np.repeat(np.arange(len(self.own.molecules)), np.diff(self.first))
-        total = np.bincount(molecule, mass)
-        centre = np.column_stack([np.bincount(molecule, mass * position[:, c]) for c in range(3)]) / total[:, None]
-        force = self.interactions.inner_forces(self.position, self.own.image)
-        return np.column_stack([energy, virial - np.sum(force * (position - centre[molecule]), axis=1)])
+        return self.interactions.molecular_energies(self.position, self.own.image, self.first)
 
     def drain_events(self) -> np.ndarray:
         """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
-        parts = self.contacts.log if self.contacts else []
-        rows = np.empty(sum(len(pairs) for _, pairs, _ in parts), dtype=EVENT_ROW)
-        at = 0
-        for time, pairs, impulse in parts:
-            part = rows[at : at + len(pairs)]
-            part["time"], part["kind"], part["bead"], part["impulse"] = time, pairs[:, 1] < 0, pairs, impulse
-            at += len(pairs)
-        if self.contacts:
-            self.contacts.log.clear()
-        return rows
+        return self.contacts.drained() if self.contacts else np.empty(0, dtype=EVENT_ROW)
 
     def window_report(self) -> Any:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""

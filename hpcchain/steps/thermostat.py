@@ -50,10 +50,12 @@ class Thermostat:
         own = np.array(settings["damping"])[prototypes.kind]
         friction = table["damping"] if self.name == "langevin" else 0.0
         rate = np.repeat(own + friction, np.diff(prototypes.first_bead))
+        rate[prototypes.fixed] = 0.0
         self.keeps = np.exp(-0.5 * self.h * rate)
         part = np.divide(friction, rate, out=np.zeros_like(rate), where=rate > 0.0)
-        self.spread = np.sqrt(part * -np.expm1(-self.h * rate) * self.temperature / prototypes.mass)
-        self.width = np.sqrt(self.temperature / prototypes.mass)
+        self.spread = np.sqrt(part * -np.expm1(-self.h * rate) * self.temperature / prototypes.inertia)
+        self.width = np.sqrt(self.temperature / prototypes.inertia)
+        self.fixed = prototypes.fixed
         self.damps = bool(np.any(rate > 0.0))
         self.draws = self.name == "andersen"
         self.chance = -math.expm1(-table["rate"] * self.h) if self.draws else 0.0
@@ -70,6 +72,8 @@ class Thermostat:
     ) -> np.ndarray:
         """Draw velocities of molecules anew whose turn it is in a step; return the rows at which they begin.
 
+        Those of fixed beads stay.
+
         Parameters
         ----------
         velocity : (m, 3) float64 array
@@ -82,7 +86,7 @@ class Thermostat:
             The number of the step.
         """
         chosen = uniform(self.seed, Stream.ANDERSEN, molecules, step)[:, 0] < self.chance
-        at = np.flatnonzero(np.repeat(chosen, np.diff(first)))
+        at = np.flatnonzero(np.repeat(chosen, np.diff(first)) & ~self.fixed[self.composition.prototype_of(ids)])
         width = self.width[self.composition.prototype_of(ids[at]), None]
         velocity[at] = width * normals(self.seed, Stream.REDRAWN, ids[at], step)
         return first[:-1][chosen]

@@ -69,6 +69,22 @@ def mixed(seed, hot):
     return tables
 
 
+def outside(seed, hot):
+    """Return molecules of which some hang on fixed beads, between walls of which one or both move."""
+    tables = mixed(seed, hot)
+    tables["wall"] = [{"side": "y+", "velocity": 0.5, "restitution": 0.8}]
+    tables["wall"] += [{"side": "y-", "velocity": -0.3}] if seed % 2 else []
+    for kind in tables["molecule"]:
+        if kind["name"] in ("chain", "star", "ring")[: 1 + seed % 3]:
+            kind["fixed"] = [seed % 2]
+    tables["steps"] |= {"integrator": ("gvi", "dsi", "contact")[seed // 3 % 3]}
+    if tables["steps"]["integrator"] != "gvi":
+        tables["contact"].pop("simultaneous", None)
+    if tables["steps"]["integrator"] == "dsi":
+        del tables["contact"]["pair"], tables["wall"][0]["restitution"]
+    return tables
+
+
 def heaped(seed, hot):
     """Return molecules that fall into a box under contact dynamics, with friction and coefficients of pairs."""
     own = [{"types": ["monomer", "monomer"], "friction": 0.0}, {"types": ["dimer", "monomer"], "restitution": 1.0}]
@@ -78,7 +94,7 @@ def heaped(seed, hot):
 
 
 DRAWN = {
-    "build": st.sampled_from([flexible, stiff, hard, attracting, mixed, heaped]),
+    "build": st.sampled_from([flexible, stiff, hard, attracting, mixed, outside, heaped]),
     "seed": st.integers(1, 10**6),
     "hot": st.booleans(),
     "ranks": st.lists(st.integers(1, 5), min_size=2, max_size=2),
@@ -116,7 +132,7 @@ def test_bits(build, seed, hot, ranks, skin, cut):
 def test_bits_of_many_draws(part):
     """400 draws, which are others than those of `test_bits`."""
     rng = np.random.default_rng([23, part])
-    runs, builds = 0, [flexible, stiff, hard, attracting, mixed, heaped]
+    runs, builds = 0, [flexible, stiff, hard, attracting, mixed, outside, heaped]
     for draw in range(40):
         ranks = rng.integers(1, 6, size=2).tolist()
         given = (int(rng.integers(1, 10**6)), bool(rng.integers(2)), ranks, float(rng.choice([0.3, 0.45, 0.7])))

@@ -20,29 +20,18 @@ def check_fixed(config: Config) -> None:
                 raise Wrong(f"{place}.fixed_velocity: means nothing without {place}.fixed; give that, or remove it")
             continue
         if config.run.engine != "events":
-            check_fixed_in_steps(config, kind, place)
+            check_fixed_in_steps(kind, place)
         check_beads(kind, place)
     if config.molecules and all(len(set(kind.fixed or ())) == kind.beads for kind in config.molecules):
         raise Wrong("molecule[0].fixed: all beads of all molecules are fixed; leave one that can move")
 
 
-def check_fixed_in_steps(config: Config, kind: MoleculeSection, place: str) -> None:
-    """Check that the engine of steps can fix beads: single ones, under contact dynamics, that nothing else moves."""
-    if config.steps is None or config.steps.integrator != "contact":
-        raise Wrong(
-            f'{place}.fixed: run.engine "steps" fixes beads under steps.integrator "contact" alone; set that, or '
-            'run.engine = "events", or remove it'
-        )
-    if kind.beads > 1:
-        raise Wrong(f'{place}.fixed: run.engine "steps" fixes monomers alone; remove it, or set kind = "monomer"')
-    if config.initial.method == "grow":
-        raise Wrong(
-            f'{place}.fixed: initial.method "grow" places no fixed beads for run.engine "steps"; give the start: '
-            '"explicit" or "file"'
-        )
-    if config.thermostat is not None or kind.damping > 0.0:
-        key = "thermostat" if config.thermostat is not None else f"{place}.damping"
-        raise Wrong(f"{key}: would move the fixed beads of {place}; remove one of the two")
+def check_fixed_in_steps(kind: MoleculeSection, place: str) -> None:
+    """Check that the engine of steps can fix beads: none of rods and rigid bodies; only single ones move."""
+    if kind.is_line or kind.is_body:
+        raise Wrong(f"{place}.fixed: beads of kind {kind.kind!r} are not fixed one by one; choose another kind")
+    if kind.fixed_velocity is not None and kind.beads > 1:
+        raise Wrong(f'{place}.fixed_velocity: is of single beads; set kind = "monomer", or remove it')
 
 
 def check_beads(kind: MoleculeSection, place: str) -> None:

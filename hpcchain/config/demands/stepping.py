@@ -92,7 +92,7 @@ def check_events(config: Config) -> None:
 
 def check_only_of_events(config: Config) -> None:
     """Check that the engine of steps is not asked for what only that of events has."""
-    check_walls_at_rest(config)
+    check_walls_in_steps(config)
     for index, one in enumerate(config.potentials):
         if one.name == "steps":
             raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
@@ -101,22 +101,22 @@ def check_only_of_events(config: Config) -> None:
             raise Wrong(f'molecule[{index}].distance_limits: means nothing for run.engine "steps"; remove it')
 
 
-def check_walls_at_rest(config: Config) -> None:
-    """Check that walls have nothing of their own but their restitution, which reflections heed."""
+def check_walls_in_steps(config: Config) -> None:
+    """Check that walls are of those that whole steps can meet."""
     check_walls(config)
     for index, one in enumerate(config.walls):
         given = {
-            "shape": one.shape is not None,
-            "velocity": one.velocity != 0.0,
-            "temperature": one.temperature is not None,
-            "tangential_restitution": one.tangential_restitution is not None,
+            "temperature": (one.temperature is not None, "has no walls that draw velocities; give a [thermostat]"),
+            "tangential_restitution": (one.tangential_restitution is not None, "has no rough walls; remove it"),
         }
-        for key, there in given.items():
+        for key, (there, why) in given.items():
             if there:
-                raise Wrong(
-                    f'wall[{index}].{key}: run.engine "steps" has walls at rest at sides of the box, which may have a '
-                    'restitution of their own; remove it, or set run.engine = "events"'
-                )
+                raise Wrong(f'wall[{index}].{key}: run.engine "steps" {why}, or set run.engine = "events"')
+        if one.shape is not None and config.steps.integrator == "contact":
+            raise Wrong(
+                f'wall[{index}].shape: steps.integrator "contact" has flat walls alone; use "gvi" or "dsi", or make '
+                "the shape of beads that are fixed"
+            )
         if one.restitution is not None and config.steps.integrator == "dsi":
             raise Wrong(
                 f'wall[{index}].restitution: means nothing for steps.integrator "dsi", which reflects nothing; remove '
@@ -210,5 +210,6 @@ def check_kind(config: Config, kind: MoleculeSection, place: str) -> None:
             f'{place}.rigid: no [[potential]] holds the bonds of {first} and {second}; add one of name "harmonic" or '
             '"fene"'
         )
-    if "wall" in config.box.boundary and np.any(kind.soft):
+    walled = "wall" in config.box.boundary or any(one.shape for one in config.walls)
+    if walled and np.any(kind.soft):
         raise Wrong(f'{place}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')

@@ -21,7 +21,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.physics.external import external
-from hpcchain.model.physics.walls import at_rest
+from hpcchain.model.physics.walls import at_rest, walls_of
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -144,7 +144,8 @@ def settings(config: Any) -> dict:
         A checked input.
     """
     if config.steps is not None:
-        return of_contact_dynamics(config) if config.steps.integrator == "contact" else {}
+        kept = of_contact_dynamics(config) if config.steps.integrator == "contact" else {}
+        return kept | moved_from_outside(config)
     found: dict = shapes_of(config)
     if config.contact.pairs:
         found["pairs"] = [coefficients(one, "friction") for one in config.contact.pairs]
@@ -184,6 +185,16 @@ def of_contact_dynamics(config: Any) -> dict:
     return {"impulses": True} | ({"rough": spinning(config)} if config.contact.rubs else {})
 
 
+def moved_from_outside(config: Any) -> dict:
+    """Return what `Physics.extended` says of a run in steps whose walls or fixed beads move, or walls have shapes.
+
+    Walls at rest with a restitution of their own stand in `Physics.steps` alone, fixed beads at rest in the topology.
+    """
+    walls = walls_of(config) if any(wall.velocity or wall.shape for wall in config.walls) else []
+    moving = any(np.any(kind.fixed_velocity or (0.0,)) for kind in config.molecules)
+    return ({"walls": walls} if walls else {}) | ({"fixed": True} if moving else {})
+
+
 def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]]:
     """Return the pairs of types of beads that a potential is for: all of these names where it says none."""
     if types is not None:
@@ -197,7 +208,8 @@ SHAPES = ("exclude", "fixed", "distance_limits")
 
 def shapes_of(config: Any) -> dict:
     """Return what starts of runs in steps grow with, which `Physics.extended` of the runs themselves need not have."""
-    return {"exclude": True} if any(kind.exclude > 1 for kind in config.molecules) else {}
+    excludes, fixes = any(kind.exclude > 1 for kind in config.molecules), any(kind.fixed for kind in config.molecules)
+    return ({"exclude": True} if excludes else {}) | ({"fixed": True} if fixes else {})
 
 
 def while_growing(extended: dict) -> dict:

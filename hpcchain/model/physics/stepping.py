@@ -22,7 +22,8 @@ def stepping(config: Any) -> dict:
     reflections = {} if config.contact.simultaneous == "joint" else {"simultaneous": config.contact.simultaneous}
     friction = {"friction": config.contact.friction} if config.steps.integrator == "contact" else {}
     own = [coefficients(one, "tangential_restitution", "contact_time") for one in config.contact.pairs]
-    walls = {one.side: one.restitution for one in config.walls if one.restitution is not None}
+    sides = [one for one in config.walls if one.side is not None]
+    walls = {one.side: one.restitution for one in sides if one.restitution is not None}
     return {
         **asdict(config.steps),
         **reflections,

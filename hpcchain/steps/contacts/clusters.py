@@ -16,6 +16,7 @@ from hpcchain.model.system import PERIODIC
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box
+    from hpcchain.steps.contacts.walls import Walls
     from hpcchain.steps.rigid.molecules import Bonded, RigidMolecules, Rods
 
 ROW = 10
@@ -108,8 +109,9 @@ class Geometry:
     ----------
     pool : Pool
     pairs : (n, 2) int64 array
-        Global numbers, the lower first; a bead and a wall: the bead, then -1 - axis (lower) or -4 - axis (upper).
+        Global numbers, the lower first; a bead and a wall: the bead, then the wall's code (`walls`).
     box : Box
+    walls : Walls
     radius : (m,) float64 array
         Of the beads [length].
 
@@ -120,11 +122,14 @@ class Geometry:
     wall : (n,) bool array
     contact : (n,) float64 array
         Distance of centres, or from the wall, where beads touch [length].
+    moving : (n,) float64 array
+        How fast walls move towards the inside, 0 of pairs of beads [length / time].
     """
 
-    def __init__(self, pool: Pool, pairs: np.ndarray, box: Box, radius: np.ndarray) -> None:
-        self.box, self.pairs = box, pairs
+    def __init__(self, pool: Pool, pairs: np.ndarray, box: Box, walls: Walls, radius: np.ndarray) -> None:
+        self.pairs, self.walls = pairs, walls
         self.wall = pairs[:, 1] < 0
+        self.moving = walls.speeds(pairs[:, 1])
         self.one = np.searchsorted(pool.ids, pairs[:, 0])
         self.other = np.where(self.wall, self.one, np.searchsorted(pool.ids, np.maximum(pairs[:, 1], 0)))
         self.contact = radius[self.one] + np.where(self.wall, 0.0, radius[self.other])
@@ -132,24 +137,30 @@ class Geometry:
         self.size = np.where(periodic, box.size, 0.0)
         self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
 
-    def at(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return gaps (n,) and unit normals (n, 3), from the other bead or wall to the first, at places (m, 3)."""
+    def at(self, position: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return gaps (n,) and unit normals (n, 3), from the other bead or wall to the first.
+
+        Parameters
+        ----------
+        position : (m, 3) float64 array
+            [length].
+        time : float
+            For walls that move [time].
+        """
         apart = position[self.one] - position[self.other]
         apart = apart - self.size * np.rint(apart * self.inverse)
         distance = np.sqrt(dot(apart, apart))
         with np.errstate(invalid="ignore", divide="ignore"):
             normal = apart / distance[:, None]
-        for k in np.flatnonzero(self.wall):
-            upper, axis = divmod(-1 - int(self.pairs[k, 1]), 3)
-            x = position[self.one[k], axis] - self.box.origin[axis]
-            normal[k] = 0.0
-            normal[k, axis] = -1.0 if upper else 1.0
-            distance[k] = self.box.size[axis] - x if upper else x
+        wall = np.flatnonzero(self.wall)
+        if len(wall):
+            distance[wall], normal[wall] = self.walls.at(self.pairs[wall, 1], position[self.one[wall]], time)
         return distance - self.contact, normal
 
     def rates(self, velocity: np.ndarray, normal: np.ndarray) -> np.ndarray:
         """Return (n,) at which gaps grow [length / time]."""
-        return dot(normal, velocity[self.one]) - np.where(self.wall, 0.0, dot(normal, velocity[self.other]))
+        mate = np.where(self.wall, self.moving, dot(normal, velocity[self.other]))
+        return dot(normal, velocity[self.one]) - mate
 
     def lever(self, position: np.ndarray, centre: np.ndarray) -> np.ndarray:
         """Return (n, 3) from the other molecule's centre of mass to the first's, which walls have none of."""
@@ -168,6 +179,7 @@ class Responses:
     geometry : Geometry
     normal : (n, 3) float64 array
     mass : (m,) float64 array
+        Infinite of fixed beads.
     rigid : RigidMolecules
 
     Attributes

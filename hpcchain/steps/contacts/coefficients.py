@@ -8,6 +8,7 @@ import numpy as np
 
 from hpcchain.contact.coefficients import place_of
 from hpcchain.layout import arrays as L
+from hpcchain.model.physics.walls import shapes_of
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -24,8 +25,8 @@ class Coefficients:
 
     Attributes
     ----------
-    restitution, friction : (t, t + 6) float64 arrays
-        Of beads of two types; then of a type and each wall, in the order of their codes -1, -2, ...
+    restitution, friction : (t, t + 6 + s) float64 arrays
+        Of beads of two types; then of a type and each wall, in the order of their codes -1, -2, ...; s have shapes.
     same : bool
         Whether all contacts have one restitution.
     rubs : bool
@@ -35,10 +36,13 @@ class Coefficients:
     def __init__(self, composition: Composition, physics: Physics) -> None:
         settings, names = physics.steps, composition.type_names
         self.composition, self.types = composition, composition.prototypes.bead_type
-        self.restitution = table_of(names, physics.restitution, settings.get("pairs", []), "restitution")
+        pairs, shapes = settings.get("pairs", []), shapes_of(physics)
+        self.restitution = table_of(names, physics.restitution, pairs, "restitution", len(shapes))
         for side, value in settings.get("walls", {}).items():
             self.restitution[:, len(names) + L.SIDE_NAMES.index(side)] = value
-        self.friction = table_of(names, settings.get("friction", 0.0), settings.get("pairs", []), "friction")
+        for number, wall in enumerate(shapes):
+            self.restitution[:, len(names) + L.SIDES + number] = wall["restitution"]
+        self.friction = table_of(names, settings.get("friction", 0.0), pairs, "friction", len(shapes))
         self.same = bool(np.all(self.restitution == physics.restitution))
         self.rubs = bool(np.any(self.friction > 0.0))
 
@@ -48,9 +52,9 @@ class Coefficients:
         return table[one, np.where(pairs[:, 1] < 0, len(table) - 1 - pairs[:, 1], other)]
 
 
-def table_of(names: tuple, default: float, pairs: list, key: str) -> np.ndarray:
-    """Return the (t, t + 6) table of a coefficient for types of these names, which pairs may have of their own."""
-    table = np.full((len(names), len(names) + L.SIDES), default)
+def table_of(names: tuple, default: float, pairs: list, key: str, shapes: int = 0) -> np.ndarray:
+    """Return the (t, t + 6 + shapes) table of a coefficient for types of these names, which pairs may have."""
+    table = np.full((len(names), len(names) + L.SIDES + shapes), default)
     for number, one in enumerate(pairs):
         if one[key] is None:
             continue

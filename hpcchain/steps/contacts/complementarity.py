@@ -3,6 +3,11 @@
 Newton's is for the function of Fischer and Burmeister, sqrt(x^2 + w^2) - x - w, which is 0 where one of the two is 0
 and the other is not negative (Fischer 1992). Unknowns and residuals are scaled to a matrix with a diagonal of 1. Where
 the matrix is singular, as with more contacts than degrees of freedom, the least change is taken.
+
+Newton's method stalls on some of these problems, where x and w are both 0 in places and the matrix is singular. They
+are then solved by a method of active sets (Goldfarb and Idnani 1983), which ends after finitely many steps: the problem
+is that of the least change u of velocities with G u >= -offset, G G^T being the matrix, and that is strictly convex
+however many rows G has.
 """
 
 from collections.abc import Callable
@@ -11,7 +16,10 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 
-MOST_NEWTON, MOST_SWEEPS, HALVINGS = 200, 20000, 40
+MOST_NEWTON, MOST_SWEEPS, HALVINGS, MOST_LINEAR = 60, 20000, 40, 20
+"""Newton steps, sweeps, halvings of a step at most; linear problems at most that a problem is solved by."""
+DEPENDENT = 1e-11
+"""What is left of a row's diagonal beside the active ones, from which on it counts as one of their sums."""
 ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
 """Newton steps after which what is left may be rounding; how much that is, relative to the sizes that are summed."""
 BLOWS = 100
@@ -43,8 +51,20 @@ def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton", toler
     if unit == 0.0:
         return np.zeros(len(offset))
     a, b = scale[:, None] * matrix * scale, scale * offset / unit
-    solve = sweeps if solver == "gauss-seidel" else newton
-    return scale * unit * solve(lambda x: a @ x + b, lambda _: a, np.zeros(len(b)), tolerance)
+    if solver == "gauss-seidel":
+        return scale * unit * sweeps(lambda x: a @ x + b, lambda _: a, np.zeros(len(b)), tolerance)
+    x = newton_steps(lambda x: a @ x + b, lambda _: a, np.zeros(len(b)), tolerance)
+    return scale * unit * (active_set(a, b, tolerance) if x is None else refined(a, b, x))
+
+
+def refined(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return a solution x of 0 <= x, 0 <= a x + b, orthogonal, without what rounding has left in it."""
+    w = a @ x + b
+    rows = np.flatnonzero(x > np.abs(w))
+    better = x.copy()
+    better[rows] = np.maximum(x[rows] - np.linalg.lstsq(a[np.ix_(rows, rows)], w[rows], rcond=1e-12)[0], 0.0)
+    fits = np.abs(residual(better, a @ better + b)).max() <= np.abs(residual(x, w)).max()
+    return better if fits else x
 
 
 def residual(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -53,7 +73,24 @@ def residual(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def newton(function: Callable, slope: Callable, x: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return x with 0 <= x, 0 <= function(x), orthogonal; `slope` returns derivatives, their diagonal near 1."""
+    """Return x with 0 <= x, 0 <= function(x), orthogonal; `slope` returns derivatives, their diagonal near 1.
+
+    Where Newton's method stalls, the problem is made linear where it stands, and solved so, again and again (Josephy
+    1979).
+    """
+    found = newton_steps(function, slope, x, tolerance)
+    if found is not None:
+        return found
+    for _ in range(MOST_LINEAR):
+        w, a = function(x), slope(x)
+        if np.abs(residual(x, w)).max() <= max(tolerance, ROUNDING * float((np.abs(a) @ np.abs(x)).max())):
+            return x
+        x = active_set(a, w - a @ x, 0.1 * tolerance)
+    raise EngineError("contacts that hang together have no solution that was found; make steps.step smaller")
+
+
+def newton_steps(function: Callable, slope: Callable, x: np.ndarray, tolerance: float) -> np.ndarray | None:
+    """Return what `newton` does, or None where Newton's method alone finds nothing."""
     w = function(x)
     value = residual(x, w)
     for k in range(MOST_NEWTON):
@@ -68,7 +105,62 @@ def newton(function: Callable, slope: Callable, x: np.ndarray, tolerance: float)
         across = np.where(kink, np.sqrt(0.5), w / r) - 1.0
         jacobian = np.diag(along) + across[:, None] * slope(x)
         x, w, value = shortened(function, x, step_of(jacobian, value), value)
+    return None
+
+
+def active_set(a: np.ndarray, b: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return x of 0 <= x, 0 <= a x + b, orthogonal; a (n, n) is symmetric, positive semidefinite, its diagonal 1.
+
+    Raises
+    ------
+    EngineError
+        When there is no solution.
+    """
+    x, active = np.zeros(len(b)), list[int]()
+    for _ in range(100 * len(b)):
+        w = a @ x + b
+        w[active] = 0.0
+        wrong = w + 8.0 * ROUNDING * (np.abs(a) @ x)
+        j = int(np.argmin(wrong))
+        if wrong[j] >= -tolerance:
+            return x
+        _activate(a, x, active, j, float(w[j]))
+        for _ in range(2):  # the second time takes out what rounding has left
+            change = np.linalg.solve(a[np.ix_(active, active)], (a @ x + b)[active])
+            x[active] = np.maximum(x[active] - change, 0.0)
     raise EngineError("contacts that hang together have no solution that was found; make steps.step smaller")
+
+
+def _activate(a: np.ndarray, x: np.ndarray, active: list, j: int, w: float) -> None:
+    """Raise x[j] until row j, whose value is w < 0, is 0; those of active rows stay 0, or these drop out at x = 0."""
+    while True:
+        rest, change = float(a[j, j]), np.zeros(len(active))
+        if active:
+            change = np.linalg.solve(a[np.ix_(active, active)], a[active, j])
+            rest -= float(a[j, active] @ change)
+        falls = np.flatnonzero(change > 0.0)
+        limits = x[active][falls] / change[falls] if len(falls) else np.zeros(0)
+        whole = -w / rest if rest > DEPENDENT else np.inf
+        part = min(whole, limits.min(initial=np.inf))
+        if part == np.inf:
+            raise Impossible
+        x[active] -= part * change
+        x[j] += part
+        if part == whole:
+            active.append(j)
+            return
+        w += part * rest
+        gone = active.pop(int(falls[np.argmin(limits)]))
+        x[gone] = 0.0
+
+
+class Impossible(EngineError):
+    """No impulses end the approach of all contacts."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "contacts that hang together leave no motion by which none of them is passed: make steps.step smaller"
+        )
 
 
 def step_of(jacobian: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -111,7 +203,7 @@ def reflected(
     restitution: float | np.ndarray = 1.0,
     solver: str = "newton",
     moreau: bool = False,
-    most: int = 1000,
+    most: int = 10_000,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the impulses of a generalised reflection (Kaufman and Pai 2012, algorithm 2), and the rates after it.
 
@@ -124,8 +216,9 @@ def reflected(
     w the rates before and w' after: the same where all e are. The energy changes by 1/2 sum p (1 - e) w, which is
     never above 0 as all w are below it (`contact.impulse`).
 
-    Without loss this ends after finitely many times. With it, contacts may hand ever less on to one another for ever;
-    after BLOWS times all that is left is projected at once, which ends all approach and takes a little energy more.
+    Without loss this ends after finitely many times, if there are rates at which all contacts part. Beads that are
+    wedged in have none, and no reflection keeps their energy. With loss, contacts may hand ever less on to one another
+    for ever; after BLOWS times all that is left is projected at once, which ends all approach and takes a little more.
 
     Parameters
     ----------
@@ -152,6 +245,11 @@ def reflected(
         if blow >= BLOWS and np.any(np.less(restitution, 1.0)):
             impulse = linear(matrix, rates, solver)
             return total + impulse, rates + matrix @ impulse
+        if blow == BLOWS and not can_part(matrix):
+            raise EngineError(
+                "beads are wedged in: contacts that hang together leave them no motion that keeps their energy; make "
+                "steps.step smaller, or contact.restitution less than 1"
+            )
         chosen = np.flatnonzero(rates <= AT_REST * greatest if moreau else rates < -limit)
         block = matrix[np.ix_(chosen, chosen)]
         if isinstance(restitution, np.ndarray):
@@ -161,3 +259,13 @@ def reflected(
         total[chosen] += impulse
         rates = rates + matrix[:, chosen] @ impulse
     raise EngineError("contacts that hang together never cease to approach; make steps.step smaller")
+
+
+def can_part(matrix: np.ndarray) -> bool:
+    """Return whether there are impulses of both signs after which all contacts of a matrix (n, n) part."""
+    scale = 1.0 / np.sqrt(np.diag(matrix))
+    try:
+        active_set(scale[:, None] * matrix * scale, -np.ones(len(matrix)), 1e-9)
+    except Impossible:
+        return False
+    return True

@@ -1,6 +1,8 @@
 """Which beads touch, or would after a step without contacts."""
 
+from hpcchain.contact.walls import gap_of, normal_of
 from hpcchain.jit.decorators import kernel
+from hpcchain.layout import arrays as L
 from hpcchain.steps.potentials.lists import NEAREST
 
 NEAR = 1.2
@@ -64,24 +66,41 @@ def find_pairs(before, after, own, row, neighbour, count, radius, through, box, 
 
 
 @kernel
-def find_walls(before, after, own, radius, low, high, walled, close, pairs):
-    """Write own beads that touch walls before a step or reach into them after it, with the wall; as `find_pairs`.
+def find_walls(before, after, own, radius, walls, times, close, pairs):
+    """Write own beads that touch walls before a step or reach into them after it, and the walls' codes.
 
-    Walls are -1 - axis for the lower one of an axis, -4 - axis for the upper; `low`, `high` (3,) are their places.
+    The rest is as for `find_pairs`.
+
+    Parameters
+    ----------
+    walls : WallRows
+    times : (float, float)
+        Of the step's begin and end [time].
     """
     found = 0
     for r in range(len(own)):
         i = own[r]
-        for c in range(3):
-            if not walled[c] or radius[i] == 0.0:
+        if radius[i] == 0.0:
+            continue
+        limit = radius[i] + 2.0 * close * radius[i]
+        for number in range(len(walls.walls)):
+            if walls.walls[number, L.WALL_SORT] == L.NO_WALL:
                 continue
-            limit = 2.0 * close * radius[i]
-            if after[i, c] - low[c] <= radius[i] or before[i, c] - low[c] <= radius[i] + limit:
-                if found < len(pairs):
-                    pairs[found, 0], pairs[found, 1] = i, -1 - c
-                found += 1
-            if high[c] - after[i, c] <= radius[i] or high[c] - before[i, c] <= radius[i] + limit:
-                if found < len(pairs):
-                    pairs[found, 0], pairs[found, 1] = i, -4 - c
-                found += 1
+            later = gap_of(walls, number, after[i, 0], after[i, 1], after[i, 2], times[1])
+            if later > radius[i]:
+                earlier = gap_of(walls, number, before[i, 0], before[i, 1], before[i, 2], times[0])
+                if earlier > limit:
+                    continue
+            if found < len(pairs):
+                pairs[found, 0], pairs[found, 1] = i, -1 - number
+            found += 1
     return found
+
+
+@kernel
+def from_walls(walls, number, position, time, distance, normal):
+    """Write the distances (n,) of places (n, 3) from the walls of these rows at a time, and the normals (n, 3)."""
+    for k in range(len(number)):
+        x, y, z = position[k, 0], position[k, 1], position[k, 2]
+        distance[k] = gap_of(walls, number[k], x, y, z, time)
+        normal_of(walls, number[k], x, y, z, normal[k])

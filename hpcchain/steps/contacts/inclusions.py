@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.model.system import WALL
 from hpcchain.steps.contacts import contact_kernels as kernels
 from hpcchain.steps.contacts.clusters import NONE, Geometry, Responses, dot, labels_of, pool_of
 from hpcchain.steps.contacts.coefficients import Coefficients
@@ -26,13 +25,17 @@ from hpcchain.steps.potentials.curvature import EXTRA, Metric
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics
     from hpcchain.steps.contacts.clusters import Pool
+    from hpcchain.steps.contacts.walls import Walls
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
     from hpcchain.steps.rigid.molecules import RigidMolecules
 
+EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 CLOSE = 1e-9
 """Gap, relative to the contact distance, and rate, relative to the speeds, that count as none."""
 SOLVED = 1e-13
+LEAST = 1e-14
+"""What an impulse adds to its contact's rate, relative to free beads, from which on the contact gives way."""
 MOST_ROUNDS = 20
 """Predictions at most, where they go on until nothing new is met."""
 
@@ -47,23 +50,34 @@ class Contacts:
     comm : Exchange
     rigid : RigidMolecules
     physics : Physics
-    quanta : (float, float)
-        Units of virial and of impulses on walls (`sector.setup.allocate.quanta`).
+    walls : Walls
+    quanta : (float, float, float)
+        Units of virial, of impulses on walls, and of work (`sector.setup.allocate`).
 
     Attributes
     ----------
     counts : dict
         "contacts" and "wall_contacts" so far, of beads that this rank owns.
-    virial, wall_impulse : int, list of int
-        Sums over them, in units of `quanta`.
+    virial, wall_impulse, work : int, list of int, int
+        Sums over them, in units of `quanta`; work of walls and of fixed beads that move.
+    times : (float, float)
+        Of the present step's begin and end, which the engine sets [time].
     log : list of (float, (n, 2) int64 array, (n,) float64 array)
         Time, contacts and impulses of steps, where `logs` is set.
     """
 
     def __init__(
-        self, box: Box, constants: Constants, comm: Any, rigid: RigidMolecules, physics: Physics, quanta: tuple
+        self,
+        box: Box,
+        constants: Constants,
+        comm: Any,
+        rigid: RigidMolecules,
+        physics: Physics,
+        walls: Walls,
+        quanta: tuple,
     ) -> None:
         self.box, self.composition, self.comm, self.rigid = box, constants.composition, comm, rigid
+        self.walls, self.mass = walls, constants.mass
         settings = physics.steps
         self.h, self.integrator, self.solver = settings["step"], settings["integrator"], settings["solver"]
         self.rounds = 1 if settings["predictions"] == 1 else MOST_ROUNDS
@@ -73,10 +87,10 @@ class Contacts:
         prototypes = self.composition.prototypes
         self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
         self.reach = 2.0 * float(self.radius.max(initial=0.0))
-        self.walled = box.boundary == WALL
         self.quanta = quanta
         self.counts = {"contacts": 0, "wall_contacts": 0}
         self.virial, self.wall_impulse, self.log, self.logs = 0, [0, 0, 0], [], False
+        self.work, self.times = 0, (0.0, self.h)
         self.room = 64
 
     def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
@@ -123,8 +137,11 @@ class Contacts:
         return self.metric.blocks(before, every, flag), self.metric.links(before, flag)
 
     def find(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Return active contacts (n, 2) of own beads by global numbers, in ascending order."""
-        lists, low = self.lists, self.box.origin
+        """Return active contacts (n, 2) of own beads by global numbers, in ascending order.
+
+        None is of fixed beads alone, which walls do not stop either.
+        """
+        lists = self.lists
         box = (lists.size, lists.inverse)
         while True:
             pairs = np.empty((self.room, 2), dtype=np.int64)
@@ -142,15 +159,27 @@ class Contacts:
                 pairs,
             )
             rest = pairs[min(count, self.room) :]
-            walls = kernels.find_walls(
-                before, after, self.own, self.local_radius, low, low + self.box.size, self.walled, CLOSE, rest
-            )
+            walls = 0
+            if self.walls.there:
+                walls = kernels.find_walls(
+                    before, after, self.own, self.local_radius, self.walls.rows, self.times, CLOSE, rest
+                )
             if count + walls <= self.room:
                 break
             self.room = 2 * (count + walls)
         pairs = pairs[: count + walls]
         named = np.where(pairs < 0, pairs, self.ids[np.maximum(pairs, 0)])
-        return named[np.lexsort((named[:, 1], named[:, 0]))]
+        named = named[np.lexsort((named[:, 1], named[:, 0]))]
+        return self._pushable(named) if self.composition.prototypes.fixed.any() else named
+
+    def _pushable(self, pairs: np.ndarray) -> np.ndarray:
+        """Return contacts (n, 2) without those of two fixed beads, or of one and a wall."""
+        one, other = (self._fixed(np.maximum(pairs[:, k], 0)) for k in (0, 1))
+        return pairs[~(one & (other | (pairs[:, 1] < 0)))]
+
+    def _fixed(self, ids: np.ndarray) -> np.ndarray:
+        """Return (n,) bool: whether beads are fixed."""
+        return self.composition.prototypes.fixed[self.composition.prototype_of(ids)]
 
     def together(self, pool: Pool, pairs: np.ndarray) -> list:
         """Return [(Pool, contacts)] to be solved here: of own molecules alone, and of several ranks; collective.
@@ -209,16 +238,18 @@ class Contacts:
 
         Beads of molecules without contacts are where the step without contacts takes them.
         """
-        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
-        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.prototype_of(pool.ids)])
-        gap, normal = geometry.at(pool.position)
+        mass = self.mass[self.composition.prototype_of(pool.ids)]
+        geometry = self._geometry(pool, pairs)
+        gap, normal = geometry.at(pool.position, self.times[0])
         responses = Responses(pool, geometry, normal, mass, self.rigid)
         velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
         smooth = np.ones(len(pairs), dtype=bool)
-        clusters = self._clusters(pool, geometry)
+        yields = self._yields(geometry, responses, normal, mass)
+        clusters = self._clusters(pool, geometry, yields)
         if self.integrator == "gvi":
             if self.metric:
-                self._reflect_in_metric(pool, geometry, responses, normal, velocity, impulse)
+                linked = self._clusters(pool, geometry, yields, linked=True)
+                self._reflect_in_metric(pool, geometry, responses, normal, velocity, impulse, linked)
             else:
                 self._reflect(geometry, responses, normal, velocity, impulse, clusters)
             speed = np.abs(velocity).max(axis=1, initial=0.0) + self.h * np.abs(pool.force / mass[:, None]).max(axis=1)
@@ -231,8 +262,26 @@ class Contacts:
         place, velocity = self._moved(pool, velocity, mass)
         return geometry, normal, place, velocity, impulse, smooth
 
-    def _clusters(self, pool: Pool, geometry: Geometry, linked: bool = False) -> list:
-        """Return lists of contacts that hang together, by potentials too where they are `linked`, in order."""
+    def _geometry(self, pool: Pool, pairs: np.ndarray) -> Geometry:
+        return Geometry(pool, pairs, self.box, self.walls, self.radius[self.composition.prototype_of(pool.ids)])
+
+    def _yields(
+        self, geometry: Geometry, responses: Responses, normal: np.ndarray, mass: np.ndarray
+    ) -> np.ndarray | None:
+        """Return which contacts (n,) bool give way to an impulse at all; None: all.
+
+        A bead whose bond to a fixed one is along the normal does not.
+        """
+        if not np.isinf(mass).any():
+            return None
+        light = 1.0 / mass[geometry.one] + np.where(geometry.wall, 0.0, 1.0 / mass[geometry.other])
+        return responses.own_rates(geometry, normal) > LEAST * light
+
+    def _clusters(self, pool: Pool, geometry: Geometry, yields: np.ndarray | None = None, linked: bool = False) -> list:
+        """Return lists of contacts that hang together, by potentials too where they are `linked`, in order.
+
+        Those that do not give way (`_yields`) are in none.
+        """
         one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
         first, second = one, other
         if linked:
@@ -241,7 +290,10 @@ class Contacts:
         label = labels_of(first, second, len(pool.molecules))[one]
         order = np.argsort(label, kind="stable")
         cuts = np.flatnonzero(np.diff(label[order])) + 1
-        return np.split(order, cuts) if len(order) else []
+        found = np.split(order, cuts) if len(order) else []
+        if yields is None or yields.all():
+            return found
+        return [some for some in (cluster[yields[cluster]] for cluster in found) if len(some)]
 
     def _reflect(
         self,
@@ -287,9 +339,10 @@ class Contacts:
         normal: np.ndarray,
         velocity: np.ndarray,
         impulse: np.ndarray,
+        clusters: list,
     ) -> None:
         """Do what `_reflect` does with rates and energy in the metric of H2."""
-        for cluster in self._clusters(pool, geometry, linked=True):
+        for cluster in clusters:
             matrix, rates = self.metric.weighted(pool, geometry, responses, normal, cluster)
             if np.any(rates < 0.0):
                 restitution = self._restitutions(geometry, cluster)
@@ -317,7 +370,7 @@ class Contacts:
             return self._moved(pool, changed, mass)[0]
 
         def gaps(x: np.ndarray) -> np.ndarray:
-            return scale * geometry.at(pushed(x))[0][pushing] / self.h
+            return scale * geometry.at(pushed(x), self.times[1])[0][pushing] / self.h
 
         x = newton(gaps, lambda _: scale[:, None] * matrix * scale, np.zeros(len(pushing)), unit * scale.max())
         responses.add(velocity, pushing, x * scale)
@@ -339,21 +392,25 @@ class Contacts:
                 group.move(place, np.arange(len(place)), velocity, self.h, rows)
         return place, velocity
 
-    def stilled(self, pool: Pool, pairs: np.ndarray) -> np.ndarray:
-        """Return velocities (m, 3) of a pool's beads without the rates of smooth contacts that touch."""
-        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
-        geometry = Geometry(pool, pairs, self.box, self.radius[self.composition.prototype_of(pool.ids)])
-        gap, normal = geometry.at(pool.position)
+    def stilled(self, pool: Pool, pairs: np.ndarray) -> tuple[Geometry, np.ndarray, np.ndarray, np.ndarray]:
+        """Return velocities (m, 3) of a pool's beads without the rates of smooth contacts that touch after a step.
+
+        Before them stand the Geometry and the normals (n, 3), after them the impulses (n,) that take the rates out.
+        """
+        mass = self.mass[self.composition.prototype_of(pool.ids)]
+        geometry = self._geometry(pool, pairs)
+        gap, normal = geometry.at(pool.position, self.times[1])
         responses = Responses(pool, geometry, normal, mass, self.rigid)
-        velocity = pool.velocity.copy()
+        velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
         touching = gap <= 2.0 * CLOSE * geometry.contact
         for cluster in self._clusters(pool, geometry):
             cluster = cluster[touching[cluster]]
             if len(cluster):
                 matrix = responses.matrix(geometry, normal, cluster)
                 rates = geometry.rates(velocity, normal)[cluster]
-                responses.add(velocity, cluster, np.linalg.lstsq(matrix, -rates, rcond=1e-12)[0])
-        return velocity
+                impulse[cluster] = np.linalg.lstsq(matrix, -rates, rcond=1e-12)[0]
+                responses.add(velocity, cluster, impulse[cluster])
+        return geometry, normal, velocity, impulse
 
     def count(
         self,
@@ -362,14 +419,28 @@ class Contacts:
         normal: np.ndarray,
         impulse: np.ndarray,
         own: np.ndarray,
-        time: float,
         across: np.ndarray | None = None,
     ) -> None:
-        """Count contacts with impulses whose first bead is own: virial, impulses on walls, rows of the log.
+        """Count contacts of a step with impulses whose first bead is own, and what these do.
 
         `across`: parts (n, 3) of impulses that are not along normals.
         """
         acts = (impulse > 0.0) & np.isin(geometry.pairs[:, 0], own)
+        self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
+        self.counts["wall_contacts"] += int(np.count_nonzero(acts & geometry.wall))
+        self.add(pool, geometry, normal, impulse, acts, self.times[0], across)
+
+    def add(
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        normal: np.ndarray,
+        impulse: np.ndarray,
+        acts: np.ndarray,
+        time: float,
+        across: np.ndarray | None = None,
+    ) -> None:
+        """Add what impulses of those contacts that act (n,) do: virial, impulses on walls, work, rows of the log."""
         if not acts.any():
             return
         mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
@@ -379,12 +450,34 @@ class Contacts:
         lever = geometry.lever(pool.position, centre[molecule])
         product = impulse * dot(normal, lever)
         virial = np.rint((product if across is None else product + dot(across, lever)) / self.quanta[0])
-        walls = acts & geometry.wall
-        self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
-        self.counts["wall_contacts"] += int(np.count_nonzero(walls))
         self.virial += int(virial[acts].sum())
+        self.work += int(np.rint(self._work(pool, geometry, normal, impulse, across)[acts] / self.quanta[2]).sum())
         for axis in range(3):
-            mine = walls & ((-1 - geometry.pairs[:, 1]) % 3 == axis)
+            mine = acts & ((geometry.pairs[:, 1] == -1 - axis) | (geometry.pairs[:, 1] == -4 - axis))
             self.wall_impulse[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
         if self.logs:
             self.log.append((time, geometry.pairs[acts], impulse[acts]))
+
+    def _work(
+        self, pool: Pool, geometry: Geometry, normal: np.ndarray, impulse: np.ndarray, across: np.ndarray | None
+    ) -> np.ndarray:
+        """Return the work (n,) of walls and fixed beads that move, with impulses as `add` takes them."""
+        whole = impulse[:, None] * normal + (0.0 if across is None else across)
+        work = impulse * geometry.moving
+        fixed = self._fixed(pool.ids)
+        if fixed.any():
+            pace = np.where(fixed[:, None], pool.velocity, 0.0)
+            mate = np.where(geometry.wall[:, None], 0.0, pace[geometry.other])
+            work = work + dot(whole, mate) - dot(whole, pace[geometry.one])
+        return work
+
+    def drained(self) -> np.ndarray:
+        """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
+        rows = np.empty(sum(len(pairs) for _, pairs, _ in self.log), dtype=EVENT_ROW)
+        at = 0
+        for time, pairs, impulse in self.log:
+            part = rows[at : at + len(pairs)]
+            part["time"], part["kind"], part["bead"], part["impulse"] = time, pairs[:, 1] < 0, pairs, impulse
+            at += len(pairs)
+        self.log.clear()
+        return rows

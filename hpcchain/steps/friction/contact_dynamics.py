@@ -17,7 +17,6 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import SLOTS, WARM
-from hpcchain.sector.setup.allocate import quanta
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot
 from hpcchain.steps.contacts.inclusions import Contacts
@@ -26,8 +25,7 @@ from hpcchain.steps.failures import raise_far, raise_unsolved
 from hpcchain.steps.friction.contact_problem import Law, Problem
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import State, System
-    from hpcchain.steps.potentials.constants import Constants
+    from hpcchain.model.system import State
 
 MOST_ROUNDS = 50
 """Times at most that a step is solved again, as new contacts are met or bonds turn."""
@@ -83,19 +81,12 @@ class FrictionalContacts(Contacts):
         self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
         self.sweeps = self.visits = 0
 
-    def find(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Return active contacts (n, 2), those of two fixed beads left out; see `Contacts.find`."""
-        pairs = super().find(before, after)
-        fixed = self.composition.prototypes.fixed
-        if not fixed.any():
-            return pairs
-        one, other = (fixed[self.composition.prototype_of(np.maximum(pairs[:, k], 0))] for k in (0, 1))
-        return pairs[~(one & (other | (pairs[:, 1] < 0)))]
-
     def outcome(self, pool: Pool, pairs: np.ndarray) -> Outcome:
         """Return what contacts do to a pool; its `extra` are rows of `State.extra`, then `bend`."""
         state, bend = pool.extra[:, :-3], pool.extra[:, -3:]
-        problem = Problem(pool, pairs, self._clusters, self.box, self.law, self.composition, self.rigid, bend)
+        problem = Problem(
+            pool, pairs, self._clusters, self._geometry, self.times[0], self.law, self.composition, self.rigid, bend
+        )
         velocity, spin, blows, impulse, solved = problem.solve(kept_impulses(state, problem))
         self.sweeps += int(problem.sweeps.sum())
         self.visits += int(problem.sweeps @ np.diff(problem.starts))
@@ -155,13 +146,7 @@ class ContactEngine(SteppedEngine):
 
     contacts: FrictionalContacts
 
-    def _contacts_of(self, constants: Constants, system: System) -> FrictionalContacts:
-        return FrictionalContacts(self.box, constants, self.comm, self.rigid, system.physics, quanta(system))
-
-    def _rebuild(self) -> None:
-        super()._rebuild()
-        rows = self.composition.prototype_of(self.own.ids)
-        self.held = np.flatnonzero(self.composition.prototypes.fixed[rows])
+    kind_of_contacts = FrictionalContacts
 
     def _step(self) -> None:
         """Make one step.
@@ -171,26 +156,27 @@ class ContactEngine(SteppedEngine):
         3. The forces where beads are then, for the next step; velocities onto the bonds; half a step of friction.
         """
         self._half_step_of_friction(2 * self.steps)
+        self._set_times()
+        self._drag()
         done = self._solve_step()
         self._set_extra(done)
         own = self.own.ids
         for one in done:
             along = dot(one.impulse, one.normal)
             across = one.impulse - along[:, None] * one.normal
-            self.contacts.count(one.pool, one.geometry, one.normal, along, own, self.time, across)
+            self.contacts.count(one.pool, one.geometry, one.normal, along, own, across)
         self._wrap()
         self._listed_after_contacts(NONE)
         self.steps += 1
         self._compute()
+        self._drag()
         self.rigid.project(self.position, self.local, self.own.velocity)
         self._end_step()
 
     def _predict(self) -> None:
         """Move own beads by a whole step of forces and of motion, without contacts."""
         velocity = self.own.velocity
-        before = velocity[self.held].copy()
         motion.kick(velocity, self.force, self.interactions.mass, self.h)
-        velocity[self.held] = before
         self.rigid.project(self.position, self.local, velocity)
         motion.drift(self.position, self.local, velocity, self.h, self.free)
         self.stuck = self.rigid.move(self.position, self.local, velocity, self.h)

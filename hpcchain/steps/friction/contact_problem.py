@@ -26,14 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.steps.contacts.clusters import Geometry, dot
+from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.contacts.inclusions import CLOSE
 from hpcchain.steps.friction import friction_kernels as kernels
 from hpcchain.steps.friction.cone_newton import cone_newton, greatest
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Box
     from hpcchain.steps.contacts.clusters import Pool
     from hpcchain.steps.contacts.coefficients import Coefficients
     from hpcchain.steps.rigid.molecules import RigidMolecules
@@ -64,9 +63,11 @@ class Problem:
         Velocities are those before the step; `extra` as `contact_dynamics` has it.
     pairs : (n, 2) int64 array
         Contacts.
-    clusters : callable
-        Takes pool and Geometry, returns the lists of contacts that hang together.
-    box : Box
+    clusters, geometry : callable
+        `Contacts._clusters` and `_geometry`: of pool and Geometry, the lists of contacts that hang together; of pool
+        and pairs, the Geometry.
+    time : float
+        At the step's begin [time].
     law : Law
     composition : Composition
     rigid : RigidMolecules
@@ -79,7 +80,8 @@ class Problem:
         pool: Pool,
         pairs: np.ndarray,
         clusters: Any,
-        box: Box,
+        geometry: Any,
+        time: float,
         law: Law,
         composition: Composition,
         rigid: RigidMolecules,
@@ -91,13 +93,13 @@ class Problem:
         self.radius = np.where(examples.soft, 0.0, 0.5 * examples.diameter)[self.prototype]
         self.fixed = examples.fixed[self.prototype]
         self.inverse = np.where(self.fixed, 0.0, 1.0 / examples.mass[self.prototype])
-        first = Geometry(pool, pairs, box, self.radius)
-        found = clusters(pool, first)
+        found = clusters(pool, geometry(pool, pairs))
         self.order = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
         self.starts = np.concatenate([[0], np.cumsum([len(one) for one in found])]).astype(np.int64)
         self.pairs = pairs[self.order]
-        self.geometry = Geometry(pool, self.pairs, box, self.radius)
-        self.gap, self.normal = self.geometry.at(pool.position)
+        self.geometry = geometry(pool, self.pairs)
+        self.gap, self.normal = self.geometry.at(pool.position, time)
+        self.leaving = self.geometry.moving[:, None] * self.normal
         self.bend = bend
         self._set_bodies()
         self._set_contacts()
@@ -176,7 +178,7 @@ class Problem:
         velocity, spin = self.pool.velocity, np.ascontiguousarray(self.pool.extra[:, L.SPIN : L.SPIN + 3])
         cluster = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
         before, bent = np.empty((k, 3)), np.empty((k, 3))
-        kernels.rates(self.bodies(velocity, spin), self.contacts, before)
+        self._set_rates(velocity, spin, before)
         kernels.rates(self.bodies(self.bend, np.zeros_like(spin)), self.contacts, bent)
         approach = dot(self.normal, before)
         strikes = (approach < -NO_APPROACH * self.geometry.contact / law.h) & (self.restitution > 0.0)
@@ -186,7 +188,7 @@ class Problem:
             velocity, spin, solved = self._struck(velocity, spin, before, cluster, struck)
             blows = self.impulse.copy()
         gap = np.where(self.gap > CLOSE * self.geometry.contact, self.gap, 0.0)  # that of what touches is rounding
-        offset = bent + (gap / law.h)[:, None] * self.normal
+        offset = bent + (gap / law.h)[:, None] * self.normal - self.leaving
         every = np.ones(len(struck), dtype=bool)
         velocity, spin, good = self._solved(self._with_forces(velocity), spin, offset, start, every)
         return velocity, spin, blows, self.impulse, solved and good
@@ -207,11 +209,11 @@ class Problem:
             Which clusters have impacts.
         """
         restitution, none, count = self.restitution, np.zeros_like(before), len(struck)
-        found = self._solved(velocity, spin, restitution[:, None] * before, none, struck)
+        found = self._solved(velocity, spin, restitution[:, None] * before - self.leaving, none, struck)
         if self.law.coefficients.same:
             return found
         after = np.empty_like(before)
-        kernels.rates(self.bodies(found[0], found[1]), self.contacts, after)
+        self._set_rates(found[0], found[1], after)
         work = dot(self.impulse, before + after)
         most = max(WON, 10.0 * self.law.tolerance) * np.bincount(cluster, np.abs(work), count)
         wins = np.bincount(cluster, work, count) > most
@@ -220,7 +222,12 @@ class Problem:
         least = np.ones(count)
         np.minimum.at(least, cluster, restitution)
         restitution = np.where(wins[cluster], least[cluster], restitution)
-        return self._solved(velocity, spin, restitution[:, None] * before, none, struck)
+        return self._solved(velocity, spin, restitution[:, None] * before - self.leaving, none, struck)
+
+    def _set_rates(self, velocity: np.ndarray, spin: np.ndarray, rates: np.ndarray) -> None:
+        """Write the relative velocities (n, 3) of the surfaces in contact, walls that move among them."""
+        kernels.rates(self.bodies(velocity, spin), self.contacts, rates)
+        rates -= self.leaving
 
     def _solved(
         self, velocity: np.ndarray, spin: np.ndarray, offset: np.ndarray, start: np.ndarray, left: np.ndarray
@@ -271,7 +278,7 @@ class Problem:
     def _units(self, velocity: np.ndarray, spin: np.ndarray) -> np.ndarray:
         """Return the residuals (q,) at which clusters are solved, relative to their greatest speed."""
         speed = np.sqrt(dot(velocity, velocity)) + np.sqrt(dot(spin, spin)) * self.radius
-        mates = np.where(self.geometry.wall, 0.0, speed[self.geometry.other])
+        mates = np.where(self.geometry.wall, np.abs(self.geometry.moving), speed[self.geometry.other])
         fastest = np.zeros(len(self.starts) - 1)
         cluster = np.repeat(np.arange(len(fastest)), np.diff(self.starts))
         np.maximum.at(fastest, cluster, speed[self.geometry.one] + mates)

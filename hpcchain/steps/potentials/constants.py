@@ -31,7 +31,7 @@ class Constants:
     Attributes
     ----------
     mass : (e,) float64 array
-        Of the beads of the prototypes [mass].
+        Of the beads of the prototypes, infinite of those that are fixed [mass].
     bead_type, kind : (e,) int32 arrays
         Their types; those that potentials of pairs tell apart.
     pairs : (t, t, 4) float64 array
@@ -55,7 +55,7 @@ class Constants:
     def __init__(self, composition: Composition, settings: dict) -> None:
         self.composition = composition
         prototypes = composition.prototypes
-        self.mass = prototypes.mass
+        self.mass = prototypes.inertia
         names = composition.type_names
         potentials = settings["potentials"]
         self.pairs = pair_table(names, [one for one in potentials if one["name"] in PAIRS])

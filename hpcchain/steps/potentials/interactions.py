@@ -65,6 +65,8 @@ class Interactions:
         self.kind = constants.kind[rows]
         self.types = constants.bead_type[rows]
         self.mass = constants.mass[rows[own]]
+        self.weight = constants.composition.prototypes.mass[rows[own]]
+        self.falling = np.where(np.isfinite(self.mass), self.weight, 0.0)
         self.first, step, self.which = constants.partners(rows[own])
         numbers = np.repeat(ids[own], np.diff(self.first)) + step
         self.partner = np.searchsorted(ids, numbers)
@@ -123,7 +125,7 @@ class Interactions:
         if len(constants.bonds):
             torn = forces.bond_forces(position, own, self.first, self.partner, self.which, constants.bonds, self.force)
         if self.field_acts:
-            forces.field_forces(position, image, own, self.mass, self.box.size, constants.field, self.force)
+            forces.field_forces(position, image, own, self.falling, self.box.size, constants.field, self.force)
         if self.laws:
             found = self._pass(position, image, self.force, np.zeros(len(own)), np.zeros(len(own)))
             torn = torn if torn[0] >= 0 else found
@@ -149,7 +151,7 @@ class Interactions:
         """Return the forces (m, 3) on own beads that other beads exert."""
         outer = np.zeros_like(self.force)
         if self.field_acts:
-            forces.field_forces(position, image, self.own, self.mass, self.box.size, self.constants.field, outer)
+            forces.field_forces(position, image, self.own, self.falling, self.box.size, self.constants.field, outer)
         for law in self.laws:
             if law.on == "center":
                 law.run(position, image, self.own, self.box.size, law.center, outer, np.zeros(len(self.own)))
@@ -178,7 +180,20 @@ class Interactions:
         if len(constants.bonds):
             forces.bond_energies(position, own, self.first, self.partner, self.which, constants.bonds, energy, virial)
         if self.field_acts:
-            forces.field_energies(position, image, own, self.mass, self.box.size, constants.field, energy)
+            forces.field_energies(position, image, own, self.falling, self.box.size, constants.field, energy)
         if self.laws:
             self._pass(position, image, np.zeros_like(self.force), energy, virial)
         return energy, virial
+
+    def molecular_energies(self, position: np.ndarray, image: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return (m, 2) energies of own beads, and virials of molecules' centres of mass; see `SteppedEngine.energies`.
+
+        `first` (k + 1,): where own molecules begin.
+        """
+        energy, virial = self.energies(position, image)
+        own, mass = position[self.own], self.weight
+        molecule = np.repeat(np.arange(len(first) - 1), np.diff(first))
+        total = np.bincount(molecule, mass)
+        centre = np.column_stack([np.bincount(molecule, mass * own[:, c]) for c in range(3)]) / total[:, None]
+        force = self.inner_forces(position, image)
+        return np.column_stack([energy, virial - np.sum(force * (own - centre[molecule]), axis=1)])

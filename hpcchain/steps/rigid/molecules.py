@@ -116,7 +116,7 @@ class RigidMolecules:
         prototypes = composition.prototypes
         for one in range(prototypes.molecules):
             bead, bond = (slice(*first[one : one + 2]) for first in (prototypes.first_bead, prototypes.first_bond))
-            bonds, length, mass = prototypes.bonds[bond], prototypes.bond_length[bond], prototypes.mass[bead]
+            bonds, length, mass = prototypes.bonds[bond], prototypes.bond_length[bond], prototypes.inertia[bead]
             if prototypes.rod[one]:
                 self.groups[one] = Rods(length, mass)
             elif prototypes.body[one]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.steps.contacts.complementarity import linear, reflected
+from hpcchain.errors import EngineError
+from hpcchain.steps.contacts.complementarity import active_set, can_part, linear, newton, newton_steps, reflected
 from hpcchain.steps.engine import SteppedEngine
 from tests.support.stepped import on_lattice, require_equal, rigid, run_on, system_of
 
@@ -22,6 +23,79 @@ def test_solvers_agree_on_random_problems(contacts, unknowns):
         x = linear(matrix, offset)
         assert x.min() >= 0.0 and found[0].min() > -1e-12 * np.abs(offset).max()
         assert abs(x @ found[0]) < 1e-11 * np.abs(offset).max() * max(np.abs(x).max(), 1.0)
+
+
+def contacts_of(rng, contacts, unknowns, sort):
+    """Return the unit rows (contacts, unknowns) of random contacts, and velocities.
+
+    "lattice": of few directions, many of them sums of others; "twice": each a second time; else of any direction.
+    """
+    if sort == "lattice":
+        rows = rng.integers(-1, 2, size=(contacts, unknowns)).astype(float)
+        rows[np.all(rows == 0.0, axis=1), 0] = 1.0
+        velocity = rng.integers(-2, 3, size=unknowns).astype(float)
+    else:
+        rows, velocity = rng.normal(size=(contacts, unknowns)), rng.normal(size=unknowns)
+        if sort == "twice":
+            rows[contacts // 2 :] = rows[: contacts - contacts // 2]
+    return rows / np.linalg.norm(rows, axis=1)[:, None], velocity
+
+
+SORTS = ("any", "lattice", "twice")
+
+
+@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("contacts, unknowns", [(6, 3), (12, 6), (24, 9), (40, 20)])
+def test_all_solvers_find_the_same_rates_with_more_contacts_than_unknowns(contacts, unknowns, sort):
+    """Active sets, and Newton's method with these where it stalls; sweeps where they end soon."""
+    rng = np.random.default_rng(contacts)
+    stalls = 0
+    for _ in range(6):
+        rows, velocity = contacts_of(rng, contacts, unknowns, sort)
+        matrix, offset = rows @ rows.T, rows @ velocity
+        found = [linear(matrix, offset), active_set(matrix, offset, 1e-13)]
+        found += [linear(matrix, offset, "gauss-seidel")] if contacts == 6 else []
+        # Newton's method alone, and what takes its place where the problem is not known to be linear
+        given = (lambda x, a=matrix, b=offset: a @ x + b), lambda _, a=matrix: a
+        stalls += newton_steps(*given, np.zeros(contacts), 1e-13) is None
+        found.append(newton(*given, np.zeros(contacts), 1e-13))
+        rates = [matrix @ x + offset for x in found]
+        for x, w in zip(found, rates, strict=True):
+            unit = max(np.abs(offset).max(), np.abs(x).max())  # of what is summed
+            assert np.abs(w - rates[0]).max() < 1e-12 * unit
+            assert x.min() >= 0.0 and w.min() > -1e-12 * unit and abs(x @ w) < 1e-11 * unit * max(np.abs(x).max(), 1.0)
+    assert stalls < 6
+
+
+@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("moreau", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_reflections_without_loss_end_wherever_contacts_can_part(sort, moreau, own):
+    """With more contacts than unknowns; where no motion lets all part, no reflection can keep the energy."""
+    rng, ended, wedged = np.random.default_rng(5), 0, 0
+    for contacts, unknowns in ((6, 3), (12, 6), (16, 8)):
+        for _ in range(6):
+            rows, velocity = contacts_of(rng, contacts, unknowns, sort)
+            e = np.ones(contacts) if own else 1.0
+            if not can_part(rows @ rows.T):
+                wedged += 1
+                if np.any(rows @ velocity < -1e-9):
+                    with pytest.raises(EngineError, match="wedged in.*steps.step smaller"):
+                        reflected(rows @ rows.T, rows @ velocity, e, moreau=moreau)
+                continue
+            ended += 1
+            impulse, rates = reflected(rows @ rows.T, rows @ velocity, e, moreau=moreau)
+            after = velocity + rows.T @ impulse
+            assert after @ after == pytest.approx(velocity @ velocity, rel=1e-11)
+            assert impulse.min() >= 0.0 and rates.min() > -1e-12 * np.abs(rows @ velocity).max()
+    assert ended > 3 and (wedged > 2 or sort == "twice")
+
+
+def test_contacts_can_part_where_half_spaces_have_a_common_inside():
+    """Of n random half-spaces in d dimensions 2^(1 - n) sum_(k < d) (n - 1 over k) have (Wendel 1962)."""
+    rng = np.random.default_rng(9)
+    open_ones = [can_part(rows @ rows.T) for rows, _ in (contacts_of(rng, 6, 3, "any") for _ in range(400))]
+    assert abs(np.mean(open_ones) - 0.5) < 4.0 * np.sqrt(0.25 / 400)
 
 
 def test_reflections_keep_the_energy_and_end_all_approach():
