@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,8 @@ from hpcchain.steps.contacts.clusters import NONE, Pool, dot
 from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts
 from hpcchain.steps.contacts.walls import Walls
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
-from hpcchain.steps.failures import raise_far, raise_unsettled, raise_worst, require_wide
+from hpcchain.steps.failures import raise_far, raise_worst, require_wide
+from hpcchain.steps.midpoint import MidpointRule
 from hpcchain.steps.potentials import lists
 from hpcchain.steps.potentials.constants import Constants
 from hpcchain.steps.potentials.interactions import Interactions, skin_for
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9
 """By how much rounding may make two beads nearer than their paths say, relative to the skin."""
-SETTLED, NEARLY = 1e-14, 1e-9
-"""Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
-MOST_MIDPOINTS, SLOW, LEAST_PART, DIVERGED = 200, 0.8, 0.25, 1e4
-"""Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least;
-the ratio to the first change at which they never will fit."""
 REBUILDS_BETWEEN_OWNERS = 8
 """How often lists are made anew until molecules go to the ranks whose sectors they are in: ghosts are chosen by where
 own beads are, so what has moved on a little costs a few ghosts more."""
@@ -44,7 +39,7 @@ STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
 
 
-class SteppedEngine:
+class SteppedEngine(MidpointRule):
     """Carries a system forward step by step; `advance` and the making are collective.
 
     Parameters
@@ -133,7 +128,7 @@ class SteppedEngine:
         place[order] = np.arange(len(ids))
         self.local, at = place[: len(self.own.ids)].copy(), place[len(self.own.ids) :].copy()
         self.position = np.concatenate([self.own.position, ghosts.position])[order]
-        self.refresh = Refresh(self.comm, ghosts, self.local, at)
+        self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
         self.reference = self.own.position.copy()
         size = self.composition.size_of(self.own.molecules)
         self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
@@ -187,9 +182,7 @@ class SteppedEngine:
         3. The new forces, half a step of them (of those of the first half under the midpoint rule), half a step of
            friction; then velocities that are drawn anew.
         """
-        self._half_step_of_friction(2 * self.steps)
-        self._set_times()
-        self._drag()
+        self._begin_step()
         if self.implicit:
             resting = self._move_by_midpoint()
         else:
@@ -214,10 +207,12 @@ class SteppedEngine:
             drawn = self.thermostat.redraw(velocity, own.molecules, self.first, own.ids, self.steps)
             self.rigid.project(self.position, self.local, velocity, drawn)
 
-    def _set_times(self) -> None:
-        """Tell the contacts when the next step begins and ends."""
+    def _begin_step(self) -> None:
+        """Let half a step of friction act, and tell the contacts when the step begins and ends."""
+        self._half_step_of_friction(2 * self.steps)
         if self.contacts:
             self.contacts.times = (self.time, float((self.steps + 1) * self.step))
+        self._drag()
 
     def _drag(self) -> None:
         """Count the work that it takes to move fixed beads on against half a step of forces."""
@@ -234,9 +229,14 @@ class SteppedEngine:
 
     def _wrap(self) -> None:
         """Bring molecules back that have left the box."""
-        motion.wrap(
-            self.position, self.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
-        )
+        box = (self.box.origin, self.wrapped)
+        if motion.wrap(self.position, self.reference, self.own.image, self.local, self.first, *box):
+            self.stale = True
+
+    def _tell_ghosts(self) -> None:
+        """Bring the ghosts to where their owners have them; collective."""
+        self.refresh(self.position)
+        self.stale = False
 
     def _move(self) -> np.ndarray | None:
         """Move all beads, where none has a hard core, and bring lists or ghosts up to date; collective."""
@@ -262,7 +262,7 @@ class SteppedEngine:
                 raise_far(self.time)
         pairs, done = NONE, []
         for _ in range(self.contacts.rounds):
-            self.refresh(self.position)
+            self._tell_ghosts()
             known = len(pairs)
             pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
             if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
@@ -305,77 +305,15 @@ class SteppedEngine:
         self._rebuild()
         self._compute()
 
-    def _move_by_midpoint(self) -> np.ndarray:
-        """Move all beads by the midpoint rule, contacts among them, and add the second half of forces; collective.
-
-        Lists that do not reach where beads come to are made anew before the step, which begins again then.
-        """
-        done = self._midpoint()
-        if done is None:
-            done = self._midpoint()
-        if done is None:
-            raise_far(self.time)
-        motion.kick(self.own.velocity, self.force, self.interactions.mass, 0.5 * self.h)
-        return self._ended(done)
-
-    def _midpoint(self) -> list | None:
-        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it."""
-        before, velocity = self.position.copy(), self.own.velocity.copy()
-        pairs, rounds = NONE, self.contacts.rounds if self.contacts else 0
-        done = self._settled(before, velocity, pairs)
-        for _ in range(rounds):
-            if done is None:
-                break
-            known = len(pairs)
-            pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
-            if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
-                break
-            done = self._settled(before, velocity, pairs)
-        if done is None:
-            self._list_anew(before, velocity)
-        return done
-
-    def _settled(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray) -> list | None:
-        """Iterate a step and the forces in its middle, until they fit each other; see `_midpoint`; collective.
-
-        Forces go less far towards the new ones where these are not clearly nearer than before. When they fit, all
-        ranks decide by the greatest change of any bead's velocity: nothing but the state has a part.
-        """
-        curved = self.contacts.curved(before, velocity, pairs, self.refresh) if self.contacts else None
-        meets = self.contacts and self.comm.maximum(np.array([float(len(pairs))]))[0] > 0.0
-        own, mass = self.own, self.interactions.mass[:, None]
-        last, first, part = math.inf, 0.0, 1.0
-        for _ in range(MOST_MIDPOINTS):
-            self.position[:], own.velocity[:] = before, velocity
-            self._predict()
-            done = self._solve_contacts(before, velocity, pairs, curved) if meets else []
-            if self._moved_far():
-                return None
-            self.refresh(self.position)
-            force = self.force.copy()
-            self._compute(0.5 * (before + self.position))
-            change = self.h * np.abs((self.force - force) / mass).max(initial=0.0)
-            fastest = np.abs(own.velocity).max(initial=0.0) + self.h * np.abs(force / mass).max(initial=0.0)
-            change, fastest = self.comm.maximum(np.nan_to_num(np.array([change, fastest]), nan=math.inf))
-            if change <= SETTLED * fastest or last <= change <= NEARLY * fastest:
-                self.force[:] = force
-                return done
-            if change > SLOW * last:
-                part = max(0.5 * part, LEAST_PART)
-            if part < 1.0:
-                self.force[:] = force + part * (self.force - force)
-            last, first = change, first or change
-            if change > DIVERGED * first:
-                break
-        raise_unsettled(self.time)
-
     def _listed_after_contacts(self, resting: np.ndarray) -> np.ndarray:
         """Bring lists or ghosts up to date; return the contacts at rest of own molecules; collective.
 
-        A contact may throw a bead farther than the step without contacts would have taken it.
+        A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are told anew only
+        where, on some rank, beads have moved since they were.
         """
         if not self._moved_far():
-            self.refresh(self.position)
+            if self.stale:
+                self._tell_ghosts()
             return resting
         self.own.position = self.position[self.local]
         self._rebuild()
@@ -394,7 +332,7 @@ class SteppedEngine:
         mine = np.isin(ids, self.own.ids)
         rows = np.searchsorted(self.own.ids, ids[mine])
         if place is not None:
-            self.position[self.local[rows]] = place[mine]
+            self.position[self.local[rows]], self.stale = place[mine], True
         self.own.velocity[rows] = velocity[mine]
 
     def _still(self, resting: np.ndarray) -> None:
@@ -417,10 +355,15 @@ class SteppedEngine:
             self.rigid.project(self.position, self.local, self.own.velocity)
 
     def _moved_far(self) -> bool:
-        """Return whether a bead of any rank may come into reach of one that is not listed; collective."""
+        """Return whether a bead of any rank may come into reach of one that is not listed; collective.
+
+        `stale` is then whether any rank has moved beads of which others have not been told.
+        """
         moved = lists.farthest(self.position, self.local, self.reference)
         wrong = float(self.torn is not None or self.stuck is not None or not np.isfinite(moved))
-        moved, wrong = self.comm.maximum(np.array([moved if np.isfinite(moved) else 0.0, wrong]))
+        greatest = self.comm.maximum(np.array([moved if np.isfinite(moved) else 0.0, wrong, float(self.stale)]))
+        moved, wrong = greatest[:2]
+        self.stale = bool(greatest[2] > 0.0)
         if wrong > 0.0:
             self._fail()
         return self.skin > 0.0 and moved > (0.5 * self.skin * (1.0 - ROUNDING)) ** 2

@@ -24,7 +24,7 @@ def drift(position, own, velocity, step, rows):
 
 @kernel
 def wrap(position, reference, image, own, first, origin, size):
-    """Bring whole molecules back whose first bead is more than a quarter of the box outside of it.
+    """Bring whole molecules back whose first bead is more than a quarter of the box outside of it; return how many.
 
     A molecule's own path alone decides when that is. The references of neighbour lists move along.
 
@@ -41,6 +41,7 @@ def wrap(position, reference, image, own, first, origin, size):
     origin, size : (3,) float64 arrays
         Of the box; size 0 along axes that are not periodic [length].
     """
+    brought = 0
     for m in range(len(first) - 1):
         lead = own[first[m]]
         for c in range(3):
@@ -50,10 +51,12 @@ def wrap(position, reference, image, own, first, origin, size):
             if -0.25 <= part < 1.25 or not -math.inf < part < math.inf:
                 continue
             turns = math.floor(part)
+            brought += 1
             for r in range(first[m], first[m + 1]):
                 position[own[r], c] -= turns * size[c]
                 reference[r, c] -= turns * size[c]
                 image[r, c] += int(turns)
+    return brought
 
 
 @kernel

@@ -155,9 +155,7 @@ class ContactEngine(SteppedEngine):
         2. A whole step of forces, impulses of contacts, and a whole step of motion.
         3. The forces where beads are then, for the next step; velocities onto the bonds; half a step of friction.
         """
-        self._half_step_of_friction(2 * self.steps)
-        self._set_times()
-        self._drag()
+        self._begin_step()
         done = self._solve_step()
         self._set_extra(done)
         own = self.own.ids
@@ -195,7 +193,7 @@ class ContactEngine(SteppedEngine):
         pairs, done, settled = NONE, [], True
         bend = np.zeros_like(velocity)
         for _ in range(MOST_ROUNDS):
-            self.refresh(self.position)
+            self._tell_ghosts()
             known = len(pairs)
             pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
             more = self.comm.maximum(np.array([float(len(pairs) - known)]))[0]

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hpcchain.run.growth import grown_system
 
 from hpcchain.errors import ConfigError
 from hpcchain.run.engines import stepped_engine
+from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
 from tests.support.stepped import LJ, config_of, liquid, require_equal, run_on, stepping, system_of, zigzag
 
