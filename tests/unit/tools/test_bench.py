@@ -1,7 +1,10 @@
-"""The benchmark's rows: a case is run, and memory is by bead; large cases are copies, and run only where named."""
+"""The benchmark's rows: a case is run, memory is by bead; large cases only where named; what others are told."""
 
+import importlib
 import runpy
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tests.support.launching import ROOT
@@ -37,3 +40,54 @@ def test_large_cases_are_run_only_where_named(tool, monkeypatch):
     monkeypatch.setattr("sys.argv", ["bench", "--case", "chains-10-1m-0.3"])
     tool["main"]()
     assert run[-1] == "chains-10-1m-0.3"
+
+
+@pytest.fixture
+def peers(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return importlib.import_module("bench_peers")
+
+
+def chain_in_a_box():
+    """Return places of two straight chains, one across the edge of the box, wrapped; velocities, edge, beads."""
+    x = np.zeros((2, 5, 3))
+    x[:, :, 0] = np.arange(5) + np.array([[0.5], [7.5]])
+    x[1, :, 1] = 4.0
+    return x.reshape(-1, 3) % 10.0, np.ones((10, 3)), 10.0, 5
+
+
+def test_chains_are_made_whole(tool):
+    x, _, side, length = chain_in_a_box()
+    system = SimpleNamespace(box=SimpleNamespace(size=np.full(3, side)))
+    whole = tool["unwrapped"](system, x, length).reshape(2, 5, 3)
+    assert np.allclose(np.diff(whole, axis=1), [1.0, 0.0, 0.0])
+
+
+def test_programs_that_are_not_installed_are_left_out(peers, monkeypatch, tool, capsys):
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert [peers.speed(name, chain_in_a_box(), 10) for name in peers.PEERS] == [None] * 3
+    tool["CASES"]["few"] = (10, 500, 0.1)
+    tool["compare"]("few", 100, 1, 10)
+    assert capsys.readouterr().out.count("– | –") == 3
+
+
+def test_bonds_and_steps_are_told(peers, tmp_path, monkeypatch):
+    """LAMMPS: a bond between all neighbours of a chain and between no others; monomers: no word of bonds."""
+    monkeypatch.setattr("shutil.which", lambda _: "/bin/true")
+    assert peers.lammps(tmp_path, chain_in_a_box(), 77)
+    bonds = (tmp_path / "data").read_text().split("Bonds")[1].split()
+    assert np.array(bonds, dtype=int).reshape(-1, 4)[:, 2:].tolist() == [[k, k + 1] for k in (1, 2, 3, 4, 6, 7, 8, 9)]
+    assert "run 77" in (tmp_path / "in").read_text()
+    x, v, side, _ = chain_in_a_box()
+    peers.lammps(tmp_path, (x, v, side, 1), 77)
+    assert "bond_" not in (tmp_path / "in").read_text() and "Bonds" not in (tmp_path / "data").read_text()
+
+
+def test_a_program_that_fails_ends_it_with_what_it_said(peers, tmp_path):
+    with pytest.raises(SystemExit, match="it failed: .*no such option"):
+        peers.processor_seconds(["/bin/sh", "-c", "echo no such option >&2; exit 3"], tmp_path, "it")
+    spent = peers.processor_seconds(
+        ["/bin/sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"], tmp_path, "it"
+    )
+    assert 0.0 < spent < 30.0
