@@ -292,7 +292,8 @@ SCALAR_FREE_LINE = SCALARS - 1  # of `room`: the first that no cell has, -1: non
 BEYOND, STEPS = 57, 58  # how much farther than contact beads act on one another; whether any potential has steps
 INSTANT_RULE = 59  # which contacts of one instant are resolved together, in runs that are extended: one of the next
 JOINT, GENERALISED, MOREAU = range(3)
-PARAMETERS = 60
+HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
+PARAMETERS = 61
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if

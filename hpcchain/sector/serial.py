@@ -209,7 +209,8 @@ class Engine:
 def default_shell(system: System) -> float:
     """Return a half width of the neighbour lists' shell that suits the density [length].
 
-    Of single beads' work lists are a greater part, and their flights are longer: they get a wider one.
+    Of single beads' work lists are a greater part, and their flights are longer: they get a wider one. Where beads act
+    on one another beyond contact, events are more and neighbours, too: it is thinner.
     """
     composition = composition_of(system.topology)
     diameter, size = composition.prototypes.diameter, np.diff(composition.prototypes.first_bead)
@@ -219,4 +220,6 @@ def default_shell(system: System) -> float:
     single = float(np.sum(composition.copies[size == 1])) / max(composition.beads, 1)
     volume = 1.0 / max(fraction, 0.03)
     wider = 0.025 * single * max(volume - 2.2, 0.0)
-    return mean * float(np.clip(0.2 + 0.03 * volume + wider, 0.2, 0.6 + 0.6 * single))
+    shell = mean * float(np.clip(0.2 + 0.03 * volume + wider, 0.2, 0.6 + 0.6 * single))
+    beyond = beyond_contact(composition.prototypes, system.physics)
+    return shell * mean / (mean + beyond) if beyond > 0.0 else shell

@@ -5,7 +5,8 @@ on that level because it has crossed the distances in between; where the two bea
 
 The table `potential` of a sector begins with the number of types T; then, for each pair of types (a, b) at
 PAIRS + a T + b, where its record begins, 0 where it has none. A record: the number n of steps; the energies of levels
-0 ... n; the distances between levels 0 and 1, 1 and 2, ..., n - 1 and n.
+0 ... n; the distances between levels 0 and 1, 1 and 2, ..., n - 1 and n. At the end are all distances of all records,
+and their number.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
         head[PAIRS + a * count + b] = head[PAIRS + b * count + a] = end
         records.append(record)
         end += len(record)
-    return np.concatenate(records)
+    distances = sorted({distance for one in given for distance in one["distances"]})
+    return np.concatenate([*records, distances, [len(distances)]])
 
 
 def beyond_contact(topology: Topology, physics: Physics) -> float:

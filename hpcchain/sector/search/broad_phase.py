@@ -93,6 +93,48 @@ def _is_outside(rr, wide, rough, extended):
 
 
 @inlined
+def own_flight(s, i):
+    """Return place (3), velocity (3) and time, in two parts, of single bead i's flight, in single precision."""
+    x = np.float64(s.flight[i, L.X])
+    y = np.float64(s.flight[i, L.Y])
+    z = np.float64(s.flight[i, L.Z])
+    u = np.float64(s.flight[i, L.VX])
+    v = np.float64(s.flight[i, L.VY])
+    w = np.float64(s.flight[i, L.VZ])
+    return x, y, z, u, v, w, np.float64(s.flight[i, L.FLIGHT_HIGH]), np.float64(s.flight[i, L.FLIGHT_LOW])
+
+
+@inlined
+def flights_apart(s, j, xi, yi, zi, ui, vi, wi, high, low):
+    """Return lag behind bead j's flight, the same up to 0, separation (3) and its rate (3) of two single beads.
+
+    The one is bead j, the other that of `own_flight`; they are where both flights exist, by the nearest image.
+    """
+    lag = (high - s.flight[j, L.FLIGHT_HIGH]) + (low - s.flight[j, L.FLIGHT_LOW])
+    own = min(lag, 0.0)
+    far = max(lag, 0.0)
+    rx = (xi - ui * own) - (s.flight[j, L.X] + s.flight[j, L.VX] * far)
+    ry = (yi - vi * own) - (s.flight[j, L.Y] + s.flight[j, L.VY] * far)
+    rz = (zi - wi * own) - (s.flight[j, L.Z] + s.flight[j, L.VZ] * far)
+    if s.extended is not None:
+        half = 0.5 * (own * own - far * far)
+        rx += s.par[L.GRAVITY] * half
+        ry += s.par[L.GRAVITY + L.Y] * half
+        rz += s.par[L.GRAVITY + L.Z] * half
+    rx -= s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
+    ry -= s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
+    rz -= s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
+    ux = ui - s.flight[j, L.VX]
+    uy = vi - s.flight[j, L.VY]
+    uz = wi - s.flight[j, L.VZ]
+    if s.extended is not None:  # `pair_span.separation_falling`
+        ux -= s.par[L.GRAVITY] * (own + far)
+        uy -= s.par[L.GRAVITY + L.Y] * (own + far)
+        uz -= s.par[L.GRAVITY + L.Z] * (own + far)
+    return lag, own, rx, ry, rz, ux, uy, uz
+
+
+@inlined
 def candidates_straight(s, i, at, extended):
     """Write those of single bead i's list that straight flight may bring to it to `found`, from place `at` on.
 
@@ -102,14 +144,7 @@ def candidates_straight(s, i, at, extended):
     (ASTRAY) of it. Molecules' beads, whose place here is not a number, are not; nor, in a window, are those whose
     flights begin when bead i's does: what began them may come after what began bead i's (`search_bead`).
     """
-    xi = np.float64(s.flight[i, L.X])
-    yi = np.float64(s.flight[i, L.Y])
-    zi = np.float64(s.flight[i, L.Z])
-    ui = np.float64(s.flight[i, L.VX])
-    vi = np.float64(s.flight[i, L.VY])
-    wi = np.float64(s.flight[i, L.VZ])
-    high = np.float64(s.flight[i, L.FLIGHT_HIGH])
-    low = np.float64(s.flight[i, L.FLIGHT_LOW])
+    xi, yi, zi, ui, vi, wi, high, low = own_flight(s, i)
     rough = 4.0 * s.par[L.ASTRAY] if s.par[L.GROWTH_RATE] == 0.0 else np.inf
     wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough + farther(s.par, extended)
     together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
@@ -117,27 +152,7 @@ def candidates_straight(s, i, at, extended):
     first = np.int64(s.row[i, L.LIST_FIRST])
     for e in range(first, first + s.row[i, L.LIST_LENGTH]):
         j = np.int64(s.neighbour[e])
-        lag = (high - s.flight[j, L.FLIGHT_HIGH]) + (low - s.flight[j, L.FLIGHT_LOW])
-        own = min(lag, 0.0)
-        far = max(lag, 0.0)
-        rx = (xi - ui * own) - (s.flight[j, L.X] + s.flight[j, L.VX] * far)
-        ry = (yi - vi * own) - (s.flight[j, L.Y] + s.flight[j, L.VY] * far)
-        rz = (zi - wi * own) - (s.flight[j, L.Z] + s.flight[j, L.VZ] * far)
-        if s.extended is not None:
-            half = 0.5 * (own * own - far * far)
-            rx += s.par[L.GRAVITY] * half
-            ry += s.par[L.GRAVITY + L.Y] * half
-            rz += s.par[L.GRAVITY + L.Z] * half
-        rx -= s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
-        ry -= s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
-        rz -= s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
-        ux = ui - s.flight[j, L.VX]
-        uy = vi - s.flight[j, L.VY]
-        uz = wi - s.flight[j, L.VZ]
-        if s.extended is not None:  # `earliest_event._separation_falling`
-            ux -= s.par[L.GRAVITY] * (own + far)
-            uy -= s.par[L.GRAVITY + L.Y] * (own + far)
-            uz -= s.par[L.GRAVITY + L.Z] * (own + far)
+        lag, own, rx, ry, rz, ux, uy, uz = flights_apart(s, j, xi, yi, zi, ui, vi, wi, high, low)
         rr = rx * rx + ry * ry + rz * rz
         uu = ux * ux + uy * uy + uz * uz
         ru = rx * ux + ry * uy + rz * uz

@@ -8,10 +8,11 @@ import numpy as np
 from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after, earlier
+from hpcchain.layout.clock import after, earlier, time_span
 from hpcchain.layout.segment_bits import series_order, start_depth
 from hpcchain.sector.queue.event_order import begins_after, comes_first, depth_of, is_current, precedes, wall_before
 from hpcchain.sector.search.broad_phase import all_listed, candidates_straight, looking_back, within_reach
+from hpcchain.sector.search.broad_phase_by_time import FARTHER, NARROWER, WIDER, candidates_within
 from hpcchain.sector.search.pair_span import (
     LACKING,
     common_span,
@@ -60,6 +61,38 @@ def _candidates(s, i, at, extended):
 @inlined
 def search_bead(s, i, stepper, extended):
     """Find bead i's earliest event and store it; returns what `meet_candidates` does."""
+    if extended is not None:
+        if s.par[L.STEPS] != 0.0:
+            return _search_by_horizon(s, i, stepper, extended)
+    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0), extended), stepper, extended)
+
+
+@outlined
+def _search_by_horizon(s, i, stepper, extended):
+    """Do what `search_bead` does, of single beads that meet distances of potentials up to a horizon first."""
+    back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
+    looked_after = s.row[i, L.OWNERSHIP] != L.GHOST or s.near_owned[i] != 0
+    if s.par[L.ASTRAY] < np.inf and s.bounds[i, L.ACCELERATION] == 0.0 and not back and looked_after:
+        horizon = s.par[L.HORIZON]
+        if horizon >= s.bounds[i, L.LENGTH]:
+            s.par[L.HORIZON] *= NARROWER
+        while horizon < s.bounds[i, L.LENGTH]:
+            lacking = meet_candidates(s, i, np.int64(0), candidates_within(s, i, horizon), stepper, extended)
+            if lacking >= 0:
+                return lacking
+            time = time_span(
+                s.event_time[i, L.EVENT_TICKS],
+                s.event_time[i, L.EVENT_REM],
+                s.starts[i, L.START_TICKS],
+                s.starts[i, L.START_REM],
+                s.par[L.TICK],
+            )
+            if time * SLACK + s.par[L.SIMULTANEOUS] <= horizon:  # what is tied with the event comes within it, too
+                s.par[L.HORIZON] *= NARROWER
+                return lacking
+            s.par[L.HORIZON] *= WIDER
+            s.count[L.N_SEARCHES] -= 1
+            horizon *= FARTHER
     return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0), extended), stepper, extended)
 
 

@@ -192,6 +192,8 @@ def _ask_for_single(s, i):
     _ask_for_state(s, i)
     ask(s.event_time, i)
     ask(s.flight, i)
+    if s.extended is not None:
+        ask_row(s.extra, i)
 
 
 @inlined

@@ -71,6 +71,8 @@ def _put_in(row, at, new):
 def record_of(s, i, j):
     """Return where the potential of beads in rows i and j begins in `potential`, 0 where they have none."""
     types = np.int64(s.potential[TYPES])
+    if types == 1:
+        return np.int64(s.potential[PAIRS])
     a = np.int64(s.extra[i, L.BEAD_TYPE])
     b = np.int64(s.extra[j, L.BEAD_TYPE])
     return np.int64(s.potential[PAIRS + a * types + b]) if types > 0 else np.int64(0)

@@ -71,6 +71,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
     par[L.SIMULTANEOUS_GAP] = 1e-10
     par[L.INSTANT_RULE] = INSTANT_RULES[physics.extended.get("simultaneous", "joint")]
+    par[L.HORIZON] = physics.tick
     par[L.FIRST_STEP] = physics.tick
     par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
     par[L.LAW] = any(has_law(each) for each in physics.every())
