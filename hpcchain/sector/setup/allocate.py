@@ -191,6 +191,7 @@ def build_sector(
         mol=mol,
         timing=timing,
         **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
+        **flight_arrays(classes, n),
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n),
         series=series_array(size, gravity_of(system.physics)),
@@ -237,12 +238,17 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "next_event": next_event,
         "list_origin": np.zeros((n, 4)),
         "swept": np.full((n, 4), L.UNBOUNDED, dtype=np.int32),
-        "flight": np.full((n, 8), np.nan, dtype=np.float32),
         "mark": np.zeros(n, dtype=np.int8),
         "near_owned": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
         "place": np.full((n, 4), -1, dtype=np.int32),
     }
+
+
+def flight_arrays(classes: MoleculeClasses, beads: int) -> dict:
+    """Return the array of single beads' flights for so many beads, or, where no kind is of single beads, of one row."""
+    single = bool((classes.rows[:, L.MOL_SOLVER] == L.BALLISTIC).any())
+    return {"flight": np.full((beads if single else 1, 8), np.nan, dtype=np.float32)}
 
 
 def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
@@ -275,7 +281,18 @@ def contact_arrays(system: System) -> dict:
 
 
 def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
-    """Return the arrays of potentials with steps and of limits of distances, for beads like these of the prototypes."""
+    """Return the arrays of potentials with steps and of limits of distances, for beads like these of the prototypes.
+
+    Runs that are not extended have neither, and nobody asks for them: the arrays are empty.
+    """
+    if not is_extended(system.physics):
+        none = np.zeros(0, dtype=np.int64)
+        return {
+            "potential": np.zeros(1),
+            "limited_row": np.zeros(1, np.int64),
+            "limited": none,
+            "limits": np.zeros((0, 3)),
+        }
     prototypes = classes.composition.prototypes
     offsets, partners, distances = limited_pairs(prototypes, system.physics)
     counts = np.diff(offsets)[like]
