@@ -45,7 +45,7 @@ def test_large_cases_are_run_only_where_named(tool, monkeypatch):
 @pytest.fixture
 def peers(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    return importlib.import_module("bench_peers")
+    return importlib.import_module("peers")
 
 
 def chain_in_a_box():

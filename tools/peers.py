@@ -1,4 +1,4 @@
-"""Programs that users would pick instead, on the start that the benchmark has made: for `tools/bench --peers`.
+"""Programs that users would pick instead, from a start of ours: for `tools/bench --peers` and `tools/rigid_peers`.
 
 All have one core, kT = 1, and the beads' places. LAMMPS moves them as bead-spring chains (Kremer and Grest 1990: FENE
 bonds, a Lennard-Jones repulsion cut at its minimum, steps of 0.01). GROMACS (LINCS of order 4, one iteration) and
@@ -62,9 +62,9 @@ constraint-algorithm = lincs
 lincs-order = 4
 lincs-iter = 1
 tcoupl = no
-nstenergy = 0
-nstlog = 0
-nstcalcenergy = 1000
+nstenergy = {steps}
+nstlog = {steps}
+nstcalcenergy = 100
 comm-mode = linear
 """
 OPENMM = """import sys
@@ -119,7 +119,7 @@ def lammps(folder, start, steps):
 
 
 def gromacs(folder, start, steps):
-    """Prepare a run of GROMACS; return the command, or None where it is not installed.
+    """Prepare a run of GROMACS, which writes md.log; return the command, or None where it is not installed.
 
     Raises
     ------
@@ -130,13 +130,14 @@ def gromacs(folder, start, steps):
     if program is None:
         return None
     x, v, side, length = start
+    edges = np.broadcast_to(side, 3).tolist()
     rows = [
         f"{k // length % 100000 + 1:5d}{'CHN':<5}{'B':>5}{(k + 1) % 100000:5d}"
         + "".join(f"{value:13.8f}" for value in a)
         + "".join(f"{value:13.9f}" for value in b)
         for k, (a, b) in enumerate(zip((x % side).tolist(), v.tolist(), strict=True))
     ]
-    (folder / "conf.gro").write_text("\n".join(["chains", str(len(x)), *rows, f"{side} {side} {side}", ""]))
+    (folder / "conf.gro").write_text("\n".join(["chains", str(len(x)), *rows, " ".join(map(str, edges)), ""]))
     beads = "\n".join(f"{k + 1} B 1 CHN B {k + 1} 0.0 1.0" for k in range(length))
     bonds = "\n".join(f"{k + 1} {k + 2} 1 1.0" for k in range(length - 1))
     topology = f"""[ defaults ]
@@ -186,7 +187,7 @@ def speed(name, start, steps):
     name : str
         One of PEERS.
     start : tuple
-        Places and velocities (n, 3), edge of the box, beads of a chain.
+        Places and velocities (n, 3), edge of the box, beads of a chain. GROMACS also takes three edges.
     steps : int
         Of the long run, beyond those of the short one.
 
