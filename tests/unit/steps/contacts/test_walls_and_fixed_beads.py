@@ -164,6 +164,26 @@ def test_a_contact_that_nothing_can_open_is_left_alone():
         assert np.array_equal(place, [[5.0, 5.0, 5.0], [6.0, 5.0, 5.0], [7.0, 5.0, 5.0]])
 
 
+@pytest.mark.parametrize("integrator", ["gvi", "dsi", "contact"])
+def test_fixed_beads_have_no_contacts_with_one_another_or_walls_and_no_weight(integrator):
+    given = tables(
+        beads([[5.0, 5.0, 0.3], [5.6, 5.0, 0.3]], [STILL] * 2, "F", fixed=[0]),
+        beads([[5.3, 5.0, 1.3]], [STILL]),
+        box={"size": [20.0] * 3, "boundary": ["open", "open", "wall"]},
+        external={"gravity": [0.0, 0.0, -3.0]},
+        contact={"restitution": 0.0} if integrator == "contact" else {},
+        steps={"integrator": integrator},
+    )
+    engine = engine_of(given, log_events=True)
+    assert np.array_equal(engine.energies()[:, 0], [0.0, 0.0, 1.3 * 3.0])
+    engine.advance(1.0)
+    place, velocity, _ = engine.frame(1.0)
+    assert np.array_equal(place[:2], [[5.0, 5.0, 0.3], [5.6, 5.0, 0.3]]) and np.all(velocity[:2] == 0.0)
+    assert np.all(np.isfinite(place)) and place[2, 2] > 1.0
+    seen = {tuple(pair) for pair in engine.drain_events()["bead"].tolist()}
+    assert seen == {(0, 2), (1, 2)}
+
+
 @pytest.mark.parametrize("thermostat", [{"name": "langevin", "damping": 1.0}, {"name": "andersen", "rate": 5.0}])
 def test_thermostats_leave_fixed_beads_alone(thermostat):
     given = bonds_held(held()) | {"thermostat": thermostat | {"temperature": 2.0}}
@@ -335,11 +355,12 @@ def test_ranks_lists_and_restarts_leave_no_trace(seed, integrator, ranks):
     require_equal(alone, run_on(middle, 0.8, 5 - ranks))
 
 
-def test_starts_with_fixed_beads_grow_for_steps():
+@pytest.mark.parametrize("pace", [0.0, 0.1])
+def test_starts_with_fixed_beads_grow_for_steps(pace):
     """In a sphere, too; fixed beads then move as the input says."""
     given = tables(
         {"name": "A", "kind": "chain", "beads": 3, "count": 12, "fixed": [1]},
-        {"name": "B", "kind": "monomer", "count": 10, "fixed": [0], "fixed_velocity": [0.1, 0.0, 0.0]},
+        {"name": "B", "kind": "monomer", "count": 10, "fixed": [0], "fixed_velocity": [pace, 0.0, 0.0]},
         {"name": "C", "kind": "monomer", "count": 30},
         **in_shape("sphere", 6.0),
     )
@@ -349,7 +370,7 @@ def test_starts_with_fixed_beads_grow_for_steps():
     place, velocity, *_ = run_on(system, 0.5, 1)
     assert np.abs(np.linalg.norm(place - 10.0, axis=1)).max() < 5.6
     moved = place[fixed] - system.state.position[fixed]
-    assert np.abs(moved[:12]).max() == 0.0 and np.abs(moved[12:] - [0.05, 0.0, 0.0]).max() < 1e-12
+    assert np.abs(moved[:12]).max() == 0.0 and np.abs(moved[12:] - [0.5 * pace, 0.0, 0.0]).max() < 1e-12
     assert np.all(velocity[~fixed].any(axis=1))
 
 
