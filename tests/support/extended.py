@@ -54,26 +54,31 @@ def distance_limits(rng, system):
     return with_extended(system, distance_limits=limits)
 
 
-def coefficients(rng, system):
-    """Add rough beads, where nothing is there that these do not meet, or coefficients of pairs and walls; or both.
+def spins(rng, system):
+    """Let beads spin at random, but fixed ones, and walls that are there have an e_t of their own, or none."""
+    e_t = float(rng.choice([-1.0, 0.3, 1.0]))
+    turn = np.where(system.topology.fixed[:, None], 0.0, rng.normal(size=(system.topology.beads, 3)))
+    extra = system.state.extra if system.state.extra.shape[1] else first_rows(system.topology.beads)
+    extra = extra.copy()
+    extra[:, L.SPIN : L.SPIN + 3] = turn
+    own = {"rough": {"tangential_restitution": e_t, "seed": 1, "temperature": 1.0}}
+    given = system.physics.extended.get("walls", [])
+    walls = [wall | rng.choice([{}, {"tangential_restitution": float(rng.uniform(-1.0, 1.0))}]) for wall in given]
+    own |= {"walls": walls} if walls else {}
+    return with_extended(replace(system, state=replace(system.state, extra=extra)), **own)
 
-    Contacts may last.
-    """
-    names, n = system.topology.type_names, system.topology.beads
-    smooth = system.topology.fixed.any() or "walls" in system.physics.extended
-    if rng.random() < 0.7 and not smooth:
-        rough = {"tangential_restitution": float(rng.choice([-1.0, 0.3, 1.0])), "seed": 1, "temperature": 1.0}
-        system = with_extended(system, rough=rough)
-        extra = system.state.extra if system.state.extra.shape[1] else first_rows(n)
-        extra = extra.copy()
-        extra[:, L.SPIN : L.SPIN + 3] = rng.normal(size=(n, 3))
-        system = replace(system, state=replace(system.state, extra=extra))
+
+def coefficients(rng, system):
+    """Add rough beads, or coefficients of pairs and walls; or both. Contacts may last."""
+    names = system.topology.type_names
+    system = spins(rng, system) if rng.random() < 0.7 else system
     pairs = []
     for first, second in ((names[0], names[-1]), (names[0], "x-"), (names[-1], "y+")):
         values = rng.choice([None, 1.0, 0.8]), rng.choice([None, 1.0, -0.5]), rng.choice([None, 0.0, 0.01])
         keys = ("restitution", "tangential_restitution", "contact_time")
-        spins = "rough" in system.physics.extended
-        values = [None if value is None or (k == 1 and not spins) else float(value) for k, value in enumerate(values)]
+        left_out = [value is None for value in values]
+        left_out[1] |= "rough" not in system.physics.extended
+        values = [None if none else float(value) for none, value in zip(left_out, values, strict=True)]
         pairs.append({"types": [first, second]} | dict(zip(keys, values, strict=True)))
     return with_extended(system, pairs=pairs)
 
@@ -89,13 +94,13 @@ def wall_table(**keys):
     return none | {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0} | keys
 
 
-def sides(rng, system):
-    """Let sides of the box come or go, some of them thermal."""
+def sides(rng, system, hot=(0.0, 1.0)):
+    """Let sides of the box come or go, some of them thermal: their temperature is one of `hot` times a random one."""
     walls = [
         wall_table(
             side=side,
             velocity=float(rng.choice([0.0, rng.uniform(-0.2, 0.2)])),
-            temperature=float(rng.choice([0.0, rng.uniform(0.5, 2.0)])),
+            temperature=float(rng.choice(hot) * rng.uniform(0.5, 2.0)),
             restitution=float(rng.uniform(0.8, 1.0)),
         )
         for number, side in enumerate(SIDE_NAMES)
@@ -105,8 +110,8 @@ def sides(rng, system):
     return with_extended(system, walls=walls, seed=int(rng.integers(1000))) if walls else system
 
 
-def shapes(rng, system):
-    """Put all into a sphere or a cylinder that just encloses it, open across; it may move, or be thermal."""
+def shapes(rng, system, hot=(0.0, 1.0)):
+    """Put all into a sphere or a cylinder that just encloses it, open across; it may move, or be thermal (`sides`)."""
     axis = str(rng.choice(["", "x", "y", "z"]))
     across = np.array([name != axis for name in "xyz"])
     box = replace(system.box, boundary=np.where(across, OPEN, system.box.boundary).astype(np.int8))
@@ -117,7 +122,7 @@ def shapes(rng, system):
         radius=float(radius.max() + rng.uniform(0.05, 0.3)),
         axis=axis or None,
         velocity=float(rng.choice([0.0, rng.uniform(-0.2, 0.1)])),
-        temperature=float(rng.choice([0.0, rng.uniform(0.5, 2.0)])),
+        temperature=float(rng.choice(hot) * rng.uniform(0.5, 2.0)),
         restitution=float(rng.uniform(0.8, 1.0)),
     )
     return with_extended(replace(system, box=box), walls=[table], seed=int(rng.integers(1000)))
@@ -152,6 +157,21 @@ def fixed_beads(rng, system):
             velocity[first:end] = project(bonds, system.state.position[first:end], velocity[first:end], mass)
     system = replace(system, topology=replace(topology, fixed=fixed), state=replace(system.state, velocity=velocity))
     return with_extended(system, fixed=True) if fixed.any() else system
+
+
+def cold_sides(rng, system):
+    """Do what `sides` does, with none that is thermal."""
+    return sides(rng, system, (0.0,))
+
+
+def cold_shapes(rng, system):
+    """Do what `shapes` does, with none that is thermal."""
+    return shapes(rng, system, (0.0,))
+
+
+def rule(rng, system):
+    """Add a rule for contacts at one instant."""
+    return with_extended(system, simultaneous=str(rng.choice(["generalised", "moreau"])))
 
 
 def rough(system, spins, e_t, walls=(), **more):
