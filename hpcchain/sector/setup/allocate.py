@@ -191,7 +191,6 @@ def build_sector(
         mol=mol,
         timing=timing,
         **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
-        **flight_arrays(classes, n),
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n),
         series=series_array(size, gravity_of(system.physics)),
@@ -238,17 +237,12 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "next_event": next_event,
         "list_origin": np.zeros((n, 4)),
         "swept": np.full((n, 4), L.UNBOUNDED, dtype=np.int32),
+        "flight": np.full((n, 8), np.nan, dtype=np.float32),  # molecules at rest or in pure translation read theirs
         "mark": np.zeros(n, dtype=np.int8),
         "near_owned": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
         "place": np.full((n, 4), -1, dtype=np.int32),
     }
-
-
-def flight_arrays(classes: MoleculeClasses, beads: int) -> dict:
-    """Return the array of single beads' flights for so many beads, or, where no kind is of single beads, of one row."""
-    single = bool((classes.rows[:, L.MOL_SOLVER] == L.BALLISTIC).any())
-    return {"flight": np.full((beads if single else 1, 8), np.nan, dtype=np.float32)}
 
 
 def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:

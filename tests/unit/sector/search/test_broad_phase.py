@@ -107,3 +107,16 @@ def test_walls_and_growth_have_all_looked_at(first, growth):
     for i in range(27):
         assert len(first_look_at_single(s, i)) == s.row[i, 1]
     assert s.row[:, 1].sum() > 27
+
+
+def test_molecules_at_rest_or_in_pure_translation_have_all_looked_at():
+    """Their accelerations are 0 as those of single beads are; that they fly as such stands nowhere."""
+    pair = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    places = 2.5 * np.array(list(np.ndindex(4, 4, 4)))
+    velocity = np.random.default_rng(6).normal(size=(len(places), 1, 3))
+    dimers = [(chain_bonds(2), pair + x, v + 0.0 * pair, np.ones(2)) for x, v in zip(places, velocity, strict=True)]
+    engine = Engine(make_system(dimers, [10.0] * 3, (PERIODIC,) * 3), shell=0.8)
+    s = engine.sector
+    assert np.all(s.bounds[:, 0] == 0.0) and len(s.flight) >= len(engine.ids) and s.row[:, 1].sum() > 500
+    for i in range(len(engine.ids)):
+        assert len(first_look_at_single(s, i)) == s.row[i, 1]
