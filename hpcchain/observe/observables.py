@@ -13,6 +13,7 @@ import numpy as np
 
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.external import gravity_of, not_one_volume
+from hpcchain.model.physics.spins import spinning
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import WALL
 
@@ -38,7 +39,7 @@ class Observables:
         examples = self.composition.prototypes
         self._mass = np.where(examples.fixed, 0.0, examples.mass)
         copies = np.repeat(self.composition.copies, np.diff(examples.first_bead))
-        self._spinning = int(np.sum(copies[~examples.fixed]))
+        self._spinning = int(np.sum(copies[spinning(examples)]))
         self._no_pressure = examples.fixed.any() or not_one_volume(system.physics)
         self.stepped = bool(system.physics.steps)
         self.freedom = freedom if freedom is not None else degrees_of_freedom(system.topology, system.state.position)
@@ -149,7 +150,7 @@ class Observables:
     def _turning(self, sums: np.ndarray) -> dict:
         """Return what a report says of beads that spin, of their sums over blocks (`sums`)."""
         energy, *spin = (math.fsum(column) for column in sums.T)
-        temperature = 2.0 * energy / (3.0 * self._spinning)
+        temperature = 2.0 * energy / (3.0 * self._spinning) if self._spinning else 0.0
         return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
 
     def _collisional(self, tensor: list | None, interval: float) -> np.ndarray:

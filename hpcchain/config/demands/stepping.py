@@ -62,12 +62,15 @@ def check_contact_dynamics(config: Config) -> None:
     if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
         raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
     for index, kind in enumerate(config.molecules):
-        if (kind.is_line or kind.is_body) and config.contact.rubs:
-            what = "rod" if kind.is_line else "rigid body"
+        place = f"molecule[{index}]"
+        if kind.is_line and config.contact.rubs:
             raise Wrong(
-                f"molecule[{index}].kind: beads of a {what} do not spin; set contact.friction = 0, or choose another "
-                "kind"
+                f"{place}.kind: beads of a rod do not spin, nor does it about its line; set contact.friction = 0, or "
+                'choose another kind: "chain", or "rigid", of beads that are not all on a line'
             )
+        for name in ("angular_velocities", "moment"):
+            if kind.is_body and config.contact.rubs and getattr(kind, name) is not None:
+                raise Wrong(f"{place}.{name}: beads of a rigid body turn with it, as their masses say; remove it")
 
 
 def check_events(config: Config) -> None:

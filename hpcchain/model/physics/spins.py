@@ -13,14 +13,15 @@ from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.random import Stream
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import System
+    from hpcchain.model.system import System, Topology
 
 
 def with_spins(system: System, config: Any) -> System:
     """Return a system at time 0 whose beads spin, where contacts are rough and it does not say how they do yet.
 
     Angular velocities of an explicit start are those of the input, 0 where it has none. Others are drawn at
-    initial.temperature, and are a function of the seed and a bead's global number alone; fixed beads do not spin.
+    initial.temperature, and are a function of the seed and a bead's global number alone; fixed beads do not spin, and
+    those of rigid bodies turn with these.
 
     Parameters
     ----------
@@ -40,8 +41,13 @@ def with_spins(system: System, config: Any) -> System:
         moment = topology.prototypes.moment[topology.prototype_of(ids)]
         width = np.sqrt(rough["temperature"] / moment)
         rows[:, L.SPIN : L.SPIN + 3] = normals(rough["seed"], Stream.SPIN, ids)[:, :3] * width[:, None]
-        rows[topology.prototypes.fixed[topology.prototype_of(ids)], L.SPIN : L.SPIN + 3] = 0.0
+        rows[~spinning(topology.prototypes)[topology.prototype_of(ids)], L.SPIN : L.SPIN + 3] = 0.0
     return replace(system, state=replace(system.state, extra=rows))
+
+
+def spinning(examples: Topology) -> np.ndarray:
+    """Return which beads of molecules have a spin of their own, (n,) bool: neither fixed ones nor those of bodies."""
+    return ~(examples.fixed | np.repeat(examples.body, np.diff(examples.first_bead)))
 
 
 def explicit_spins(kinds: tuple) -> np.ndarray:

@@ -29,7 +29,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.contacts.inclusions import CLOSE
 from hpcchain.steps.friction import friction_kernels as kernels
+from hpcchain.steps.friction import sweep_kernels, turning_kernels
 from hpcchain.steps.friction.cone_newton import cone_newton, greatest
+from hpcchain.steps.rigid.molecules import Bodies
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -103,12 +105,14 @@ class Problem:
         self.bend = bend
         self._set_bodies()
         self._set_contacts()
+        self._set_clusters()
         self.sweeps = np.zeros(len(found), dtype=np.int64)
 
     def _set_bodies(self) -> None:
         """Make what kernels take for `bodies`, but for velocities: what impulses do, also to molecules with bonds."""
         pool, size = self.pool, np.diff(self.pool.first)
         kind = self.composition.class_of(pool.molecules)
+        self._set_turning(kind)
         self.first = np.repeat(pool.first[:-1], size)
         self.size = np.repeat(size, size)
         self.block = np.full(len(pool.ids), -1, dtype=np.int64)
@@ -116,13 +120,30 @@ class Problem:
         responses, at = [], 0
         for one, group in self.rigid.groups.items():
             beads = touched[np.repeat(kind, size)[touched] == one]
-            if len(beads):
+            if len(beads) and not isinstance(group, Bodies):
                 part = responses_of(pool, group, beads, self.first, self.inverse)
                 n = int(self.size[beads[0]])
                 self.block[beads] = at + n * np.arange(len(beads))
                 responses.append(part)
                 at += len(part)
         self.response = np.concatenate(responses) if responses else np.zeros((0, 3, 3))
+
+    def _set_turning(self, kind: np.ndarray) -> None:
+        """Make tables of the rigid bodies among molecules of these kinds (k,); see `turning_kernels`."""
+        beads = len(self.pool.ids)
+        bodies = {one: group for one, group in self.rigid.groups.items() if isinstance(group, Bodies)}
+        is_body = np.isin(kind, list(bodies))
+        self.whole = np.full(beads, turning_kernels.NONE, dtype=np.int64)
+        self.lever, self.heavy = np.zeros((beads, 3)), np.zeros(int(is_body.sum()))
+        self.tensor, self.turning, at = np.zeros((len(self.heavy), 3, 3)), [], 0
+        for one, group in bodies.items():
+            rows = self.pool.first[:-1][kind == one]
+            if len(rows):
+                tables = (self.lever, self.heavy, self.tensor)
+                turning_kernels.body_tables(self.pool.position, self.inverse, rows, group.beads, at, *tables)
+                self.whole[rows[:, None] + np.arange(group.beads)] = at + np.arange(len(rows))[:, None]
+                self.turning.append((rows, group.beads, at))
+                at += len(rows)
 
     def _with_forces(self, velocity: np.ndarray) -> np.ndarray:
         """Return velocities (m, 3) after a step of forces, without contacts."""
@@ -137,7 +158,41 @@ class Problem:
 
     def bodies(self, velocity: np.ndarray, spin: np.ndarray) -> tuple:
         """Return what kernels take, with these velocities and spins, which they change."""
-        return velocity, spin, self.inverse, self.block, self.first, self.size, self.response
+        found = (velocity, spin, self.inverse, self.block, self.first, self.size, self.response)
+        return (*found, self.whole, self.lever, self.heavy, self.tensor)
+
+    def _gathered(self, velocity: np.ndarray, spin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return copies (m, 3) of velocities and spins, those of rigid bodies as kernels have them."""
+        velocity, spin = velocity.copy(), spin.copy()
+        for rows, beads, at in self.turning:
+            tables = (self.lever, self.heavy, self.tensor)
+            turning_kernels.gather(velocity, spin, self.inverse, rows, beads, at, *tables)
+        return velocity, spin
+
+    def _scatter(self, bodies: tuple, velocity: np.ndarray, spin: np.ndarray, chosen: np.ndarray) -> None:
+        """Give beads of rigid bodies the velocities that kernels have found; those of other clusters keep theirs.
+
+        To gather and scatter changes round-off, which must not depend on what else is in the pool.
+
+        Parameters
+        ----------
+        bodies : tuple
+            As `bodies` returns it.
+        velocity, spin : (m, 3) float64 arrays
+            Before.
+        chosen : (q,) bool array
+            Which clusters have been solved.
+        """
+        for rows, beads, _ in self.turning:
+            turning_kernels.scatter(bodies[0], bodies[1], rows, beads, self.lever)
+            left = (rows[~chosen[self.cluster[rows]]][:, None] + np.arange(beads)).ravel()
+            bodies[0][left], bodies[1][left] = velocity[left], spin[left]
+
+    def _rates(self, velocity: np.ndarray, spin: np.ndarray) -> np.ndarray:
+        """Return the relative velocities (n, 3) of contacts' surfaces, of velocities and spins (m, 3)."""
+        found = np.empty_like(self.normal)
+        kernels.rates(self.bodies(*self._gathered(velocity, spin)), self.contacts, found)
+        return found
 
     def _set_contacts(self) -> None:
         """Make what kernels take for `contacts`, but for offsets and impulses."""
@@ -148,7 +203,7 @@ class Problem:
         there = np.column_stack([np.ones(len(one), dtype=bool), ~wall])
         self.arm = np.where(there, self.radius[beads], 0.0)
         moment = examples.moment[self.prototype][beads]
-        turns = there & ~self.fixed[beads] & self.law.coefficients.rubs
+        turns = there & ~self.fixed[beads] & (self.whole[beads] < 0) & self.law.coefficients.rubs
         self.turn = np.where(turns, self.arm / moment, 0.0)
         k = len(one)
         self.impulse, self.offset = np.zeros((k, 3)), np.zeros((k, 3))
@@ -157,14 +212,28 @@ class Problem:
         self.restitution, self.friction = (known.of(one, self.pairs) for one in (known.restitution, known.friction))
         constants = (self.stiff, self.slip, self.arm, self.turn, self.friction)
         self.contacts = (one, other, self.normal, self.impulse, self.offset, *constants)
-        own = np.empty((k, 3, 3))
+        self.own = own = np.empty((k, 3, 3))
         zero = np.zeros_like(self.pool.velocity)
         kernels.own_response(self.bodies(zero, zero.copy()), self.contacts, own)
         across, last = frames_of(self.normal)
         self.frames = np.stack([self.normal, across, last], axis=1)
         self.stiff[:] = along(own, self.normal, self.normal)
         self.slip[:] = greatest(along(own, across, across), along(own, across, last), along(own, last, last))
-        self.slip += self.arm[:, 0] * self.turn[:, 0] + self.arm[:, 1] * self.turn[:, 1]
+        turned = self.arm[:, 0] * self.turn[:, 0] + self.arm[:, 1] * self.turn[:, 1]
+        self.slip += turned
+        self.own += turned[:, None, None] * (np.eye(3) - self.normal[:, :, None] * self.normal[:, None, :])
+        plain = (self.block < 0) & (self.whole < 0)
+        self.even = plain[one] & (wall | plain[geometry.other])
+
+    def _set_clusters(self) -> None:
+        """Say which cluster each bead is of (m,), -1: of none, and list the beads of each."""
+        count, geometry = len(self.starts) - 1, self.geometry
+        molecule = np.full(len(self.pool.ids), -1, dtype=np.int64)
+        of = np.repeat(np.arange(count), np.diff(self.starts))
+        molecule[self.first[geometry.one]] = molecule[self.first[geometry.other]] = of
+        self.cluster = molecule[self.first]
+        self.rows = np.argsort(self.cluster, kind="stable")
+        self.row_starts = np.searchsorted(self.cluster[self.rows], np.arange(count + 1))
 
     def solve(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
         """Return velocities and spins (m, 3) after the step, impulses (n, 3) of both its parts, whether all are solved.
@@ -177,9 +246,8 @@ class Problem:
         law, k = self.law, len(self.pairs)
         velocity, spin = self.pool.velocity, np.ascontiguousarray(self.pool.extra[:, L.SPIN : L.SPIN + 3])
         cluster = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-        before, bent = np.empty((k, 3)), np.empty((k, 3))
-        self._set_rates(velocity, spin, before)
-        kernels.rates(self.bodies(self.bend, np.zeros_like(spin)), self.contacts, bent)
+        before = self._rates(velocity, spin) - self.leaving
+        bent = self.bend[self.geometry.one] - np.where(self.geometry.wall[:, None], 0.0, self.bend[self.geometry.other])
         approach = dot(self.normal, before)
         strikes = (approach < -NO_APPROACH * self.geometry.contact / law.h) & (self.restitution > 0.0)
         struck = np.bincount(cluster, strikes, len(self.starts) - 1) > 0.0
@@ -212,9 +280,7 @@ class Problem:
         found = self._solved(velocity, spin, restitution[:, None] * before - self.leaving, none, struck)
         if self.law.coefficients.same:
             return found
-        after = np.empty_like(before)
-        self._set_rates(found[0], found[1], after)
-        work = dot(self.impulse, before + after)
+        work = dot(self.impulse, before + (self._rates(found[0], found[1]) - self.leaving))
         most = max(WON, 10.0 * self.law.tolerance) * np.bincount(cluster, np.abs(work), count)
         wins = np.bincount(cluster, work, count) > most
         if not wins.any():
@@ -223,11 +289,6 @@ class Problem:
         np.minimum.at(least, cluster, restitution)
         restitution = np.where(wins[cluster], least[cluster], restitution)
         return self._solved(velocity, spin, restitution[:, None] * before - self.leaving, none, struck)
-
-    def _set_rates(self, velocity: np.ndarray, spin: np.ndarray, rates: np.ndarray) -> None:
-        """Write the relative velocities (n, 3) of the surfaces in contact, walls that move among them."""
-        kernels.rates(self.bodies(velocity, spin), self.contacts, rates)
-        rates -= self.leaving
 
     def _solved(
         self, velocity: np.ndarray, spin: np.ndarray, offset: np.ndarray, start: np.ndarray, left: np.ndarray
@@ -246,20 +307,29 @@ class Problem:
         newton = self.law.solver == "newton"
         self.offset[:] = offset
         self._begin(start)
-        unit, left, sweeps = self._units(velocity, spin), left.copy(), np.zeros(len(left), dtype=np.int64)
+        chosen, left = left, left.copy()
+        unit, sweeps = self._units(velocity, spin), np.zeros(len(left), dtype=np.int64)
         bodies = self._pushed(velocity, spin)
         most = FIRST_SWEEPS if newton else MOST_SWEEPS
-        kernels.sweep_clusters(bodies, self.contacts, self.starts, left, unit, most, sweeps)
+        self._sweep(bodies, left, unit, most, sweeps)
         for turn in range(NEWTON_TURNS if newton else 0):
             if not left.any():
                 break
             for q in np.flatnonzero(left):
                 left[q] = not self._newton(int(q), velocity, spin, unit[q])
             bodies, most = self._pushed(velocity, spin), FIRST_SWEEPS * 5 ** (turn + 1)
-            kernels.sweep_clusters(bodies, self.contacts, self.starts, left, unit, most, sweeps)
+            self._sweep(bodies, left, unit, most, sweeps)
         self.sweeps += sweeps
         bodies = self._pushed(velocity, spin)
+        self._scatter(bodies, velocity, spin, chosen)
         return bodies[0], bodies[1], not left.any()
+
+    def _sweep(self, bodies: tuple, left: np.ndarray, unit: np.ndarray, most: int, sweeps: np.ndarray) -> None:
+        """Sweep over the clusters that are left, as `sweep_kernels.sweep_clusters` says."""
+        sizes = 2 * (len(self.pairs), len(self.pool.ids), len(self.pool.ids))
+        room = tuple(np.zeros((n, 3)) for n in sizes)
+        given = (self.own, self.even, self.starts, self.rows, self.row_starts)
+        sweep_kernels.sweep_clusters(bodies, self.contacts, *given, left, unit, most, sweeps, room)
 
     def _begin(self, start: np.ndarray) -> None:
         """Set impulses to those (n, 3) to begin with, brought into their cones."""
@@ -271,7 +341,7 @@ class Problem:
 
     def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> tuple:
         """Return what kernels take for `bodies`, with these velocities and spins and what impulses add to them."""
-        bodies = self.bodies(velocity.copy(), spin.copy())
+        bodies = self.bodies(*self._gathered(velocity, spin))
         kernels.apply_all(bodies, self.contacts)
         return bodies
 
@@ -292,8 +362,7 @@ class Problem:
             return False
         matrix, zero = np.empty((3 * k, 3 * k)), np.zeros_like(velocity)
         kernels.fill_matrix(self.bodies(zero, zero.copy()), self.contacts, low, self.frames[low:high], matrix)
-        rates = np.empty_like(self.normal)
-        kernels.rates(self.bodies(velocity, spin), self.contacts, rates)
+        rates = self._rates(velocity, spin)
         frames = self.frames[low:high]
         offset = np.einsum("kab,kb->ka", frames, rates[low:high] + self.offset[low:high])
         start = np.einsum("kab,kb->ka", frames, self.impulse[low:high])

@@ -1,4 +1,4 @@
-"""Impulses of contacts with friction: what they do to beads, and sweeps over them (Jean 1999).
+"""Impulses of contacts with friction: what they do to beads, and by how much they fail their conditions.
 
 An impulse P (3,) of contact c acts on bead `one` at its surface, and -P on bead `other` unless that is a wall (-1). The
 relative velocity of the two surfaces, with n from `other` to `one`, is
@@ -7,24 +7,39 @@ relative velocity of the two surfaces, with n from `other` to `one`, is
 
 Found is P with 0 <= u'_n, 0 <= P_n, u'_n P_n = 0 and |P_t| <= mu P_n, P_t against u'_t and of that size where u'_t is
 not 0; u' = u + `offset`. Beads with rigid bonds take an impulse up together: `response` has, for each bead in contact,
-3 x 3 blocks for all beads of its molecule.
+3 x 3 blocks for all beads of its molecule. Rigid bodies move and turn as a whole (`turning_kernels`).
 
 `bodies`: velocity, spin (m, 3), inverse (m,) of masses, block (m,) where a bead's blocks begin or -1, first, size (m,)
-of its molecule's rows, response (r, 3, 3). `contacts`: one, other (k,), normal, impulse, offset (k, 3), stiff, slip
-(k,), what an impulse along n adds to u_n, and one across it to u_t at most, arm, turn (k, 2): R and R / I of both,
-friction (k,): mu.
+of its molecule's rows, response (r, 3, 3), whole (m,) which body a bead is of or -1, lever (m, 3) from that one's
+centre, heavy (b,), tensor (b, 3, 3) inverse masses and tensors of inertia.
+
+`contacts`: one, other (k,), normal, impulse, offset (k, 3), stiff, slip (k,), what an impulse along n adds to u_n, and
+one across it to u_t at most, arm, turn (k, 2): R and R / I of both, friction (k,): mu.
 """
 
 import math
 
 from hpcchain.jit.decorators import kernel
+from hpcchain.steps.friction.turning_kernels import turned
 
 
 @kernel
 def push(bodies, bead, sign, px, py, pz):
     """Give a bead an impulse (px, py, pz) times a sign, and what its bonds pass on to others."""
-    velocity, spin, inverse, block, first, size, response = bodies
+    velocity, spin, inverse, block, first, size, response, whole, lever, heavy, tensor = bodies
     px, py, pz = sign * px, sign * py, sign * pz
+    w = whole[bead]
+    if w >= 0:
+        r = first[bead]
+        velocity[r, 0] += heavy[w] * px
+        velocity[r, 1] += heavy[w] * py
+        velocity[r, 2] += heavy[w] * pz
+        a, b, c = lever[bead, 0], lever[bead, 1], lever[bead, 2]
+        x, y, z = turned(tensor[w], b * pz - c * py, c * px - a * pz, a * py - b * px)
+        spin[r, 0] += x
+        spin[r, 1] += y
+        spin[r, 2] += z
+        return
     b = block[bead]
     if b < 0:
         velocity[bead, 0] += inverse[bead] * px
@@ -38,41 +53,72 @@ def push(bodies, bead, sign, px, py, pz):
 
 
 @kernel
+def twist(bodies, bead, arm, turn, tx, ty, tz):
+    """Take from a bead's spin, or its body's, the torque of an impulse across the normal at its surface.
+
+    `arm`, `turn`: R and R / I of the bead, of which bodies have inertia of their own; (tx, ty, tz): n x P.
+    """
+    spin, first, whole, tensor = bodies[1], bodies[4], bodies[7], bodies[10]
+    w = whole[bead]
+    if w < 0:
+        spin[bead, 0] -= turn * tx
+        spin[bead, 1] -= turn * ty
+        spin[bead, 2] -= turn * tz
+        return
+    r = first[bead]
+    x, y, z = turned(tensor[w], arm * tx, arm * ty, arm * tz)
+    spin[r, 0] -= x
+    spin[r, 1] -= y
+    spin[r, 2] -= z
+
+
+@kernel
 def act(bodies, contacts, c, px, py, pz):
     """Give both beads of contact c an impulse, and the torque of its part across the normal."""
     one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
-    spin = bodies[1]
     i, j = one[c], other[c]
     push(bodies, i, 1.0, px, py, pz)
     nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
     tx, ty, tz = ny * pz - nz * py, nz * px - nx * pz, nx * py - ny * px
-    spin[i, 0] -= turn[c, 0] * tx
-    spin[i, 1] -= turn[c, 0] * ty
-    spin[i, 2] -= turn[c, 0] * tz
+    twist(bodies, i, arm[c, 0], turn[c, 0], tx, ty, tz)
     if j >= 0:
         push(bodies, j, -1.0, px, py, pz)
-        spin[j, 0] -= turn[c, 1] * tx
-        spin[j, 1] -= turn[c, 1] * ty
-        spin[j, 2] -= turn[c, 1] * tz
+        twist(bodies, j, arm[c, 1], turn[c, 1], tx, ty, tz)
+
+
+@kernel
+def motion_of(bodies, bead):
+    """Return the velocity and the spin of a bead, or those that its body gives it: six floats."""
+    velocity, spin, first, whole, lever = bodies[0], bodies[1], bodies[4], bodies[7], bodies[8]
+    if whole[bead] < 0:
+        x, y, z = velocity[bead, 0], velocity[bead, 1], velocity[bead, 2]
+        return x, y, z, spin[bead, 0], spin[bead, 1], spin[bead, 2]
+    r = first[bead]
+    a, b, c = lever[bead, 0], lever[bead, 1], lever[bead, 2]
+    wx, wy, wz = spin[r, 0], spin[r, 1], spin[r, 2]
+    x = velocity[r, 0] + (wy * c - wz * b)
+    y = velocity[r, 1] + (wz * a - wx * c)
+    z = velocity[r, 2] + (wx * b - wy * a)
+    return x, y, z, wx, wy, wz
 
 
 @kernel
 def rate(bodies, contacts, c):
     """Return the relative velocity of the surfaces of contact c, without its offset: three floats."""
     one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
-    velocity, spin = bodies[0], bodies[1]
     i, j = one[c], other[c]
-    x, y, z = velocity[i, 0], velocity[i, 1], velocity[i, 2]
+    x, y, z, wx, wy, wz = motion_of(bodies, i)
     a = arm[c, 0]
-    wx, wy, wz = a * spin[i, 0], a * spin[i, 1], a * spin[i, 2]
+    wx, wy, wz = a * wx, a * wy, a * wz
     if j >= 0:
-        x -= velocity[j, 0]
-        y -= velocity[j, 1]
-        z -= velocity[j, 2]
+        vx, vy, vz, sx, sy, sz = motion_of(bodies, j)
+        x -= vx
+        y -= vy
+        z -= vz
         a = arm[c, 1]
-        wx += a * spin[j, 0]
-        wy += a * spin[j, 1]
-        wz += a * spin[j, 2]
+        wx += a * sx
+        wy += a * sy
+        wz += a * sz
     nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
     return x - (wy * nz - wz * ny), y - (wz * nx - wx * nz), z - (wx * ny - wy * nx)
 
@@ -106,35 +152,6 @@ def wanted_across(bodies, contacts, c):
 
 
 @kernel
-def change(bodies, contacts, c, px, py, pz):
-    """Add to the impulse of contact c, and let that act."""
-    impulse = contacts[3]
-    impulse[c, 0] += px
-    impulse[c, 1] += py
-    impulse[c, 2] += pz
-    act(bodies, contacts, c, px, py, pz)
-
-
-@kernel
-def sweep(bodies, contacts, low, high, forward):
-    """Solve contacts low ... high - 1 one after another; return the greatest change, as a velocity."""
-    normal, stiff, slip, friction = contacts[2], contacts[5], contacts[6], contacts[9]
-    worst = 0.0
-    for k in range(high - low):
-        c = low + k if forward else high - 1 - k
-        p = wanted_normal(bodies, contacts, c)
-        if p != 0.0:
-            worst = max(worst, abs(p) * stiff[c])
-            change(bodies, contacts, c, p * normal[c, 0], p * normal[c, 1], p * normal[c, 2])
-        if friction[c] > 0.0:
-            x, y, z = wanted_across(bodies, contacts, c)
-            if x != 0.0 or y != 0.0 or z != 0.0:
-                worst = max(worst, math.sqrt(x * x + y * y + z * z) * slip[c])
-                change(bodies, contacts, c, x, y, z)
-    return worst
-
-
-@kernel
 def residual(bodies, contacts, low, high):
     """Return by how much contacts low ... high - 1 fail their conditions, as a velocity; no number stays none."""
     stiff, slip, friction = contacts[5], contacts[6], contacts[9]
@@ -147,35 +164,6 @@ def residual(bodies, contacts, low, high):
         if p > worst or p != p:
             worst = p
     return worst
-
-
-@kernel
-def sweep_clusters(bodies, contacts, starts, left, unit, most, sweeps):
-    """Sweep over the clusters that are left, each until its residual is at most `unit` or `most` times.
-
-    Parameters
-    ----------
-    bodies, contacts :
-        See the module.
-    starts : (q + 1,) int64 array
-        Where the contacts of clusters begin.
-    left : (q,) bool array
-        Which are to be solved; those that are solved are taken out.
-    unit : (q,) float64 array
-        Residual at which a cluster is solved [length / time].
-    most : int
-    sweeps : (q,) int64 array
-        How many there were is added.
-    """
-    for q in range(len(left)):
-        if not left[q]:
-            continue
-        for _ in range(most):
-            worst = sweep(bodies, contacts, starts[q], starts[q + 1], sweeps[q] % 2 == 0)
-            sweeps[q] += 1
-            if worst <= 4.0 * unit[q] and residual(bodies, contacts, starts[q], starts[q + 1]) <= unit[q]:
-                left[q] = False
-                break
 
 
 @kernel
@@ -200,7 +188,7 @@ def fill_matrix(bodies, contacts, low, frames, matrix):
     `bodies` has velocities and spins of 0, which are 0 again in the end; `matrix` is (3 k, 3 k).
     """
     one, other = contacts[0], contacts[1]
-    velocity, spin, block, first, size = bodies[0], bodies[1], bodies[3], bodies[4], bodies[5]
+    velocity, spin, block, first, size, whole = bodies[0], bodies[1], bodies[3], bodies[4], bodies[5], bodies[7]
     for c in range(len(frames)):
         for d in range(3):
             act(bodies, contacts, low + c, frames[c, d, 0], frames[c, d, 1], frames[c, d, 2])
@@ -213,6 +201,8 @@ def fill_matrix(bodies, contacts, low, frames, matrix):
                 if bead < 0:
                     continue
                 begin, count = (bead, 1) if block[bead] < 0 else (first[bead], size[bead])
+                if whole[bead] >= 0:
+                    bead = begin = first[bead]
                 for k in range(count):
                     for f in range(3):
                         velocity[begin + k, f] = 0.0
@@ -221,10 +211,26 @@ def fill_matrix(bodies, contacts, low, frames, matrix):
 
 
 @kernel
+def add_response(bodies, bead, along, normal, found):
+    """Add to `found` (3, 3) what impulses on a body do to its velocity where they act, `along` a normal from a bead."""
+    w, lever, heavy, tensor = bodies[7][bead], bodies[8], bodies[9], bodies[10]
+    a, b, c = lever[bead, 0] + along * normal[0], lever[bead, 1] + along * normal[1], lever[bead, 2] + along * normal[2]
+    for g in range(3):
+        px, py, pz = 1.0 if g == 0 else 0.0, 1.0 if g == 1 else 0.0, 1.0 if g == 2 else 0.0
+        x, y, z = turned(tensor[w], b * pz - c * py, c * px - a * pz, a * py - b * px)
+        found[0, g] += heavy[w] * px + (y * c - z * b)
+        found[1, g] += heavy[w] * py + (z * a - x * c)
+        found[2, g] += heavy[w] * pz + (x * b - y * a)
+
+
+@kernel
 def own_response(bodies, contacts, found):
-    """Write what an impulse of each contact adds to its own relative velocity, without spins, (k, 3, 3)."""
-    one, other = contacts[0], contacts[1]
-    inverse, block, first, size, response = bodies[2], bodies[3], bodies[4], bodies[5], bodies[6]
+    """Write what an impulse of each contact adds to its own relative velocity, without beads' spins, (k, 3, 3).
+
+    Of rigid bodies it acts at the surface.
+    """
+    one, other, normal, arm = contacts[0], contacts[1], contacts[2], contacts[7]
+    inverse, block, first, size, response, whole = bodies[2], bodies[3], bodies[4], bodies[5], bodies[6], bodies[7]
     for c in range(len(found)):
         for f in range(3):
             for g in range(3):
@@ -234,6 +240,9 @@ def own_response(bodies, contacts, found):
             if bead < 0:
                 continue
             mate = other[c] if side == 0 else one[c]
+            if whole[bead] >= 0:
+                add_response(bodies, bead, -arm[c, 0] if side == 0 else arm[c, 1], normal[c], found[c])
+                continue
             if block[bead] < 0:
                 for f in range(3):
                     found[c, f, f] += inverse[bead]

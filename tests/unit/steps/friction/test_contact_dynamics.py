@@ -54,7 +54,7 @@ def test_a_stack_of_six_carries_six_to_one_weights(solver):
     carried = np.linalg.norm(last.impulse, axis=1) / (G * 0.01)
     assert last.geometry.pairs.tolist() == [[0, -3], [0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]
     assert np.abs(carried - [6, 5, 4, 3, 2, 1]).max() < 1e-11
-    assert np.abs(engine.own.position - np.array(stack["molecule"][0]["positions"])).max() < 1e-12
+    assert np.abs(engine.position - np.array(stack["molecule"][0]["positions"])).max() < 1e-12
 
 
 def test_sliding_becomes_rolling_at_five_sevenths_of_the_speed():
@@ -84,7 +84,7 @@ def test_an_incline_on_both_sides_of_the_friction_angle(angle, moment, least):
         wanted = G * (np.sin(radians) - mu * np.cos(radians))
     assert engine.own.velocity[0, 0] == pytest.approx(0.5 * wanted, abs=1e-7 if moment > 1.0 else 1e-12)
     assert engine.own.velocity[0, 0] <= 0.5 * rolls + G or moment < 1.0
-    assert engine.own.position[0, 2] == pytest.approx(0.5, abs=1e-12)
+    assert engine.position[0, 2] == pytest.approx(0.5, abs=1e-12)
 
 
 def on_line(x, v, push=0.0, **contact):

@@ -1,0 +1,203 @@
+"""Sweeps over contacts with friction: a nonsmooth block Gauss-Seidel method (Jean 1999), with conjugate directions.
+
+Each contact in turn is solved with all others as they are, from W (3 x 3) of its own: what its impulse does to its
+relative velocity. A sweep goes there and back. What such a double sweep changes is taken for minus a gradient, and goes
+on in the direction of Fletcher and Reeves as long as changes become less (Silcowitz, Niebel and Erleben 2010). The next
+sweep brings impulses back into their cones, so where sweeps end is where they end without these directions.
+
+`bodies` and `contacts` are those of `friction_kernels`.
+"""
+
+import math
+
+from hpcchain.jit.decorators import kernel
+from hpcchain.steps.friction.friction_kernels import act, rate, residual
+
+ALTERNATIONS = 4
+"""How often a contact whose normal and tangential parts depend on one another solves them in turn in a visit."""
+PLAIN = 4
+"""Sweeps without directions at first; most groups are solved then."""
+
+
+@kernel
+def solve_contact(impulse, normal, friction, stiff, slip, own, even, x, y, z):
+    """Return by how much the impulse (3,) of a contact is to change, (x, y, z) its rate with offset, and the change.
+
+    Parameters
+    ----------
+    impulse, normal : (3,) float64 arrays
+    friction, stiff, slip : float
+        See `friction_kernels`.
+    own : (3, 3) float64 array
+        W of the contact.
+    even : bool
+        Whether W is stiff along the normal and slip across it.
+    x, y, z : float
+
+    Returns
+    -------
+    float, float, float, float
+        Change of the impulse, and the greatest that one of its parts would make to a velocity.
+    """
+    nx, ny, nz = normal[0], normal[1], normal[2]
+    p = impulse[0] * nx + impulse[1] * ny + impulse[2] * nz
+    tx, ty, tz = impulse[0] - p * nx, impulse[1] - p * ny, impulse[2] - p * nz
+    gx = gy = gz = worst = 0.0
+    for _ in range(1 if even else ALTERNATIONS):
+        u = x * nx + y * ny + z * nz
+        d = max(0.0, p - u / stiff) - p
+        p += d
+        if not even:
+            x, y, z = added(own, x, y, z, d * nx, d * ny, d * nz)
+            u = x * nx + y * ny + z * nz
+        ax, ay, az = d * nx, d * ny, d * nz
+        worst = max(worst, abs(d) * stiff)
+        if friction > 0.0:
+            bx, by, bz = tx - (x - u * nx) / slip, ty - (y - u * ny) / slip, tz - (z - u * nz) / slip
+            size, most = math.sqrt(bx * bx + by * by + bz * bz), friction * p
+            if size > most:
+                bx, by, bz = bx * (most / size), by * (most / size), bz * (most / size)
+            bx, by, bz = bx - tx, by - ty, bz - tz
+            worst = max(worst, math.sqrt(bx * bx + by * by + bz * bz) * slip)
+            tx, ty, tz = tx + bx, ty + by, tz + bz
+            if not even:
+                x, y, z = added(own, x, y, z, bx, by, bz)
+            ax, ay, az = ax + bx, ay + by, az + bz
+        gx, gy, gz = gx + ax, gy + ay, gz + az
+    return gx, gy, gz, worst
+
+
+@kernel
+def added(own, x, y, z, px, py, pz):
+    """Return (x, y, z) + own (3, 3) times (px, py, pz)."""
+    return (
+        x + (own[0, 0] * px + own[0, 1] * py + own[0, 2] * pz),
+        y + (own[1, 0] * px + own[1, 1] * py + own[1, 2] * pz),
+        z + (own[2, 0] * px + own[2, 1] * py + own[2, 2] * pz),
+    )
+
+
+@kernel
+def sweep(bodies, contacts, own, even, low, high, forward):
+    """Solve contacts low ... high - 1 one after another; return the greatest change, as a velocity."""
+    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
+    worst = 0.0
+    for k in range(high - low):
+        c = low + k if forward else high - 1 - k
+        x, y, z = rate(bodies, contacts, c)
+        x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
+        px, py, pz, size = solve_contact(
+            impulse[c], normal[c], friction[c], stiff[c], slip[c], own[c], even[c], x, y, z
+        )
+        if size > 0.0:
+            worst = max(worst, size)
+            impulse[c, 0] += px
+            impulse[c, 1] += py
+            impulse[c, 2] += pz
+            act(bodies, contacts, c, px, py, pz)
+    return worst
+
+
+@kernel
+def store(bodies, contacts, rows, low, high, room):
+    """Keep impulses of contacts low ... high - 1, and velocities and spins of the beads in `rows`, in `room`."""
+    impulse, velocity, spin = contacts[3], bodies[0], bodies[1]
+    p, v, w = room[0], room[1], room[2]
+    for c in range(low, high):
+        for f in range(3):
+            p[c, f] = impulse[c, f]
+    for k in range(len(rows)):
+        for f in range(3):
+            v[rows[k], f] = velocity[rows[k], f]
+            w[rows[k], f] = spin[rows[k], f]
+
+
+@kernel
+def go_on(bodies, contacts, rows, low, high, room, before):
+    """Go on in a conjugate direction after a double sweep, of which `store` has kept the beginning.
+
+    Parameters
+    ----------
+    bodies, contacts :
+        See `friction_kernels`.
+    rows : (m,) int64 array
+        Beads of the group.
+    low, high : int
+        Its contacts.
+    room : tuple of 6 float64 arrays
+        Impulses (n, 3), velocities and spins at the sweep's beginning; then the same three of the direction.
+    before : float
+        What this has returned the last time, 0 at first.
+
+    Returns
+    -------
+    float
+        The change's square [energy].
+    """
+    impulse, slip, velocity, spin = contacts[3], contacts[6], bodies[0], bodies[1]
+    p, v, w, along, drift, turn = room
+    now = 0.0
+    for c in range(low, high):
+        x, y, z = impulse[c, 0] - p[c, 0], impulse[c, 1] - p[c, 1], impulse[c, 2] - p[c, 2]
+        now += slip[c] * (x * x + y * y + z * z)
+    part = now / before if now < before else 0.0
+    for c in range(low, high):
+        for f in range(3):
+            more = part * along[c, f]
+            along[c, f] = more + (impulse[c, f] - p[c, f])
+            impulse[c, f] += more
+    for k in range(len(rows)):
+        r = rows[k]
+        for f in range(3):
+            more = part * drift[r, f]
+            drift[r, f] = more + (velocity[r, f] - v[r, f])
+            velocity[r, f] += more
+            more = part * turn[r, f]
+            turn[r, f] = more + (spin[r, f] - w[r, f])
+            spin[r, f] += more
+    return now
+
+
+@kernel
+def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, unit, most, sweeps, room):
+    """Sweep over the clusters that are left, each until its residual is at most `unit` or `most` times.
+
+    More than twelve parameters as kernels have no objects.
+
+    Parameters
+    ----------
+    bodies, contacts :
+        See `friction_kernels`.
+    own, even : (n, 3, 3) float64, (n,) bool arrays
+        See `solve_contact`.
+    starts : (q + 1,) int64 array
+        Where the contacts of clusters begin.
+    rows, row_starts : (m,), (q + 1,) int64 arrays
+        The beads of clusters, and where each one's begin.
+    left : (q,) bool array
+        Which are to be solved; those that are solved are taken out.
+    unit : (q,) float64 array
+        Residual at which a cluster is solved [length / time].
+    most : int
+    sweeps : (q,) int64 array
+        How many there were is added.
+    room : tuple of 6 float64 arrays
+        See `go_on`.
+    """
+    for q in range(len(left)):
+        if not left[q]:
+            continue
+        low, high = starts[q], starts[q + 1]
+        beads = rows[row_starts[q] : row_starts[q + 1]]
+        before = 0.0
+        for k in range(most):
+            forward = k % 2 == 0
+            if k >= PLAIN and forward:
+                store(bodies, contacts, beads, low, high, room)
+            worst = sweep(bodies, contacts, own, even, low, high, forward)
+            sweeps[q] += 1
+            if worst <= 4.0 * unit[q] and residual(bodies, contacts, low, high) <= unit[q]:
+                left[q] = False
+                break
+            if k >= PLAIN and not forward and k + 1 < most:
+                before = go_on(bodies, contacts, beads, low, high, room, before)
