@@ -22,8 +22,9 @@ def run(quick: Any) -> Any:
     collapse, counts = contact_times()
     tables = [cases(), stack(), friction(), cradle(), soft, collapse]
     notes = [
-        "Fig 6, the woodpecker: left out. Its sleeve is one rigid body that touches the pole in three places and turns "
-        "about an axis across it, on a spring with the bird; beads and bonds have no such body.",
+        "Fig 6, the woodpecker: left out. Its sleeve could be a rigid body with friction, but the pole would be a wall "
+        "inside of it, and walls are about beads; a column of fixed beads is not smooth. Its spring resists turning, "
+        "and potentials act along the distance of two beads.",
         "Fig 7 shows people. Fig 8, the graphs of Signorini's and of Coulomb's law, is what the first tables show.",
         "(42) lacks m_eff; a target of gap / dt alone, as in (36) to (43), is inelastic: restitution is Moreau's.",
     ]

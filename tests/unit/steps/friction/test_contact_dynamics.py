@@ -341,6 +341,34 @@ def shared(system, comm, sectors):
     return engine.ids, engine.own.velocity
 
 
+def pile(rows, friction):
+    """Return the engine of a pile of balls in one plane, each upper one on two below it, after 0.2."""
+    places = [[20.0 + i + 0.5 * j, 20.0, 0.5 + 0.75**0.5 * j] for j in range(rows) for i in range(rows - j)]
+    engine = ContactEngine(system_of(on_floor(places, contact={"friction": friction}, solver="gauss-seidel")))
+    engine.advance(0.2)
+    return engine
+
+
+@pytest.mark.parametrize("friction", [0.26, 0.275])
+def test_three_balls_stand_where_friction_is_more_than_the_tangent_of_15_degrees(friction):
+    """The upper one pushes two apart; their friction, on it and on the floor, is the same, and is 0.268 of the push."""
+    still = np.abs(pile(2, friction).own.velocity).max()
+    assert (still < 1e-11) if friction > np.tan(np.deg2rad(15.0)) else (still > 1e-3)
+
+
+def test_impulses_of_the_last_step_are_where_the_next_begins():
+    """A pile at rest takes a sweep in a step, and many where it has forgotten what carries it."""
+    engine = pile(4, 2.0)
+    spent = [engine.contacts.sweeps]
+    for k in range(21, 41):
+        if k > 30:
+            engine.own.extra[:, L.INSIDE :] = 0.0
+        engine.advance(round(0.01 * k, 2))
+        spent.append(engine.contacts.sweeps)
+    assert spent[10] - spent[0] <= 20
+    assert spent[20] - spent[10] > 200
+
+
 def test_fixed_beads_carry_others_and_stay():
     fixed = [[20.0, 20.0, 10.0], [21.0, 20.0, 10.0]]
     falls = [[20.5, 20.0, 10.0 + 0.75**0.5]]
