@@ -24,11 +24,6 @@ MOST_FILLED = 2000
 
 def check_body(config: Config, kind: MoleculeSection, place: str) -> None:
     """Raise Wrong, with key and reason, unless the beads of a kind make a rigid body that can move and has room."""
-    if config.steps is not None and config.steps.integrator != "contact":
-        raise Wrong(
-            f'{place}.kind: "rigid" is moved by run.engine = "events", or by steps.integrator = "contact"; set one of '
-            "them, or choose another kind"
-        )
     name = (kind.propagator or config.propagator).name
     if config.steps is None and name != PROPAGATOR:
         key = f"{place}.propagator" if kind.propagator else "propagator.name"

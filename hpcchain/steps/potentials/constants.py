@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.errors import ConfigError
+from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.steps.potentials import forces
 
@@ -78,10 +79,11 @@ class Constants:
         molecule = np.repeat(np.arange(prototypes.molecules), np.diff(prototypes.first_bond))
         potential = row[tuple(self.bead_type[prototypes.bonds].T)]
         which = np.where(prototypes.flexible[molecule], potential, -1) if len(molecule) else molecule
-        left, found = excluded_pairs(prototypes), dict(zip(map(tuple, prototypes.bonds.tolist()), which, strict=True))
+        left, found = left_out(prototypes), dict(zip(map(tuple, prototypes.bonds.tolist()), which, strict=True))
         which = np.array([found.get(pair, -1) for pair in map(tuple, left.tolist())], dtype=np.int64)
         which, pairs = np.concatenate([which, which]), np.concatenate([left, left[:, ::-1]])
-        self.apart = float(np.max(prototypes.exclude[molecule] * prototypes.bond_length, initial=0.0))
+        widest = body_length(prototypes.site) if prototypes.body.any() else 0.0
+        self.apart = float(np.max(prototypes.exclude[molecule] * prototypes.bond_length, initial=widest))
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         count = np.bincount(pairs[:, 0], minlength=prototypes.beads)
         self.partner_first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
@@ -94,6 +96,16 @@ class Constants:
         first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
         at = np.arange(int(first[-1])) + np.repeat(self.partner_first[rows] - first[:-1], count)
         return first, self.partner_step[at], self.partner_which[at]
+
+
+def left_out(prototypes: Topology) -> np.ndarray:
+    """Return (n, 2) int64 pairs of beads without potentials: those that few bonds join, and all of one rigid body."""
+    left = excluded_pairs(prototypes)
+    known = set(map(tuple, np.sort(left, axis=1).tolist()))
+    bounds = zip(prototypes.first_bead[:-1][prototypes.body], prototypes.first_bead[1:][prototypes.body], strict=True)
+    inside = [(i, j) for low, high in bounds for i in range(low, high) for j in range(i + 1, high)]
+    more = [pair for pair in inside if pair not in known]
+    return np.concatenate([left, np.array(more, dtype=np.int64)]) if more else left
 
 
 def pair_table(names: tuple, potentials: list) -> np.ndarray:

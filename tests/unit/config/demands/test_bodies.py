@@ -50,10 +50,6 @@ def read(*args, **keys):
         ({"bonds": [[0, 1]]}, 'bonds: means nothing for kind "rigid"'),
         ({"diameter": [1.0, 1.0]}, "diameter: has 2 entries; needs 3, one per bead"),
         ({"propagator": {"name": "rattle", "step": 0.1}}, 'propagator.name: rigid bodies have no steps of "rattle"'),
-        (
-            {"run": {"end_time": 1.0, "engine": "steps"}, "steps": None},
-            'kind: "rigid" is moved by run.engine = "events", or by steps',
-        ),
         ({"contact": {"tangential_restitution": 0.5}}, "contact.tangential_restitution: does not work for molecule"),
         ({"contact": {"simultaneous": "moreau"}}, "contact.simultaneous: does not work for molecule"),
         ({"fixed": [0]}, "molecule.fixed: does not work for molecule"),

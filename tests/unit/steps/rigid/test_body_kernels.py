@@ -1,14 +1,17 @@
 """Rigid bodies in steps: the step against the multipliers of all distances, order, reversal, what is kept; contacts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hpcchain.model.molecules.bodies import body_sites
+from hpcchain.steps.engine import SteppedEngine
 from hpcchain.steps.friction.contact_dynamics import ContactEngine
 from hpcchain.steps.rigid.body_kernels import move_bodies
 from hpcchain.steps.rigid.molecules import Bodies
 from tests.support.bodies import CROSS, SORTS, exact, random_body, rotation
-from tests.support.stepped import require_equal, run_on, system_of
+from tests.support.stepped import LJ, on_lattice, require_equal, run_on, stepping, system_of, turned
 from tests.support.twins import gradient, invariants
 
 G = 1.0
@@ -116,3 +119,67 @@ def test_ranks_and_restarts_leave_no_trace(restitution):
     one = run_on(system, 3.0, 1)
     for ranks in (2, 3):
         require_equal(one, run_on(system, 3.0, ranks))
+
+
+SITES = np.array([[0.0, 0.0, 0.0], [0.6, 0.0, 0.0], [-0.6, 0.1, 0.0], [0.0, 0.7, 0.2]])
+
+
+def bodies(seed, hard, potential, temperature=8.0, **steps):
+    """Return the input of bodies, turned at random, on a lattice in a periodic box, moved by reflections."""
+    rng = np.random.default_rng(seed)
+    spots = on_lattice(rng, 7.8, 27, 0.0)
+    mass = np.array([1.0, 2.0, 1.0, 3.0])
+    sites = SITES - mass @ SITES / mass.sum()
+    kind = {"kind": "rigid", "sites": SITES.tolist(), "mass": mass.tolist(), "count": 27, "diameter": 0.7, "hard": hard}
+    kind["positions"] = np.concatenate([spot + sites @ turned(rng).T for spot in spots]).tolist()
+    return {
+        "box": {"size": [7.8] * 3},
+        "molecule": [kind],
+        "potential": [LJ | {"sigma": 0.65}] if potential else [],
+        "initial": {"method": "explicit", "temperature": temperature, "seed": seed},
+        "run": {"engine": "steps", "end_time": 10.0},
+        "steps": {"step": 0.005} | steps,
+    }
+
+
+def test_steps_of_bodies_under_potentials_are_of_order_two():
+    system = system_of(bodies(1, False, True, 2.0))
+    exact = run_on(stepping(system, 1.0 / 2048), 0.5, 1)
+    error = [np.abs(run_on(stepping(system, 2.0**-k), 0.5, 1)[0] - exact[0]).max() for k in (6, 7, 8)]
+    assert -2.2 < np.polyfit(range(3), np.log2(error), 1)[0] < -1.8
+
+
+def test_reflections_keep_the_energy_of_bodies():
+    """Those of free bodies is kept by the steps of Moser and Veselov (McLachlan and Zanna 2005)."""
+    system = system_of(bodies(2, True, False))
+    engine = SteppedEngine(system)
+    engine.advance(3.0)
+    velocity = engine.frame(3.0)[1]
+    before, after = (system.topology.mass @ np.sum(v**2, axis=1) for v in (system.state.velocity, velocity))
+    assert engine.counters["contacts"] > 40 and after == pytest.approx(before, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "steps", [{}, {"energy": "H2"}, {"base": "midpoint"}, {"integrator": "dsi"}, {"predictions": 2}]
+)
+def test_bodies_that_reflect_keep_their_shape_and_bits(steps):
+    system = system_of(bodies(3, True, True, **steps))
+    alone = run_on(system, 0.4, 1)
+    place = alone[0].reshape(-1, 4, 3)
+    for i in range(4):
+        for j in range(i):
+            length = np.linalg.norm(SITES[i] - SITES[j])
+            assert np.abs(np.linalg.norm(place[:, i] - place[:, j], axis=1) - length).max() < 1e-13
+    middle = replace(system, state=run_on(system, 0.2, 3)[4])
+    require_equal(alone, run_on(middle, 0.4, 2))
+
+
+def test_beads_of_one_body_have_no_potential_between_them():
+    """Else fused beads would have enormous forces on one another, whose sum is rounding."""
+    tables = bodies(4, False, True)
+    tables["molecule"][0] |= {"sites": (0.1 * SITES).tolist()}
+    place = np.array(tables["molecule"][0]["positions"]).reshape(-1, 4, 3)
+    centre = np.average(place, axis=1, weights=[1.0, 2.0, 1.0, 3.0])[:, None]
+    tables["molecule"][0]["positions"] = (centre + 0.1 * (place - centre)).reshape(-1, 3).tolist()
+    engine = SteppedEngine(system_of(tables))
+    assert np.abs(engine.energies()[:, 0]).max() < 1.0 and np.abs(engine.force).max() < 10.0
