@@ -323,8 +323,8 @@ class ActiveRanksEngine:
         return report | {"ranks_at_work": self.ranks}
 
 
-class ActiveSteppedRanks(ActiveRanksEngine):
-    """The same of an engine of steps, whose beads have potential energies."""
+class ActiveRanksWithEnergies(ActiveRanksEngine):
+    """The same of an engine whose beads have potential energies."""
 
     def energies(self) -> np.ndarray:
         """Return (n, 2) potential energies and virials of the beads `ids`."""

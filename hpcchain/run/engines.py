@@ -12,6 +12,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.external import draws_momenta
+from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
@@ -53,14 +54,16 @@ def engine_for(system: System, config: Config, comm: Single | World, growth: tup
     ranks, fixed = ranks_for(system, config, comm.size)
     if fixed and ranks == comm.size:
         return make(system, comm.exchange)
-    from hpcchain.parallel.active_ranks import ActiveRanksEngine, ActiveSteppedRanks  # the same
+    from hpcchain.parallel.active_ranks import ActiveRanksEngine, ActiveRanksWithEnergies  # the same
 
     steps = bool(system.physics.steps) and growth is None
     choice = None
     if not (fixed or steps or growth):
         begin = float(system.state.ticks.max(initial=0.0)) * system.physics.tick
         choice = Choice(work_of(system), comm.size, begin, lambda words: LOG.info("%s", words))
-    return (ActiveSteppedRanks if steps else ActiveRanksEngine)(system, comm.exchange, make, ranks, choice)
+    energies = growth is None and (steps or bool(potentials_of(system.physics)))
+    kind = ActiveRanksWithEnergies if energies else ActiveRanksEngine
+    return kind(system, comm.exchange, make, ranks, choice)
 
 
 def engine_on(system: System, config: Config, exchange: Exchange | None, growth: tuple | None) -> interface.Engine:

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -90,7 +90,7 @@ def test_sectors_say_how_many_ranks_have_molecules(sectors, ranks, found):
 
 def test_more_ranks_than_sectors_share_an_engine(monkeypatch):
     made = []
-    seam = SimpleNamespace(ActiveRanksEngine=lambda *given: made.append(given), ActiveSteppedRanks=None)
+    seam = SimpleNamespace(ActiveRanksEngine=lambda *given: made.append(given), ActiveRanksWithEnergies=None)
     monkeypatch.setitem(sys.modules, "hpcchain.parallel.active_ranks", seam)
     engine_for(SMALL, config(sectors=[3, 1, 1]), FOUR)
     engine_for(SMALL, config(), FOUR)
@@ -104,6 +104,15 @@ def test_more_ranks_than_sectors_share_an_engine(monkeypatch):
     assert make(SMALL, None)[0] == "serial"
     assert make(SMALL, SimpleNamespace(size=3))[2]["sectors"] == [3, 1, 1]
     assert make(SMALL, SimpleNamespace(size=2))[2]["sectors"] is None
+
+
+@pytest.mark.parametrize(("growth", "kind"), [(None, "with energies"), ((0.4, 0.1), "without")])
+def test_engines_on_some_ranks_know_the_energies_of_square_wells(monkeypatch, growth, kind):
+    """Else the energy that a run is to keep lacks the potential one, and the run ends as if the engine were wrong."""
+    seam = SimpleNamespace(ActiveRanksEngine=lambda *_: "without", ActiveRanksWithEnergies=lambda *_: "with energies")
+    monkeypatch.setitem(sys.modules, "hpcchain.parallel.active_ranks", seam)
+    wells = replace(SMALL, physics=replace(SMALL.physics, extended={"potentials": [{"types": ["A", "A"]}]}))
+    assert engine_for(wells, config(sectors=[3, 1, 1]), FOUR, growth) == kind
 
 
 def test_steps_have_their_own_engine(monkeypatch):
