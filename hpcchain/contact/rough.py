@@ -24,6 +24,7 @@ from hpcchain.contact.coefficients import pair_row, trait
 from hpcchain.contact.impulse import inside_impulse
 from hpcchain.contact.pushes import eliminate
 from hpcchain.contact.tc_model import own_restitution
+from hpcchain.contact.turning import turn
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel, outlined
@@ -75,6 +76,7 @@ def surface_velocity(s, i, n, c, sign):
 @kernel
 def spin_up(s, i, n, impulse):
     """Change bead i's angular velocity by -(R / I) n x P."""
+    turn(s, i)
     factor = s.bounds[i, L.RADIUS] * trait(s, i, L.TRAIT_INVERSE_MOMENT)
     for c in range(3):
         d = (c + 1) % 3

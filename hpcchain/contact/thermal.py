@@ -10,6 +10,7 @@ import numpy as np
 
 from hpcchain.contact.coefficients import trait
 from hpcchain.contact.impulse import approach, lane
+from hpcchain.contact.turning import turn
 from hpcchain.contact.walls import wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
@@ -147,6 +148,7 @@ def draw_spin(s, i, code):
     inverse = trait(s, i, L.TRAIT_INVERSE_MOMENT)
     if inverse == 0.0:
         return 0.0
+    turn(s, i)
     p, q, r, t = uniforms(s, WALL_SPIN, s.next_event[i, L.BEAD_ID], np.int64(s.extra[i, L.DRAWS]))
     x, y, z, _ = normals(p, q, r, t)
     spread = math.sqrt(s.walls[-1 - code, L.WALL_TEMPERATURE] * inverse)

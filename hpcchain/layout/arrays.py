@@ -110,8 +110,9 @@ START_COLUMNS = 8
 ACCELERATION, SPEED, RADIUS, LENGTH = range(4)
 BOUNDS_COLUMNS = 4
 # Of `extra`; behind INSIDE, where there are potentials, a table of the beads within a step of them
-# (`model.physics.extended`).
-SPIN, DRAWS, NEXT_DRAW, NEXT_DRAW_REM, CONTACTS, BEAD_TYPE, INSIDE = 0, 3, 4, 5, 6, 7, 8
+# (`model.physics.extended`). What few runs have lies in a cache line of its own, behind that of all.
+SPIN, DRAWS, NEXT_DRAW, NEXT_DRAW_REM, CONTACTS, BEAD_TYPE = 0, 3, 4, 5, 6, 7
+ORIENTATION, ORIENTATION_X, TURNED, TURNED_REM, INSIDE = 8, 9, 12, 13, 16  # scalar part, vector of a quaternion
 SERIAL, START_MARKS, MOLECULE, SERIES = range(4)
 SEGMENT_COLUMNS = 4
 EVENT_TICKS, EVENT_REM = range(2)
@@ -293,7 +294,8 @@ BEYOND, STEPS = 57, 58  # how much farther than contact beads act on one another
 INSTANT_RULE = 59  # which contacts of one instant are resolved together, in runs that are extended: one of the next
 JOINT, GENERALISED, MOREAU = range(3)
 HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
-PARAMETERS = 61
+TURNS = 61  # whether beads that spin have orientations
+PARAMETERS = 62
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if

@@ -180,7 +180,8 @@ def normals(seed: int, purpose: Stream, ids: np.ndarray) -> np.ndarray:
 def build_directors(config: Any) -> Directors | None:
     """Return the Directors of an input's molecules, or None where no kind has any.
 
-    An explicit start has its table; any other is random.
+    An explicit start has its table; any other is random. Where contacts turn beads, too, orientations are part of the
+    beads' state (`contact.turning`), and there are no Directors.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def build_directors(config: Any) -> Directors | None:
         A checked input.
     """
     kinds = config.molecules
-    if not any(kind.directors for kind in kinds):
+    if config.is_rough or not any(kind.directors for kind in kinds):
         return None
     return Directors(
         moment=np.array([moment_of(kind) if kind.directors else 0.0 for kind in kinds]),

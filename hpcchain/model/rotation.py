@@ -43,10 +43,11 @@ class Rotation:
         self._axis = np.divide(velocity, speed[0][:, None], out=np.zeros_like(velocity), where=turning[:, None])
         self._rate = double_double.multiply(turning_rate(speed, step), HALF_TURN)
 
-    def at(self, time: float) -> np.ndarray:
-        """Return the (n, 4) unit quaternions at a time [time]."""
-        high, low = double_double.product(self._rate[0], float(time))
-        turns = _fraction(_fraction(high) + (_fraction(low) + _fraction(self._rate[1] * float(time))))
+    def at(self, time: float | np.ndarray) -> np.ndarray:
+        """Return the (n, 4) unit quaternions at a time, or at one for each sphere [time]."""
+        time = np.asarray(time, dtype=np.float64)
+        high, low = double_double.product(self._rate[0], time)
+        turns = _fraction(_fraction(high) + (_fraction(low) + _fraction(self._rate[1] * time)))
         cosine, sine = circle(turns)
         return times(np.column_stack([cosine, self._axis * sine[:, None]]), self._start)
 

@@ -33,10 +33,18 @@ from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL, Options
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, State, System, Topology
 
+
+def orientations_problem(value: Any, topology: Topology) -> str | None:
+    """Return what is wrong with which kinds have orientations that contacts change, or None."""
+    flags = isinstance(value, list) and all(type(one) is bool for one in value)
+    return None if flags and len(value) == len(topology.names) else "are not a flag for each kind"
+
+
 KNOWN = {
     "exclude": lambda value, _: None if value is True else "is no flag",
     "impulses": lambda value, _: None if value is True else "is no flag",
     "simultaneous": lambda value, _: None if value in ("generalised", "moreau") else "is unknown",
+    "orientations": orientations_problem,
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
 }

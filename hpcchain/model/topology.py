@@ -70,7 +70,7 @@ def build_topology(config: Config) -> Topology:
         flexible=np.repeat([not kind.rigid for kind in kinds], counts),
         soft=per_item(kinds, "soft", "beads").astype(bool),
         bead_type=per_item(named, "types", "beads").astype(np.int32),
-        moment=np.concatenate([moments(kind) for kind in kinds]) if kinds else np.zeros(0),
+        moment=np.concatenate([moments(kind, config.is_rough) for kind in kinds]) if kinds else np.zeros(0),
         exclude=np.repeat(np.array([kind.exclude for kind in kinds], dtype=np.int8), counts),
         type_names=tuple(numbers),
         fixed=per_item(kinds, "pinned", "beads").astype(bool),
@@ -87,13 +87,13 @@ def sites_of(kind: MoleculeSection) -> np.ndarray:
     return np.tile(body_sites(kind.sites, mass), (kind.count, 1))
 
 
-def moments(kind: MoleculeSection) -> np.ndarray:
+def moments(kind: MoleculeSection, rough: bool) -> np.ndarray:
     """Return the moment of inertia of each bead of a kind's molecules; of a uniform sphere unless it is given.
 
-    That of spheres with directors stands with these (`model.directors`).
+    That of smooth spheres with directors stands with these (`model.directors`); `rough`: whether contacts turn beads.
     """
     one = kind.moment
-    if one is None or kind.directors:
+    if one is None or (kind.directors and not rough):
         one = np.asarray(kind.mass) * np.asarray(kind.diameter) ** 2 / 10.0
     one = np.broadcast_to(np.asarray(one, dtype=np.float64), kind.beads)
     return np.broadcast_to(one, (kind.count, kind.beads)).ravel()

@@ -18,7 +18,6 @@ from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
-from hpcchain.layout import arrays as L
 from hpcchain.model.physics.external import exchanges_energy
 from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.observe.observables import Observables, kept_energy, total_energy
@@ -246,8 +245,7 @@ class Run:
             state, ids = self.engine.frame(self.time), self.engine.ids
             self._drain_events()
             if frame:
-                spins = self.engine.state().extra[:, L.SPIN : L.SPIN + 3] if self.rough else None
-                self.recorder.frame(self.time, state, ids, spins)
+                self.recorder.frame(self.time, state, ids, self.engine.state().extra if self.rough else None)
             if report:
                 self._report(self._sums(ids, state))
 

@@ -12,6 +12,8 @@ from hpcchain.errors import HpcchainError
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.inventory import Inventory
 from hpcchain.io.output.parts import COUNTED, PartWriter
+from hpcchain.layout import arrays as L
+from hpcchain.model.physics.spins import orientations_at
 from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
@@ -92,13 +94,18 @@ class Recorder:
             with suppress(HpcchainError, OSError, RuntimeError):
                 self._part.abort()
 
-    def frame(self, time: float, state: tuple, ids: np.ndarray, spins: np.ndarray | None = None) -> None:
+    def frame(self, time: float, state: tuple, ids: np.ndarray, extra: np.ndarray | None = None) -> None:
         """Append a frame: (position, velocity, image) at a time of this rank's beads, whose global ids are given.
 
-        `spins`: their angular velocities (n, 3), where contacts change these [1 / time].
+        `extra`: their rows of `State.extra`, where contacts change angular velocities.
         """
         orientation = None if self._spinning is None else self._spinning.orientation(time)
-        self._part.frame(self._part.counters["frames"], time, *state, ids, orientation, spins)  # type: ignore[call-arg]
+        turning = {}
+        if extra is not None:
+            turning["angular_velocity"] = extra[:, L.SPIN : L.SPIN + 3]
+            if "orientations" in self._system.physics.extended:
+                turning["orientation"] = orientations_at(self._system, extra, ids, time)
+        self._part.frame(self._part.counters["frames"], time, *state, ids, orientation, turning)  # type: ignore[call-arg]
 
     def events(self, table: np.ndarray) -> None:
         """Append contacts, this rank's own."""
@@ -115,4 +122,5 @@ class Recorder:
         if "rough" in self._system.physics.extended:
             like = topology.prototype_of(np.arange(*slab(topology.beads, self._comm)))
             spin = {"moment_of_inertia": topology.prototypes.moment[like]}
+            spin |= {"orientation": None} if "orientations" in self._system.physics.extended else {}
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)

@@ -18,6 +18,8 @@ TABLES = {
             "kind": "monomer",
             "count": 4,
             "moment": 0.2,
+            "directors": True,
+            "orientations": [[1, 0, 0, 0], [0.6, 0.8, 0, 0], [0.6, 0, 0, 0.8], [0, 0, 1, 0]],
             "positions": [[1, 1, 1], [2.5, 1, 1], [1, 2.5, 1], [1, 1, 2.5]],
             "velocities": [[1, 0.2, 0], [-1, 0, 0.1], [0.3, -1, 0.5], [0, 0.2, -1]],
             "angular_velocities": [[1, 0, 0], [0, 1, 0], [0, 0, 2], [0, 0, 0]],
@@ -64,6 +66,10 @@ def test_frames_events_and_reports_have_the_spins(whole):
         assert found.spins(0)[:4].tolist() == TABLES["molecule"][0]["angular_velocities"]
         assert np.allclose(found.moment_of_inertia, [0.2] * 4 + [0.1] * 2)
         last = found.spins(len(found) - 1)
+        assert found.orientation(0)[:4].tolist() == TABLES["molecule"][0]["orientations"]
+        assert np.all(found.orientation(len(found) - 1)[4:] == [1, 0, 0, 0])
+        moved = found.orientation(len(found) - 1)[:4] - found.orientation(0)[:4]
+        assert np.all(np.linalg.norm(moved, axis=1) > 0.01)
         turning = 0.5 * np.sum(found.moment_of_inertia[:, None] * last**2)
     events = read_events(folder / "events.h5")
     assert len(events) > 5
@@ -81,17 +87,20 @@ def test_a_start_from_a_checkpoint_keeps_the_spins(whole, tmp_path):
     folder, _ = whole
     source = sorted((folder / "checkpoints").glob("*.h5"))[-1]
     tables = {"initial": {"method": "file", "file": str(source)}, "contact": TABLES["contact"]}
+    given = ("positions", "velocities", "angular_velocities", "orientations")
+    tables["molecule"] = [{key: kind[key] for key in kind if key not in given} for kind in TABLES["molecule"]]
     tables |= {"box": TABLES["box"], "run": {"end_time": 0.0}, "output": {"frame_every": 1.0}}
     found = run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "c")
     with open_trajectory(found / "trajectory.h5") as frames, open_trajectory(folder / "trajectory.h5") as before:
         assert np.array_equal(frames.spins(0), before.spins(len(before) - 1))
+        np.testing.assert_allclose(frames.orientation(0), before.orientation(len(before) - 1), atol=1e-15)
 
 
 def test_a_start_that_is_built_has_the_spins_of_its_input(whole, tmp_path):
     folder, path = whole
     assert api.build(path, tmp_path / "s.h5", comm=Single()) == 0
     tables = TABLES | {"initial": {"method": "file", "file": str(tmp_path / "s.h5")}}
-    given = ("positions", "velocities", "angular_velocities")
+    given = ("positions", "velocities", "angular_velocities", "orientations")
     tables["molecule"] = [{key: kind[key] for key in kind if key not in given} for kind in TABLES["molecule"]]
     other = run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "d")
     assert difference(folder, other, ("trajectory", "events")) is None

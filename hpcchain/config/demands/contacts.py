@@ -104,10 +104,10 @@ def check_in_steps(config: Config) -> None:
 
 
 def check_rough(config: Config) -> None:
-    """Check that no kind of molecules is one that contacts cannot make spin."""
+    """Check that no kind of molecules turns in another way than contacts leave it to."""
     for index, kind in enumerate(config.molecules):
-        if kind.directors:
+        if kind.directors and (kind.propagator or config.propagator).name == "variational":
             raise Wrong(
-                f"molecule[{index}].directors: contacts leave their spins as they are; set "
-                "contact.tangential_restitution = 1, or remove directors"
+                f'molecule[{index}].directors: rough spheres turn exactly, not by the steps of "variational"; '
+                "choose another propagator, or set contact.tangential_restitution = 1"
             )

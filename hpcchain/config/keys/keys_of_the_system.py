@@ -133,7 +133,7 @@ SYSTEM_KEYS = (
         "directors",
         Flag(),
         False,
-        "monomer: whether they are smooth rigid spheres that carry an orientation and spin",
+        "monomer: whether they are rigid spheres that carry an orientation and spin",
     ),
     Key(
         "molecule",

@@ -99,7 +99,7 @@ class PartWriter:
         image: np.ndarray,
         ids: np.ndarray | None = None,
         orientation: np.ndarray | None = None,
-        spins: np.ndarray | None = None,
+        turning: dict | None = None,
     ) -> None:
         """Append a frame.
 
@@ -116,13 +116,13 @@ class PartWriter:
             Their global ids, in any order; None: every rank has all beads, in order.
         orientation : (m, 4) float64 array, optional
             Unit quaternions of this rank's slab of the beads, whoever holds these.
-        spins : (n, 3) float64 array, optional
-            Angular velocities of the beads held here, where contacts change them [1 / time].
+        turning : dict of name -> (n, ...) float64 array, optional
+            "angular_velocity" of the beads held here, where contacts change it [1 / time], and maybe "orientation".
         """
         given = {"position": position, "velocity": velocity, "image": image}
         arrays = {name: np.asarray(array, dtype=VECTORS[name]) for name, array in given.items()}
-        if spins is not None:
-            arrays["angular_velocity"] = np.ascontiguousarray(spins, dtype=np.float64)
+        for name, array in (turning or {}).items():
+            arrays[name] = np.ascontiguousarray(array, dtype=np.float64)
         slabs = parallel_slabs.in_order(self._comm, self._beads, ids, arrays)
         if orientation is not None:
             slabs["orientation"] = orientation

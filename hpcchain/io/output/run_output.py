@@ -297,9 +297,11 @@ def beads_of(output: RunOutput) -> Trajectory:
     like = composition.prototype_of(ids)
     count = composition.count("bonds")
     turning = None
+    moment = composition.prototypes.moment[like] if "rough" in found.physics.extended else None
     if found.directors is not None:
         whole = read_system(path)
         turning = whole.directors.turning(whole.topology, 0, whole.topology.beads)
+        moment = turning.moment
     return Trajectory(
         step=np.empty(0, np.int64),
         time=np.empty(0),
@@ -314,7 +316,8 @@ def beads_of(output: RunOutput) -> Trajectory:
         periodic=box.boundary == PERIODIC,
         bounded=not np.any(box.boundary == OPEN),
         angular_velocity=None if turning is None else turning.velocity,
-        moment_of_inertia=None if turning is None else turning.moment,
+        moment_of_inertia=moment,
+        turns=turning is not None or "orientations" in found.physics.extended,
         _file=None,
     )
 

@@ -49,14 +49,15 @@ def create_layout(
     box : Box
     comm : communicator or None
     spin : dict of name -> array, optional
-        This rank's slabs of `SPIN`: there are orientations, then. Moments of inertia alone: contacts change the angular
-        velocities, which there are, then.
+        This rank's slabs of `SPIN`: there are orientations, then. Without angular velocities contacts change these,
+        which there are for each frame, then; and orientations, where there is a value of that name, None.
     """
     _write_h5md(file)
     group = file.create_group(GROUP)
     _create_series(group, frames, topology.beads, turning_tables(spin))
     for name, part in (spin or {}).items():
-        slabs_module.put_slab(group, name, topology.beads, part, comm)
+        if part is not None:
+            slabs_module.put_slab(group, name, topology.beads, part, comm)
     _write_box(group, frames, box, comm)
     _write_beads(file, group, topology, comm)
     _write_bonds(file, group, topology, comm)
@@ -92,7 +93,9 @@ def turning_tables(spin: dict | None) -> list:
     """Return the names of the tables of each frame that say how beads turn; `spin` as for `create_layout`."""
     if spin is None:
         return []
-    return [ORIENTATION] if SPIN[0] in spin else [SPIN[0]]
+    if SPIN[0] in spin:
+        return [ORIENTATION]
+    return [SPIN[0], ORIENTATION] if ORIENTATION in spin else [SPIN[0]]
 
 
 def _create_series(group: h5py.Group, frames: int, beads: int, turning: list) -> None:
@@ -171,6 +174,8 @@ class Trajectory:
         Where spheres have directors, else None; 0 of other beads [1 / time].
     moment_of_inertia : (N,) float64 array or None
         The same, and where contacts make beads spin [mass length^2].
+    turns : bool
+        Whether frames have orientations.
     """
 
     step: np.ndarray
@@ -187,6 +192,7 @@ class Trajectory:
     bounded: bool
     angular_velocity: np.ndarray | None
     moment_of_inertia: np.ndarray | None
+    turns: bool
     _file: h5py.File
 
     def __len__(self) -> int:
@@ -207,7 +213,7 @@ class Trajectory:
 
     def orientation(self, number: int) -> np.ndarray | None:
         """Return the (N, 4) unit quaternions (w first) of a frame, None where no sphere has directors."""
-        if self.angular_velocity is None:
+        if not self.turns:
             return None
         with files.translated(self._file.filename, f"reading frame {number}"):
             return self._file[f"{GROUP}/{ORIENTATION}/value"][number]
@@ -243,6 +249,7 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
             origin=files.get(file, "parameters/box_origin"),
             periodic=boundary == PERIODIC,
             bounded=not np.any(boundary == OPEN),
+            turns=f"{GROUP}/{ORIENTATION}/value" in file,
             _file=file,
             **static,
             **spin,
@@ -259,7 +266,9 @@ def _check_spin(file: h5py.File, spin: dict, beads: int) -> None:
     series = f"{GROUP}/{ORIENTATION}/value"
     changing = f"{GROUP}/{SPIN[0]}/value"
     if changing in file and spin[SPIN[0]] is None and spin[SPIN[1]] is not None:
-        if spin[SPIN[1]].shape == (beads,) and files.dataset_of(file, changing).shape[1:] == (beads, 3):
+        tables = {changing: 3} | ({series: 4} if series in file else {})
+        found = [files.dataset_of(file, name).shape[1:] == (beads, columns) for name, columns in tables.items()]
+        if spin[SPIN[1]].shape == (beads,) and all(found):
             return
     found = [None if value is None else value.shape for value in spin.values()]
     found.append(files.dataset_of(file, series).shape[1:] if series in file else None)

@@ -16,10 +16,12 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5.collective import translated
 from hpcchain.io.output.run_output import Frames, open_frames, run_output
-from hpcchain.io.output.trajectory import ORIENTATION
+from hpcchain.io.output.trajectory import ORIENTATION, SPIN
 from hpcchain.io.tools.overwrite_guard import require_replaceable
 from hpcchain.io.tools.picture import Look, write_png
 from hpcchain.io.tools.species import bead_types
+from hpcchain.layout import arrays as L
+from hpcchain.model.physics.spins import orientations_at
 from hpcchain.model.rotation import times
 from hpcchain.model.system import PERIODIC
 
@@ -32,9 +34,10 @@ ELEMENTS = (
 
 @dataclass
 class Scene:
-    """What every frame shares, and the frames: a sequence of (step, time, position, velocity, image, orientation).
+    """What every frame shares, and the frames, one after another.
 
-    Orientations, angular velocities and moments of inertia are None where no sphere has directors.
+    A frame is (step, time, position, velocity, image, orientation, angular velocity). Orientations, angular velocities
+    and moments of inertia are None where no sphere has directors.
     """
 
     species: np.ndarray
@@ -46,7 +49,6 @@ class Scene:
     size: np.ndarray
     origin: np.ndarray
     periodic: np.ndarray
-    angular_velocity: np.ndarray | None
     moment: np.ndarray | None
     frames: Any
 
@@ -106,8 +108,7 @@ def _scene(path: Path | str) -> Iterator[Scene | None]:
             fixed.edges,
             fixed.origin,
             fixed.periodic,
-            fixed.angular_velocity,
-            None if fixed.angular_velocity is None else fixed.moment_of_inertia,
+            fixed.moment_of_inertia if fixed.turns else None,
             _Frames(frames),
         )
 
@@ -117,7 +118,6 @@ class _Frames:
 
     def __init__(self, frames: Frames) -> None:
         self._frames = frames
-        self._turning = frames.fixed.angular_velocity is not None
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -125,8 +125,12 @@ class _Frames:
     def __getitem__(self, number: int) -> tuple:
         number = range(len(self))[number]
         tables = [self._frames.table(name, number) for name in ("position", "velocity", "image")]
-        orientation = self._frames.table(ORIENTATION, number) if self._turning else None
-        return self._frames.step[number], self._frames.time[number], *tables, orientation
+        fixed, turning = self._frames.fixed, (None, None)
+        if fixed.turns:
+            spins = fixed.angular_velocity
+            spins = self._frames.table(SPIN[0], number) if spins is None else spins
+            turning = self._frames.table(ORIENTATION, number), spins
+        return self._frames.step[number], self._frames.time[number], *tables, *turning
 
 
 def _scene_of_checkpoint(path: Any) -> Scene:
@@ -136,7 +140,11 @@ def _scene_of_checkpoint(path: Any) -> Scene:
     if found.system.directors is not None:
         turning = found.system.directors.turning(topology, 0, topology.beads)
         velocity, moment, orientation = turning.velocity, turning.moment, turning.orientation(found.time)
-    frame = (0, found.time, state.position, state.velocity, state.image, orientation)
+    elif "orientations" in found.system.physics.extended:
+        every, moment = np.arange(topology.beads), topology.moment
+        orientation = orientations_at(found.system, state.extra, every, found.time)
+        velocity = state.extra[:, L.SPIN : L.SPIN + L.AXES]
+    frame = (0, found.time, state.position, state.velocity, state.image, orientation, velocity)
     return Scene(
         *bead_types(topology),
         np.repeat(np.arange(len(topology.kind)), np.diff(topology.first_bead)),
@@ -146,7 +154,6 @@ def _scene_of_checkpoint(path: Any) -> Scene:
         box.size,
         box.origin,
         box.boundary == PERIODIC,
-        velocity,
         moment,
         [frame],
     )
@@ -159,7 +166,7 @@ def _write_gsd(scene: Scene, out: Path) -> None:
     except ImportError as reason:
         raise UsageError("export to GSD needs the package gsd: pip install gsd, or use --to extxyz") from reason
     with hoomd.open(str(out), "w") as file:
-        for step, time, position, velocity, image, orientation in scene.frames:
+        for step, time, position, velocity, image, orientation, spins in scene.frames:
             wrapped, moved = _wrapped(scene, position)
             frame = hoomd.Frame()
             frame.configuration.step = int(step)
@@ -169,7 +176,7 @@ def _write_gsd(scene: Scene, out: Path) -> None:
             frame.particles.position, frame.particles.velocity = wrapped, velocity
             frame.particles.image = image + moved
             if orientation is not None:
-                _fill_spins(frame.particles, scene, orientation)
+                _fill_spins(frame.particles, scene, orientation, spins)
             frame.bonds.N, frame.bonds.types = len(scene.bonds), ["bond"]
             frame.bonds.group, frame.bonds.typeid = scene.bonds, np.zeros(len(scene.bonds), dtype=np.uint32)
             file.append(frame)
@@ -181,12 +188,12 @@ def _fill_particles(particles: Any, scene: Scene) -> None:
     particles.mass, particles.diameter = scene.mass, scene.diameter
 
 
-def _fill_spins(particles: Any, scene: Scene, orientation: np.ndarray) -> None:
+def _fill_spins(particles: Any, scene: Scene, orientation: np.ndarray, spins: np.ndarray) -> None:
     """Set orientation and spin as HOOMD has them: angmom is the quaternion 2 q S, S the spin in the sphere's own axes.
 
     With the spin L in the box's axes that is 2 L q.
     """
-    spin = np.column_stack([np.zeros(len(scene.moment)), scene.moment[:, None] * scene.angular_velocity])
+    spin = np.column_stack([np.zeros(len(scene.moment)), scene.moment[:, None] * spins])
     particles.orientation, particles.angmom = orientation, 2.0 * times(spin, orientation)
     particles.moment_inertia = np.repeat(scene.moment[:, None], 3, axis=1)
 
@@ -212,7 +219,7 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
     types = types.replace("\\", "_").replace('"', "_")
     more = "" if scene.moment is None else ":orientation:R:4:angular_velocity:R:3"
     with open(out, "w", encoding="utf-8") as file:
-        for step, time, position, velocity, _, orientation in scene.frames:
+        for step, time, position, velocity, _, orientation, spins in scene.frames:
             file.write(f"{len(position)}\n")
             file.write(
                 f'Lattice="{lattice}" Origin="{origin}" pbc="{periodic}" '
@@ -221,7 +228,7 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
             )
             columns = [position, velocity, scene.mass, scene.diameter / 2.0]
             if orientation is not None:
-                columns += [np.roll(orientation, -1, axis=1), scene.angular_velocity]
+                columns += [np.roll(orientation, -1, axis=1), spins]
             table = np.column_stack(columns)
             for kind, row in zip(scene.species, table, strict=True):
                 file.write(f"{labels[kind]} {' '.join(map(_digits, row))}\n")

@@ -165,7 +165,7 @@ def _trajectory(path: Path | str) -> dict:
             **_beads(found),
         }
         if found.moment_of_inertia is not None and found.angular_velocity is None:
-            facts["spins"] = "angular velocities of each frame"
+            facts["spins"] = f"angular velocities{' and orientations' * found.turns} of each frame"
         elif found.moment_of_inertia is not None:
             facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
     return facts | _provenance(path)

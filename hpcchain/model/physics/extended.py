@@ -87,6 +87,28 @@ EXTRA = (
         "angular velocity, constant between contacts [1 / time]",
     ),
     ExtraColumn(
+        "orientation",
+        L.ORIENTATION,
+        4,
+        np.float64,
+        -1.0,
+        1.0,
+        False,
+        has("orientations"),
+        "unit quaternion of how the bead was turned when its angular velocity last changed",
+    ),
+    ExtraColumn(
+        "turned",
+        L.TURNED,
+        2,
+        np.float64,
+        0.0,
+        2**53,
+        False,
+        has("orientations"),
+        "ticks and remainder of when that was",
+    ),
+    ExtraColumn(
         "contacts",
         L.CONTACTS,
         1,
@@ -153,6 +175,8 @@ def settings(config: Any) -> dict:
         found["simultaneous"] = config.contact.simultaneous
     if config.is_rough:
         found["rough"] = spinning(config)
+        if any(kind.directors for kind in config.molecules):
+            found["orientations"] = [kind.directors for kind in config.molecules]
     potentials = [
         {"types": list(pair), "distances": list(one.distances), "energies": list(one.energies)}
         for one in config.potentials
@@ -233,7 +257,9 @@ def inside_columns(physics: Physics) -> int:
 
 def first_rows(beads: int) -> np.ndarray:
     """Return `State.extra` of beads at time 0, but for the table of beads inside: (beads, INSIDE) float64."""
-    return np.zeros((beads, L.INSIDE))
+    rows = np.zeros((beads, L.INSIDE))
+    rows[:, L.ORIENTATION] = 1.0
+    return rows
 
 
 def widened(rows: np.ndarray, columns: int) -> np.ndarray:
@@ -277,7 +303,7 @@ def column(rows: np.ndarray, one: ExtraColumn, columns: int = 0) -> np.ndarray:
 
 def joined(tables: dict, beads: int) -> np.ndarray:
     """Return `State.extra` of the tables that a file has, name -> (beads, ...) array; no columns if it has none."""
-    rows = np.zeros((beads, L.INSIDE if tables else 0))
+    rows = first_rows(beads) if tables else np.zeros((beads, 0))
     for one in EXTRA:
         if one.name in tables:
             part = np.asarray(tables[one.name], dtype=np.float64)

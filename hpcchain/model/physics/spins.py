@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.directors import normals
+from hpcchain.model.clock import split
+from hpcchain.model.directors import STILL, explicit_table, normals
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.random import Stream
+from hpcchain.model.rotation import Rotation, unit
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System, Topology
@@ -37,17 +39,65 @@ def with_spins(system: System, config: Any) -> System:
     rows = first_rows(len(ids))
     if config.initial.method == "explicit":
         rows[:, L.SPIN : L.SPIN + 3] = explicit_spins(config.molecules)[ids]
+        if "orientations" in system.physics.extended:
+            rows[:, L.ORIENTATION : L.ORIENTATION + 4] = explicit_table(config.molecules).orientation[ids]
     else:
         moment = topology.prototypes.moment[topology.prototype_of(ids)]
         width = np.sqrt(rough["temperature"] / moment)
         rows[:, L.SPIN : L.SPIN + 3] = normals(rough["seed"], Stream.SPIN, ids)[:, :3] * width[:, None]
         rows[~spinning(topology.prototypes)[topology.prototype_of(ids)], L.SPIN : L.SPIN + 3] = 0.0
+        draw_orientations(system, rows, ids)
     return replace(system, state=replace(system.state, extra=rows))
 
 
 def spinning(examples: Topology) -> np.ndarray:
     """Return which beads of molecules have a spin of their own, (n,) bool: neither fixed ones nor those of bodies."""
     return ~(examples.fixed | np.repeat(examples.body, np.diff(examples.first_bead)))
+
+
+def draw_orientations(system: System, rows: np.ndarray, ids: np.ndarray) -> None:
+    """Write random orientations of beads of kinds that have any, of these global ids, into their rows of `State.extra`.
+
+    They are functions of the seed and a bead's global number alone.
+    """
+    own = with_orientation(system, ids)
+    rough = system.physics.extended["rough"]
+    rows[own, L.ORIENTATION : L.ORIENTATION + 4] = unit(normals(rough["seed"], Stream.ORIENTATION, ids[own]))
+
+
+def with_orientation(system: System, ids: np.ndarray) -> np.ndarray:
+    """Return (n,) bool, whether beads of these global ids have orientations that contacts change."""
+    topology = system.topology
+    flags = np.array(system.physics.extended.get("orientations", [False] * len(topology.prototypes.names)))
+    return flags[kind_of_beads(topology, ids)]
+
+
+def kind_of_beads(topology: Any, ids: np.ndarray) -> np.ndarray:
+    """Return the number of the kind that each of some beads belongs to."""
+    prototypes = topology.prototypes
+    return prototypes.kind[prototypes.molecule_of(topology.prototype_of(ids))]
+
+
+def orientations_at(system: System, extra: np.ndarray, ids: np.ndarray, time: float) -> np.ndarray:
+    """Return the (n, 4) unit quaternions of beads at a time; those of kinds without directors are not turned.
+
+    Parameters
+    ----------
+    system : System
+        Its physics and topology are used.
+    extra : (n, columns) float64 array
+        Their rows of `State.extra`.
+    ids : (n,) int64 array
+        Their global ids.
+    time : float
+        Not before the last change of any of their spins [time].
+    """
+    tick = system.physics.tick
+    ticks, remainder = split(time, tick)
+    since = (ticks - extra[:, L.TURNED]) * tick + (remainder - extra[:, L.TURNED_REM])
+    start, spin = extra[:, L.ORIENTATION : L.ORIENTATION + 4], extra[:, L.SPIN : L.SPIN + 3]
+    found = Rotation(start, spin, np.zeros(len(ids))).at(since)
+    return np.where(with_orientation(system, ids)[:, None], found, STILL)
 
 
 def explicit_spins(kinds: tuple) -> np.ndarray:

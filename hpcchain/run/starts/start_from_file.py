@@ -13,6 +13,8 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.molecules.independence import DependentBonds
 from hpcchain.model.physics.extended import first_rows
+from hpcchain.model.physics.spins import draw_orientations, orientations_at
+from hpcchain.model.rotation import unit
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.start import (
@@ -27,6 +29,7 @@ from hpcchain.model.starts.start import (
 )
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
+from hpcchain.parallel import slabs
 from hpcchain.parallel.agreement import agree, is_parallel
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.overlap import overlap_on_ranks
@@ -104,18 +107,30 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         position, velocity = projected(path, topology, position, velocity)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     state.image[:] = image
-    state.extra = spins_of(found, comm, topology, engine)
+    state.extra = spins_of(found, comm, replace(system, physics=physics), engine)
     require_limits(str(path), topology, physics, position, np.arange(topology.beads))
     return System(system.box, topology, state, physics, directors=directors)
 
 
-def spins_of(found: Checkpoint, comm: Single | World, topology: Any, engine: Any) -> np.ndarray:
-    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if that has none."""
-    if "rough" not in found.system.physics.extended:
+def spins_of(found: Checkpoint, comm: Single | World, system: System, engine: Any) -> np.ndarray:
+    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if that has none.
+
+    So it does with the other's orientations; if that has none, they are random.
+    """
+    topology, there = system.topology, found.system.physics.extended
+    if "rough" not in there:
         return np.zeros((topology.beads, 0))
-    spins = engine.state().extra[:, L.SPIN : L.SPIN + 3]
+    extra = engine.state().extra
+    given = {"spin": extra[:, L.SPIN : L.SPIN + 3]}
+    if "orientations" in there:
+        given["orientation"] = orientations_at(found.system, extra, engine.ids, found.time)
+    given = slabs.whole(comm.mpi if comm.size > 1 else None, topology.beads, engine.ids, given)
     rows = first_rows(topology.beads)
-    rows[:, L.SPIN : L.SPIN + 3] = brought_together(comm, topology, engine.ids, (spins, spins, spins.astype(int)))[0]
+    rows[:, L.SPIN : L.SPIN + 3] = given["spin"]
+    if "orientation" in given:
+        rows[:, L.ORIENTATION : L.ORIENTATION + 4] = unit(given["orientation"])
+    else:
+        draw_orientations(system, rows, np.arange(topology.beads))
     return rows
 
 

@@ -91,6 +91,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     thermostat = physics.extended.get("thermostat", {"rate": 0.0, "temperature": 0.0})
     par[L.REDRAW_RATE], par[L.REDRAW_TEMPERATURE] = thermostat["rate"], thermostat["temperature"]
     par[L.WALLS] = float(wall.any() or bool(shapes_of(physics)))
+    par[L.TURNS] = float("orientations" in physics.extended)
     par[L.BEYOND], par[L.STEPS] = beyond, float(bool(potentials_of(physics)))
     reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
     longest = max(float(reach.max(initial=0.0)), longest_rod(topology), body_length(topology.site))

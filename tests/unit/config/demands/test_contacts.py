@@ -83,7 +83,12 @@ def test_smooth_elastic_runs_need_nothing_more(load):
         ("moment = [0.1, 0.2, 0.1]", "moment = [0.1]", "molecule[0].moment: has 1 entries; needs 3"),
         ("moment = [0.1, 0.2, 0.1]", "moment = 0", "molecule[0].moment: 0 is out of range"),
         ("moment = [0.1, 0.2, 0.1]", "angular_velocities = [[0, 0, 1]]", "angular_velocities: means nothing"),
-        ('kind = "monomer"', 'kind = "monomer"\ndirectors = true', "molecule[1].directors: contacts leave their spins"),
+        (
+            'kind = "monomer"',
+            'kind = "monomer"\ndirectors = true\n'
+            'propagator = { name = "variational", step = 0.1, collision = "exact" }',
+            "molecule[1].directors: rough spheres turn exactly",
+        ),
         ('kind = "chain"', 'kind = "rod"', "contact.tangential_restitution: does not work for molecule[0], kind 'rod'"),
         ("[contact]", '[propagator]\nname = "variational"\nstep = 0.1\n[contact]', 'collision = "exact" alone'),
         ("[contact]", "[steps]\nstep = 0.1\n[contact]", "steps"),
