@@ -32,7 +32,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Room:
+class Available:
     """What one process has taken, and what it may take in all.
 
     Attributes
@@ -58,10 +58,10 @@ class Room:
         return min([bound.bytes for bound in (self.node, self.own) if bound is not None] + job, default=math.inf)
 
 
-def room(
+def available(
     root: Path | str = "/", environment: Mapping[str, str] | None = None, limits: Callable = resource.getrlimit
-) -> Room:
-    """Return the Room of this process.
+) -> Available:
+    """Return what is available to this process.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def room(
     environment = os.environ if environment is None else environment
     used = statm(root)
     node = [bound for bound in (free(root), *groups(root)) if bound is not None]
-    return Room(used[1] - used[2], Bound.least(node), job(environment), Bound.least(own(limits, used)))
+    return Available(used[1] - used[2], Bound.least(node), job(environment), Bound.least(own(limits, used)))
 
 
 def statm(root: Path) -> list:
@@ -126,8 +126,8 @@ def upwards(mount: Path, path: str, names: tuple) -> list:
         The files with limit and use, and how names in memory.stat begin.
     """
     limit_file, used_file, prefix = names
-    found, place = [], mount / path.strip().lstrip("/")
-    for folder in (place, *place.parents):
+    found, deepest = [], mount / path.strip().lstrip("/")
+    for folder in (deepest, *deepest.parents):
         if folder != mount and mount not in folder.parents:
             break
         limit, used = (text_of(folder / name).strip() for name in (limit_file, used_file))

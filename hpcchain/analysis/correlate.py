@@ -11,10 +11,10 @@ PER_DOUBLING = 16
 def lags_of(frames: int) -> np.ndarray:
     """Return the lags, in frames, at which correlations are kept: 0, 1, ... and evenly in the logarithm beyond."""
     found = list(range(min(frames, 2 * PER_DOUBLING)))
-    step = 2
-    while found and found[-1] + step < frames:
-        found.extend(range(found[-1] + step, min(found[-1] + step * PER_DOUBLING + 1, frames), step))
-        step *= 2
+    spacing = 2
+    while found and found[-1] + spacing < frames:
+        found.extend(range(found[-1] + spacing, min(found[-1] + spacing * PER_DOUBLING + 1, frames), spacing))
+        spacing *= 2
     return np.array(found, dtype=np.int64)
 
 

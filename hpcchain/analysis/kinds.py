@@ -121,8 +121,8 @@ def owned(bonds: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     owner = np.searchsorted(first, bonds[:, 0], side="right") - 1
     if np.all(owner[1:] >= owner[:-1]):
         return bonds, owner
-    order = np.argsort(owner, kind="stable")
-    return bonds[order], owner[order]
+    sequence = np.argsort(owner, kind="stable")
+    return bonds[sequence], owner[sequence]
 
 
 def named(names: list[str]) -> list[str]:

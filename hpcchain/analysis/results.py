@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hpcchain.analysis.study import Wanted, study
 from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
-from hpcchain.io.output.events import EVENT, order
+from hpcchain.io.output.events import EVENT, sorted_rows
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.run_output import RunOutput, event_tables, open_frames, read_reports, run_output
 
@@ -200,7 +200,7 @@ class Results:
         if output is None or not output.logs_events:
             raise DataError(f"{self.folder}: no contacts were logged; run again with output.events = true")
         table = np.concatenate([np.empty(0, dtype=EVENT), *event_tables(output)])
-        return table[order(table)] if output.parts else table
+        return table[sorted_rows(table)] if output.parts else table
 
     def analysis(
         self, start: float | None = None, figures: tuple[str, ...] | None = ("observables", "sizes")

@@ -145,8 +145,8 @@ def split_vectors(reports: dict) -> dict:
     for name, (_, time, value) in reports.items():
         if name not in NO_FIGURES:
             table = value.reshape(len(value), -1)
-            for column, place in enumerate(np.ndindex(*value.shape[1:])):
-                label = name + (f"[{','.join(map(str, place))}]" if place else "")
+            for column, index in enumerate(np.ndindex(*value.shape[1:])):
+                label = name + (f"[{','.join(map(str, index))}]" if index else "")
                 series[label] = time, table[:, column]
     return series
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.errors import ConfigError
-from hpcchain.machine import room, size
+from hpcchain.machine import available, size
 
 MOST_BYTES = 2**28
 """Of an input file: positions and velocities of two million beads with all their digits."""
@@ -41,8 +41,8 @@ STRINGS = re.compile(
 HEADER = re.compile(rb"^[ \t]*\[[^,=\[\]\n]*\]|^[ \t]*\[\[[^,=\[\]\n]*\]\]", re.MULTILINE)
 DOTTED = re.compile(rb"(?:\.[^.=,\[\]{}\n]*+){%d}" % MOST_PARTS)
 STRETCH = 2**20
-STEP = np.zeros(256, dtype=np.int32)
-STEP[list(b"[{")], STEP[list(b"]}")] = 1, -1
+DEEPER = np.zeros(256, dtype=np.int32)
+DEEPER[list(b"[{")], DEEPER[list(b"]}")] = 1, -1
 
 
 def require_small(path: Path | str, name: str, stored: bool = False) -> None:
@@ -117,7 +117,7 @@ def require_memory(need: int, name: str, left: Any = None) -> None:
     """Raise ConfigError where parsing needs more memory than is left [byte]."""
     if need <= UNASKED:
         return
-    left = room().left() if left is None else left
+    left = available().left() if left is None else left
     if need > left:
         raise ConfigError(
             f"{name}: reading it takes up to {size(need)} of memory, and {size(left)} are there; give "
@@ -149,8 +149,8 @@ def too_deep(bare: bytes) -> Any:
     """Return where brackets are first open within more than MOST_DEPTH, None where they never are."""
     open_before = 0
     for low in range(0, len(bare), STRETCH):
-        steps = STEP[np.frombuffer(bare[low : low + STRETCH], dtype=np.uint8)]
-        depth = open_before + np.cumsum(steps)
+        deeper = DEEPER[np.frombuffer(bare[low : low + STRETCH], dtype=np.uint8)]
+        depth = open_before + np.cumsum(deeper)
         deep = np.flatnonzero(depth > MOST_DEPTH)
         if len(deep):
             return low + int(deep[0])
@@ -158,6 +158,6 @@ def too_deep(bare: bytes) -> Any:
     return None
 
 
-def line_of(bare: bytes, place: Any) -> Any:
+def line_of(bare: bytes, at: Any) -> Any:
     """Return the number of the line, from 1, that a byte stands in."""
-    return bare.count(b"\n", 0, place) + 1
+    return bare.count(b"\n", 0, at) + 1

@@ -25,7 +25,7 @@ from hpcchain.errors import ConfigError
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
 
-RECORDS = {
+SECTION_CLASSES = {
     "box": sections.BoxSection,
     "initial": sections.InitialSection,
     "propagator": sections.PropagatorSection,
@@ -100,8 +100,8 @@ def resolve(table: dict, name: str) -> Config:
     top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
     values = {"box": read_named(table, "box")}
     require_one(values["box"])
-    apart = ("box", "initial", "contact")
-    values |= {section: read_named(table, section) for section in RECORDS if section not in apart}
+    read_otherwise = ("box", "initial", "contact")
+    values |= {section: read_named(table, section) for section in SECTION_CLASSES if section not in read_otherwise}
     values["contact"] = read_contact(table)
     values["initial"] = read_named(table, "initial")
     initial = values["initial"]
@@ -110,7 +110,7 @@ def resolve(table: dict, name: str) -> Config:
     check_propagator_keys(table.get("propagator", {}), values["propagator"]["name"], "propagator")
     molecules = read_molecules(table.get("molecule"), initial["method"], read_section)
     values["box"] = with_size(values["box"], molecules)
-    read = {section: record(**values[section]) for section, record in RECORDS.items()}
+    read = {section: of_class(**values[section]) for section, of_class in SECTION_CLASSES.items()}
     molecules = tuple(own_propagator(kind, read["propagator"], i) for i, kind in enumerate(molecules))
     read["walls"] = read_walls(table.get("wall", []), read_section)
     read["potentials"] = read_potentials(table.get("potential", []), read_section, name)
@@ -143,7 +143,7 @@ def read_contact(table: dict) -> dict:
     return read_named({"contact": given}, "contact") | {"pairs": pairs}
 
 
-def read_section(given: Any, section: str, place: str) -> dict:
+def read_section(given: Any, section: str, where: str) -> dict:
     """Return {key: value} of a table with every key of the section; raises Wrong for unknown, missing and bad ones.
 
     Parameters
@@ -152,11 +152,11 @@ def read_section(given: Any, section: str, place: str) -> dict:
         The TOML table.
     section : str
         Its section in the schema.
-    place : str
+    where : str
         How messages call it, for example "molecule[0]".
     """
     keys = keys_of(section)
-    prefix = f"{place}." if place else ""
+    prefix = f"{where}." if where else ""
     for name in given:
         if name not in keys:
             raise Wrong(unknown(name, section, prefix))
@@ -192,11 +192,11 @@ def unknown(name: str, section: str, prefix: str) -> str:
     return f"{prefix}{text}: unknown key; the nearest valid key is {hint}"
 
 
-def check_propagator_keys(given: Any, propagator: str, place: str) -> None:
-    """Raise Wrong for a key of a propagator's table, called `place`, that the chosen propagator does not have."""
+def check_propagator_keys(given: Any, propagator: str, where: str) -> None:
+    """Raise Wrong for a key of a propagator's table, called `where`, that the chosen propagator does not have."""
     for key, names in PROPAGATOR_KEYS.items():
         if key in given and propagator not in names and given[key] != KEPT.get(key):
-            raise Wrong(f'{place}.{key}: means nothing for "{propagator}", only for {", ".join(names)}; remove it')
+            raise Wrong(f'{where}.{key}: means nothing for "{propagator}", only for {", ".join(names)}; remove it')
 
 
 def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int) -> MoleculeSection:
@@ -204,11 +204,11 @@ def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int
 
     Keys left out are those of `default`, the input's [propagator], where the name is the same, else the defaults.
     """
-    given, place = kind.propagator, f"molecule[{index}].propagator"
+    given, where = kind.propagator, f"molecule[{index}].propagator"
     if given is None:
         return kind
-    values = read_section(given, "propagator", place)
+    values = read_section(given, "propagator", where)
     if given.get("name", default.name) == default.name:
         values = asdict(default) | {key: values[key] for key in given}
-    check_propagator_keys(given, values["name"], place)
+    check_propagator_keys(given, values["name"], where)
     return replace(kind, propagator=sections.PropagatorSection(**values))

@@ -20,7 +20,7 @@ def read_molecules(tables: dict | list | None, method: str, read_section: Callab
     method : str
         initial.method; molecules may be left out for "file" alone.
     read_section : callable
-        (table, section, place) -> {key: value}.
+        (table, section, where) -> {key: value}.
 
     Raises
     ------
@@ -63,21 +63,21 @@ def labels() -> Iterator[str]:
         number += 1
 
 
-def finish(values: dict, place: str) -> MoleculeSection:
+def finish(values: dict, where: str) -> MoleculeSection:
     """Return the MoleculeSection of one table with its number of beads worked out."""
     kind = values["kind"]
     for name, kinds in KIND_KEYS.items():
         if values[name] is not None and kind not in kinds:
-            raise Wrong(f'{place}.{name}: means nothing for kind "{kind}", only for {", ".join(kinds)}; remove it')
+            raise Wrong(f'{where}.{name}: means nothing for kind "{kind}", only for {", ".join(kinds)}; remove it')
         if values[name] is None and kind in kinds:
-            raise Wrong(f'{place}.{name}: is missing; kind "{kind}" needs it')
-    values["beads"] = beads_of(values, place)
+            raise Wrong(f'{where}.{name}: is missing; kind "{kind}" needs it')
+    values["beads"] = beads_of(values, where)
     if values["beads"] < LEAST_BEADS[kind]:
-        raise Wrong(f'{place}.beads: {values["beads"]} is too few; kind "{kind}" needs at least {LEAST_BEADS[kind]}')
+        raise Wrong(f'{where}.beads: {values["beads"]} is too few; kind "{kind}" needs at least {LEAST_BEADS[kind]}')
     return MoleculeSection(**values)
 
 
-def beads_of(values: dict, place: str) -> int:
+def beads_of(values: dict, where: str) -> int:
     """Return the number of beads of a molecule; raises Wrong when it is missing or contradicts the kind."""
     kind, beads = values["kind"], values["beads"]
     follows = None
@@ -91,13 +91,13 @@ def beads_of(values: dict, place: str) -> int:
         why = f"sites has {follows} rows"
         if follows < LEAST_IN_BODY:
             raise Wrong(
-                f'{place}.sites: {follows} beads make no body of kind "rigid", which has at least {LEAST_IN_BODY}; use '
+                f'{where}.sites: {follows} beads make no body of kind "rigid", which has at least {LEAST_IN_BODY}; use '
                 'kind = "rod" for two, "monomer" for one'
             )
     if follows is not None:
         if beads not in (None, follows):
-            raise Wrong(f"{place}.beads: {beads} is wrong: {why}; remove the key or correct it")
+            raise Wrong(f"{where}.beads: {beads} is wrong: {why}; remove the key or correct it")
         return follows
     if beads is None:
-        raise Wrong(f'{place}.beads: is missing; kind "{kind}" needs the number of beads of one molecule')
+        raise Wrong(f'{where}.beads: is missing; kind "{kind}" needs the number of beads of one molecule')
     return beads

@@ -31,36 +31,36 @@ def apply(table: dict, override: str) -> None:
         When the text has another form or names an entry that does not exist.
     """
     path, equals, value = override.partition("=")
-    steps = [step.strip() for step in path.split(".")]
-    if not equals or not all(steps):
+    parts = [part.strip() for part in path.split(".")]
+    if not equals or not all(parts):
         raise ConfigError(f"--set {shown(override)}: needs the form section.key=value, for example run.end_time=10.0")
-    if len(steps) > MOST_PARTS:
+    if len(parts) > MOST_PARTS:
         raise ConfigError(
-            f"--set {shown(override)}: the key has {len(steps)} parts with dots between them, more than "
+            f"--set {shown(override)}: the key has {len(parts)} parts with dots between them, more than "
             f"{MOST_PARTS}; keys are section.key"
         )
-    place = table
-    for depth, step in enumerate(steps[:-1]):
-        place = enter(place, step, steps[depth + 1], override)
-    if not isinstance(place, dict):
+    inner = table
+    for depth, part in enumerate(parts[:-1]):
+        inner = enter(inner, part, parts[depth + 1], override)
+    if not isinstance(inner, dict):
         raise ConfigError(f"--set {shown(override)}: name a key after the number, for example molecule.0.count=10")
-    place[steps[-1]] = read_value(value.strip(), override)
-    if steps[:-1] == ["box"]:
-        place.pop(EITHER.get(steps[-1]), None)
+    inner[parts[-1]] = read_value(value.strip(), override)
+    if parts[:-1] == ["box"]:
+        inner.pop(EITHER.get(parts[-1]), None)
 
 
-def enter(place: dict | list, step: str, following: str, override: str) -> dict | list:
-    """Return the table or list under one step of the path, made where a section is missing."""
-    if isinstance(place, list):
-        if not (step.isascii() and step.isdigit() and int(step[:9]) < len(place)):
-            raise ConfigError(f"--set {shown(override)}: there is no entry {step}; the input has {len(place)}, from 0")
-        inner = place[int(step)]
-    elif step not in place and following.isdigit():
-        raise ConfigError(f"--set {shown(override)}: the input has no [[{step}]] to change")
+def enter(outer: dict | list, part: str, following: str, override: str) -> dict | list:
+    """Return the table or list under one part of the path, made where a section is missing."""
+    if isinstance(outer, list):
+        if not (part.isascii() and part.isdigit() and int(part[:9]) < len(outer)):
+            raise ConfigError(f"--set {shown(override)}: there is no entry {part}; the input has {len(outer)}, from 0")
+        inner = outer[int(part)]
+    elif part not in outer and following.isdigit():
+        raise ConfigError(f"--set {shown(override)}: the input has no [[{part}]] to change")
     else:
-        inner = place.setdefault(step, {})
+        inner = outer.setdefault(part, {})
     if not isinstance(inner, (dict, list)):
-        raise ConfigError(f"--set {shown(override)}: {step} is a value, not a section")
+        raise ConfigError(f"--set {shown(override)}: {part} is a value, not a section")
     return inner
 
 

@@ -42,9 +42,9 @@ def to_toml(config: Config) -> str:
         elif section in ("steps", "external", "thermostat") and not applies(config, section):
             continue
         else:
-            record = getattr(config, section)
-            skip = skip_for(record) if section == "propagator" else FOLLOWS.get(section, ())
-            parts.append(section_text(f"[{section}]", section, record, skip))
+            settings = getattr(config, section)
+            skip = skip_for(settings) if section == "propagator" else FOLLOWS.get(section, ())
+            parts.append(section_text(f"[{section}]", section, settings, skip))
         if section == "contact":
             parts += [section_text("[[contact.pair]]", "contact.pair", one) for one in config.contact.pairs]
     return "\n".join(parts)
@@ -57,28 +57,28 @@ def applies(config: Config, section: str) -> Any:
     return getattr(config, section) is not None
 
 
-def skip_for(record: Any) -> tuple | tuple:
+def skip_for(settings: Any) -> tuple | tuple:
     """Return the keys that mean nothing for a molecule's kind or a propagator's name."""
-    if hasattr(record, "kind"):
-        given: tuple[str, ...] = ("beads",) if record.kind == "monomer" else ()
-        given += ("beads", "bond_length", "self_contact") if record.kind == "rigid" else ()
-        given += () if record.directors else ("directors",)
-        given += tuple(name for name in ("hard", "rigid") if getattr(record, name) is True)
-        given += () if record.damping else ("damping",)
-        given += () if record.exclude != 1 else ("exclude",)
-        given += () if record.distance_limits else ("distance_limits",)
-        return given + tuple(name for name, kinds in KIND_KEYS.items() if record.kind not in kinds)
-    return tuple(name for name, names in PROPAGATOR_KEYS.items() if record.name not in names)
+    if hasattr(settings, "kind"):
+        given: tuple[str, ...] = ("beads",) if settings.kind == "monomer" else ()
+        given += ("beads", "bond_length", "self_contact") if settings.kind == "rigid" else ()
+        given += () if settings.directors else ("directors",)
+        given += tuple(name for name in ("hard", "rigid") if getattr(settings, name) is True)
+        given += () if settings.damping else ("damping",)
+        given += () if settings.exclude != 1 else ("exclude",)
+        given += () if settings.distance_limits else ("distance_limits",)
+        return given + tuple(name for name, kinds in KIND_KEYS.items() if settings.kind not in kinds)
+    return tuple(name for name, names in PROPAGATOR_KEYS.items() if settings.name not in names)
 
 
-def section_text(header: str, section: str, record: Any, skip: tuple = ()) -> str:
+def section_text(header: str, section: str, settings: Any, skip: tuple = ()) -> str:
     """Return one section with its header; keys that are not set are left out."""
-    return "\n".join([header, *assignments(section, record, skip)]) + "\n"
+    return "\n".join([header, *assignments(section, settings, skip)]) + "\n"
 
 
-def assignments(section: str, record: Any, skip: tuple = ()) -> list:
+def assignments(section: str, settings: Any, skip: tuple = ()) -> list:
     """Return a list of "key = value" for the keys of a section that are set and not to be skipped."""
-    values = {name: getattr(record, name) for name in keys_of(section) if name not in skip}
+    values = {name: getattr(settings, name) for name in keys_of(section) if name not in skip}
     return [f"{name} = {value_text(value)}" for name, value in values.items() if value is not None]
 
 
@@ -91,7 +91,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         rows = ",\n".join("    " + repr(row) for row in value.tolist())
         return f"[\n{rows},\n]" if len(value) else "[]"
-    if is_dataclass(value):  # the only record inside another: a kind's own [propagator]
+    if is_dataclass(value):  # the only section inside another: a kind's own [propagator]
         return "{ " + ", ".join(assignments("propagator", value, skip_for(value))) + " }"
     if isinstance(value, DistanceLimit):
         return "{ " + ", ".join(f"{name} = {value_text(entry)}" for name, entry in value._asdict().items()) + " }"

@@ -38,7 +38,7 @@ def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
     table[:, :, L.PAIR_TANGENTIAL] = spin.get("tangential_restitution", 1.0)
     table[:, :, L.PAIR_LEFT] = most_left(physics, physics.contact_time)
     for number, one in enumerate(physics.extended.get("pairs", [])):
-        i, j = (place_of(name, names, f"contact.pair[{number}]") for name in one["types"])
+        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one["types"])
         own = {L.PAIR_NORMAL: one["restitution"], L.PAIR_TANGENTIAL: one["tangential_restitution"]}
         if one["contact_time"] is not None:
             own[L.PAIR_LEFT] = most_left(physics, one["contact_time"])
@@ -54,13 +54,13 @@ def most_left(physics: Physics, contact_time: float) -> float:
     return WHOLE_CONTACT if longest == 0.0 else math.floor(WHOLE_CONTACT * (1.0 - contact_time / longest))
 
 
-def place_of(name: str, names: tuple, place: str) -> int:
+def row_of_type(name: str, names: tuple, where: str) -> int:
     """Return the row of a type or wall."""
     if name in names:
         return names.index(name)
     if name in L.SIDE_NAMES:
         return len(names) + L.SIDE_NAMES.index(name)
-    raise ConfigError(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+    raise ConfigError(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
 
 
 @kernel

@@ -22,14 +22,14 @@ BLURRED = 1e-10  # of the beads' speed, to which rates are known: what touches w
 
 
 @kernel
-def lane(offset, b):
-    """Return the place of bead b of the molecule that is at an offset in the workspace."""
+def bead_offset(offset, b):
+    """Return the offset of bead b of the molecule that begins at an offset of the workspace."""
     return offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
 
 
 @kernel
 def approach(work, p, q, n):
-    """Return n . (v_p - v_q) of the beads at places p and q; q < 0 is a wall at rest."""
+    """Return n . (v_p - v_q) of the beads at offsets p and q; q < 0 is a wall at rest."""
     s = 0.0
     for c in range(3):
         v = work[p + W.COEF + W.ROW + W.LANES * c]
@@ -52,8 +52,8 @@ def inside_impulse(work, offset, mol, m, graph, a, b, n, impulse_response, stepp
         for k in range(W.ROW):
             p = offset + t * W.TILE + W.KICK + k
             work[p] = impulse_response[t * W.ROW + k] - work[p]
-    p = lane(offset, a) + W.KICK
-    q = lane(offset, b) + W.KICK
+    p = bead_offset(offset, a) + W.KICK
+    q = bead_offset(offset, b) + W.KICK
     return (
         n[0] * (work[p] - work[q])
         + n[1] * (work[p + W.LANES] - work[q + W.LANES])
@@ -62,7 +62,7 @@ def inside_impulse(work, offset, mol, m, graph, a, b, n, impulse_response, stepp
 
 
 @kernel
-def _size(un, restitution, mass, projection_loss):
+def _impulse(un, restitution, mass, projection_loss):
     """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 mass) + lost; mass is the inverse effective one."""
     if projection_loss == 0.0:
         return -(1.0 + restitution) * un / mass
@@ -100,24 +100,24 @@ def single_impulse(
     stepper : None or bool
         None where there are no rigid bodies (`interface`).
     """
-    p = lane(oa, a)
-    q = lane(ob, b) if mb >= 0 else -1
+    p = bead_offset(oa, a)
+    q = bead_offset(ob, b) if mb >= 0 else -1
     un = approach(work, p, q, n) - growth
     if un >= 0.0:
         return 0.0
     if mb == ma:
         mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, impulse_response, stepper)
-        size = _size(un, restitution, mass, projection_loss)
-        push(work, oa, mol[ma, L.MOL_TILES], size)
-        return size
+        impulse = _impulse(un, restitution, mass, projection_loss)
+        push(work, oa, mol[ma, L.MOL_TILES], impulse)
+        return impulse
     mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2], stepper)
     if mb >= 0:
         mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2], stepper)
-    size = _size(un, restitution, mass, projection_loss)
-    push(work, oa, mol[ma, L.MOL_TILES], size)
+    impulse = _impulse(un, restitution, mass, projection_loss)
+    push(work, oa, mol[ma, L.MOL_TILES], impulse)
     if mb >= 0:
-        push(work, ob, mol[mb, L.MOL_TILES], -size)
-    return size
+        push(work, ob, mol[mb, L.MOL_TILES], -impulse)
+    return impulse
 
 
 class Ties(NamedTuple):
@@ -147,8 +147,8 @@ class Ties(NamedTuple):
 
 
 @outlined
-def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, projection_loss, stepper):
-    """Apply the impulses of several contacts at one instant, one multiplier each; sizes are left in `sizes`.
+def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, impulses, projection_loss, stepper):
+    """Apply the impulses of several contacts at one instant, one multiplier each; they are left in `impulses`.
 
     All approach, or rest on one another; rates of those that rest count as 0. One whose beads the others part anyway
     gets 0.
@@ -175,25 +175,27 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, sizes, pr
         stride += mol[group[g], L.MOL_TILES] * W.ROW
     _responses(work, mol, graph, ties, stride, impulse_response, stepper)
     for k in range(count):
-        p = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        p = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         q = (
-            lane(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            bead_offset(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
             if contacts[k, L.OTHER_MEMBER] >= 0
             else -1
         )
-        sizes[k] = max(-(1.0 + e[k]) * (approach(work, p, q, normals[k]) - growths[k]), 0.0)
+        impulses[k] = max(-(1.0 + e[k]) * (approach(work, p, q, normals[k]) - growths[k]), 0.0)
         _row_of_equations(mol, ties, stride, impulse_response, k, matrix)
-    if solve_pushes(matrix, sizes, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
+    if solve_pushes(matrix, impulses, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
         return 1
     if projection_loss != 0.0:
-        mean = _mean_restitution(work, offset, contacts, normals, growths, count, e, sizes)
-        _give_back(work, offset, contacts, normals, growths, count, mean, sizes, projection_loss)
+        mean = _mean_restitution(work, offset, contacts, normals, growths, count, e, impulses)
+        _give_back(work, offset, contacts, normals, growths, count, mean, impulses, projection_loss)
     for k in range(count):
         at = k * stride
         for g in range(members):
             for t in range(mol[group[g], L.MOL_TILES]):
                 for x in range(W.ROW):
-                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += sizes[k] * impulse_response[at + t * W.ROW + x]
+                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += (
+                        impulses[k] * impulse_response[at + t * W.ROW + x]
+                    )
             at += mol[group[g], L.MOL_TILES] * W.ROW
     return 0
 
@@ -258,23 +260,23 @@ def _fastest(work, offset, contacts, growths, count):
         for side in range(2):
             g = contacts[k, L.MEMBER + L.SIDE * side]
             if g >= 0:
-                p = lane(offset[g], contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.COEF + W.ROW
+                p = bead_offset(offset[g], contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.COEF + W.ROW
                 speed += abs(work[p]) + abs(work[p + W.LANES]) + abs(work[p + 2 * W.LANES])
         fastest = max(fastest, speed)
     return fastest
 
 
 @kernel
-def _mean_restitution(work, offset, contacts, normals, growths, count, e, sizes):
-    """Return the one e_n with which contacts with impulses `sizes` would change the energy as they do with theirs."""
+def _mean_restitution(work, offset, contacts, normals, growths, count, e, impulses):
+    """Return the one e_n with which contacts with these `impulses` would change the energy as they do with theirs."""
     kept = 0.0
     lost = 0.0
     equal = True
     for k in range(count):
-        a = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        a = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         other = contacts[k, L.OTHER_MEMBER]
-        b = lane(offset[other], contacts[k, L.OTHER_BEAD]) if other >= 0 else -1
-        closing = sizes[k] * (approach(work, a, b, normals[k]) - growths[k])
+        b = bead_offset(offset[other], contacts[k, L.OTHER_BEAD]) if other >= 0 else -1
+        closing = impulses[k] * (approach(work, a, b, normals[k]) - growths[k])
         lost += closing
         kept += e[k] * closing
         equal = equal and e[k] == e[0]
@@ -282,23 +284,23 @@ def _mean_restitution(work, offset, contacts, normals, growths, count, e, sizes)
 
 
 @kernel
-def _give_back(work, offset, contacts, normals, growths, count, e, sizes, projection_loss):
+def _give_back(work, offset, contacts, normals, growths, count, e, impulses, projection_loss):
     """Scale the impulses p of several contacts so that the energy after them is higher by `projection_loss`.
 
     With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
     """
     q = 0.0
     for k in range(count):
-        a = lane(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        a = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         b = (
-            lane(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            bead_offset(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
             if contacts[k, L.OTHER_MEMBER] >= 0
             else -1
         )
-        q -= sizes[k] * (approach(work, a, b, normals[k]) - growths[k]) / (1.0 + e)
+        q -= impulses[k] * (approach(work, a, b, normals[k]) - growths[k]) / (1.0 + e)
     factor = (1.0 + math.sqrt(max(e * e + 2.0 * projection_loss / q, 0.0))) / (1.0 + e)
     for k in range(count):
-        sizes[k] *= factor
+        impulses[k] *= factor
 
 
 @kernel
@@ -311,7 +313,7 @@ def _rows_before(mol, group, g):
 
 @kernel
 def separation(par, work, p, q, n):
-    """Write the unit vector from the bead at place q to the one at p (nearest image) to n; return their distance."""
+    """Write the unit vector from the bead at offset q to the one at p (nearest image) to n; return their distance."""
     rr = 0.0
     for c in range(3):
         x = work[p + W.COEF + W.LANES * c] - work[q + W.COEF + W.LANES * c]

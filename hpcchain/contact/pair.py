@@ -12,7 +12,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import series_order, series_place
+from hpcchain.layout.segment_bits import series_begin, series_order
 from hpcchain.propagators.bead_polynomials import bead_state
 
 TOUCHING = 2e-14
@@ -65,7 +65,7 @@ def curve(starts, segment, series, i, t):
     """Return position and velocity (6 floats) of bead i at time t after its segment's start."""
     order = series_order(segment, i)
     if order > 1:
-        return bead_state(series, series_place(segment, i), order, t)
+        return bead_state(series, series_begin(segment, i), order, t)
     u = starts[i, L.VX]
     v = starts[i, L.VY]
     w = starts[i, L.VZ]

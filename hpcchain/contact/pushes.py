@@ -22,14 +22,14 @@ ROUND_OFF = 2.0**-50
 
 
 @kernel
-def solve_pushes(matrix, sizes, count, blur):
+def solve_pushes(matrix, impulses, count, blur):
     """Find p >= 0 with A p - b >= 0, one of the two 0 in each row; return 1 where there is none.
 
     Parameters
     ----------
     matrix : (PUSH_ROWS, MOST_TIES) float64 array
         A in the first rows, symmetric and positive semi-definite; the others are scratch.
-    sizes : (MOST_TIES,) float64 array
+    impulses : (MOST_TIES,) float64 array
         b, none negative; p on return.
     count : int
         Rows of A.
@@ -39,17 +39,17 @@ def solve_pushes(matrix, sizes, count, blur):
     for k in range(count):
         for c in range(count):
             matrix[L.COPY_ROWS + k, c] = matrix[k, c]
-        matrix[L.RIGHT_ROW, k] = sizes[k]
+        matrix[L.RIGHT_ROW, k] = impulses[k]
     slack = 0.0
     for k in range(count):
         slack = 16.0 * ROUND_OFF if matrix[L.RIGHT_ROW, k] == 0.0 else slack
-    if _exchange(matrix, sizes, count, (np.int64(1) << count) - 1, slack) >= 0:
+    if _exchange(matrix, impulses, count, (np.int64(1) << count) - 1, slack) >= 0:
         return 0
-    return _solve_dependent(matrix, sizes, count, blur)
+    return _solve_dependent(matrix, impulses, count, blur)
 
 
 @kernel
-def _exchange(matrix, sizes, count, pushing, slack):
+def _exchange(matrix, impulses, count, pushing, slack):
     """Solve as `solve_pushes` does for a positive definite A; return the bits of those that push, or -1.
 
     The contact of lowest number that is wrong, pulling or left out and approaching, changes sides, which ends for
@@ -63,9 +63,9 @@ def _exchange(matrix, sizes, count, pushing, slack):
         By how much of its terms' sum a contact that is left out may fall short.
     """
     for _ in range(MOST_TURNS):
-        if _solve_those(matrix, sizes, count, pushing):
+        if _solve_those(matrix, impulses, count, pushing):
             return np.int64(-1)
-        k = _first_wrong(matrix, sizes, count, pushing, slack)
+        k = _first_wrong(matrix, impulses, count, pushing, slack)
         if k < 0:
             return pushing
         pushing ^= np.int64(1) << k
@@ -73,7 +73,7 @@ def _exchange(matrix, sizes, count, pushing, slack):
 
 
 @kernel
-def _solve_dependent(matrix, sizes, count, blur):
+def _solve_dependent(matrix, impulses, count, blur):
     """Solve as `solve_pushes` does for an A that is singular, whose copy is in `matrix` behind A; return 1 if in vain.
 
     The proximal point method (Rockafellar 1976): p of the positive definite A + s and b + s q, q being the p of the
@@ -98,13 +98,13 @@ def _solve_dependent(matrix, sizes, count, blur):
         for k in range(count):
             matrix[L.COPY_ROWS + k, k] = matrix[diagonal, k] + shift
             matrix[L.RIGHT_ROW, k] = matrix[before, k] + shift * matrix[last, k]
-        pushing = _exchange(matrix, sizes, count, pushing, 16.0 * ROUND_OFF)
+        pushing = _exchange(matrix, impulses, count, pushing, 16.0 * ROUND_OFF)
         if pushing < 0:
             break
         change = 0.0
         for k in range(count):
-            change = max(change, abs(sizes[k] - matrix[last, k]))
-            matrix[last, k] = sizes[k]
+            change = max(change, abs(impulses[k] - matrix[last, k]))
+            matrix[last, k] = impulses[k]
         shorter = shift * change
         if shorter <= ROUND_OFF * largest or (shorter <= blur and shorter > 0.99 * short):
             short = shorter
@@ -114,13 +114,13 @@ def _solve_dependent(matrix, sizes, count, blur):
         short = shorter
     if not short <= 16.0 * blur:
         return 1
-    _keep_energy(matrix, sizes, count)
+    _keep_energy(matrix, impulses, count)
     return 0
 
 
 @kernel
-def _keep_energy(matrix, sizes, count):
-    """Put p, from the scratch of `_solve_dependent`, into `sizes`, times the factor that makes p A p = p b."""
+def _keep_energy(matrix, impulses, count):
+    """Put p, from the scratch of `_solve_dependent`, into `impulses`, times the factor that makes p A p = p b."""
     before, last, diagonal = L.RIGHT_ROW + 1, L.RIGHT_ROW + 2, L.RIGHT_ROW + 3
     wanted = 0.0
     found = 0.0
@@ -132,11 +132,11 @@ def _keep_energy(matrix, sizes, count):
         found += matrix[last, k] * rate
         wanted += matrix[last, k] * matrix[before, k]
     for k in range(count):
-        sizes[k] = wanted / found * matrix[last, k]
+        impulses[k] = wanted / found * matrix[last, k]
 
 
 @kernel
-def _solve_those(matrix, sizes, count, pushing):
+def _solve_those(matrix, impulses, count, pushing):
     """Solve the equations of the contacts whose bits are set, all others' p being 0; return 1 if singular."""
     n = 0
     for k in range(count):
@@ -146,32 +146,32 @@ def _solve_those(matrix, sizes, count, pushing):
                 if (pushing >> c) & 1:
                     matrix[n, m] = matrix[L.COPY_ROWS + k, c]
                     m += 1
-            sizes[n] = matrix[L.RIGHT_ROW, k]
+            impulses[n] = matrix[L.RIGHT_ROW, k]
             n += 1
-    if eliminate(matrix, sizes, n):
+    if eliminate(matrix, impulses, n):
         return 1
     for k in range(count - 1, -1, -1):
         if (pushing >> k) & 1:
             n -= 1
-            sizes[k] = sizes[n]
+            impulses[k] = impulses[n]
         else:
-            sizes[k] = 0.0
+            impulses[k] = 0.0
     return 0
 
 
 @kernel
-def _first_wrong(matrix, sizes, count, pushing, slack):
+def _first_wrong(matrix, impulses, count, pushing, slack):
     """Return the first contact that pulls, or that is left out and falls short of what it asks for; -1 if none."""
     for k in range(count):
         if (pushing >> k) & 1:
-            if sizes[k] < 0.0:
+            if impulses[k] < 0.0:
                 return k
         else:
             rate = 0.0
             terms = 0.0
             for c in range(count):
-                rate += matrix[L.COPY_ROWS + k, c] * sizes[c]
-                terms += abs(matrix[L.COPY_ROWS + k, c] * sizes[c])
+                rate += matrix[L.COPY_ROWS + k, c] * impulses[c]
+                terms += abs(matrix[L.COPY_ROWS + k, c] * impulses[c])
             if rate < (1.0 - RECEDES) * matrix[L.RIGHT_ROW, k] - slack * terms:
                 return k
     return -1

@@ -51,7 +51,7 @@ def any_rough(s, count, extended):
     if extended is not None:
         for k in range(count):
             if (
-                s.sizes[k] > 0.0
+                s.impulses[k] > 0.0
                 and tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], extended) != 1.0
             ):
                 return True
@@ -115,10 +115,10 @@ def rough_bounce(s, i, j, n, wi, wj, e, et):
         return 0.0
     w = wi + wj
     q = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
-    size = -(1.0 + e) * un / w
+    impulse = -(1.0 + e) * un / w
     for c in range(3):
         s.tangential[c] = -(1.0 - et) / (w + q) * (u[c] - un * n[c])
-        u[c] = size * n[c] + s.tangential[c]
+        u[c] = impulse * n[c] + s.tangential[c]
     for c in range(3):
         s.starts[i, L.VX + c] += wi * u[c]
         if j >= 0:
@@ -126,7 +126,7 @@ def rough_bounce(s, i, j, n, wi, wj, e, et):
     spin_up(s, i, n, u)
     if j >= 0:
         spin_up(s, j, n, u)
-    return size
+    return impulse
 
 
 @kernel
@@ -140,11 +140,11 @@ def meet_rough(s, i, j, mi, mj, e, et):
     if j < 0:
         e = own_restitution(s, i, j, e)
     wj = s.table[s.mol[mj, L.MOL_TABLE]] if j >= 0 else 0.0
-    size = rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et)
+    impulse = rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et)
     u = s.tangential
     lx, ly, lz = r * n[0], r * n[1], r * n[2]
-    set_tensor(s.virial_tensor, size * n[0] + u[0], size * n[1] + u[1], size * n[2] + u[2], lx, ly, lz)
-    return size, size * r
+    set_tensor(s.virial_tensor, impulse * n[0] + u[0], impulse * n[1] + u[1], impulse * n[2] + u[2], lx, ly, lz)
+    return impulse, impulse * r
 
 
 @kernel
@@ -236,7 +236,7 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
     b = j - s.mol[mb, L.MOL_FIRST] if mb >= 0 else 0
     p = oa + (a >> W.LANE_SHIFT) * W.TILE + (a & W.LANE_MASK)
     q = ob + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
-    u = s.sizes
+    u = s.impulses
     un = 0.0
     for c in range(3):
         u[c] = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
@@ -252,16 +252,16 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
     if _changes(s, n, u, un, response, e, et, projection_loss):
         s.tangential[:] = 0.0
         return 0.0
-    size = 0.0
+    impulse = 0.0
     for c in range(3):
-        size += u[c] * n[c]
+        impulse += u[c] * n[c]
     for c in range(3):
-        s.tangential[c] = u[c] - size * n[c]
+        s.tangential[c] = u[c] - impulse * n[c]
     _apply(s, oa, ob, ma, mb, a, b, u)
     spin_up(s, i, n, u)
     if mb >= 0:
         spin_up(s, j, n, u)
-    return size
+    return impulse
 
 
 @kernel

@@ -11,7 +11,7 @@ w becomes e_t w (`contact.rough`). The energy changes by -t D t / 2, whatever th
 no t; where all have e_t = -1 every w is reversed.
 """
 
-from hpcchain.contact.impulse import approach, lane
+from hpcchain.contact.impulse import approach, bead_offset
 from hpcchain.contact.rough import spin_response, spin_up, surface_velocity, tangential_of
 from hpcchain.contact.thermal import tangents
 from hpcchain.jit.decorators import kernel, outlined
@@ -49,7 +49,7 @@ def _list_equations(s, found):
     a = s.impulse_response
     n = 0
     for k in range(found):
-        if s.sizes[k] > 0.0:
+        if s.impulses[k] > 0.0:
             a[CONTACT_ROW * WIDTH + n] = k
             a[DIRECTION_ROW * WIDTH + n] = 0.0
             n += 1
@@ -68,10 +68,10 @@ def _list_equations(s, found):
 def _rate(s, k, d):
     """Return how fast the surfaces at contact k move past each other along its d-th direction; 0: how it opens."""
     i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
-    p = lane(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
+    p = bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
     q = -1
     if s.contacts[k, L.OTHER_MEMBER] >= 0:
-        q = lane(s.offset[s.contacts[k, L.OTHER_MEMBER]], s.contacts[k, L.OTHER_BEAD])
+        q = bead_offset(s.offset[s.contacts[k, L.OTHER_MEMBER]], s.contacts[k, L.OTHER_BEAD])
     if d == 0:
         return approach(s.work, p, q, s.normals[k]) - s.growths[k]
     n = s.normals[k]
@@ -100,7 +100,7 @@ def _kicked(s, g, row):
     total = 0.0
     for side in range(2):
         if s.contacts[k, L.MEMBER + L.SIDE * side] == g:
-            p = lane(s.offset[g], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.KICK
+            p = bead_offset(s.offset[g], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.KICK
             rate = x * s.work[p] + y * s.work[p + W.LANES] + z * s.work[p + 2 * W.LANES]
             total += rate if side == 0 else -rate
     return total
@@ -231,7 +231,7 @@ def _energy_factor(a, normals, n):
 def rub_together(s, found):
     """Apply the tangential impulses of contacts at one instant, once they have got those along the normals.
 
-    The segments of all that take part are closed. To `sizes` is added what the impulses have along the normals; the
+    The segments of all that take part are closed. To `impulses` is added what the impulses have along the normals; the
     tangential ones stand in `impulse_response`, three numbers a contact (`tangential_impulse`).
 
     Parameters
@@ -262,17 +262,17 @@ def _apply(s, row, factor):
     a = s.impulse_response
     k = int(a[CONTACT_ROW * WIDTH + row])
     d = int(a[DIRECTION_ROW * WIDTH + row])
-    size = factor * a[RESULT_ROW * WIDTH + row]
+    impulse = factor * a[RESULT_ROW * WIDTH + row]
     x, y, z = _direction(s, k, d)
     for side in range(2):
         g = s.contacts[k, L.MEMBER + L.SIDE * side]
         if g >= 0:
             _kick_side(s, k, side, x, y, z)
-            push(s.work, s.offset[g], s.mol[s.group[g], L.MOL_TILES], size if side == 0 else -size)
+            push(s.work, s.offset[g], s.mol[s.group[g], L.MOL_TILES], impulse if side == 0 else -impulse)
     if d == 0:
-        s.sizes[k] += size
+        s.impulses[k] += impulse
         return
-    s.tangential[0], s.tangential[1], s.tangential[2] = size * x, size * y, size * z
+    s.tangential[0], s.tangential[1], s.tangential[2] = impulse * x, impulse * y, impulse * z
     for c in range(3):
         a[3 * k + c] += s.tangential[c]
     spin_up(s, s.tied[k, L.FIRST_BEAD], s.normals[k], s.tangential)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.coefficients import trait
-from hpcchain.contact.impulse import approach, lane
+from hpcchain.contact.impulse import approach, bead_offset
 from hpcchain.contact.turning import turn
 from hpcchain.contact.walls import wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
@@ -82,12 +82,12 @@ def diffuse_single(s, i, code, n, mobility):
     velocity = wall_velocity(s, code)
     u, v, w = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
     before = u * u + v * v + w * w
-    size = (normal + velocity - (n[0] * u + n[1] * v + n[2] * w)) / mobility
+    impulse = (normal + velocity - (n[0] * u + n[1] * v + n[2] * w)) / mobility
     u = n[0] * (normal + velocity) + across * tx + along * bx
     v = n[1] * (normal + velocity) + across * ty + along * by
     w = n[2] * (normal + velocity) + across * tz + along * bz
     s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ] = u, v, w
-    return size, 0.5 * (u * u + v * v + w * w - before) / mobility - size * velocity
+    return impulse, 0.5 * (u * u + v * v + w * w - before) / mobility - impulse * velocity
 
 
 @kernel
@@ -99,7 +99,7 @@ def diffuse(s, offset, m, a, i, code, n):
     what leaves a wall. It is drawn along three directions that A does not couple; across those in which bonds let the
     bead hardly move nothing is drawn. Works for a bead alone, too, where A is 1 / m.
     """
-    p = lane(offset, a)
+    p = bead_offset(offset, a)
     velocity = wall_velocity(s, code)
     un = approach(s.work, p, -1, n) - velocity
     if un >= 0.0:
@@ -113,8 +113,8 @@ def diffuse(s, offset, m, a, i, code, n):
     first, second = spread * math.cos(2.0 * math.pi * three), spread * math.sin(2.0 * math.pi * three)
     mobility = kick(s.work, offset, s.mol, m, s.graph, a, n[0], n[1], n[2], s.stepper)
     yx, yy, yz = s.work[at], s.work[at + W.LANES], s.work[at + 2 * W.LANES]
-    size = (math.sqrt(-2.0 * temperature * mobility * math.log(1.0 - one)) - un) / mobility
-    push(s.work, offset, tiles, size)
+    impulse = (math.sqrt(-2.0 * temperature * mobility * math.log(1.0 - one)) - un) / mobility
+    push(s.work, offset, tiles, impulse)
     tx, ty, tz, bx, by, bz = tangents(n[0], n[1], n[2])
     share = (tx * yx + ty * yy + tz * yz) / mobility
     tx, ty, tz = tx - share * n[0], ty - share * n[1], tz - share * n[2]
@@ -130,12 +130,12 @@ def diffuse(s, offset, m, a, i, code, n):
     if along > LEAST_MOBILITY * mobility:
         rate = _along(s, here, bx, by, bz) - velocity * (n[0] * bx + n[1] * by + n[2] * bz)
         push(s.work, offset, tiles, (math.sqrt(along) * second - rate) / along)
-    return size
+    return impulse
 
 
 @inlined
 def _along(s, here, x, y, z):
-    """Return the component of the velocity at a place of the workspace along a vector."""
+    """Return the component of the velocity at an offset of the workspace along a vector."""
     return x * s.work[here] + y * s.work[here + W.LANES] + z * s.work[here + 2 * W.LANES]
 
 

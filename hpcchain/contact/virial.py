@@ -61,13 +61,13 @@ def _lever(s, oa, ob, ma, mb, p, q, n, r, c):
 
 
 @kernel
-def virial(s, oa, ob, ma, mb, p, q, n, r, size):
+def virial(s, oa, ob, ma, mb, p, q, n, r, impulse):
     """Return the contact's part of the molecular virial, and write its tensor's [mass length^2 / time]."""
     lx = _lever(s, oa, ob, ma, mb, p, q, n, r, 0)
     ly = _lever(s, oa, ob, ma, mb, p, q, n, r, 1)
     lz = _lever(s, oa, ob, ma, mb, p, q, n, r, 2)
-    set_tensor(s.virial_tensor, size * n[0], size * n[1], size * n[2], lx, ly, lz)
-    return size * n[0] * lx + size * n[1] * ly + size * n[2] * lz
+    set_tensor(s.virial_tensor, impulse * n[0], impulse * n[1], impulse * n[2], lx, ly, lz)
+    return impulse * n[0] * lx + impulse * n[1] * ly + impulse * n[2] * lz
 
 
 @kernel

@@ -42,13 +42,13 @@ def folder() -> Path:
     Raises
     ------
     ConfigError
-        When there is no such place.
+        When there is no such folder.
     """
     return base() / name()
 
 
 def base() -> Path:
-    """Return the folder that cache folders lie in; raises ConfigError when the user has no place for caches."""
+    """Return the folder that cache folders lie in; raises ConfigError when the user has no folder for caches."""
     given = os.environ.get(VARIABLE)
     if given:
         return Path(given)
@@ -122,11 +122,11 @@ def sources(root: Path = ROOT) -> dict:
 def texts_in(root: Path) -> dict:
     """Return {path relative to root: bytes} of the Python files below a folder."""
     texts, above = {}, len(os.path.join(root, ""))
-    for place, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root):
         folders[:] = [inner for inner in folders if inner != "__pycache__"]
         for file in names:
             if file.endswith(".py"):
-                path = os.path.join(place, file)
+                path = os.path.join(folder, file)
                 with open(path, "rb", buffering=0) as source:
                     texts[path[above:]] = source.readall()
     return texts

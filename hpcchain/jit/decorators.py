@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
-# Where numba keeps and finds compiled code, and nowhere else: what other places it knows, others may have filled.
+# Where numba keeps and finds compiled code, and nowhere else: what other folders it knows, others may have filled.
 numba.config.CACHE_DIR = str(cache.prepared())
 numba.config.CACHE_LOCATOR_CLASSES = "UserProvidedCacheLocator"
 

@@ -97,8 +97,8 @@ class Inline(InlineInlinables):
             _, block = waiting.pop()
             # What is put in goes, with the rest of the block, into new blocks, which wait in turn.
             changed |= any(
-                guard(self._do_work, state, waiting, block, place, assign.value, inliner)
-                for place, assign in _calls(block)
+                guard(self._do_work, state, waiting, block, index, assign.value, inliner)
+                for index, assign in _calls(block)
             )
         if changed:
             for dead in compute_cfg_from_blocks(blocks).dead_nodes():
@@ -111,8 +111,8 @@ class Inline(InlineInlinables):
 def _calls(block):
     """Return where in a block functions are called, and those lines."""
     return [
-        (place, line)
-        for place, line in enumerate(block.body)
+        (index, line)
+        for index, line in enumerate(block.body)
         if getattr(getattr(line, "value", None), "op", None) == "call"
     ]
 

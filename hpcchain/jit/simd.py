@@ -43,7 +43,7 @@ HALF = LANES // 2
 eight, four = Lanes(LANES), Lanes(HALF)
 
 
-def _place(context, builder, kind, array, index, width):
+def _address(context, builder, kind, array, index, width):
     """Return a pointer to the vector at an index of a float64 array."""
     data = make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), _vector(width).as_pointer())
@@ -51,8 +51,8 @@ def _place(context, builder, kind, array, index, width):
 
 def _read(context, builder, signature, args):
     """Return the vector at an index (the second argument) of an array (the first)."""
-    place = _place(context, builder, signature.args[0], args[0], args[1], signature.return_type.width)
-    value = builder.load(place)
+    address = _address(context, builder, signature.args[0], args[0], args[1], signature.return_type.width)
+    value = builder.load(address)
     value.align = ALIGNMENT
     return value
 
@@ -74,8 +74,8 @@ def store(typing, work, at, value):
     """Write a vector's floats to an array from work[at] on."""
 
     def generate(context, builder, signature, args):
-        place = _place(context, builder, signature.args[0], args[0], args[1], signature.args[2].width)
-        builder.store(args[2], place).align = ALIGNMENT
+        address = _address(context, builder, signature.args[0], args[0], args[1], signature.args[2].width)
+        builder.store(args[2], address).align = ALIGNMENT
         return context.get_dummy_value()
 
     return types.void(work, types.intp, value), generate
@@ -181,8 +181,8 @@ def largest(typing, a):
 
     def generate(context, builder, signature, args):
         value = args[0]
-        for step in (4, 2, 1):
-            other = _shuffle(builder, value, None, [(i + step) % LANES for i in range(LANES)])
+        for shift in (4, 2, 1):
+            other = _shuffle(builder, value, None, [(i + shift) % LANES for i in range(LANES)])
             value = builder.select(builder.fcmp_ordered(">", value, other), value, other)
         return builder.extract_element(value, ir.Constant(INDEX, 0))
 
@@ -224,8 +224,8 @@ def _join(start):
 first_everywhere = _pick([0] * LANES)
 last_everywhere = _pick([LANES - 1] * LANES)
 # after_s(before, a): lane l is lane l - s of a; ahead_s(a, behind): lane l is lane l + s of a.
-after_1, after_2, after_4 = (_join(LANES - step) for step in (1, 2, 4))
-ahead_1, ahead_2, ahead_4 = (_join(step) for step in (1, 2, 4))
+after_1, after_2, after_4 = (_join(LANES - shift) for shift in (1, 2, 4))
+ahead_1, ahead_2, ahead_4 = (_join(shift) for shift in (1, 2, 4))
 
 if config.DISABLE_JIT:
     from hpcchain.jit.simd_plain import *  # noqa: F403

@@ -81,5 +81,5 @@ def _join(start):
     return lambda a, b: np.concatenate([a, b])[start : start + LANES]
 
 
-after_1, after_2, after_4 = (_join(LANES - step) for step in (1, 2, 4))
-ahead_1, ahead_2, ahead_4 = (_join(step) for step in (1, 2, 4))
+after_1, after_2, after_4 = (_join(LANES - shift) for shift in (1, 2, 4))
+ahead_1, ahead_2, ahead_4 = (_join(shift) for shift in (1, 2, 4))

@@ -36,12 +36,12 @@ class Field:
 
     def __init__(self, text):
         element, _, rows = text.partition(" ")
-        columns, _, apart = rows.partition("/")
+        columns, _, stride = rows.partition("/")
         self.dtype = np.dtype(element)
         self.axes = 2 if rows else 1
         self.columns = int(columns) if columns not in ("", ":") else None
-        self.apart = int(apart) if apart else self.columns
-        self.numba = types.Array(ELEMENTS[element], self.axes, "A" if apart else "C")
+        self.stride = int(stride) if stride else self.columns
+        self.numba = types.Array(ELEMENTS[element], self.axes, "A" if stride else "C")
 
     def fits(self, array):
         """Whether an array is of this kind."""
@@ -50,7 +50,7 @@ class Field:
         if self.columns is None:
             return array.flags.c_contiguous
         size = self.dtype.itemsize
-        return array.shape[1] == self.columns and (len(array) < 2 or array.strides == (self.apart * size, size))
+        return array.shape[1] == self.columns and (len(array) < 2 or array.strides == (self.stride * size, size))
 
 
 class HandedType(types.Type):
@@ -151,7 +151,7 @@ def _field(context, builder, typ, value, attr):
     strides = [INT64(size)]
     if field.axes == 2:
         shape.append(_word(builder, table, first + 2) if field.columns is None else INT64(field.columns))
-        strides.insert(0, builder.mul(shape[1], INT64(size)) if field.columns is None else INT64(field.apart * size))
+        strides.insert(0, builder.mul(shape[1], INT64(size)) if field.columns is None else INT64(field.stride * size))
     array = make_array(field.numba)(context, builder)
     pointer = builder.inttoptr(_word(builder, table, first), array.data.type)
     populate_array(array, data=pointer, shape=shape, strides=strides, itemsize=INT64(size), meminfo=None)

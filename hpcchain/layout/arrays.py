@@ -17,7 +17,7 @@ starts            8 float64   X ... VZ, START_TICKS, START_REM: position, veloci
 bounds            4 float64   ACCELERATION, SPEED: bounds over the segment; RADIUS; LENGTH of the segment [time];
                               beside `starts` in memory
 segment           4 int64     SERIAL number of the segment; START_MARKS: depth of its start event and what that did
-                              to the bead (`layout.segment_bits`); MOLECULE; SERIES: place of the bead's coefficients
+                              to the bead (`layout.segment_bits`); MOLECULE; SERIES: where the bead's coefficients begin
                               in `series` and order of the polynomial (`layout.segment_bits`); beside `bounds`
 event_time        2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
 next_event        5 int64     that event: PARTNER bead or code (below), PARTNER_SERIAL, DEPTH; BEAD_ID: global id of
@@ -31,14 +31,14 @@ swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where t
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
                               the time in two parts (`broad_phase`)
 near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
-row               4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
+lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
                               OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or DORMANT: see
                               `dormant_beads`
-place             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box
+origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box
                               (`neighbour_lists`); CELL
-room              4 int32     the cells' entries, lines of CELL_LINE: fractions as in `place`; OCCUPANT: the bead, -1
-                              where there is none (`cells`); `next_line`: the cell's line behind each, -1 if there is
-                              none; `where`: each bead's entry
+cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions as in `origin_fractions`; OCCUPANT:
+                              the bead, -1 where there is none (`cells`); `next_line`: the cell's line behind each, -1
+                              if there is none; `where`: each bead's entry
 cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COUNT of them all, GRID_X, GRID_Y, GRID_Z
                               per edge of the box (`allocate.folded`)
 slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
@@ -64,15 +64,16 @@ log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
                               LOG_TENSOR on, of pairs, parts of the virial's tensor (`virial_tensor`), in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
-tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code); so has `apart`
-owner_history     flat        owners' records of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
+tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
+                              `drifted_pairs` has
+owner_history     flat        owners' entries of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
                               ghost and segment
 inside            8 float64   per molecule, columns IN_… below: whether it stays in its skin
                               (`window.skin_violation`)
 touched           int64       molecules that have begun a segment in this window, or been told of one
 rolled_back       int64       molecules that a rollback has set back; `rolled_back_to` (2 float64): OPENED_TICKS,
                               OPENED_REM of when
-apart             2 int64     pairs listed in this window whose list origins have been far apart (`neighbour_lists`)
+drifted_pairs     2 int64     pairs listed in this window whose list origins have been far apart (`neighbour_lists`)
 stale_cells       int64       cells that hold list origins that beads had before
 prefetch_state    int64       whose memory was asked for (`prefetch`)
 coefficients      4 float64   in runs that are `extended`, per pair of types, and of a type and a wall: row of the first
@@ -127,7 +128,7 @@ CELL = OCCUPANT = 3
 FLIGHT_HIGH, FLIGHT_LOW = 6, 7
 LIST_FIRST, LIST_LENGTH, LIST_CAPACITY, OWNERSHIP = range(4)
 CELLS_X, CELLS_Y, CELLS_Z, CELL_COUNT, GRID_X, GRID_Y, GRID_Z = range(7)
-CELL_LINE = 4  # entries of a line of `room`, a cache line
+CELL_LINE = 4  # entries of a line of `cell_entries`, a cache line
 SLAB_SQUARE, SLAB_AHEAD = range(2)
 SLABS = 3 * AXES
 RUNNING_LENGTH, END_TICKS, END_REM, SEGMENT_LENGTH, SERIES_ERROR, TOP_SPEED, TRAVELLED, STEP_ENERGY = range(8)
@@ -177,7 +178,7 @@ ROOT = 1  # of `key` and `winner`: the earliest of all (`tournament`)
     MOL_ORDER,
     MOL_SELF,
     MOL_IMAGE,
-    MOL_ROOM,
+    MOL_WORKSPACE,
 ) = (*range(11), 13)
 # Where a segment stands in the window: the closed one before it (-1: none), its number in the window, the event that
 # began it and that event's ids, whether it is the one its owner's history has, and how often a simultaneous contact
@@ -204,7 +205,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
     SCALAR_OUT_OF_ROWS,
     SCALAR_ROLLED_BACK,
     SCALAR_HISTORY,
-    SCALAR_APART,
+    SCALAR_DRIFTED_PAIRS,
     SCALAR_STALE,
     SCALAR_VIRIAL,
     SCALAR_RESTORED,
@@ -216,7 +217,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
 SCALARS = 32
-SCALAR_FREE_LINE = SCALARS - 1  # of `room`: the first that no cell has, -1: none
+SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
 (
     TICK,
@@ -290,7 +291,7 @@ SCALAR_FREE_LINE = SCALARS - 1  # of `room`: the first that no cell has, -1: non
     ),
     *(49, 52, 53, 54, 55, 56),
 )  # GRAVITY: of each axis; FALL: its size
-BEYOND, STEPS = 57, 58  # how much farther than contact beads act on one another; whether any potential has steps
+BEYOND, STEP_POTENTIALS = 57, 58  # how much farther than contact beads act on one another; whether there are any
 INSTANT_RULE = 59  # which contacts of one instant are resolved together, in runs that are extended: one of the next
 JOINT, GENERALISED, MOREAU = range(3)
 HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
@@ -314,7 +315,7 @@ STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
 FALLS_AT, GRAVITY_AT = -4, -3  # whether gravity is in a motion from the first (`falling.falls`); it, for each axis
 LIMITS = 8
 # Before them, in runs that are extended, TRAITS numbers of bead b of the kind's molecules: its type, and 1 / moment of
-# inertia, from place -LIMITS - TRAITS (b + 1) on.
+# inertia, from index -LIMITS - TRAITS (b + 1) on.
 TRAIT_TYPE, TRAIT_INVERSE_MOMENT = range(2)
 TRAITS = 2
 PAIR_NORMAL, PAIR_TANGENTIAL, PAIR_LEFT = range(3)
@@ -341,11 +342,11 @@ FIELDS = {
     "list_origin": "f8 4",
     "swept": "i4 4",
     "flight": "f4 8",
-    "row": "i4 4",
+    "lists": "i4 4",
     "neighbour": "i4",
     "cells": "i8",
-    "place": "i4 4",
-    "room": "i4 4",
+    "origin_fractions": "i4 4",
+    "cell_entries": "i4 4",
     "next_line": "i4",
     "slabs": "f8 2",
     "where": "i4",
@@ -374,7 +375,7 @@ FIELDS = {
     "normals": "f8 3",
     "growths": "f8",
     "matrix": f"f8 {MOST_TIES}",
-    "sizes": "f8",
+    "impulses": "f8",
     "scalars": "i8",
     "free_rows": "i8 2",
     "window_event": f"i8 {EVENT_COLUMNS}",
@@ -384,7 +385,7 @@ FIELDS = {
     "touched": "i8",
     "rolled_back": "i8",
     "rolled_back_to": "f8 2",
-    "apart": "i8 2",
+    "drifted_pairs": "i8 2",
     "stale_cells": "i8",
     "prefetch_state": "i8",
     "extra": "f8 :",

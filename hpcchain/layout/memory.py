@@ -11,8 +11,8 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 
-RECORD = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
-BOUNDS_AT = L.START_COLUMNS  # of a record; `starts` is in front
+BEAD_LINE = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
+BOUNDS_AT = L.START_COLUMNS  # of a bead's lines; `starts` is in front
 SEGMENT_AT = BOUNDS_AT + L.BOUNDS_COLUMNS
 LINE = 8 * CACHE_LINES  # bytes
 PAGE = 1 << 21  # bytes of a large page
@@ -22,15 +22,15 @@ LARGE = PAGE // 4  # bytes from which a large page is worth its room
 def stretch(size: int) -> np.ndarray:
     """Return (size,) uint8 zeros that begin on a pair of cache lines, on large pages if they are many."""
     if size < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
-        room = np.zeros(size + LINE, dtype=np.uint8)
-        start = -room.ctypes.data % LINE
+        memory = np.zeros(size + LINE, dtype=np.uint8)
+        start = -memory.ctypes.data % LINE
     else:
         block = mmap.mmap(-1, (size // PAGE + 2) * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with suppress(OSError):  # a system that has none has pages of the usual size
             block.madvise(mmap.MADV_HUGEPAGE)
-        room = np.frombuffer(block, dtype=np.uint8)
-        start = -room.ctypes.data % PAGE
-    return room[start : start + size]
+        memory = np.frombuffer(block, dtype=np.uint8)
+        start = -memory.ctypes.data % PAGE
+    return memory[start : start + size]
 
 
 def aligned_zeros(shape: int | tuple, dtype: np.dtype | type = np.float64) -> np.ndarray:
@@ -46,13 +46,13 @@ def extended(array: np.ndarray, more: int) -> np.ndarray:
     return larger
 
 
-def records(beads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def bead_lines(beads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return `starts`, `bounds` and `segment` of that many beads: columns of one table, as they are read together."""
-    return columns_of(aligned_zeros((beads, RECORD)))
+    return columns_of(aligned_zeros((beads, BEAD_LINE)))
 
 
 def columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns of a table of records that are `starts`, `bounds` and `segment`."""
+    """Return the columns of a table of beads' lines that are `starts`, `bounds` and `segment`."""
     whole = table.view(np.int64)
     return table[:, :BOUNDS_AT], table[:, BOUNDS_AT:SEGMENT_AT], whole[:, SEGMENT_AT : SEGMENT_AT + L.SEGMENT_COLUMNS]
 
@@ -72,19 +72,19 @@ def gathered(arrays: dict) -> dict:
     dict
     """
     moved = {name: arrays.pop(name) for name in [*arrays] if not isinstance(arrays[name], np.ndarray)}
-    record = [arrays.pop(name) for name in ("starts", "bounds", "segment")]
+    lines = [arrays.pop(name) for name in ("starts", "bounds", "segment")]
     sizes = {name: -(-array.nbytes // LINE) * LINE for name, array in arrays.items()}
-    beads = len(record[0])
+    beads = len(lines[0])
     at = beads * LINE
-    room = stretch(at + sum(sizes.values()))
-    columns = columns_of(room[:at].view(np.float64).reshape(beads, RECORD))
-    for name, column, former in zip(("starts", "bounds", "segment"), columns, record, strict=True):
+    memory = stretch(at + sum(sizes.values()))
+    columns = columns_of(memory[:at].view(np.float64).reshape(beads, BEAD_LINE))
+    for name, column, former in zip(("starts", "bounds", "segment"), columns, lines, strict=True):
         column[:] = former
         moved[name] = column
-    del record, former
+    del lines, former
     for name in [*arrays]:
         array = arrays.pop(name)
-        moved[name] = room[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
+        moved[name] = memory[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
         if array.any():
             moved[name][...] = array
         at += sizes[name]

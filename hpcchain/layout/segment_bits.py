@@ -1,7 +1,7 @@
 """What is kept of a bead's segment beside its start and bounds: four integers that share the rest of their cache lines.
 
 The second has whether the event that began the segment struck the bead, that event's depth, and what was left of the
-duration of the bead's last contact; the fourth the place of the bead's coefficients in `series` and the order of the
+duration of the bead's last contact; the fourth where the bead's coefficients begin in `series` and the order of the
 polynomial.
 """
 
@@ -70,8 +70,8 @@ def unpacked_starts(column: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 @inlined
-def series_place(segment, i):
-    """Return the place in `series` of the coefficients of the segment in row i."""
+def series_begin(segment, i):
+    """Return where in `series` the coefficients of the segment in row i begin."""
     return segment[i, L.SERIES] >> BITS
 
 
@@ -88,6 +88,6 @@ def set_order(segment, i, order):
 
 
 @inlined
-def set_series(segment, i, place, order):
+def set_series(segment, i, begin, order):
     """Note where the coefficients of the segment in row i are, and the order of the polynomial."""
-    segment[i, L.SERIES] = ORDERS * place + (order + 1)
+    segment[i, L.SERIES] = ORDERS * begin + (order + 1)

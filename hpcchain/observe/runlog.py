@@ -103,9 +103,9 @@ def relative_error(energy: Any, reference: float | None, scale: float = 0.0) -> 
     return energy / reference - 1.0 if reference else 0.0
 
 
-def clean(record: dict) -> dict:
-    """Return a record in which numbers that JSON lacks are None."""
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
+def clean(line: dict) -> dict:
+    """Return a line in which numbers that JSON lacks are None."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in line.items()}
 
 
 def duration(seconds: float) -> str:

@@ -86,8 +86,12 @@ class Beads:
             Every how many steps the state is kept; contacts are always kept.
         """
         constants, begin = stage_constants(s, variant, solver)
-        room = int(1.2 * duration / tau / stride) + 100 + int(4 * duration)
-        times, states, kinds = np.zeros(room), np.zeros((room, 6 * self.npad)), np.zeros(room, dtype=np.int64)
+        capacity = int(1.2 * duration / tau / stride) + 100 + int(4 * duration)
+        times, states, kinds = (
+            np.zeros(capacity),
+            np.zeros((capacity, 6 * self.npad)),
+            np.zeros(capacity, dtype=np.int64),
+        )
         size = collocation_size(self.gs, 0, self.npad, s, int(constants[begin[-1] + SOLVER]))
         ws = np.zeros(size + 6 * self.npad + len(self.pairs))
         count = collocate(
@@ -117,8 +121,12 @@ class Beads:
 
         Contacts are found by bisection to a width [time]. The analytic solver needs linear chains, bonds in order.
         """
-        room = int(duration / h / stride) + 10 + int(20 * duration)
-        times, states, kinds = np.zeros(room), np.zeros((room, 6 * self.npad)), np.zeros(room, dtype=np.int64)
+        capacity = int(duration / h / stride) + 10 + int(20 * duration)
+        times, states, kinds = (
+            np.zeros(capacity),
+            np.zeros((capacity, 6 * self.npad)),
+            np.zeros(capacity, dtype=np.int64),
+        )
         ws = np.zeros(12 * self.npad + 16 * int(self.gs[STRIDE]))
         count = rattle(
             self.gs,

@@ -40,7 +40,7 @@ class NoRoot(Exception):
 
 
 @dataclass
-class Record:
+class Course:
     """What a run leaves.
 
     Attributes
@@ -92,28 +92,28 @@ class Integrator:
     def __init__(self, chain: Chain, step: float, conditions: bool = False, positions: bool = True) -> None:
         self.chain, self.step = chain, step
         self.conditions, self.positions = conditions, positions
-        self.record = Record()
+        self.course = Course()
         self.possible = chain.contacts()
         self.mass = np.repeat(chain.mass, 3)
         self.time, self.q, self.w = 0.0, chain.position.copy(), chain.velocity.copy()
         self._node()
 
-    def run(self, contacts: int | None = None, until: float = np.inf) -> Record:
+    def run(self, contacts: int | None = None, until: float = np.inf) -> Course:
         """Go on until so many contact nodes are done in all, or a time."""
-        while self.time < until and (contacts is None or len(self.record.contact_time) < contacts):
+        while self.time < until and (contacts is None or len(self.course.contact_time) < contacts):
             self._advance()
-        return self.record
+        return self.course
 
     def _node(self) -> None:
-        self.record.node_time.append(self.time)
+        self.course.node_time.append(self.time)
         if self.positions:
-            self.record.node_position.append(self.q)
+            self.course.node_position.append(self.q)
 
     def _reach(self, q: np.ndarray, w: np.ndarray, time: float) -> None:
         self.q, self.w, self.time = q, w, time
         self._node()
-        self.record.energy.append(self.chain.energy(w))
-        self.record.energy_time.append(time)
+        self.course.energy.append(self.chain.energy(w))
+        self.course.energy_time.append(time)
 
     def _advance(self) -> None:
         """Take one step to the grid; where that has gone through a contact, do the contact and the step after it."""
@@ -123,7 +123,7 @@ class Integrator:
         if not violated:
             self._reach(q, w, grid)
             return
-        self.record.kind[-1] = "discarded"
+        self.course.kind[-1] = "discarded"
         found = [(*self.contact(self.q, self.w, grid - self.time, q, each), each) for each in violated]
         q, w, tau, first = min(found, key=lambda entry: entry[2])
         self._reach(q, w, self.time + tau)
@@ -133,8 +133,8 @@ class Integrator:
         """Do the contact at the present node, and those within the step after it, and return to the grid."""
         while True:
             touching = self.touching(self.q, first)
-            self.record.contact_time.append(self.time)
-            self.record.contacts.append(touching)
+            self.course.contact_time.append(self.time)
+            self.course.contacts.append(touching)
             tau = grid - self.time
             if tau < 1e-6 * self.step:
                 grid, tau = grid + self.step, tau + self.step
@@ -144,7 +144,7 @@ class Integrator:
             if not violated:
                 self._reach(q, w, grid)
                 return
-            self.record.kind[-1] = "discarded"
+            self.course.kind[-1] = "discarded"
             found = [self.second(normal, tau, q, each) for each in violated]
             q, w, tau, first = min(found, key=lambda entry: entry[2])
             self._reach(q, w, self.time + tau)
@@ -204,12 +204,12 @@ class Integrator:
         raise NoRoot
 
     def _count(self, kind: str, iterations: int, damped: int, jacobian: np.ndarray) -> None:
-        self.record.kind.append(kind)
-        self.record.iterations.append(iterations)
-        self.record.damped.append(damped)
-        self.record.unknowns += len(jacobian)
+        self.course.kind.append(kind)
+        self.course.iterations.append(iterations)
+        self.course.damped.append(damped)
+        self.course.unknowns += len(jacobian)
         if self.conditions:
-            self.record.condition.append(np.linalg.cond(jacobian))
+            self.course.condition.append(np.linalg.cond(jacobian))
 
     def free(self, q0: np.ndarray, w0: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the end and the discrete velocity of a free step (11); the last configuration is the first guess."""
@@ -251,16 +251,16 @@ class Integrator:
 
     def _bisected(self, q0: np.ndarray, w0: np.ndarray, tau: float, contact: tuple) -> Any:
         """Return the same by bisection over free steps: for contacts so near a node that Newton does not find them."""
-        kept = {name: len(getattr(self.record, name)) for name in ("iterations", "damped", "kind", "condition")}
-        unknowns, low, high = self.record.unknowns, 0.0, tau
+        kept = {name: len(getattr(self.course, name)) for name in ("iterations", "damped", "kind", "condition")}
+        unknowns, low, high = self.course.unknowns, 0.0, tau
         for _ in range(50):
             middle = 0.5 * (low + high)
             q, w = self.free(q0, w0, middle)
             low, high = (middle, high) if self.chain.gap(q, contact) > 0.0 else (low, middle)
         q, w = self.free(q0, w0, high)
         for name, length in kept.items():
-            del getattr(self.record, name)[length:]
-        self.record.unknowns = unknowns
+            del getattr(self.course, name)[length:]
+        self.course.unknowns = unknowns
         self._count("contact", 50, 0, np.eye(2 * len(q0) + 2))
         return q, w, high
 
@@ -289,9 +289,9 @@ class Integrator:
             if self._pulls(normal, (q - self.q) / tau):
                 raise NoRoot
         except (NoRoot, np.linalg.LinAlgError):
-            self.record.no_root += 1
+            self.course.no_root += 1
             q, _ = self.free(self.q, self.exact.reshape(-1, 3), tau)
-            self.record.kind[-1] = "after"
+            self.course.kind[-1] = "after"
         return q, (q - self.q) / tau
 
     def second(self, normal: np.ndarray, tau: float, trial: np.ndarray, contact: tuple) -> Any:
@@ -322,10 +322,10 @@ class Integrator:
                 raise NoRoot
             return q, (q - self.q) / alpha, float(alpha[0]), contact
         except (NoRoot, np.linalg.LinAlgError):
-            self.record.no_root += 1
+            self.course.no_root += 1
             velocity = self.exact.reshape(-1, 3)
             trial, _ = self.free(self.q, velocity, tau)
-            self.record.kind[-1] = "discarded"
+            self.course.kind[-1] = "discarded"
             return *self.contact(self.q, velocity, tau, trial, contact), contact
 
     def _reflected(self, tau: float) -> np.ndarray:

@@ -38,7 +38,7 @@ def keep(times, states, kinds, count, t, state, kind):
 
 
 @kernel
-def strike(gs, state, npad, im, pair, restore, fac, room, ws):
+def strike(gs, state, npad, im, pair, restore, fac, work, ws):
     """Put the velocities on the bonds, then apply the elastic impulse to a pair that approaches; return whether.
 
     With `restore` the impulse gives back the energy that the first took, as the engine's does.
@@ -46,8 +46,8 @@ def strike(gs, state, npad, im, pair, restore, fac, room, ws):
     stride = gs[STRIDE]
     size = 3 * npad
     mu = 3 * stride
-    graph_bonds(gs, 0, state, 0, npad, room, 0, stride)
-    graph_factor(gs, 0, room, 0, stride, im, 0, fac, 0)
+    graph_bonds(gs, 0, state, 0, npad, work, 0, stride)
+    graph_factor(gs, 0, work, 0, stride, im, 0, fac, 0)
     i, j = pair[0], pair[1]
     normal = ws[size : size + 3]
     length = 0.0
@@ -64,15 +64,15 @@ def strike(gs, state, npad, im, pair, restore, fac, room, ws):
             for c in range(3):
                 target[c * npad + i] = im[i] * normal[c]
                 target[c * npad + j] = -im[j] * normal[c]
-        graph_gv(gs, 0, room, 0, stride, target, 0, npad, room, mu)
+        graph_gv(gs, 0, work, 0, stride, target, 0, npad, work, mu)
         for k in range(gs[BONDS]):
-            room[mu + stride + k] = room[mu + k]
-        graph_solve(gs, 0, fac, 0, room, mu)
+            work[mu + stride + k] = work[mu + k]
+        graph_solve(gs, 0, fac, 0, work, mu)
         for k in range(gs[BONDS]):
             if turn == 0:  # (G v) . T^-1 (G v) / 2 is the energy of the part
-                lost += 0.5 * room[mu + k] * room[mu + stride + k]
-            room[mu + k] = -room[mu + k]
-        graph_gt(gs, 0, room, 0, stride, room, mu, im, 0, target, 0, npad)
+                lost += 0.5 * work[mu + k] * work[mu + stride + k]
+            work[mu + k] = -work[mu + k]
+        graph_gt(gs, 0, work, 0, stride, work, mu, im, 0, target, 0, npad)
     rate = 0.0
     mass = 0.0
     for c in range(3):

@@ -100,11 +100,11 @@ class ActiveRanksEngine:
 
     def _dealt(self, ids: np.ndarray, state: State) -> System:
         """Return what this rank is given of the system whose beads, by global id, all ranks have here; collective."""
-        composition, order = self.composition, np.argsort(ids)
+        composition, sequence = self.composition, np.argsort(ids)
         columns = int(self.exchange.maximum(np.array([float(state.extra.shape[1])]))[0])
-        state = replace(taken(state, order), extra=widened(state.extra[order], columns))
-        rows = pack(ids[order], state, state.position)
-        to = composition.molecule_of(ids[order]) * self.ranks // composition.molecules
+        state = replace(taken(state, sequence), extra=widened(state.extra[sequence], columns))
+        rows = pack(ids[sequence], state, state.position)
+        to = composition.molecule_of(ids[sequence]) * self.ranks // composition.molecules
         received = self.exchange.exchange_unknown({int(rank): rows[to == rank].ravel() for rank in np.unique(to)})
         rows = np.concatenate([np.zeros(0), *received.values()]).reshape(-1, WIDTH + columns)
         held = unpack(composition, rows[np.argsort(rows[:, 0])])

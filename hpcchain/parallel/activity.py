@@ -12,7 +12,7 @@ class Activity:
 
     Attributes
     ----------
-    steps : int
+    signs : int
         Grows with every exchange between ranks and every time the run looks at its signals: while it grows, the run is
         alive.
     whom : int or str or None
@@ -22,31 +22,31 @@ class Activity:
     """
 
     def __init__(self) -> None:
-        self.steps = 0
+        self.signs = 0
         self.whom: int | str | None = None
         self.since = time.monotonic()
         self._asleep = False
 
-    def step(self) -> None:
+    def note(self) -> None:
         """Note that something has been done; looks of a rank that sleeps do not count."""
         if not self._asleep:
             self.heard()
 
     def heard(self) -> None:
         """Note a sign of life: one's own, or what others have told a rank that sleeps."""
-        self.steps += 1
+        self.signs += 1
         self.since = time.monotonic()
 
     @contextmanager
     def waiting(self, whom: int | str = ALL) -> Iterator[None]:
         """Note that inside this rank waits for others."""
         self.whom = whom
-        self.step()
+        self.note()
         try:
             yield
         finally:
             self.whom = None
-            self.step()
+            self.note()
 
     @contextmanager
     def asleep(self, whom: int) -> Iterator[None]:

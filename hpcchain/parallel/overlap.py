@@ -19,7 +19,7 @@ ROUNDING = 1e-6
 
 
 def overlap_on_ranks(
-    comm: Exchange, box: Box, composition: Any, names: np.ndarray, position: np.ndarray, tolerance: float
+    comm: Exchange, box: Box, composition: Any, molecule_ids: np.ndarray, position: np.ndarray, tolerance: float
 ) -> tuple[int, int, float] | None:
     """Return (bead, bead, distance) of two beads that overlap, the same on all ranks, or None when none do; collective.
 
@@ -30,7 +30,7 @@ def overlap_on_ranks(
     comm : Exchange
     box : Box
     composition : Composition
-    names : (k,) int64 array
+    molecule_ids : (k,) int64 array
         Molecules that this rank has: each is on one.
     position : (n, 3) float64 array
         Of their beads, one molecule after another, unwrapped [length].
@@ -41,9 +41,12 @@ def overlap_on_ranks(
     points, bead = images(box, position, reach)
     sectors = Bisection(box, points, np.ones(len(points)), comm.size, comm)
     which, rank = sectors.within(points, reach)
-    molecule = np.repeat(np.arange(len(names)), composition.size_of(names))[bead[which]]
+    molecule = np.repeat(np.arange(len(molecule_ids)), composition.size_of(molecule_ids))[bead[which]]
     received = comm.exchange_unknown(
-        {int(to): packed(composition, names, position, np.unique(molecule[rank == to])) for to in np.unique(rank)}
+        {
+            int(to): packed(composition, molecule_ids, position, np.unique(molecule[rank == to]))
+            for to in np.unique(rank)
+        }
     )
     rows = np.concatenate([np.zeros((0, 4)), *(received[source].reshape(-1, 4) for source in sorted(received))])
     rows = rows[np.argsort(rows[:, 0])]
@@ -72,10 +75,10 @@ def images(box: Box, position: np.ndarray, reach: float) -> tuple[np.ndarray, np
     return points, bead
 
 
-def packed(composition: Composition, names: np.ndarray, position: np.ndarray, which: np.ndarray) -> np.ndarray:
+def packed(composition: Composition, molecule_ids: np.ndarray, position: np.ndarray, which: np.ndarray) -> np.ndarray:
     """Return, for a message, the global ids and places of the beads of some of the molecules."""
-    size = composition.size_of(names)
-    mask = np.zeros(len(names), dtype=bool)
+    size = composition.size_of(molecule_ids)
+    mask = np.zeros(len(molecule_ids), dtype=bool)
     mask[which] = True
     at = np.flatnonzero(np.repeat(mask, size))
-    return np.column_stack([composition.beads_of(names[which]).astype(float), position[at]]).ravel()
+    return np.column_stack([composition.beads_of(molecule_ids[which]).astype(float), position[at]]).ravel()

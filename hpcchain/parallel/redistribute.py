@@ -30,11 +30,11 @@ def exchange(comm: Communicator, destination: np.ndarray, rows: np.ndarray) -> t
     counts : (size,) int64 array
         How many rows came from each rank.
     """
-    order = np.argsort(destination, kind="stable")
+    sequence = np.argsort(destination, kind="stable")
     sent = np.bincount(destination, minlength=comm.Get_size()).astype(np.int64)
     counts = np.empty_like(sent)
     comm.Alltoall(sent, counts)
-    outgoing = np.ascontiguousarray(rows[order])
+    outgoing = np.ascontiguousarray(rows[sequence])
     received = np.empty((int(counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
     width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
     comm.Alltoallv([_raw(outgoing), sent * width], [_raw(received), counts * width])
@@ -73,10 +73,10 @@ def to_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, arrays: di
     _agree_on_range(comm, bounds, ids)
     owner = np.searchsorted(bounds, ids, side="right") - 1
     received, _ = exchange(comm, owner, ids)
-    order = np.argsort(received, kind="stable")
+    sequence = np.argsort(received, kind="stable")
     low, high = bounds[comm.Get_rank()], bounds[comm.Get_rank() + 1]
-    _agree(comm, _not_once(received[order], low, high))
-    return {name: exchange(comm, owner, rows)[0][order] for name, rows in arrays.items()}
+    _agree(comm, _not_once(received[sequence], low, high))
+    return {name: exchange(comm, owner, rows)[0][sequence] for name, rows in arrays.items()}
 
 
 def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: dict) -> dict:
@@ -104,12 +104,12 @@ def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: d
     owner = np.searchsorted(bounds, ids, side="right") - 1
     wanted, counts = exchange(comm, owner, ids)
     asker = np.repeat(np.arange(comm.Get_size()), counts)
-    place = np.argsort(owner, kind="stable")
+    sequence = np.argsort(owner, kind="stable")
     answer = {}
     for name, slab in slabs.items():
         rows, _ = exchange(comm, asker, slab[wanted - bounds[comm.Get_rank()]])
         answer[name] = np.empty_like(rows)
-        answer[name][place] = rows
+        answer[name][sequence] = rows
     return answer
 
 

@@ -41,13 +41,13 @@ def stretches(rows: int, comm: Communicator | None, blocks: int | None = None) -
     """
     limits = bounds(rows, comm)
     low, high = slab(rows, comm)
-    step = blocks * BLOCK if blocks else max(rows, 1)
-    count = max(1, -(-int(np.diff(limits).max()) // step))
-    for begin in range(low, low + count * step, step):
-        yield min(begin, high), min(begin + step, high)
+    portion = blocks * BLOCK if blocks else max(rows, 1)
+    count = max(1, -(-int(np.diff(limits).max()) // portion))
+    for begin in range(low, low + count * portion, portion):
+        yield min(begin, high), min(begin + portion, high)
 
 
-def in_order(comm: Communicator | None, rows: int, ids: np.ndarray | None, arrays: dict) -> dict:
+def sorted_slabs(comm: Communicator | None, rows: int, ids: np.ndarray | None, arrays: dict) -> dict:
     """Return this rank's slab of each array, in global order.
 
     Parameters
@@ -91,14 +91,14 @@ def whole(comm: Communicator | None, rows: int, ids: np.ndarray, arrays: dict) -
 
 
 def _sorted(rows: int, ids: np.ndarray, arrays: dict) -> dict:
-    order = np.argsort(ids, kind="stable")
-    if not np.array_equal(ids[order], np.arange(rows)):
+    sequence = np.argsort(ids, kind="stable")
+    if not np.array_equal(ids[sequence], np.arange(rows)):
         raise DataError(f"the bead ids given are not 0 ... {rows - 1}, each once")
-    return {name: array[order] for name, array in arrays.items()}
+    return {name: array[sequence] for name, array in arrays.items()}
 
 
 def pick(comm: Communicator | None, rows: int, ids: np.ndarray, slabs: dict) -> dict:
-    """Return the rows of the given ids from all ranks' slabs: the inverse of `in_order`."""
+    """Return the rows of the given ids from all ranks' slabs: the inverse of `sorted_slabs`."""
     if is_parallel(comm):
         return from_slabs(comm, bounds(rows, comm), ids, slabs)
     return {name: array[ids] for name, array in slabs.items()}

@@ -11,7 +11,7 @@ from __future__ import annotations
 MOST, LEAST = 0.8, 0.05  # contacts a molecule in a window
 SAVED_PER_BEAD = 180.0  # bytes saved for each bead of a molecule and each of its contacts
 KEPT = 8e6  # bytes that are best kept in a window of a rank
-STEP = 1.5  # between two lengths that are compared
+RATIO = 1.5  # between two lengths that are compared
 WINDOWS, PAIRS = 12, 3  # of a length at a time, and how many times both have their turn
 SETTLING = 4  # windows after a change that say nothing
 GAIN = 0.02  # least part of the cost that a better length saves
@@ -56,7 +56,7 @@ class WindowLength:
 
     def _other(self) -> float:
         """Return what is compared with the best so far."""
-        return min(max(self._best * (STEP if self._longer else 1.0 / STEP), 0.5 * LEAST), 2.0 * MOST)
+        return min(max(self._best * (RATIO if self._longer else 1.0 / RATIO), 0.5 * LEAST), 2.0 * MOST)
 
     def _decide(self) -> None:
         """Keep the better of the two; go on in that direction, else rest and then turn round."""

@@ -267,7 +267,7 @@ class WindowedEngine:
             if self.window < LEAST_WINDOW * self.tick:
                 raise error_of(status, self.physics, int(flags[BEAD]) - 1, self.time)
         full = status in (loop.LIST_FULL, loop.TABLE_FULL)
-        self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_room=full)
+        self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_capacity=full)
 
     def _finish(self, end: tuple) -> None:
         """Make final what was done up to the end of the window."""

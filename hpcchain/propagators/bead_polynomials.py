@@ -87,10 +87,10 @@ if config.DISABLE_JIT:  # rounded twice there: the last bits differ
 
 
 @inlined
-def bead_state(series, place, order, t):
+def bead_state(series, begin, order, t):
     """Return position and velocity (6 floats) of a bead's polynomial at time t after its start."""
     step = everywhere(t)
-    p = place + 3 * order
+    p = begin + 3 * order
     rate = point(series, p)
     p -= 3
     here = fma(rate, step, point(series, p))
@@ -110,13 +110,13 @@ def four_states(series, pa, pb, pc, pd, order, t, count, work, at, row):
     Parameters
     ----------
     pa, pb, pc, pd : int
-        Places of the beads' coefficients in `series`; those from `count` on only have to be valid.
+        Where the beads' coefficients begin in `series`; those from `count` on only have to be valid.
     order : int
     t : float
     count : int
         How many of the beads are wanted; the lanes of the others become 0.
     at : int
-        Place of the first bead's x in `work`; y and z follow 8 and 16 behind, the velocity `row` behind.
+        Index of the first bead's x in `work`; y and z follow 8 and 16 behind, the velocity `row` behind.
     """
     step = everywhere(t)
     k = 3 * order

@@ -78,15 +78,15 @@ def load(work, offset, mol, m, table, graph, series, starts, dt, stepper):
 @kernel
 def _load_curves(work, offset, mol, m, series, dt):
     """Evaluate the beads' polynomials at dt, to the position and velocity rows; 0 in lanes without a bead."""
-    place = mol[m, L.MOL_SERIES]
+    begin = mol[m, L.MOL_SERIES]
     n = mol[m, L.MOL_BEADS]
     order = mol[m, L.MOL_ORDER]
     size = W.curve(order)
     for b in range(0, W.LANES * mol[m, L.MOL_TILES], 4):
-        pa = place + min(b, n - 1) * size
-        pb = place + min(b + 1, n - 1) * size
-        pc = place + min(b + 2, n - 1) * size
-        pd = place + min(b + 3, n - 1) * size
+        pa = begin + min(b, n - 1) * size
+        pb = begin + min(b + 1, n - 1) * size
+        pc = begin + min(b + 2, n - 1) * size
+        pd = begin + min(b + 3, n - 1) * size
         at = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         if b < n:
             four_states(series, pa, pb, pc, pd, order, dt, n - b, work, at, W.ROW)
@@ -292,19 +292,19 @@ def store(work, offset, mol, m, series, order):
     size = W.curve(order)
     for b in range(0, n, 4):
         source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
-        place = mol[m, L.MOL_SERIES] + b * size
+        begin = mol[m, L.MOL_SERIES] + b * size
         for k in range(0, 3 * (order + 1), 4):
             at = source + W.LANES * k
             p, q, r, s = turned(
                 point(work, at), point(work, at + W.LANES), point(work, at + 2 * W.LANES), point(work, at + 3 * W.LANES)
             )
-            put(series, place + k, p)
+            put(series, begin + k, p)
             if b + 1 < n:
-                put(series, place + size + k, q)
+                put(series, begin + size + k, q)
             if b + 2 < n:
-                put(series, place + 2 * size + k, r)
+                put(series, begin + 2 * size + k, r)
             if b + 3 < n:
-                put(series, place + 3 * size + k, s)
+                put(series, begin + 3 * size + k, s)
 
 
 @kernel

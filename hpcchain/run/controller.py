@@ -228,7 +228,7 @@ class Run:
         return map(any, zip(*self.comm.allgather(own), strict=True))
 
     def _interrupted(self) -> bool:
-        self.comm.activity.step()
+        self.comm.activity.note()
         self.progress.look(max(self.time, min(self.engine.time, self.target)))
         warning = self.collapse.warning(self.engine)
         if warning:

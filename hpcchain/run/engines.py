@@ -215,11 +215,11 @@ def overlap_in(system: System, comm: Single | World, ids: np.ndarray, position: 
     tolerance : float
         Overlap that does not count, relative to the contact distance.
     """
-    composition, order = system.topology, np.argsort(ids)
+    composition, sequence = system.topology, np.argsort(ids)
     if comm.size == 1:
-        return bead_overlap(system.box, composition.whole(), position[order], tolerance)
-    names = np.unique(composition.molecule_of(ids))
-    return overlap_on_ranks(comm.exchange, system.box, composition, names, position[order], tolerance)
+        return bead_overlap(system.box, composition.whole(), position[sequence], tolerance)
+    molecule_ids = np.unique(composition.molecule_of(ids))
+    return overlap_on_ranks(comm.exchange, system.box, composition, molecule_ids, position[sequence], tolerance)
 
 
 def in_slabs(comm: Single | World, beads: int, ids: np.ndarray, frame: tuple) -> tuple[int, tuple]:
@@ -233,7 +233,7 @@ def in_slabs(comm: Single | World, beads: int, ids: np.ndarray, frame: tuple) ->
     ids, frame :
         See `brought_together`.
     """
-    found = slabs.in_order(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
+    found = slabs.sorted_slabs(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
     return slabs.slab(beads, comm.mpi)[0], tuple(found[name] for name in FRAME)
 
 
@@ -250,13 +250,13 @@ def energies_in_slabs(comm: Single | World, beads: int, engine: interface.Engine
     energies = engine.energies() if hasattr(engine, "energies") else None
     if energies is None:
         return None
-    return slabs.in_order(comm.mpi, beads, engine.ids, {"energies": energies})["energies"]
+    return slabs.sorted_slabs(comm.mpi, beads, engine.ids, {"energies": energies})["energies"]
 
 
 def spins_in_slabs(comm: Single | World, beads: int, engine: interface.Engine) -> np.ndarray:
     """Return the (n, 3) angular velocities of this rank's slab of beads, of a run whose beads spin; collective."""
     spins = engine.state().extra[:, L.SPIN : L.SPIN + 3]
-    return slabs.in_order(comm.mpi, beads, engine.ids, {"spins": np.ascontiguousarray(spins)})["spins"]
+    return slabs.sorted_slabs(comm.mpi, beads, engine.ids, {"spins": np.ascontiguousarray(spins)})["spins"]
 
 
 def brought_together(

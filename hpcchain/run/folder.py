@@ -128,8 +128,8 @@ def replace_text(path: Path, text: str) -> None:
 
 def home_of(checkpoint: Path) -> Any:
     """Return the run directory that a checkpoint belongs to, or None when it stands in no such directory."""
-    place = Path(os.path.abspath(checkpoint)).parent
-    return place.parent if place.name == CHECKPOINTS else None
+    folder = Path(os.path.abspath(checkpoint)).parent
+    return folder.parent if folder.name == CHECKPOINTS else None
 
 
 def bring_along(home: Any, checkpoint: Path, part: int, folder: Path, comm: Communicator | None = None) -> Path:

@@ -32,7 +32,7 @@ from hpcchain.run.guards.signals import Signals
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile
-from hpcchain.run.starts.starting import mpi_of, read_input, require_room, start_system, warn
+from hpcchain.run.starts.starting import mpi_of, read_input, require_walls_apart, start_system, warn
 from hpcchain.run.starts.user_system import System
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class Simulation:
         end = self.time + dt if dt is not None else self._run.end if until is None else until
         if not (math.isfinite(end) and end >= self.time):
             raise UsageError(f"run: the time {end} is not after the present one, {self.time}")
-        require_room(self._run.config, end)
+        require_walls_apart(self._run.config, end)
         self._run.end = max(self._run.end, end)
         if not self._open:
             self._run.open()

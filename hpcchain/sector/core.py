@@ -70,7 +70,7 @@ class Core:
     classes : MoleculeClasses
     system : System
         Its state is that of the molecules here; it is not kept.
-    order : (k,) int64 array
+    sequence : (k,) int64 array
         Molecules in the order that they have in the arrays (`build_sector`).
     capacity : (n,) int64 array
         Capacities of neighbour lists, for the state's rows.
@@ -88,14 +88,14 @@ class Core:
         Global ids of the local beads.
     batch : EventBudget
     entries : int
-        Places that cells may hold of a bead before they are given more room.
+        Entries that cells may hold of a bead before they are given more room.
     """
 
     def __init__(
         self,
         classes: MoleculeClasses,
         system: System,
-        order: np.ndarray,
+        sequence: np.ndarray,
         capacity: np.ndarray,
         options: Options,
         at: np.ndarray | None = None,
@@ -104,7 +104,7 @@ class Core:
         self.options, self.capacity = options, capacity
         self.cell_capacity_factor, self.entries = options.cell_capacity_factor, 1
         self.sector, self.ids = build_sector(
-            classes, system, options.shell, options.cell, order, capacity, options.log_rows, at, options.inside
+            classes, system, options.shell, options.cell, sequence, capacity, options.log_rows, at, options.inside
         )
         self.state_row = self.ids if at is None else at
         self.batch = EventBudget()
@@ -125,7 +125,7 @@ class Core:
                 entries = self.entries * self.cell_capacity_factor
                 self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), entries))
                 continue
-            need = self.sector.row[:, L.LIST_LENGTH].astype(np.int64)
+            need = self.sector.lists[:, L.LIST_LENGTH].astype(np.int64)
             np.maximum.at(self.capacity, self.state_row, need + need // 2 + 8)  # vacant rows share theirs
             self.resize_lists()
         while find_inside(self.sector, self.sector.extended):
@@ -144,10 +144,10 @@ class Core:
 
     def resize_lists(self) -> None:
         """Give each bead's neighbour list the room that `capacity` says; the lists are empty then."""
-        room = self.capacity[self.state_row]
-        starts = np.concatenate([[0], np.cumsum(room)])
-        self.sector.row[:, L.LIST_FIRST] = starts[:-1]
-        self.sector.row[:, L.LIST_CAPACITY] = room
+        lengths = self.capacity[self.state_row]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        self.sector.lists[:, L.LIST_FIRST] = starts[:-1]
+        self.sector.lists[:, L.LIST_CAPACITY] = lengths
         self.sector = self.sector._replace(neighbour=aligned_zeros(int(starts[-1]), np.int32))
 
     def grow_lists(self) -> None:

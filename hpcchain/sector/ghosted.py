@@ -14,7 +14,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
-from hpcchain.layout.memory import extended, records
+from hpcchain.layout.memory import bead_lines, extended
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles as tiles_of
 from hpcchain.model.physics.step_potentials import beyond_contact
@@ -25,7 +25,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, list_capacity, window_arrays
-from hpcchain.sector.setup.morton import space_order
+from hpcchain.sector.setup.morton import space_sequence
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
 from hpcchain.sector.speculation.window import (
@@ -117,18 +117,18 @@ class GhostedSector:
         self.beyond = beyond_contact(composition.prototypes, system.physics)
         size = composition.size_of(here.molecule_ids)
         first = np.cumsum(size) - size
-        order = space_order(system, np.arange(len(size)), first)
-        ids = here.molecule_ids[order]
+        sequence = space_sequence(system, np.arange(len(size)), first)
+        ids = here.molecule_ids[sequence]
         counts = np.bincount(composition.class_of(ids), minlength=len(classes.rows))
         vacant = counts // VACANCY + LEAST_VACANT if len(ids) < composition.molecules else 0 * counts
         free_rows = np.repeat(np.arange(len(counts)), vacant)
         self.molecule_ids = np.concatenate([ids, classes.prototypes[free_rows]])
         self._rows = np.empty(len(self.molecule_ids), dtype=np.int64)
-        self.ownership = np.concatenate([here.ownership[order], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
+        self.ownership = np.concatenate([here.ownership[sequence], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
         self.vacant = {k: list(len(ids) + np.flatnonzero(free_rows == k)) for k in range(len(counts))}
         self.row_of = id_table(len(self.molecule_ids))
         insert(self.row_of, ids, np.arange(len(ids)))
-        at = self._rows_of(order, free_rows, first, size)
+        at = self._rows_of(sequence, free_rows, first, size)
         self._dormant_first = np.concatenate([here.dormant, np.zeros(composition.prototypes.beads, dtype=bool)])[at]
         self.core = Core(
             classes,
@@ -154,11 +154,11 @@ class GhostedSector:
         """Global ids of the local beads, (N,) int64."""
         return self.core.ids
 
-    def _rows_of(self, order: np.ndarray, free_rows: np.ndarray, first: np.ndarray, size: np.ndarray) -> np.ndarray:
+    def _rows_of(self, sequence: np.ndarray, free_rows: np.ndarray, first: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return the state's row of each local bead; vacant ones have those of their class behind the others."""
         prototypes = self.classes.composition.prototypes
-        begin = np.concatenate([first[order], int(size.sum()) + prototypes.first_bead[free_rows]])
-        count = np.concatenate([size[order], np.diff(prototypes.first_bead)[free_rows]])
+        begin = np.concatenate([first[sequence], int(size.sum()) + prototypes.first_bead[free_rows]])
+        count = np.concatenate([size[sequence], np.diff(prototypes.first_bead)[free_rows]])
         return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
 
     @property
@@ -196,7 +196,7 @@ class GhostedSector:
         s, core.entries = core.sector, ENTRIES
         beads = s.mol[:, L.MOL_BEADS]
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
-        s.row[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
+        s.lists[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
         s.scalars[L.SCALAR_WINDOWED] = 1
         deactivate(s, np.flatnonzero(self._dormant_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
@@ -230,8 +230,8 @@ class GhostedSector:
         """
         s, at, taken = self.sector, 0, []
         composition = self.classes.composition
-        for name in molecules:
-            vacant = self.vacant[int(composition.class_of(name))]
+        for molecule in molecules:
+            vacant = self.vacant[int(composition.class_of(molecule))]
             if not vacant:
                 break
             m = int(vacant.pop())
@@ -248,9 +248,11 @@ class GhostedSector:
             s.timing[m, L.RUNNING_LENGTH] = own[0, 13]
             if s.extended is not None:
                 s.extra[i : i + n] = own[:, 15:]
-            s.mol[m, L.MOL_ID], s.mol[m, L.MOL_OWNERSHIP] = name, L.GHOST
-            self.ids[i : i + n] = s.next_event[i : i + n, L.BEAD_ID] = composition.first_bead_of(name) + np.arange(n)
-            self.molecule_ids[m], self.ownership[m] = name, L.GHOST
+            s.mol[m, L.MOL_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
+            self.ids[i : i + n] = s.next_event[i : i + n, L.BEAD_ID] = composition.first_bead_of(molecule) + np.arange(
+                n
+            )
+            self.molecule_ids[m], self.ownership[m] = molecule, L.GHOST
             insert(self.row_of, self.molecule_ids[m : m + 1], np.array([m]))
             deactivate(s, np.arange(i, i + n))
             initialise.admit(s, m, self.base)
@@ -269,7 +271,7 @@ class GhostedSector:
     @property
     def dormant(self) -> np.ndarray:
         """(n,) int64 rows of the beads that are dormant."""
-        return np.flatnonzero(self.sector.row[:, L.OWNERSHIP] == L.DORMANT)
+        return np.flatnonzero(self.sector.lists[:, L.OWNERSHIP] == L.DORMANT)
 
     def run(self, until: tuple) -> None:
         """Carry out all events up to and including a time (ticks, remainder).
@@ -293,7 +295,7 @@ class GhostedSector:
             if status == loop.LOG_FULL:
                 self._more_log()
             elif status == loop.HISTORY_FULL:
-                self._make_room()
+                self._grow_logs()
             elif status != loop.PAUSED:
                 raise WindowBroken(status, self.core.failed_bead())
 
@@ -318,7 +320,7 @@ class GhostedSector:
         self.sector = self.sector._replace(log=log)
         self.log_rows = len(log)
 
-    def _make_room(self) -> None:
+    def _grow_logs(self) -> None:
         """Make room for more events and closed segments."""
         s = self.sector
         if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
@@ -351,14 +353,14 @@ class GhostedSector:
         s.free_rows[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
         s.free_rows[:, L.SPARE_ROWS] += more
         s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
-        record = records(len(s.starts) + len(segment))
-        for columns, former in zip(record, (s.starts, s.bounds, s.segment), strict=True):
+        lines = bead_lines(len(s.starts) + len(segment))
+        for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
         core.sector = s._replace(
             mol=extended(s.mol, len(mol)),
-            starts=record[0],
-            bounds=record[1],
-            segment=record[2],
+            starts=lines[0],
+            bounds=lines[1],
+            segment=lines[2],
             timing=extended(s.timing, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
             series=extended(s.series, int(block.sum())),

@@ -51,7 +51,7 @@ def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
     make_own_series(s, m)  # nobody may have needed its series since a rollback opened the segment again
     first = s.mol[m, L.MOL_FIRST]
     dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
-    offset = s.mol[m, L.MOL_ROOM]
+    offset = s.mol[m, L.MOL_WORKSPACE]
     if stepper is not None:
         bring(s, first, dt, offset)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):

@@ -18,7 +18,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.interface import added
 from hpcchain.sector.setup.allocate import energy_quantum, list_capacity, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from hpcchain.sector.setup.morton import space_order
+from hpcchain.sector.setup.morton import space_sequence
 
 if TYPE_CHECKING:
     from hpcchain.model.system import State, System
@@ -79,7 +79,7 @@ class Engine:
         self.core = Core(
             MoleculeClasses(system),
             system,
-            space_order(system, np.arange(topology.molecules), topology.first_bead[:-1]),
+            space_sequence(system, np.arange(topology.molecules), topology.first_bead[:-1]),
             list_capacity(
                 topology,
                 options.shell,

@@ -207,13 +207,13 @@ class Domain:
         rows = {rank: np.column_stack([own.ids[which], own.position[which]]).ravel() for rank, which in sent.items()}
         told = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}
         every = np.concatenate([np.zeros((0, 4)), *(told[rank] for rank in near)])
-        order = np.argsort(every[:, 0])
-        place, at, received = np.empty(len(order), dtype=np.int64), 0, {}
-        place[order] = np.arange(len(order))
+        sequence = np.argsort(every[:, 0])
+        number, at, received = np.empty(len(sequence), dtype=np.int64), 0, {}
+        number[sequence] = np.arange(len(sequence))
         for rank in near:
-            received[rank] = place[at : at + len(told[rank])]
+            received[rank] = number[at : at + len(told[rank])]
             at += len(told[rank])
-        every = every[order]
+        every = every[sequence]
         return Ghosts(
             every[:, 0].astype(np.int64),
             every[:, 1:].copy(),
@@ -246,11 +246,11 @@ class Domain:
 def dilated(flags: np.ndarray, axis: int, periodic: bool) -> np.ndarray:
     """Return flags of cells that are set where one next to it along an axis is."""
     out = flags.copy()
-    for step in (-1, 1):
-        moved = np.roll(flags, step, axis)
+    for shift in (-1, 1):
+        moved = np.roll(flags, shift, axis)
         if not periodic:
             edge: list[Any] = [slice(None)] * 3
-            edge[axis] = 0 if step == 1 else -1
+            edge[axis] = 0 if shift == 1 else -1
             moved[tuple(edge)] = False
         out |= moved
     return out

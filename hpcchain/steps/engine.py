@@ -123,11 +123,11 @@ class SteppedEngine(MidpointRule):
         self.rebuilds += 1
         ghosts = self.domain.ghosts(self.own, self.cells if self.skin > 0.0 else None)
         ids = np.concatenate([self.own.ids, ghosts.ids])
-        order = np.argsort(ids, kind="stable")
-        place = np.empty(len(ids), dtype=np.int64)
-        place[order] = np.arange(len(ids))
-        self.local, at = place[: len(self.own.ids)].copy(), place[len(self.own.ids) :].copy()
-        self.position = np.concatenate([self.own.position, ghosts.position])[order]
+        sequence = np.argsort(ids, kind="stable")
+        number = np.empty(len(ids), dtype=np.int64)
+        number[sequence] = np.arange(len(ids))
+        self.local, at = number[: len(self.own.ids)].copy(), number[len(self.own.ids) :].copy()
+        self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
         self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
         self.reference = self.own.position.copy()
         size = self.composition.size_of(self.own.molecules)
@@ -135,17 +135,17 @@ class SteppedEngine(MidpointRule):
         self.free = self.rigid.set_molecules(self.own.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.own.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
-        self.interactions.set_beads(ids[order], self.local, self.position)
+        self.interactions.set_beads(ids[sequence], self.local, self.position)
         if self.contacts:
-            self.contacts.set_beads(ids[order], self.local, self.interactions)
+            self.contacts.set_beads(ids[sequence], self.local, self.interactions)
 
     def _compute(self, position: np.ndarray | None = None) -> None:
         """Compute the forces on own beads where they are, or where local ones would be at other places (n, 3)."""
         position = self.position if position is None else position
-        self.force, (row, place) = self.interactions.forces(position, self.own.image)
+        self.force, (row, entry) = self.interactions.forces(position, self.own.image)
         self.torn = None
         if row >= 0:
-            other = int(np.flatnonzero(self.local == self.interactions.partner[place])[0])
+            other = int(np.flatnonzero(self.local == self.interactions.partner[entry])[0])
             self.torn = tuple(sorted((int(self.own.ids[row]), int(self.own.ids[other]))))
 
     def advance(self, time: float, pause: Callable | None = None) -> bool:

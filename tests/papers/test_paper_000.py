@@ -45,21 +45,21 @@ def test_reparametrisation_keeps_bonds_and_starts_along_the_null_space():
 
 def test_unknowns_of_table_1():
     """65,750 = 7 (7250 + 1000) + 8 · 1000 for 1000 contacts; a hundred of them here."""
-    record = Integrator(trimer(), 0.5, positions=False).run(until=362.5 - 1e-9)
-    kinds = {kind: record.kind.count(kind) for kind in set(record.kind)}
-    assert len(record.contact_time) == 100
+    course = Integrator(trimer(), 0.5, positions=False).run(until=362.5 - 1e-9)
+    kinds = {kind: course.kind.count(kind) for kind in set(course.kind)}
+    assert len(course.contact_time) == 100
     assert kinds["free"] + kinds["after"] == 725
     assert kinds["discarded"] == kinds["contact"] == kinds["after"] == 100
-    assert record.unknowns == 6575
+    assert course.unknowns == 6575
 
 
 @pytest.mark.parametrize(
     ("step", "amplitude", "contacts"), [(0.5, 1.40e-2, 300), (0.25, 3.8e-3, 100), (0.125, 9.1e-4, 40)]
 )
 def test_energy_of_the_trimer(step, amplitude, contacts):
-    record = Integrator(trimer(), step, positions=False).run(contacts=contacts)
-    assert np.ptp(record.energy) == pytest.approx(amplitude, rel=0.02)
-    assert record.no_root == 0
+    course = Integrator(trimer(), step, positions=False).run(contacts=contacts)
+    assert np.ptp(course.energy) == pytest.approx(amplitude, rel=0.02)
+    assert course.no_root == 0
 
 
 def test_period_of_the_trimer():
@@ -69,40 +69,40 @@ def test_period_of_the_trimer():
 
 def test_contact_conserves_the_discrete_energy_and_momentum():
     integrator = Integrator(trimer(), 0.5)
-    record = integrator.run(contacts=5)
+    course = integrator.run(contacts=5)
     chain = integrator.chain
-    assert jumps(record).max() < 1e-11
-    nodes, times = np.array(record.node_position), np.array(record.node_time)
+    assert jumps(course).max() < 1e-11
+    nodes, times = np.array(course.node_position), np.array(course.node_time)
     momentum = np.diff(nodes, axis=0).sum(axis=1) / np.diff(times)[:, None]
     assert np.abs(momentum - chain.velocity.sum(axis=0)).max() < 1e-11
     angular = np.cross(nodes[:-1], np.diff(nodes, axis=0)).sum(axis=1) / np.diff(times)[:, None]
     assert np.abs(angular - angular[0]).max() < 1e-11
 
 
-def jumps(record):
+def jumps(course):
     """Return by how much the discrete energy changes at each contact."""
-    ends = np.searchsorted(record.energy_time, record.contact_time)
-    return np.abs(np.array(record.energy)[ends + 1] - np.array(record.energy)[ends])
+    ends = np.searchsorted(course.energy_time, course.contact_time)
+    return np.abs(np.array(course.energy)[ends + 1] - np.array(course.energy)[ends])
 
 
 def test_contacts_within_one_step_and_contacts_without_a_root():
     """Several contacts of a thermal chain in a step keep the energy; the exact impulse, where (16) has no root, not."""
     position, velocity, mass = thermal_chain(6, 1)
-    record = Integrator(Chain(position, velocity, mass=mass), 0.1).run(contacts=60)
-    assert np.sum(np.diff(record.contact_time) < 0.1) >= 3
-    assert record.no_root == 1
-    assert np.sum(jumps(record) > 1e-10) == 1
-    assert sum(record.damped) > 0
+    course = Integrator(Chain(position, velocity, mass=mass), 0.1).run(contacts=60)
+    assert np.sum(np.diff(course.contact_time) < 0.1) >= 3
+    assert course.no_root == 1
+    assert np.sum(jumps(course) > 1e-10) == 1
+    assert sum(course.damped) > 0
 
 
 def test_four_beads():
     """Two contacts at a node in the periodic set-up; walls and beads in the chaotic one."""
-    record = Integrator(periodic(), 0.5).run(contacts=20)
-    assert all(len(contacts) == 2 for contacts in record.contacts)
-    assert np.ptp(record.energy) == pytest.approx(1.06e-2, rel=0.05)
-    record = Integrator(chaotic(), 0.5, positions=False).run(contacts=40)
-    assert {contact[0] for contacts in record.contacts for contact in contacts} == {"p", "w"}
-    assert record.energy[-1] / record.energy[0] == pytest.approx(1, abs=0.05)
+    course = Integrator(periodic(), 0.5).run(contacts=20)
+    assert all(len(contacts) == 2 for contacts in course.contacts)
+    assert np.ptp(course.energy) == pytest.approx(1.06e-2, rel=0.05)
+    course = Integrator(chaotic(), 0.5, positions=False).run(contacts=40)
+    assert {contact[0] for contacts in course.contacts for contact in contacts} == {"p", "w"}
+    assert course.energy[-1] / course.energy[0] == pytest.approx(1, abs=0.05)
 
 
 def test_condition_numbers():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import EngineError
-from hpcchain.io.output.events import order
+from hpcchain.io.output.events import sorted_rows
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
 from hpcchain.parallel.active_ranks import ActiveRanksEngine
@@ -74,7 +74,7 @@ def outcome(system, size, ranks, changes=(), part=dealt, pause=lambda exchange: 
     frame = tuple(whole(ids, rows) for rows in zip(*frames, strict=True))
     state = State(**{name: whole(ids, [getattr(s, name) for s in states]) for name in State.ARRAYS})
     assert sum(each["contacts"] + each["wall_contacts"] for each in counters) == len(events)
-    return Outcome(events[order(events)], frame, state, added(sums), [])
+    return Outcome(events[sorted_rows(events)], frame, state, added(sums), [])
 
 
 def same(found, one):
@@ -214,9 +214,9 @@ def test_who_sleeps_knows_that_the_others_are_at_work(system, monkeypatch):
         engine = ActiveRanksEngine(system, exchange, make, 1)
 
         def pause():
-            exchange.activity.step()
+            exchange.activity.note()
             clock.sleep(0.002)
-            steps.setdefault(exchange.rank, []).append((exchange.activity.steps, engine.time))
+            steps.setdefault(exchange.rank, []).append((exchange.activity.signs, engine.time))
             return exchange.rank == 0 and len(steps[0]) > 20
 
         engine.advance(1e4, pause)

@@ -17,7 +17,7 @@ from hpcchain.io.hdf5 import atomic, seal, unclosable
 from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.output import observables
 from hpcchain.io.output.assemble import assemble
-from hpcchain.io.output.events import order, sort_globally
+from hpcchain.io.output.events import sort_globally, sorted_rows
 from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
@@ -309,7 +309,7 @@ def test_events_are_sorted_over_ranks(comm, give):
     table = events_between(0.0, 1.0, 1000, seed=9)
     mine = {"all": table[comm.rank :: comm.size], "first": table if comm.rank == 0 else table[:0], "none": table[:0]}
     found = np.concatenate(comm.allgather(sort_globally(comm, mine[give])))
-    expected = table[order(table)] if give != "none" else table[:0]
+    expected = table[sorted_rows(table)] if give != "none" else table[:0]
     assert found.tobytes() == expected.tobytes()
 
 

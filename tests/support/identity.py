@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hpcchain.io.output.events import order
+from hpcchain.io.output.events import sorted_rows
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
@@ -42,7 +42,7 @@ def serial(system, end, **options):
     engine = Engine(system, log_events=True, **options)
     engine.advance(end)
     events = engine.drain_events()
-    return Outcome(events[order(events)], frame_of(engine, end), state_of(engine), sums_of(engine), [])
+    return Outcome(events[sorted_rows(events)], frame_of(engine, end), state_of(engine), sums_of(engine), [])
 
 
 def parallel(system, end, ranks, times=(), **options):
@@ -72,7 +72,7 @@ def parallel(system, end, ranks, times=(), **options):
     events = np.concatenate(events)
     frame = tuple(whole(ids, rows) for rows in zip(*frames, strict=True))
     state = State(**{name: whole(ids, [getattr(s, name) for s in states]) for name in State.ARRAYS})
-    return Outcome(events[order(events)], frame, state, added(sums), list(reports))
+    return Outcome(events[sorted_rows(events)], frame, state, added(sums), list(reports))
 
 
 def sums_of(engine):
@@ -122,7 +122,7 @@ def in_stages(system, stages):
         system = replace(system, state=parts[-1].state)
     events = np.concatenate([part.events for part in parts])
     return Outcome(
-        events[order(events)],
+        events[sorted_rows(events)],
         parts[-1].frame,
         parts[-1].state,
         added(part.sums for part in parts),

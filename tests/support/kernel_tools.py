@@ -10,14 +10,14 @@ from hpcchain.layout.arrays import (
     GROWTH_RATE,
     MOL_BEADS,
     MOL_BONDS,
-    MOL_ROOM,
     MOL_SOLVER,
     MOL_TILES,
+    MOL_WORKSPACE,
     MOST_MEMBERS,
     MOST_TIES,
     PUSH_ROWS,
 )
-from hpcchain.layout.segment_bits import ORDERS, series_order, series_place
+from hpcchain.layout.segment_bits import ORDERS, series_begin, series_order
 from hpcchain.layout.workspace import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
 from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
@@ -111,7 +111,7 @@ class Bench:
     def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
         self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
         self.molecules = molecules
-        rooms = self.s.mol[:, MOL_ROOM]
+        rooms = self.s.mol[:, MOL_WORKSPACE]
         self.offset = MARGIN + np.cumsum(rooms) - rooms
         self.work = np.zeros(int(rooms.sum()) + MARGIN)
         if stale is not None:
@@ -320,13 +320,13 @@ def cell_counts(s):
 
 def listed(s):
     """Return the set of (i, j) of all lists, and whether an entry stands twice."""
-    entries = [(i, int(j)) for i, r in enumerate(s.row) for j in s.neighbour[r[0] : r[0] + r[1]]]
+    entries = [(i, int(j)) for i, r in enumerate(s.lists) for j in s.neighbour[r[0] : r[0] + r[1]]]
     return set(entries), len(entries) != len(set(entries))
 
 
 def reverse_lists(s):
     """Turn every neighbour list round, which must change nothing."""
-    for first, length in s.row[:, :2]:
+    for first, length in s.lists[:, :2]:
         s.neighbour[first : first + length] = s.neighbour[first : first + length][::-1].copy()
 
 
@@ -334,7 +334,7 @@ def bead_curves(s):
     """Return the coefficients of every bead's present segment, its start time and its length."""
     paths = []
     for i in range(len(s.starts)):
-        order, place = series_order(s.segment, i), series_place(s.segment, i)
+        order, place = series_order(s.segment, i), series_begin(s.segment, i)
         if order > 1:
             paths.append(np.array([s.series[place + 3 * k : place + 3 * k + 3] for k in range(order + 1)]))
         else:

@@ -31,10 +31,10 @@ class BondAngles:
         whole = self.kind.positions(frame.position)
         one, middle, other = (whole[:, column] for column in self.triples.T)
         cosine = np.sum(unit(middle - one) * unit(other - middle), axis=2)
-        place = np.clip(np.searchsorted(EDGES, cosine, side="right") - 1, 0, BINS - 1)
+        bin_of = np.clip(np.searchsorted(EDGES, cosine, side="right") - 1, 0, BINS - 1)
         groups = len(self.groups)
         group = np.repeat(np.arange(groups), np.diff(self.kind.bounds) * cosine.shape[1])
-        counts = np.bincount(group * BINS + place.ravel(), minlength=groups * BINS).reshape(groups, BINS)
+        counts = np.bincount(group * BINS + bin_of.ravel(), minlength=groups * BINS).reshape(groups, BINS)
         return np.column_stack([counts, self.kind.grouped(cosine.sum(axis=1)[:, None])]) / cosine.shape[1]
 
     def result(self, sums: Sums) -> list[Value | Curve]:

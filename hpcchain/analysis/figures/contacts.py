@@ -17,7 +17,7 @@ KINDS = {"contacts_by_bead": 0, "wall_contacts_by_bead": 1}
 
 
 class ContactCounts:
-    """How often the beads at each place of a molecule touch others, per time; whole counts, so sums are exact.
+    """How often the beads of each number in a molecule touch others, per time; whole counts, so sums are exact.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class ContactCounts:
         self.kinds = kinds
         self.edges = np.linspace(*times, BLOCKS + 1)
         beads = sum(kind.beads.size for kind in kinds)
-        self._kind, self._group, self._place = (np.zeros(beads, dtype=np.int64) for _ in range(3))
+        self._kind, self._group, self._in_molecule = (np.zeros(beads, dtype=np.int64) for _ in range(3))
         for number, kind in enumerate(kinds):
             group = np.repeat(np.arange(len(kind.bounds) - 1), np.diff(kind.bounds))
             self._kind[kind.beads], self._group[kind.beads] = number, group[:, None]
-            self._place[kind.beads] = np.arange(kind.size)
+            self._in_molecule[kind.beads] = np.arange(kind.size)
         self.by_time = [np.zeros((len(KINDS), BLOCKS, kind.size), dtype=np.int64) for kind in kinds]
         self.by_group = [np.zeros((len(KINDS), len(kind.molecules), kind.size), dtype=np.int64) for kind in kinds]
 
@@ -49,9 +49,9 @@ class ContactCounts:
             beads, when = beads[real], when[real]
             for number in range(len(self.kinds)):
                 own = self._kind[beads] == number
-                place = self._place[beads[own]]
-                np.add.at(self.by_time[number][row], (when[own], place), 1)
-                np.add.at(self.by_group[number][row], (self._group[beads[own]], place), 1)
+                in_molecule = self._in_molecule[beads[own]]
+                np.add.at(self.by_time[number][row], (when[own], in_molecule), 1)
+                np.add.at(self.by_group[number][row], (self._group[beads[own]], in_molecule), 1)
 
     def join(self, counts: list) -> None:
         """Add the counts of others, each (by_time, by_group)."""
@@ -60,7 +60,7 @@ class ContactCounts:
                 mine += theirs
 
     def result(self) -> list[Value | Curve]:
-        """Return the contacts per time of the bead at each place; those with walls only where there are any."""
+        """Return the contacts per time of the bead of each number; those with walls only where there are any."""
         found: list[Value | Curve] = []
         length = np.diff(self.edges)
         for number, kind in enumerate(self.kinds):
@@ -70,6 +70,6 @@ class ContactCounts:
                     weight = length * len(kind.beads)
                     sums = Sums(by_time.astype(float), weight, by_group.astype(float), kind.molecules * length.sum())
                     value, error = sums.estimate(lambda x: x)
-                    place = np.arange(float(kind.size))
-                    found.append(Curve(name, kind.name, "1 / time", "bead", "", place, value, error))
+                    in_molecule = np.arange(float(kind.size))
+                    found.append(Curve(name, kind.name, "1 / time", "bead", "", in_molecule, value, error))
         return found

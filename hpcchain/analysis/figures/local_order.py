@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hpcchain.io.output.trajectory import Trajectory
 
 NEAREST = 12
-ORDERS = (4, 6)
+DEGREES = (4, 6)
 
 
 def is_installed() -> bool:
@@ -34,18 +34,18 @@ class LocalOrder:
         freud: Any = importlib.import_module("freud")
         self.groups, self.most = np.ones(1), enough(len(found.mass))
         self._box = freud.box.Box(*np.asarray(found.edges, dtype=np.float64).tolist())
-        self._orders = [freud.order.Steinhardt(order) for order in ORDERS]
+        self._parameters = [freud.order.Steinhardt(degree) for degree in DEGREES]
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return the frame's means."""
         system = self._box, self._box.wrap(frame.position)
-        found = [order.compute(system, neighbors={"num_neighbors": NEAREST}) for order in self._orders]
-        return np.array([[float(np.mean(order.particle_order)) for order in found]])
+        found = [parameter.compute(system, neighbors={"num_neighbors": NEAREST}) for parameter in self._parameters]
+        return np.array([[float(np.mean(parameter.particle_order)) for parameter in found]])
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the means over frames."""
         value, error = sums.estimate(lambda x: x)
         return [
-            Value(f"steinhardt_q{order}", "", float(v), float(e))
-            for order, v, e in zip(ORDERS, value, error, strict=True)
+            Value(f"steinhardt_q{degree}", "", float(v), float(e))
+            for degree, v, e in zip(DEGREES, value, error, strict=True)
         ]

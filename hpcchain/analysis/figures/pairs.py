@@ -42,9 +42,9 @@ class PairDistribution:
         counts = np.zeros((2, BINS))
         for i, j, distance in close_pairs(frame.position, self.box, self.edges[-1]):
             same = self.molecule[i] == self.molecule[j]
-            place = np.minimum((distance * (BINS / self.edges[-1])).astype(np.int64), BINS - 1)
-            counts[0] += np.bincount(place, minlength=BINS)
-            counts[1] += np.bincount(place[same], minlength=BINS)
+            bin_of = np.minimum((distance * (BINS / self.edges[-1])).astype(np.int64), BINS - 1)
+            counts[0] += np.bincount(bin_of, minlength=BINS)
+            counts[1] += np.bincount(bin_of[same], minlength=BINS)
         return counts.reshape(1, -1)
 
     def result(self, sums: Sums) -> list[Value | Curve]:
@@ -77,22 +77,22 @@ def close_pairs(position: np.ndarray, box: np.ndarray, reach: float) -> Iterator
     number = np.minimum(np.maximum((2.0 * box / reach).astype(np.int64), 1), 256)
     depth = np.where(number >= 5, 2, 0)
     number = np.where(number >= 5, number, 1)
-    place = np.minimum((np.mod(position / box, 1.0) * number).astype(np.int64), number - 1)
-    cell = (place[:, 0] * number[1] + place[:, 1]) * number[2] + place[:, 2]
-    order = np.argsort(cell, kind="stable")
+    layers = np.minimum((np.mod(position / box, 1.0) * number).astype(np.int64), number - 1)
+    cell = (layers[:, 0] * number[1] + layers[:, 1]) * number[2] + layers[:, 2]
+    sequence = np.argsort(cell, kind="stable")
     count = np.bincount(cell, minlength=int(number.prod()))
     first = np.cumsum(count) - count
-    sorted_place = place[order]
+    sorted_layers = layers[sequence]
     for shift in np.ndindex(*(2 * depth + 1)):
         offset = np.array(shift) - depth
         if tuple(offset) < (0, 0, 0):
             continue
-        to = np.mod(sorted_place + offset, number)
+        to = np.mod(sorted_layers + offset, number)
         other = (to[:, 0] * number[1] + to[:, 1]) * number[2] + to[:, 2]
         for rows, columns in _expanded(count[other], first[other]):
             if not offset.any():
                 rows, columns = rows[columns > rows], columns[columns > rows]
-            i, j = order[rows], order[columns]
+            i, j = sequence[rows], sequence[columns]
             away = position[i] - position[j]
             away -= box * np.rint(away / box)
             distance = np.sqrt(np.einsum("ij,ij->i", away, away))

@@ -17,23 +17,23 @@ MOST_BONDS = 64
 """Bonds in a row that are looked at."""
 
 
-def check_apart(kind: Any, place: str) -> None:
+def check_apart(kind: Any, where: str) -> None:
     """Raise Wrong where two beads that may collide can never be apart.
 
     Parameters
     ----------
     kind : MoleculeSection
         Or what has its names.
-    place : str
+    where : str
         How messages call it.
     """
     pair = never_apart(kind)
     if pair is None:
         return
-    i, j, reach, contact, apart = pair
-    remedy = f"set exclude = {apart}" if apart <= 3 else "set self_contact = false"
+    i, j, reach, contact, separation = pair
+    remedy = f"set exclude = {separation}" if separation <= 3 else "set self_contact = false"
     raise Wrong(
-        f"{place}.bond_length: beads {i} and {j} can never be apart: bonds keep them within {reach:.12g}, their "
+        f"{where}.bond_length: beads {i} and {j} can never be apart: bonds keep them within {reach:.12g}, their "
         f"contact distance is {contact:.12g}; {remedy}, lengthen the bonds or lower the diameters"
     )
 
@@ -49,27 +49,27 @@ def never_apart(kind: Any) -> tuple[int, int, float, float, int] | None:
     diameter, length = np.broadcast_to(kind.diameter, n), np.broadcast_to(kind.bond_length, len(bonds))
     free = pairs_within(bonds, n, kind.exclude) @ np.array([n, 1])
     offsets, partners = adjacency(bonds, n)
-    order = np.lexsort((np.concatenate([bonds[:, 1], bonds[:, 0]]), np.concatenate([bonds[:, 0], bonds[:, 1]])))
-    step_length = np.concatenate([length, length])[order]
+    sequence = np.lexsort((np.concatenate([bonds[:, 1], bonds[:, 0]]), np.concatenate([bonds[:, 0], bonds[:, 1]])))
+    partner_length = np.concatenate([length, length])[sequence]
     i = np.repeat(np.arange(n), np.diff(offsets))
-    j, reach = partners, step_length
-    for apart in range(2, MOST_BONDS):
+    j, reach = partners, partner_length
+    for separation in range(2, MOST_BONDS):
         near = reach < diameter.max()
         i, j, reach = i[near], j[near], reach[near]
         if len(i) == 0:
             return None
         count = np.diff(offsets)[j]
         at = np.repeat(offsets[j] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
-        i, j, reach = np.repeat(i, count), partners[at], np.repeat(reach, count) + step_length[at]
+        i, j, reach = np.repeat(i, count), partners[at], np.repeat(reach, count) + partner_length[at]
         key = i * n + j
-        order = np.lexsort((reach, key))
-        order = order[np.unique(key[order], return_index=True)[1]]
-        i, j, reach = i[order], j[order], reach[order]
+        sequence = np.lexsort((reach, key))
+        sequence = sequence[np.unique(key[sequence], return_index=True)[1]]
+        i, j, reach = i[sequence], j[sequence], reach[sequence]
         contact = 0.5 * (diameter[i] + diameter[j])
         held = (i < j) & (reach <= contact * (1.0 + ROUNDING)) & ~np.isin(i * n + j, free)
         if held.any():
             k = int(np.argmax(held))
-            return int(i[k]), int(j[k]), float(reach[k]), float(contact[k]), apart
+            return int(i[k]), int(j[k]), float(reach[k]), float(contact[k]), separation
         away = i != j
         i, j, reach = i[away], j[away], reach[away]
     return None

@@ -22,30 +22,30 @@ MOST_FILLED = 2000
 """Beads of a body that are looked at one by one for what they fill."""
 
 
-def check_body(config: Config, kind: MoleculeSection, place: str) -> None:
+def check_body(config: Config, kind: MoleculeSection, where: str) -> None:
     """Raise Wrong, with key and reason, unless the beads of a kind make a rigid body that can move and has room."""
     name = (kind.propagator or config.propagator).name
     if config.steps is None and name != PROPAGATOR:
-        key = f"{place}.propagator" if kind.propagator else "propagator.name"
+        key = f"{where}.propagator" if kind.propagator else "propagator.name"
         raise Wrong(
-            f'{key}: rigid bodies have no steps of "{name}", they fly exactly; set {place}.propagator = '
+            f'{key}: rigid bodies have no steps of "{name}", they fly exactly; set {where}.propagator = '
             f'{{ name = "{PROPAGATOR}" }}'
         )
     if kind.bond_length != 1.0:
-        raise Wrong(f'{place}.bond_length: means nothing for kind "rigid", whose shape is in sites; remove it')
-    check_sites(kind, place)
+        raise Wrong(f'{where}.bond_length: means nothing for kind "rigid", whose shape is in sites; remove it')
+    check_sites(kind, where)
     if set(config.box.boundary) == {"wall"}:
-        check_room(kind, place, config.box)
+        check_fits(kind, where, config.box)
 
 
-def check_sites(kind: Any, place: str) -> None:
+def check_sites(kind: Any, where: str) -> None:
     """Check that no two beads are at one place, and not all on a line."""
     sites, mass = kind.sites, np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads)
     pair = nearest(sites)
     if pair[2] <= LEAST_DISTANCE * float(np.abs(sites - sites.mean(axis=0)).max()):
-        raise Wrong(f"{place}.sites: beads {pair[0]} and {pair[1]} are at one place; leave one of them out")
+        raise Wrong(f"{where}.sites: beads {pair[0]} and {pair[1]} are at one place; leave one of them out")
     if is_thin(body_sites(sites, mass), mass):
-        raise Wrong(f'{place}.sites: all beads lie on a line: make it of kind = "rod", with their distances')
+        raise Wrong(f'{where}.sites: all beads lie on a line: make it of kind = "rod", with their distances')
 
 
 def nearest(sites: np.ndarray) -> tuple[int, int, float]:
@@ -59,17 +59,17 @@ def nearest(sites: np.ndarray) -> tuple[int, int, float]:
     return best
 
 
-def check_room(kind: MoleculeSection, place: str, box: Any) -> None:
+def check_fits(kind: MoleculeSection, where: str, box: Any) -> None:
     """Check that a body finds room between walls, as far as its two ends tell."""
     radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
     sites = kind.sites
     for i, j in combinations(range(min(kind.beads, MOST_FILLED)), 2):
         length = float(np.sqrt(np.sum((sites[i] - sites[j]) ** 2)))
-        room = float(np.sqrt(np.sum(np.maximum(np.array(box.size) - radius[i] - radius[j], 0.0) ** 2)))
-        if length > room:
+        diagonal = float(np.sqrt(np.sum(np.maximum(np.array(box.size) - radius[i] - radius[j], 0.0) ** 2)))
+        if length > diagonal:
             raise Wrong(
-                f"{place}.sites: a body with beads {i} and {j} at a distance of {length:.6g} fits nowhere between the "
-                f"walls, not even diagonally ({room:.6g}); enlarge the box"
+                f"{where}.sites: a body with beads {i} and {j} at a distance of {length:.6g} fits nowhere between the "
+                f"walls, not even diagonally ({diagonal:.6g}); enlarge the box"
             )
 
 

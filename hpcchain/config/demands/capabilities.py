@@ -137,23 +137,23 @@ def check_capabilities(config: Config) -> None:
             check_law(config, one.key)
 
 
-def check_cell(config: Config, kind: MoleculeSection, place: str, key: str, works: dict) -> None:
+def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, works: dict) -> None:
     """Raise Wrong unless a capability works for a kind with its propagator; `works` is as a Capability's."""
     name = (kind.propagator or config.propagator).name
     if kind_of(kind) in works.get(name, ()):
         return
     good = [other for other in PROPAGATORS if kind_of(kind) in works.get(other, ())]
     what = f"choose propagator.name = {' or '.join(good)}" if good else "leave one of the two out"
-    raise Wrong(f"{key}: does not work for {place}, kind {kind_of(kind)!r}, with propagator {name!r}; {what}")
+    raise Wrong(f"{key}: does not work for {where}, kind {kind_of(kind)!r}, with propagator {name!r}; {what}")
 
 
 def check_law(config: Config, key: str) -> None:
     """Raise Wrong where a propagator of the input has another law of contacts than the exact one."""
     every = [("propagator", config.propagator)]
     every += [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules)]
-    for place, one in every:
+    for where, one in every:
         if one is not None and PROPAGATORS[one.name].laws and one.collision != "exact":
-            raise Wrong(f'{key}: goes with {place}.collision = "exact" alone; set that, or remove it')
+            raise Wrong(f'{key}: goes with {where}.collision = "exact" alone; set that, or remove it')
 
 
 def kind_of(kind: MoleculeSection) -> str:

@@ -30,16 +30,16 @@ def cautions(config: Config, begin: float = 0.0) -> list:
         count = times(span, getattr(config.output, key))
         if count >= MANY:
             known = key == "frame_every" and config.molecules  # a start file may name the kinds instead
-            room = f", {size(count * frame_bytes(config, config.beads))} on disk" if known else ""
+            on_disk = f", {size(count * frame_bytes(config, config.beads))} on disk" if known else ""
             lines.append(
-                f"output.{key} = {getattr(config.output, key):g} makes {count:.3g} {what}{room} up to time "
+                f"output.{key} = {getattr(config.output, key):g} makes {count:.3g} {what}{on_disk} up to time "
                 f"{config.run.end_time:g}; take a longer interval if that is not meant"
             )
-    for place, step in steps(config):
+    for where, step in steps(config):
         count = times(span, step)
         if count >= MANY:
             lines.append(
-                f"{place} = {step:g} makes at least {count:.3g} steps of each molecule up to time "
+                f"{where} = {step:g} makes at least {count:.3g} steps of each molecule up to time "
                 f"{config.run.end_time:g}; take a longer step if that is not meant"
             )
     return lines

@@ -59,22 +59,22 @@ def check(config: Config) -> None:
     if config.beads > MOST_BEADS:
         raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")
     for index, kind in enumerate(config.molecules):
-        place = f"molecule[{index}]"
-        check_lists(kind, place)
-        check_rows(kind, place, config.initial.method)
+        where = f"molecule[{index}]"
+        check_lists(kind, where)
+        check_rows(kind, where, config.initial.method)
         spins = config.spins
-        check_directors(kind, place, config.initial.method, kind.propagator or config.propagator, spins)
+        check_directors(kind, where, config.initial.method, kind.propagator or config.propagator, spins)
         if kind.kind == "graph":
-            check_graph(kind, place)
-        check_apart(kind, place)
+            check_graph(kind, where)
+        check_apart(kind, where)
         if kind.kind == "ring":
-            check_ring(kind, place)
+            check_ring(kind, where)
         if kind.is_line:
-            check_rod(kind, place, config.box)
+            check_rod(kind, where, config.box)
         if kind.is_body:
-            check_body(config, kind, place)
+            check_body(config, kind, where)
         if kind.propagator is not None:
-            check_own(kind, place)
+            check_own(kind, where)
     if config.run.engine == "events":
         check_step_potentials(config)
         for index, kind in enumerate(config.molecules):
@@ -97,42 +97,42 @@ def check_method(config: Config) -> None:
         raise Wrong(f'initial.file: means nothing for method "{method}"; set initial.method = "file" or remove it')
 
 
-def check_own(kind: MoleculeSection, place: str) -> None:
+def check_own(kind: MoleculeSection, where: str) -> None:
     """Check a kind's own propagator."""
     if kind.directors:
-        check_own_of_sphere(kind, place)
+        check_own_of_sphere(kind, where)
     elif kind.beads == 1:
-        raise Wrong(f"{place}.propagator: means nothing for single beads, which fly exactly; remove it")
+        raise Wrong(f"{where}.propagator: means nothing for single beads, which fly exactly; remove it")
     if kind.is_line and kind.propagator.name not in ROD_PROPAGATORS:
         raise Wrong(
-            f'{place}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '
+            f'{where}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '
             f"{', '.join(ROD_PROPAGATORS)}, or remove it"
         )
-    check_propagator(kind.propagator, f"{place}.propagator", [kind])
+    check_propagator(kind.propagator, f"{where}.propagator", [kind])
 
 
-def check_propagator(propagator: Any, place: str, kinds: list) -> None:
+def check_propagator(propagator: Any, where: str, kinds: list) -> None:
     """Check that a propagator has what it needs to move the molecules of some kinds."""
     name, solver, search = propagator.name, propagator.solver, propagator.contact_search
     known = PROPAGATORS[name]
     if known.stepped and propagator.step is None:
-        raise Wrong(f'{place}.step: is missing; "{name}" needs the longest segment [time]')
+        raise Wrong(f'{where}.step: is missing; "{name}" needs the longest segment [time]')
     if name == "collocation":
         try:
             solver_for(propagator.variant, propagator.stage_solver)
         except ConfigError as error:
-            raise Wrong(f"{place}.{str(error).removeprefix('propagator.')}") from error
+            raise Wrong(f"{where}.{str(error).removeprefix('propagator.')}") from error
     if known.solvers and solver not in known.solvers:
-        raise Wrong(f'{place}.solver: "{solver}" is not for "{name}"; choose {", ".join(known.solvers)}')
+        raise Wrong(f'{where}.solver: "{solver}" is not for "{name}"; choose {", ".join(known.solvers)}')
     if solver == "null-space" and any(kind.beads > 1 and kind.bond_count >= kind.beads for kind in kinds):
-        raise Wrong(f'{place}.solver: "null-space" moves molecules without rings only; choose "tridiagonal"')
+        raise Wrong(f'{where}.solver: "null-space" moves molecules without rings only; choose "tridiagonal"')
     if known.contact_searches and search not in known.contact_searches:
         raise Wrong(
-            f'{place}.contact_search: "{search}" is not for "{name}"; choose {", ".join(known.contact_searches)}'
+            f'{where}.contact_search: "{search}" is not for "{name}"; choose {", ".join(known.contact_searches)}'
         )
 
 
-def check_lists(kind: MoleculeSection, place: str) -> None:
+def check_lists(kind: MoleculeSection, where: str) -> None:
     """Check that lists have one entry per bead or bond."""
     sizes = {
         "diameter": (kind.beads, "bead"),
@@ -146,24 +146,24 @@ def check_lists(kind: MoleculeSection, place: str) -> None:
         value = getattr(kind, name)
         if isinstance(value, tuple) and len(value) != size:
             needs = f"needs {size}, one per {item}, or one for all"
-            raise Wrong(f"{place}.{name}: has {len(value)} entries; {needs}")
+            raise Wrong(f"{where}.{name}: has {len(value)} entries; {needs}")
 
 
-def check_rows(kind: MoleculeSection, place: str, method: str) -> None:
+def check_rows(kind: MoleculeSection, where: str, method: str) -> None:
     """Check that an explicit start has a row per bead (of velocities also none), and that no other start has rows."""
     for name in ("positions", "velocities"):
         rows = getattr(kind, name)
         if method != "explicit" and rows is not None:
-            raise Wrong(f'{place}.{name}: means nothing for initial.method "{method}"; set initial.method = "explicit"')
+            raise Wrong(f'{where}.{name}: means nothing for initial.method "{method}"; set initial.method = "explicit"')
         if method != "explicit":
             continue
         wanted = kind.count * kind.beads
         if rows is None and name == "velocities":
             continue
         if rows is None:
-            raise Wrong(f'{place}.{name}: is missing; initial.method "explicit" needs {wanted} rows [x, y, z]')
+            raise Wrong(f'{where}.{name}: is missing; initial.method "explicit" needs {wanted} rows [x, y, z]')
         if len(rows) != wanted:
-            raise Wrong(f"{place}.{name}: has {len(rows)} rows; needs count × beads = {wanted}")
+            raise Wrong(f"{where}.{name}: has {len(rows)} rows; needs count × beads = {wanted}")
 
 
 def check_velocities(config: Config) -> None:
@@ -203,7 +203,7 @@ def check_masses(config: Config) -> None:
         )
 
 
-def check_ring(kind: MoleculeSection, place: str) -> None:
+def check_ring(kind: MoleculeSection, where: str) -> None:
     """Check that the bonds of a ring can close."""
     if not isinstance(kind.bond_length, tuple):
         return
@@ -211,23 +211,23 @@ def check_ring(kind: MoleculeSection, place: str) -> None:
     rest = sum(kind.bond_length) - longest
     if longest >= rest:
         raise Wrong(
-            f"{place}.bond_length: the ring cannot close: its longest bond {longest} is not shorter than all others "
+            f"{where}.bond_length: the ring cannot close: its longest bond {longest} is not shorter than all others "
             f"together, {rest}"
         )
 
 
-def check_rod(kind: Any, place: str, box: Any) -> None:
+def check_rod(kind: Any, where: str, box: Any) -> None:
     """Check that a rod finds room between walls, lying as it may; where an axis has no walls it can lie along that."""
     if set(box.boundary) != {"wall"}:
         return
     end = np.broadcast_to(kind.diameter, kind.beads)[[0, -1]]
-    room = np.sqrt(np.sum(np.maximum(np.array(box.size) - 0.5 * end.sum(), 0.0) ** 2))
+    diagonal = np.sqrt(np.sum(np.maximum(np.array(box.size) - 0.5 * end.sum(), 0.0) ** 2))
     given = kind.bond_length
     length = float(np.sum(given)) if isinstance(given, tuple) else kind.bond_count * given
-    if length > room:
+    if length > diagonal:
         raise Wrong(
-            f"{place}.bond_length: a rod of {length} between its end beads fits nowhere between the walls, not "
-            f"even diagonally ({room:.6g}); enlarge the box or shorten the rod"
+            f"{where}.bond_length: a rod of {length} between its end beads fits nowhere between the walls, not "
+            f"even diagonally ({diagonal:.6g}); enlarge the box or shorten the rod"
         )
 
 

@@ -21,11 +21,11 @@ def check_contact(config: Config) -> None:
     """
     taken: dict = {}
     for index, one in enumerate(config.contact.pairs):
-        place = f"contact.pair[{index}]"
-        check_pair(config, one, place)
+        where = f"contact.pair[{index}]"
+        check_pair(config, one, where)
         pair = tuple(sorted(one.types))
         if pair in taken:
-            raise Wrong(f"{place}.types: {' and '.join(one.types)} have contact.pair[{taken[pair]}] already")
+            raise Wrong(f"{where}.types: {' and '.join(one.types)} have contact.pair[{taken[pair]}] already")
         taken[pair] = index
     if config.steps is None or config.steps.integrator != "contact":
         check_no_friction(config)
@@ -49,23 +49,23 @@ def check_simultaneous(config: Config) -> None:
             raise Wrong(f"{what}, or leave contact.simultaneous out: they do not work together")
 
 
-def check_pair(config: Config, one: PairSection, place: str) -> None:
+def check_pair(config: Config, one: PairSection, where: str) -> None:
     """Check that a pair's types exist, and that it says something."""
     first, second = one.types
     names = type_names(config.molecules)
     for name in names:
         if name in SIDE_NAMES:
-            raise Wrong(f"molecule: {name!r} is a wall's name in {place}.types; give that type of beads another")
+            raise Wrong(f"molecule: {name!r} is a wall's name in {where}.types; give that type of beads another")
     if first in SIDE_NAMES:
-        raise Wrong(f"{place}.types: {first!r} is a wall; name it second, behind a type of beads")
+        raise Wrong(f"{where}.types: {first!r} is a wall; name it second, behind a type of beads")
     for name in one.types:
         if names and name not in (*names, *SIDE_NAMES):
-            raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+            raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
     if second in SIDE_NAMES and config.box.boundary["xyz".index(second[0])] != "wall":
-        raise Wrong(f'{place}.types: there is no wall {second!r}; set box.boundary to "wall" along {second[0]}')
+        raise Wrong(f'{where}.types: there is no wall {second!r}; set box.boundary to "wall" along {second[0]}')
     if one.restitution is one.tangential_restitution is one.contact_time is one.friction is None:
         known = "restitution or friction" if config.steps else "restitution, tangential_restitution or contact_time"
-        raise Wrong(f"{place}: gives no coefficient; give {known}")
+        raise Wrong(f"{where}: gives no coefficient; give {known}")
 
 
 def check_no_friction(config: Config) -> None:
@@ -87,9 +87,9 @@ def check_in_steps(config: Config) -> None:
     )
     given = {"contact.tangential_restitution": (config.contact.tangential_restitution != 1.0, rough)}
     for index, one in enumerate(config.contact.pairs):
-        place = f"contact.pair[{index}]"
-        given[f"{place}.tangential_restitution"] = one.tangential_restitution is not None, rough
-        given[f"{place}.contact_time"] = (
+        where = f"contact.pair[{index}]"
+        given[f"{where}.tangential_restitution"] = one.tangential_restitution is not None, rough
+        given[f"{where}.contact_time"] = (
             one.contact_time is not None,
             'means nothing for run.engine "steps"; remove it',
         )

@@ -13,44 +13,44 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import MoleculeSection
 
 
-def check_graph(kind: Any, place: str) -> None:
+def check_graph(kind: Any, where: str) -> None:
     """Raise Wrong unless the bonds of a molecule of kind graph make one connected simple graph.
 
     Parameters
     ----------
     kind : MoleculeSection
         With `bonds` an (n, 2) int64 array.
-    place : str
+    where : str
         How messages call it.
     """
     bonds = kind.bonds
     outside = np.flatnonzero(((bonds < 0) | (bonds >= kind.beads)).any(axis=1))
     if len(outside):
         pair = bonds[outside[0]].tolist()
-        raise Wrong(f"{place}.bonds: bond {outside[0]} {pair} names a bead outside 0 … {kind.beads - 1}")
+        raise Wrong(f"{where}.bonds: bond {outside[0]} {pair} names a bead outside 0 … {kind.beads - 1}")
     own = np.flatnonzero(bonds[:, 0] == bonds[:, 1])
     if len(own):
-        raise Wrong(f"{place}.bonds: bond {own[0]} joins bead {bonds[own[0], 0]} to itself")
+        raise Wrong(f"{where}.bonds: bond {own[0]} joins bead {bonds[own[0], 0]} to itself")
     pairs = np.sort(bonds, axis=1)
     _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
     if (counts > 1).any():
         twice = pairs[first[np.argmax(counts > 1)]].tolist()
-        raise Wrong(f"{place}.bonds: beads {twice[0]} and {twice[1]} are bonded twice; remove one of the bonds")
+        raise Wrong(f"{where}.bonds: beads {twice[0]} and {twice[1]} are bonded twice; remove one of the bonds")
     if len(pairs) < kind.beads - 1:
         needs = f"needs at least {kind.beads - 1}"
-        raise Wrong(f"{place}.bonds: {len(pairs)} bonds cannot connect {kind.beads} beads; {needs}")
-    apart = np.flatnonzero(component_of(kind.beads, pairs) != 0)
-    if len(apart):
-        raise Wrong(f"{place}.bonds: bead {apart[0]} is not connected to bead 0; join them or make two kinds")
-    check_independence(kind, place, pairs)
+        raise Wrong(f"{where}.bonds: {len(pairs)} bonds cannot connect {kind.beads} beads; {needs}")
+    unconnected = np.flatnonzero(component_of(kind.beads, pairs) != 0)
+    if len(unconnected):
+        raise Wrong(f"{where}.bonds: bead {unconnected[0]} is not connected to bead 0; join them or make two kinds")
+    check_independence(kind, where, pairs)
 
 
-def check_independence(kind: MoleculeSection, place: str, pairs: np.ndarray) -> None:
+def check_independence(kind: MoleculeSection, where: str, pairs: np.ndarray) -> None:
     """Raise Wrong where bonds (n, 2) follow from the others wherever the beads are."""
     most = 3 * kind.beads - 6
     if kind.beads > 2 and len(pairs) > most:
         raise Wrong(
-            f"{place}.bonds: {len(pairs)} bonds are too many for {kind.beads} beads: {most} hold them rigid, "
+            f"{where}.bonds: {len(pairs)} bonds are too many for {kind.beads} beads: {most} hold them rigid, "
             f"and the others follow from those; leave out at least {len(pairs) - most}, "
             'or make it of kind = "rigid"'
         )
@@ -58,7 +58,7 @@ def check_independence(kind: MoleculeSection, place: str, pairs: np.ndarray) -> 
     if bond is not None:
         i, j = pairs[bond].tolist()
         raise Wrong(
-            f"{place}.bonds: they are not independent: that of beads {i} and {j} follows from others, which "
+            f"{where}.bonds: they are not independent: that of beads {i} and {j} follows from others, which "
             'hold these beads in place already; leave it out, or make it of kind = "rigid"'
         )
 

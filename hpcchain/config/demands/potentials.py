@@ -39,7 +39,7 @@ def read_potentials(tables: int | list, read_section: Callable, name: str) -> tu
     tables : object
         What TOML holds under "potential".
     read_section : callable
-        (table, section, place) -> {key: value}.
+        (table, section, where) -> {key: value}.
     name : str
         The input's file, to which names of files are relative.
 
@@ -58,38 +58,38 @@ def read_potentials(tables: int | list, read_section: Callable, name: str) -> tu
     )
 
 
-def potential(values: dict, place: str, source: str) -> PotentialSection:
+def potential(values: dict, where: str, source: str) -> PotentialSection:
     """Return the PotentialSection of one table; raises Wrong where it has too much or too little."""
     name = values["name"]
     if name == "module" and values["on"] is None:
-        raise Wrong(f'{place}.on: is missing; "module" needs it')
+        raise Wrong(f'{where}.on: is missing; "module" needs it')
     for key, names in POTENTIAL_KEYS.items():
         if name not in names and values[key] is not None:
-            raise Wrong(f'{place}.{key}: means nothing for "{name}", only for {", ".join(names)}; remove it')
+            raise Wrong(f'{where}.{key}: means nothing for "{name}", only for {", ".join(names)}; remove it')
         wanted = name in names and key not in OPTIONAL_OF_POTENTIAL
         if name == "module" and key in MODULE_KEYS:
             wanted = values["on"] == MODULE_KEYS[key] and key != "shift"
             if values["on"] != MODULE_KEYS[key] and values[key] is not None:
                 raise Wrong(
-                    f'{place}.{key}: means nothing on "{values["on"]}", only on "{MODULE_KEYS[key]}"; remove it'
+                    f'{where}.{key}: means nothing on "{values["on"]}", only on "{MODULE_KEYS[key]}"; remove it'
                 )
         if wanted and values[key] is None:
-            raise Wrong(f'{place}.{key}: is missing; "{name}" needs it')
+            raise Wrong(f'{where}.{key}: is missing; "{name}" needs it')
     if name == "steps":
         problem = steps_problem(list(values["distances"]), list(values["energies"]))
         if problem:
-            raise Wrong(f"{place}.{problem}")
+            raise Wrong(f"{where}.{problem}")
     if name in POTENTIAL_KEYS["shift"] and values["on"] in (None, "pair"):
         values["shift"] = values["shift"] is not False
     if name == "module":
         if values["on"] == "center" and values["types"] is not None:
-            raise Wrong(f'{place}.types: means nothing on "center", which draws all beads; remove it')
+            raise Wrong(f'{where}.types: means nothing on "center", which draws all beads; remove it')
         values["file"] = os.path.abspath(os.path.join(os.path.dirname(source), values["file"]))
         if values["digest"] is None:
             try:
                 values["digest"] = digest(content(values["file"]))
             except Wrong as wrong:
-                raise Wrong(f"{place}.file: {wrong}") from None
+                raise Wrong(f"{where}.file: {wrong}") from None
     return PotentialSection(**values)
 
 

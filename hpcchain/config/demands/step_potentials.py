@@ -24,25 +24,25 @@ def check_step_potentials(config: Config) -> None:
     largest = largest_of_types(config)
     taken = {}
     for index, one in enumerate(config.potentials):
-        place = f"potential[{index}]"
+        where = f"potential[{index}]"
         if one.types is None and not largest:
             raise Wrong(
-                f"{place}.types: is missing, and there is no [[molecule]] to say what types there are; name two"
+                f"{where}.types: is missing, and there is no [[molecule]] to say what types there are; name two"
             )
         for name in one.types or ():
             if largest and name not in largest:
-                raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(largest)}")
+                raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(largest)}")
         for pair in type_pairs(one.types, list(largest)):
             if pair in taken:
-                raise Wrong(f"{place}: pairs of {pair[0]} and {pair[1]} have potential[{taken[pair]}] already")
+                raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have potential[{taken[pair]}] already")
             taken[pair] = index
             contact = 0.5 * (largest[pair[0]] + largest[pair[1]]) if largest else 0.0
             if one.distances[0] <= contact * (1.0 + CLOSEST):
                 raise Wrong(
-                    f"{place}.distances: {one.distances[0]:g} is not beyond the contact distance {contact:g} of "
+                    f"{where}.distances: {one.distances[0]:g} is not beyond the contact distance {contact:g} of "
                     f"{pair[0]} and {pair[1]}; enlarge it"
                 )
-        require_room(config, f"{place}.distances", one.distances[-1])
+        require_long_sides(config, f"{where}.distances", one.distances[-1])
 
 
 def largest_of_types(config: Config) -> dict[str, float]:
@@ -56,7 +56,7 @@ def largest_of_types(config: Config) -> dict[str, float]:
     return found
 
 
-def require_room(config: Config, key: str, distance: float) -> None:
+def require_long_sides(config: Config, key: str, distance: float) -> None:
     """Raise Wrong where a periodic side is too short for beads that act on one another at a distance."""
     for axis, (size, boundary) in enumerate(zip(config.box.size, config.box.boundary, strict=True)):
         if boundary == "periodic" and size < EDGES * distance:
@@ -88,4 +88,4 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
             raise Wrong(f"{key}: most = {most:g} is not beyond the contact distance {contact:g}; enlarge it")
         if separation == 2 and most <= float(np.ptp(lengths)) * (1.0 + CLOSEST):
             raise Wrong(f"{key}: most = {most:g} is nearer than two of the bonds let beads come; enlarge it")
-        require_room(config, key, most)
+        require_long_sides(config, key, most)

@@ -62,15 +62,15 @@ def check_contact_dynamics(config: Config) -> None:
     if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
         raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
     for index, kind in enumerate(config.molecules):
-        place = f"molecule[{index}]"
+        where = f"molecule[{index}]"
         if kind.is_line and config.contact.rubs:
             raise Wrong(
-                f"{place}.kind: beads of a rod do not spin, nor does it about its line; set contact.friction = 0, or "
+                f"{where}.kind: beads of a rod do not spin, nor does it about its line; set contact.friction = 0, or "
                 'choose another kind: "chain", or "rigid", of beads that are not all on a line'
             )
         for name in ("angular_velocities", "moment"):
             if kind.is_body and config.contact.rubs and getattr(kind, name) is not None:
-                raise Wrong(f"{place}.{name}: beads of a rigid body turn with it, as their masses say; remove it")
+                raise Wrong(f"{where}.{name}: beads of a rigid body turn with it, as their masses say; remove it")
 
 
 def check_events(config: Config) -> None:
@@ -149,26 +149,26 @@ def check_potentials(config: Config) -> None:
     names = type_names(config.molecules)
     taken = {}
     for index, one in enumerate(config.potentials):
-        place = f"potential[{index}]"
+        where = f"potential[{index}]"
         for name in one.types or ():
             if names and name not in names:
-                raise Wrong(f"{place}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+                raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
         sort = sort_of(one)
         if one.cutoff == "none" and "periodic" in config.box.boundary:
-            raise Wrong(f'{place}.cutoff: "none" is for boxes without periodic sides; give a number')
+            raise Wrong(f'{where}.cutoff: "none" is for boxes without periodic sides; give a number')
         if one.name == "module" and config.steps.energy == "H2":
             raise Wrong(
-                f'{place}: has no second derivatives, which steps.energy "H2" needs; set steps.energy = "H" or use '
+                f'{where}: has no second derivatives, which steps.energy "H2" needs; set steps.energy = "H" or use '
                 "another potential"
             )
         for pair in pairs_of(one.types, names, sort):
             if (sort, pair) in taken:
                 what = f"{sort} of {pair[0]} and {pair[1]}" if pair else "beads"
-                raise Wrong(f"{place}: {what} have potential[{taken[sort, pair]}] already; give them one")
+                raise Wrong(f"{where}: {what} have potential[{taken[sort, pair]}] already; give them one")
             taken[sort, pair] = index
         if one.name == "fene" and one.length <= one.sigma:
             raise Wrong(
-                f"{place}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
+                f"{where}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
             )
 
 
@@ -198,21 +198,21 @@ def bond_without_potential(config: Config, kind: MoleculeSection) -> tuple | Non
     return None
 
 
-def check_kind(config: Config, kind: MoleculeSection, place: str) -> None:
+def check_kind(config: Config, kind: MoleculeSection, where: str) -> None:
     """Check that the engine of steps can move a kind of molecules."""
     if kind.directors:
-        raise Wrong(f'{place}.directors: the engine "steps" turns no spheres; use run.engine = "events"')
+        raise Wrong(f'{where}.directors: the engine "steps" turns no spheres; use run.engine = "events"')
     if kind.propagator is not None:
-        raise Wrong(f'{place}.propagator: means nothing for run.engine "steps"; remove it')
+        raise Wrong(f'{where}.propagator: means nothing for run.engine "steps"; remove it')
     if kind.is_line and not kind.rigid:
-        raise Wrong(f'{place}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')
+        raise Wrong(f'{where}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')
     loose = None if kind.rigid else bond_without_potential(config, kind)
     if loose is not None:
         first, second = loose
         raise Wrong(
-            f'{place}.rigid: no [[potential]] holds the bonds of {first} and {second}; add one of name "harmonic" or '
+            f'{where}.rigid: no [[potential]] holds the bonds of {first} and {second}; add one of name "harmonic" or '
             '"fene"'
         )
     walled = "wall" in config.box.boundary or any(one.shape for one in config.walls)
     if walled and np.any(kind.soft):
-        raise Wrong(f'{place}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')
+        raise Wrong(f'{where}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')

@@ -25,7 +25,7 @@ def read_walls(tables: int | list, read_section: Callable) -> tuple:
     tables : object
         What TOML holds under "wall".
     read_section : callable
-        (table, section, place) -> {key: value}.
+        (table, section, where) -> {key: value}.
 
     Raises
     ------
@@ -39,16 +39,16 @@ def read_walls(tables: int | list, read_section: Callable) -> tuple:
     return tuple(wall(read_section(table, "wall", f"wall[{i}]"), f"wall[{i}]") for i, table in enumerate(tables))
 
 
-def wall(values: dict, place: str) -> WallSection:
+def wall(values: dict, where: str) -> WallSection:
     """Return the WallSection of one table; raises Wrong where it has too much or too little."""
     if (values["side"] is None) == (values["shape"] is None):
-        raise Wrong(f"{place}: give it a side of the box, or a shape, and not both")
+        raise Wrong(f"{where}: give it a side of the box, or a shape, and not both")
     for key, shapes in OF_SHAPES.items():
         if values[key] is not None and values["shape"] not in shapes:
             owner = "a side of the box" if values["shape"] is None else f'shape "{values["shape"]}"'
-            raise Wrong(f"{place}.{key}: means nothing for {owner}; remove it")
+            raise Wrong(f"{where}.{key}: means nothing for {owner}; remove it")
         if values[key] is None and values["shape"] in shapes:
-            raise Wrong(f'{place}.{key}: is missing; shape "{values["shape"]}" needs it')
+            raise Wrong(f'{where}.{key}: is missing; shape "{values["shape"]}" needs it')
     return WallSection(**values)
 
 
@@ -56,40 +56,40 @@ def check_walls(config: Config) -> None:
     """Raise Wrong when walls do not fit the box, one another, the molecules or the end of the run."""
     taken: dict = {}
     for index, one in enumerate(config.walls):
-        place = f"wall[{index}]"
+        where = f"wall[{index}]"
         if one.temperature is not None and one.restitution is not None:
-            raise Wrong(f"{place}.restitution: means nothing for a wall with a temperature; remove one of the two")
+            raise Wrong(f"{where}.restitution: means nothing for a wall with a temperature; remove one of the two")
         if one.shape is None:
-            check_side(config, one, place)
+            check_side(config, one, where)
             if one.side in taken:
-                raise Wrong(f'{place}.side: "{one.side}" is wall[{taken[one.side]}] already; give it one table')
+                raise Wrong(f'{where}.side: "{one.side}" is wall[{taken[one.side]}] already; give it one table')
             taken[one.side] = index
         else:
-            check_shape(config, one, place)
+            check_shape(config, one, where)
     check_apart(config, config.run.end_time)
 
 
-def check_side(config: Config, one: WallSection, place: str) -> None:
+def check_side(config: Config, one: WallSection, where: str) -> None:
     """Check that the box has walls along the axis of a side."""
     axis = AXES.index(one.side[0])
     if config.box.boundary[axis] != "wall":
         raise Wrong(
-            f'{place}.side: "{one.side}" is of an axis whose box.boundary is "{config.box.boundary[axis]}"; '
+            f'{where}.side: "{one.side}" is of an axis whose box.boundary is "{config.box.boundary[axis]}"; '
             'make it "wall", or choose another side'
         )
 
 
-def check_shape(config: Config, one: WallSection, place: str) -> None:
+def check_shape(config: Config, one: WallSection, where: str) -> None:
     """Check that the axes across a shape are open, that it has room, and that all molecules can meet it."""
     for axis, boundary in enumerate(config.box.boundary):
         if AXES[axis] != one.axis and boundary != "open":
             raise Wrong(
-                f'{place}.shape: a {one.shape} needs box.boundary "open" across it, and that of axis {AXES[axis]} is '
+                f'{where}.shape: a {one.shape} needs box.boundary "open" across it, and that of axis {AXES[axis]} is '
                 f'"{boundary}"'
             )
     largest = max((float(np.max(kind.diameter)) for kind in config.molecules), default=0.0)
     if one.radius <= 0.5 * largest:
-        raise Wrong(f"{place}.radius: {one.radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
+        raise Wrong(f"{where}.radius: {one.radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
 
 
 def check_apart(config: Config, end: float) -> None:

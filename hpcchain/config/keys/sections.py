@@ -1,4 +1,4 @@
-"""The input as the program sees it: one frozen record per section, every default filled in."""
+"""The input as the program sees it: one frozen dataclass per section, every default filled in."""
 
 from __future__ import annotations
 

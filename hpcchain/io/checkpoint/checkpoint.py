@@ -118,7 +118,7 @@ def write_checkpoint(
     arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in tables.items()}
     further = extra_tables(system, comm)
     arrays |= {name: array for name, (array, _) in further.items()}
-    arrays = parallel_slabs.in_order(comm, beads, ids, arrays)
+    arrays = parallel_slabs.sorted_slabs(comm, beads, ids, arrays)
     first = parallel_slabs.slab(beads, comm)[0]
 
     def held(low: int, high: int) -> dict:

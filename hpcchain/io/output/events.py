@@ -45,7 +45,7 @@ def kind_of(group: h5py.Group) -> np.dtype:
     return TANGENTIAL if "tangential" in group else EVENT
 
 
-def order(table: np.ndarray) -> np.ndarray:
+def sorted_rows(table: np.ndarray) -> np.ndarray:
     """Return the permutation that sorts events by (time, lower bead, higher bead, kind, impulse)."""
     bead = table["bead"]
     return np.lexsort((table["impulse"], table["kind"], bead.max(axis=1), bead.min(axis=1), table["time"]))
@@ -62,7 +62,7 @@ def sort_globally(comm: Communicator | None, table: np.ndarray) -> np.ndarray:
         samples = np.sort(np.concatenate(gathered(comm, sample)))
         cuts = samples[np.arange(1, size_of(comm)) * len(samples) // size_of(comm)] if len(samples) else samples
         table, _ = exchange(comm, np.searchsorted(cuts, table["time"], side="right"), table)
-    return table[order(table)]
+    return table[sorted_rows(table)]
 
 
 def create_tables(file: h5py.File, count: int, kind: np.dtype = EVENT) -> None:

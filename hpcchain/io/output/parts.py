@@ -123,7 +123,7 @@ class PartWriter:
         arrays = {name: np.asarray(array, dtype=VECTORS[name]) for name, array in given.items()}
         for name, array in (turning or {}).items():
             arrays[name] = np.ascontiguousarray(array, dtype=np.float64)
-        slabs = parallel_slabs.in_order(self._comm, self._beads, ids, arrays)
+        slabs = parallel_slabs.sorted_slabs(self._comm, self._beads, ids, arrays)
         if orientation is not None:
             slabs["orientation"] = orientation
         for name, part in slabs.items():

@@ -137,9 +137,9 @@ def _compare_rows(first: h5py.Dataset, second: h5py.Dataset) -> str | None:
         return _layouts(first, second)
     if first.size == 0:
         return None
-    step = max(1, CHUNK * len(first) // first.nbytes)
-    for low in range(0, len(first), step):
-        found = _first_bits(first[low : low + step], second[low : low + step])
+    portion = max(1, CHUNK * len(first) // first.nbytes)
+    for low in range(0, len(first), portion):
+        found = _first_bits(first[low : low + portion], second[low : low + portion])
         if found:
             (row, *rest), left, right = found
             index = (row + low, *rest)
@@ -167,7 +167,7 @@ def _first_bits(left: float | np.ndarray, right: float | np.ndarray) -> tuple[tu
     differ = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
     if not len(differ):
         return None
-    index = tuple(int(place) for place in np.unravel_index(differ[0], left.shape))
+    index = tuple(int(at) for at in np.unravel_index(differ[0], left.shape))
     return index, _value(left[index]), _value(right[index])
 
 

@@ -130,8 +130,8 @@ def _checkpoint(path: Path | str) -> dict:
 
 def _packing(volume: float, size: np.ndarray, bounded: bool) -> dict:
     """Return the packing fraction of spheres of a volume as a fact; none where nothing bounds the box."""
-    room = float(np.prod(size))
-    return {"packing": f"fraction {volume / room:.6g}"} if bounded and room > 0.0 else {}
+    box_volume = float(np.prod(size))
+    return {"packing": f"fraction {volume / box_volume:.6g}"} if bounded and box_volume > 0.0 else {}
 
 
 def _kinds(composition: Any) -> str:

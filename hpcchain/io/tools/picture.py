@@ -40,7 +40,7 @@ TYPE_COLORS = np.array([[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 
 """Told apart by all eyes (Okabe and Ito 2008)."""
 
 GOLDEN = 0.6180339887498949
-STEP = 4.0
+SHADES = 4.0
 """Of 255 between two brightnesses: finer ones are not seen, and double the file."""
 
 EDGE = 0.35
@@ -119,8 +119,8 @@ class Canvas:
         """Return the picture, FINER times smaller, the uppermost row first, (h, w, 3) uint8."""
         height, width = self.depth.shape
         blocks = self.color.reshape(height // FINER, FINER, width // FINER, FINER, 3)
-        levels = np.round((255.0 / STEP) * np.clip(blocks.mean(axis=(1, 3)), 0.0, 1.0))
-        return np.minimum(STEP * levels, 255.0).astype(np.uint8)[::-1]
+        levels = np.round((255.0 / SHADES) * np.clip(blocks.mean(axis=(1, 3)), 0.0, 1.0))
+        return np.minimum(SHADES * levels, 255.0).astype(np.uint8)[::-1]
 
 
 def write_png(scene: Scene, look: Look, out: Path) -> None:
@@ -148,11 +148,11 @@ def drawn(scene: Scene, position: np.ndarray, look: Look) -> np.ndarray:
     radius = scene.diameter / 2.0
     reach = np.concatenate([edges, places - radius[:, None], places + radius[:, None]])
     low, high = reach.min(axis=0), reach.max(axis=0)
-    room = MARGIN * float((high - low)[:2].max())
-    span = (high - low)[:2] + 2.0 * room
+    margin = MARGIN * float((high - low)[:2].max())
+    span = (high - low)[:2] + 2.0 * margin
     scale = FINER * look.width / span[0]
     height = max(int(np.ceil(look.width * span[1] / span[0])), 1)
-    canvas = Canvas(FINER * look.width, FINER * height, scale, low[:2] - room)
+    canvas = Canvas(FINER * look.width, FINER * height, scale, low[:2] - margin)
 
     def paleness(z: np.ndarray) -> np.ndarray:
         return FAR * (high[2] - z) / max(high[2] - low[2], 1e-300)

@@ -31,7 +31,7 @@ def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
     triples = np.column_stack([kind.astype(np.float64), topology.diameter, topology.mass])
     types, species = np.unique(triples, axis=0, return_inverse=True)
     kinds = types[:, 0].astype(int)
-    numbers = [int(np.sum(kinds[:place] == kind)) for place, kind in enumerate(kinds)]
+    numbers = [int(np.sum(kinds[:before] == kind)) for before, kind in enumerate(kinds)]
     several = np.bincount(kinds)[kinds] > 1
     names = [
         topology.type_names[k] + (f".{n}" if more else "") for k, n, more in zip(kinds, numbers, several, strict=True)

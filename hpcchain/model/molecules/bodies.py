@@ -61,8 +61,8 @@ def _axes(a: list) -> list:
         for k in range(3):
             a[p][k], a[q][k] = c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]
         a[p][q] = a[q][p] = 0.0
-    order = sorted(range(3), key=lambda k: -a[k][k])
-    e, f = ([v[k][j] for k in range(3)] for j in order[:2])
+    sequence = sorted(range(3), key=lambda k: -a[k][k])
+    e, f = ([v[k][j] for k in range(3)] for j in sequence[:2])
     return [e, f, [e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2], e[0] * f[1] - e[1] * f[0]]]
 
 

@@ -14,14 +14,14 @@ BONDS        nb
 STRIDE       nb rounded up to a multiple of LANES: the stride of per-bond components
 FILL         number of entries of L below the diagonal
 LOW, HIGH    where the first and second beads of the bonds start, nb words each
-ORDER        where the elimination order starts, nb words (bond ids)
+SEQUENCE     where the elimination sequence starts, nb words (bond ids)
 COLUMN       where the column starts of L begin, nb + 1 words, in elimination order
 ROW          where the rows of L begin, FILL words (bond ids, earliest eliminated first)
-COUPLINGS    number of (pair of bonds, shared bead) records
-COUPLING     where the records start: entry of L, bond, bond, shared bead, sign of the product of G's signs
+COUPLINGS    number of (pair of bonds, shared bead) couplings
+COUPLING     where the couplings start: entry of L, bond, bond, shared bead, sign of the product of G's signs
 UPDATE       where the entries of L that elimination changes are listed, in the order it changes them
-PLACE        where the places of beads (n words), then of bonds (nb words) start in a narrow order of all unknowns:
-             a bead takes three places, a bond one, next to its first bead
+NARROW       where the numbers of beads (n words), then of bonds (nb words) start in a narrow order of all unknowns:
+             a bead takes three, a bond one, next to its first bead
 BAND         the farthest that two unknowns of one equation are apart in that order
 ===========  ==========================================================================================
 """
@@ -33,9 +33,11 @@ import numpy as np
 from hpcchain.errors import ConfigError
 
 LANES = 4
-SIZE, BEADS, BONDS, STRIDE, FILL, LOW, HIGH, ORDER, COLUMN, ROW, COUPLINGS, COUPLING, UPDATE, PLACE, BAND = range(15)
+SIZE, BEADS, BONDS, STRIDE, FILL, LOW, HIGH, SEQUENCE, COLUMN, ROW, COUPLINGS, COUPLING, UPDATE, NARROW, BAND = range(
+    15
+)
 HEADER_WORDS = 15
-PAIR_ENTRY, PAIR_BOND, PAIR_OTHER, PAIR_BEAD, PAIR_SIGN, RECORD_WORDS = range(6)  # of a record of COUPLING
+PAIR_ENTRY, PAIR_BOND, PAIR_OTHER, PAIR_BEAD, PAIR_SIGN, COUPLING_WORDS = range(6)  # of a coupling (COUPLING)
 
 
 def build_structure(n: int, bonds: np.ndarray) -> np.ndarray:
@@ -60,26 +62,26 @@ def build_structure(n: int, bonds: np.ndarray) -> np.ndarray:
     """
     bonds = np.asarray(bonds, dtype=np.int64).reshape(-1, 2)
     _check_bonds(n, bonds)
-    order, columns = _eliminate(_neighbours(n, bonds))
+    sequence, columns = _eliminate(_neighbours(n, bonds))
     slot = {}
-    for bond in order:
+    for bond in sequence:
         for row in columns[bond]:
             slot[bond, row] = len(slot)
-    column = np.cumsum([0] + [len(columns[bond]) for bond in order])
+    column = np.cumsum([0] + [len(columns[bond]) for bond in sequence])
     couplings = _couplings(n, bonds, slot)
-    places, band = _narrow_order(n, bonds.tolist())
+    narrow, band = _narrow_sequence(n, bonds.tolist())
     parts = {
         LOW: bonds[:, 0],
         HIGH: bonds[:, 1],
-        ORDER: order,
+        SEQUENCE: sequence,
         COLUMN: column,
-        ROW: [row for bond in order for row in columns[bond]],
+        ROW: [row for bond in sequence for row in columns[bond]],
         COUPLING: couplings,
-        UPDATE: _updates(order, columns, slot),
-        PLACE: places,
+        UPDATE: _updates(sequence, columns, slot),
+        NARROW: narrow,
     }
     counts = {BEADS: n, BONDS: len(bonds), STRIDE: padded(len(bonds)), FILL: len(slot)}
-    counts[COUPLINGS] = len(couplings) // RECORD_WORDS
+    counts[COUPLINGS] = len(couplings) // COUPLING_WORDS
     counts[BAND] = band
     return _flatten(counts, parts)
 
@@ -131,43 +133,43 @@ def _eliminate(neighbours: list) -> tuple[list, dict]:
     """Return the minimum-degree order (ties: lowest bond) and each bond's rows of L, in elimination order."""
     heap = [(len(adjacent), bond) for bond, adjacent in enumerate(neighbours)]
     heapq.heapify(heap)
-    order, rows = [], {}
+    sequence, rows = [], {}
     while heap:
         degree, bond = heapq.heappop(heap)
         if bond in rows or degree != len(neighbours[bond]):
             continue
-        order.append(bond)
+        sequence.append(bond)
         rows[bond] = neighbours[bond]
         for other in rows[bond]:
             neighbours[other] = (neighbours[other] | rows[bond]) - {other, bond}
             heapq.heappush(heap, (len(neighbours[other]), other))
-    place = {bond: k for k, bond in enumerate(order)}
-    return order, {bond: sorted(rows[bond], key=place.__getitem__) for bond in order}
+    rank = {bond: k for k, bond in enumerate(sequence)}
+    return sequence, {bond: sorted(rows[bond], key=rank.__getitem__) for bond in sequence}
 
 
 def _couplings(n: int, bonds: np.ndarray, slot: dict) -> list:
-    """List the records that assemble the off-diagonal of T into the entries of L."""
-    records = []
+    """List the couplings that assemble the off-diagonal of T into the entries of L."""
+    couplings = []
     for bead, meeting in enumerate(_bonds_at(n, bonds)):
         for k, (a, sign_a) in enumerate(meeting):
             for b, sign_b in meeting[k + 1 :]:
                 entry = slot[a, b] if (a, b) in slot else slot[b, a]
-                records += [entry, a, b, bead, sign_a * sign_b]
-    return records
+                couplings += [entry, a, b, bead, sign_a * sign_b]
+    return couplings
 
 
-def _updates(order: list, columns: dict, slot: dict) -> list:
+def _updates(sequence: list, columns: dict, slot: dict) -> list:
     """List the entries of L changed when each column is eliminated, pair by pair."""
     return [
         slot[first, second]
-        for bond in order
+        for bond in sequence
         for k, first in enumerate(columns[bond])
         for second in columns[bond][k + 1 :]
     ]
 
 
-def _narrow_order(n: int, bonds: list) -> tuple[list, int]:
-    """Return the places of beads, then bonds, in a narrow order of the unknowns, and its band (see PLACE and BAND)."""
+def _narrow_sequence(n: int, bonds: list) -> tuple[list, int]:
+    """Return the numbers of beads, then bonds, in a narrow order of all unknowns, and its band (NARROW and BAND)."""
     near = [[] for _ in range(n)]
     for low, high in bonds:
         near[low].append(high)
@@ -178,16 +180,16 @@ def _narrow_order(n: int, bonds: list) -> tuple[list, int]:
     owned = [[] for _ in range(n)]
     for bond, ends in enumerate(bonds):
         owned[min(ends, key=rank.__getitem__)].append(bond)
-    places, count = [0] * (n + len(bonds)), 0
+    narrow, count = [0] * (n + len(bonds)), 0
     for bead in walk:
-        places[bead] = count
+        narrow[bead] = count
         count += 3
         for bond in owned[bead]:
-            places[n + bond] = count
+            narrow[n + bond] = count
             count += 1
-    pairs = [(places[low], places[high]) for low, high in bonds]
-    pairs += [(places[bead], places[n + bond]) for bond, ends in enumerate(bonds) for bead in ends]
-    return places, max((abs(a - b) for a, b in pairs), default=0) + 3
+    pairs = [(narrow[low], narrow[high]) for low, high in bonds]
+    pairs += [(narrow[bead], narrow[n + bond]) for bond, ends in enumerate(bonds) for bead in ends]
+    return narrow, max((abs(a - b) for a, b in pairs), default=0) + 3
 
 
 def _breadth_first(near: list, first: int) -> list:

@@ -29,8 +29,8 @@ def pairs_within(bonds: np.ndarray, beads: int, most: np.ndarray | int) -> np.nd
     offsets, partners = adjacency(bonds, beads)
     front = np.concatenate([bonds, bonds[:, ::-1]])
     found = [np.sort(bonds, axis=1)]
-    for step in range(2, int(most.max()) + 1):
-        front = front[most[front[:, 0]] >= step]
+    for separation in range(2, int(most.max()) + 1):
+        front = front[most[front[:, 0]] >= separation]
         count = np.diff(offsets)[front[:, 1]]
         first = np.repeat(offsets[front[:, 1]] - (np.cumsum(count) - count), count)
         ends = partners[first + np.arange(int(count.sum()))]
@@ -44,10 +44,10 @@ def adjacency(pairs: np.ndarray, beads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return (beads + 1,) int64 offsets and int64 partners: the beads that each bead is in a pair with, ascending."""
     a = np.concatenate([pairs[:, 0], pairs[:, 1]])
     b = np.concatenate([pairs[:, 1], pairs[:, 0]])
-    order = np.lexsort((b, a))
+    sequence = np.lexsort((b, a))
     offsets = np.zeros(beads + 1, dtype=np.int64)
     np.cumsum(np.bincount(a, minlength=beads), out=offsets[1:])
-    return offsets, np.ascontiguousarray(b[order], dtype=np.int64)
+    return offsets, np.ascontiguousarray(b[sequence], dtype=np.int64)
 
 
 def excluded_pairs(topology: Topology) -> np.ndarray:

@@ -25,11 +25,11 @@ from hpcchain.model.molecules.bond_graph import (
     BONDS,
     COLUMN,
     COUPLING,
+    COUPLING_WORDS,
     COUPLINGS,
     FILL,
-    ORDER,
-    RECORD_WORDS,
     ROW,
+    SEQUENCE,
     UPDATE,
     build_structure,
 )
@@ -81,7 +81,7 @@ def require_independent(source: str, topology: Any, position: np.ndarray, ids: n
             )
 
 
-def require_independent_shapes(source: str, place: str, name: str, group: Group, shapes: np.ndarray) -> None:
+def require_independent_shapes(source: str, where: str, name: str, group: Group, shapes: np.ndarray) -> None:
     """Raise DependentBonds unless the bonds of shapes (k, n, 3) that a kind's molecules are to have are independent."""
     if len(shapes) == 0:
         return
@@ -89,7 +89,7 @@ def require_independent_shapes(source: str, place: str, name: str, group: Group,
     worst = int(np.argmin(least))
     if not least[worst] >= LEAST_PIVOT:
         beads = np.arange(len(group.mass))
-        raise DependentBonds(f"{source}: {place}: {complaint(name, group, shapes[worst], least[worst], beads)}")
+        raise DependentBonds(f"{source}: {where}: {complaint(name, group, shapes[worst], least[worst], beads)}")
 
 
 def follow_always(beads: int, bonds: np.ndarray) -> int | None:
@@ -131,12 +131,12 @@ def all_pivots(
     structure = build_structure(len(mass), bonds) if structure is None else structure
     count, part = int(structure[BONDS]), lambda word, length: structure[structure[word] :][:length]
     entries = couplings(mass, bonds, bond, structure)
-    column, order = part(COLUMN, count + 1), part(ORDER, count)
+    column, sequence = part(COLUMN, count + 1), part(SEQUENCE, count)
     rows, updates = part(ROW, int(structure[FILL])), structure[structure[UPDATE] :]
     pivots, done = np.ones((count, len(bond))), 0
     for k in range(count):
         begin, end = column[k], column[k + 1]
-        below, pivot = entries[begin:end], pivots[order[k]]
+        below, pivot = entries[begin:end], pivots[sequence[k]]
         multiple = below * np.divide(1.0, pivot, out=np.zeros_like(pivot), where=pivot > GENERIC_PIVOT)
         pivots[rows[begin:end]] -= multiple * below
         if end - begin > 1:
@@ -147,9 +147,9 @@ def all_pivots(
 
 
 def couplings(mass: np.ndarray, bonds: np.ndarray, bond: np.ndarray, structure: np.ndarray) -> np.ndarray:
-    """Return (fill, C): the scaled T below its diagonal, in the places of its factor; 0 in those that fill in."""
-    records = structure[structure[COUPLING] :][: RECORD_WORDS * int(structure[COUPLINGS])].reshape(-1, RECORD_WORDS)
-    entry, first, second, bead, sign = records.T
+    """Return (fill, C): the scaled T below its diagonal, in the entries of its factor; 0 in those that fill in."""
+    pairs = structure[structure[COUPLING] :][: COUPLING_WORDS * int(structure[COUPLINGS])].reshape(-1, COUPLING_WORDS)
+    entry, first, second, bead, sign = pairs.T
     weight = 1.0 / mass
     scale = 1.0 / np.sqrt(weight[bonds].sum(axis=1))
     with np.errstate(invalid="ignore"):

@@ -22,5 +22,5 @@ def _sum(values: np.ndarray) -> Any:
     low, total = int(exponent.min()), 0
     for part, above in ((digits >> HALF, HALF), (digits & ((1 << HALF) - 1), 0)):
         sums = np.bincount(exponent - low, weights=part)
-        total += sum(int(one) << (above + place) for place, one in enumerate(sums.tolist()) if one)
+        total += sum(int(one) << (above + digit) for digit, one in enumerate(sums.tolist()) if one)
     return total * Fraction(2) ** (low - DIGITS)

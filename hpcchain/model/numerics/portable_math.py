@@ -2,7 +2,7 @@
 
 Only sums, products, quotients and roots, which every processor rounds alike; libraries' functions may differ between
 processors, and a run may go on elsewhere. Each value depends on its own argument alone. Errors are one or two
-units in the last place.
+units of the last digit.
 """
 
 import numpy as np
@@ -32,8 +32,8 @@ def circle(turns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cosine = 1.0 - (0.5 * z - z * z * _polynomial(_COSINE, z))
     odd = np.remainder(quarter, 2.0) == 1.0
     c, s = np.where(odd, sine, cosine), np.where(odd, cosine, sine)
-    place = np.remainder(quarter, 4.0)
-    return np.where((place == 1.0) | (place == 2.0), -c, c), np.where(place >= 2.0, -s, s)
+    turn = np.remainder(quarter, 4.0)
+    return np.where((turn == 1.0) | (turn == 2.0), -c, c), np.where(turn >= 2.0, -s, s)
 
 
 def arcsine(x: np.ndarray) -> np.ndarray:

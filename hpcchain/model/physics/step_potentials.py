@@ -4,7 +4,7 @@ A pair of beads is on a level: 0 beyond the greatest distance of its potential, 
 on that level because it has crossed the distances in between; where the two beads are tells it at the start alone.
 
 The table `potential` of a sector begins with the number of types T; then, for each pair of types (a, b) at
-PAIRS + a T + b, where its record begins, 0 where it has none. A record: the number n of steps; the energies of levels
+PAIRS + a T + b, where its table begins, 0 where it has none. A table: the number n of steps; the energies of levels
 0 ... n; the distances between levels 0 and 1, 1 and 2, ..., n - 1 and n. At the end are all distances of all records,
 and their number.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Physics, Topology
 
 TYPES, PAIRS = 0, 1
-"""Places in `potential`."""
+"""Indices of `potential`."""
 CLOSEST = 1e-6
 """How far apart, relative, distances of one potential must be, so that which was met is never in doubt."""
 
@@ -50,16 +50,16 @@ def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
     count = len(names)
     head = np.zeros(PAIRS + count * count)
     head[TYPES] = count
-    records, end = [head], len(head)
+    tables, end = [head], len(head)
     for one in given:
         a, b = (names.index(name) for name in one["types"])
         steps = len(one["distances"])
-        record = np.array([steps, 0.0, *one["energies"][::-1], *one["distances"][::-1]])
+        table = np.array([steps, 0.0, *one["energies"][::-1], *one["distances"][::-1]])
         head[PAIRS + a * count + b] = head[PAIRS + b * count + a] = end
-        records.append(record)
-        end += len(record)
+        tables.append(table)
+        end += len(table)
     distances = sorted({distance for one in given for distance in one["distances"]})
-    return np.concatenate([*records, distances, [len(distances)]])
+    return np.concatenate([*tables, distances, [len(distances)]])
 
 
 def beyond_contact(topology: Topology, physics: Physics) -> float:
@@ -103,9 +103,9 @@ def limited_pairs(topology: Topology, physics: Physics) -> tuple[np.ndarray, np.
     if not pairs:
         return np.zeros(topology.beads + 1, np.int64), np.zeros(0, np.int64), np.zeros((0, 3))
     table = np.array(pairs, dtype=np.int64)
-    order = np.lexsort((table[:, 1], table[:, 0]))
+    sequence = np.lexsort((table[:, 1], table[:, 0]))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(table[:, 0], minlength=topology.beads))]).astype(np.int64)
-    return offsets, table[order, 1], np.array(distances)[order]
+    return offsets, table[sequence, 1], np.array(distances)[sequence]
 
 
 def pairs_apart(beads: int, bonds: np.ndarray, separation: int) -> list[tuple[int, int]]:
@@ -148,8 +148,8 @@ def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, tab
     codes = inside[rows, at].astype(np.int64)
     if len(codes):
         types = int(table[TYPES])
-        record = table[PAIRS + own[rows] * types + other_type(codes // LEVELS - 1)].astype(np.int64)
-        np.add.at(found, rows, 0.5 * table[record + 1 + codes % LEVELS])
+        begin = table[PAIRS + own[rows] * types + other_type(codes // LEVELS - 1)].astype(np.int64)
+        np.add.at(found, rows, 0.5 * table[begin + 1 + codes % LEVELS])
     return found
 
 
@@ -224,7 +224,7 @@ def inside_is_sound(inside: np.ndarray, ids: np.ndarray, topology: Any, physics:
     types = bead_types(topology.prototypes)[1]
     rows, at = np.nonzero(good[:, None] & ~empty)
     own, other = (types[topology.prototype_of(beads)] for beads in (ids[rows], beads[rows, at]))
-    record = table[PAIRS + own * int(table[TYPES]) + other].astype(np.int64)
-    wrong = (record == 0) | (level[rows, at] > table[record])
+    begin = table[PAIRS + own * int(table[TYPES]) + other].astype(np.int64)
+    wrong = (begin == 0) | (level[rows, at] > table[begin])
     good[rows[wrong]] = False
     return good

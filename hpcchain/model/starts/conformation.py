@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hpcchain.model.molecules.equal_shapes import Group
 
 # Separations asked for while relaxing, relative to contact; and what is accepted at the end.
-ROOM, ACCEPTED = 1.02, 1.0 - 1e-10
+CLEARANCE, ACCEPTED = 1.02, 1.0 - 1e-10
 # A relaxation that has not come nearer after this many sweeps is given up.
 STALE = 150
 
@@ -93,8 +93,8 @@ def relax(
     for sweep in range(sweeps):
         move, worst = bond_moves(group, position)
         if self_contact:
-            apart, overlap = contact_moves(group, diameter, position, ROOM)
-            move, worst = move + apart, max(worst, overlap)
+            parting, overlap = contact_moves(group, diameter, position, CLEARANCE)
+            move, worst = move + parting, max(worst, overlap)
         if worst < 5e-3:
             break
         position = position + move
@@ -128,19 +128,21 @@ def bond_moves(group: Group, position: np.ndarray) -> tuple[np.ndarray, float]:
     return move * (1.6 / np.maximum(bonds_of, 2))[:, None], float(np.abs(length / group.length - 1.0).max())
 
 
-def contact_moves(group: Group, diameter: np.ndarray, position: np.ndarray, room: float) -> tuple[np.ndarray, float]:
+def contact_moves(
+    group: Group, diameter: np.ndarray, position: np.ndarray, clearance: float
+) -> tuple[np.ndarray, float]:
     """Return moves that part overlapping beads that are not excluded, and the largest relative overlap."""
     low = position.min(axis=0)
     box = Box(size=position.max(axis=0) - low + 1.0, origin=low, boundary=np.full(3, OPEN, dtype=np.int8))
     n = len(position)
     bonded = np.sort(excluded_in(group), axis=1) @ np.array([n, 1])
     move, worst = np.zeros_like(position), 0.0
-    for i, j in near_pairs(box, position, room * float(diameter.max())):
+    for i, j in near_pairs(box, position, clearance * float(diameter.max())):
         other = ~np.isin(np.minimum(i, j) * n + np.maximum(i, j), bonded)
         i, j = i[other], j[other]
         apart = position[j] - position[i]
         distance = np.sqrt(np.einsum("ik,ik->i", apart, apart)) + EPS
-        contact = 0.5 * room * (diameter[i] + diameter[j])
+        contact = 0.5 * clearance * (diameter[i] + diameter[j])
         near = distance < contact
         i, j = i[near], j[near]
         push = (0.25 * (contact / distance - 1.0))[near, None] * apart[near]

@@ -102,8 +102,8 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
     """
     cell, shape = _cells(box, position, distance)
     code = _code(cell, shape)
-    order = np.argsort(code, kind="stable")
-    sorted_code, cell = code[order], cell[order]
+    sequence = np.argsort(code, kind="stable")
+    sorted_code, cell = code[sequence], cell[sequence]
     for offset in _half_shell():
         target = cell + offset
         periodic = box.boundary == PERIODIC
@@ -115,7 +115,7 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         last = np.searchsorted(sorted_code, wanted, side="right")
         if not any(offset):
             first = source + 1
-        yield from _ranges(order, source, first, last)
+        yield from _ranges(sequence, source, first, last)
 
 
 def _half_shell() -> list:
@@ -139,7 +139,7 @@ def _code(cell: np.ndarray, shape: np.ndarray) -> np.ndarray:
 
 
 def _ranges(
-    order: np.ndarray, source: np.ndarray, first: np.ndarray, last: np.ndarray
+    sequence: np.ndarray, source: np.ndarray, first: np.ndarray, last: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield (order[source], order[k]) for first <= k < last, in portions of bounded size."""
     count = np.maximum(last - first, 0)
@@ -153,5 +153,5 @@ def _ranges(
         n = count[begin:end]
         start = np.repeat(np.cumsum(n) - n, n)
         k = np.repeat(first[begin:end], n) + np.arange(n.sum()) - start
-        yield order[np.repeat(source[begin:end], n)], order[k]
+        yield sequence[np.repeat(source[begin:end], n)], sequence[k]
         begin = end

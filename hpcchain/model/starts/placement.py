@@ -70,7 +70,7 @@ def place(
         When a molecule finds no room; a NoArrangement where its bonds cannot be satisfied at all.
     """
     grid, known = make_grid(box, topology, scale), {} if known is None else known
-    record = (
+    constants = (
         topology.first_bead[topology.molecule_of_bead],
         scale * topology.diameter,
         margins(box, topology),
@@ -87,19 +87,19 @@ def place(
             turned = not (group.rod and parallel)
             if not turned:
                 shapes = straight(group, longest_axis(box))
-            failed = kernel.place_rigids(grid, record, firsts, ids, shapes, turned, seed, stream, DRAWS)
+            failed = kernel.place_rigids(grid, constants, firsts, ids, shapes, turned, seed, stream, DRAWS)
         else:
             through = not topology.self_contact[group.molecules[0]]
             tree = spanning_tree(group)
             limits = tree_limits(group, tree[0], rules_of(config, topology, group))
             tree = (*tree, *adjacency(excluded_in(group), len(group.mass)), limits)
-            failed = kernel.place_trees(grid, record, firsts, ids, tree, through, seed, stream, budget)
+            failed = kernel.place_trees(grid, constants, firsts, ids, tree, through, seed, stream, budget)
         if failed >= 0:
-            raise ConfigError(no_room(config, topology, group, failed, scale))
+            raise ConfigError(found_nowhere(config, topology, group, failed, scale))
     return project_positions(topology, grid[6])
 
 
-def no_room(config: Config, topology: Topology, group: Group, failed: int, scale: float) -> str:
+def found_nowhere(config: Config, topology: Topology, group: Group, failed: int, scale: float) -> str:
     """Return the message for a molecule that could not be placed."""
     kind, count = topology.kind[group.molecules[0]], len(group.molecules)
     return (
@@ -148,15 +148,15 @@ def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for (i, j), length in zip(group.bonds.tolist(), group.length.tolist(), strict=True):
         neighbours[i].append((j, length))
         neighbours[j].append((i, length))
-    order, parent, lengths, seen = [0], [0], [0.0], [True] + [False] * (n - 1)
-    for bead in order:
+    sequence, parent, lengths, seen = [0], [0], [0.0], [True] + [False] * (n - 1)
+    for bead in sequence:
         for other, length in neighbours[bead]:
             if not seen[other]:
                 seen[other] = True
-                order.append(other)
+                sequence.append(other)
                 parent.append(bead)
                 lengths.append(length)
-    return np.array(order), np.array(parent), np.array(lengths)
+    return np.array(sequence), np.array(parent), np.array(lengths)
 
 
 def rules_of(config: Config, topology: Topology, group: Group) -> list:
@@ -174,7 +174,7 @@ def rules_of(config: Config, topology: Topology, group: Group) -> list:
     ]
 
 
-def tree_limits(group: Group, order: np.ndarray, rules: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def tree_limits(group: Group, sequence: np.ndarray, rules: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return which distances beads placed in an order keep from those before them.
 
     Returns
@@ -182,12 +182,12 @@ def tree_limits(group: Group, order: np.ndarray, rules: list) -> tuple[np.ndarra
     tuple of (n + 1,) int64, (k,) int64 and (k, 2) float64 arrays
         Where each bead's begin, and the end; the other bead; squares of the least and the greatest distance [length^2].
     """
-    place = np.argsort(order)
-    found = [[] for _ in order]
+    rank = np.argsort(sequence)
+    found = [[] for _ in sequence]
     for separation, least, most in rules:
-        for a, b in pairs_apart(len(order), group.bonds, separation):
-            later, earlier = (a, b) if place[a] > place[b] else (b, a)
-            found[place[later]].append((earlier, least**2, most**2))
+        for a, b in pairs_apart(len(sequence), group.bonds, separation):
+            later, earlier = (a, b) if rank[a] > rank[b] else (b, a)
+            found[rank[later]].append((earlier, least**2, most**2))
     begin = np.concatenate([[0], np.cumsum([len(each) for each in found])]).astype(np.int64)
     flat = [each for one in found for each in one]
     return (

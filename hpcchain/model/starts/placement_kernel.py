@@ -1,7 +1,7 @@
 """Random placement of molecules, bead by bead or as rigid bodies, with a grid of cells.
 
 The grid is a tuple (origin, size, periodic, shape, head, after, position): `head[cell]` is the last bead put into a
-cell, `after[bead]` the one before it, -1 none; positions are unwrapped. A record is a tuple of arrays over all beads:
+cell, `after[bead]` the one before it, -1 none; positions are unwrapped. `constants` are arrays over all beads:
 the first bead of the bead's molecule, its shrunk diameter, the distance that it keeps from the sides of the box and its
 full radius; and of the shapes that enclose all beads.
 """
@@ -52,10 +52,10 @@ def remove(grid, bead):
 
 
 @allocating
-def meets(grid, record, bead, other, direct):
+def meets(grid, constants, bead, other, direct):
     """Return whether two beads overlap in their nearest images; the unwrapped pair does not count when `direct`."""
     size, periodic, position = grid[1], grid[2], grid[6]
-    diameter = record[1]
+    diameter = constants[1]
     squared, wrapped = 0.0, False
     for k in range(3):
         d = position[bead, k] - position[other, k]
@@ -75,26 +75,26 @@ def enclosed(position, bead, radius, walls):
         squared = 0.0
         for k in range(3):
             squared += wall[3 + k] * (position[bead, k] - wall[k]) ** 2
-        room = wall[6] - radius[bead]
-        if room < 0.0 or squared > room * room:
+        extent = wall[6] - radius[bead]
+        if extent < 0.0 or squared > extent * extent:
             return False
     return True
 
 
 @allocating
-def free(grid, record, bead, partners, through):
+def free(grid, constants, bead, partners, through):
     """Return whether a bead at its position is inside the box and overlaps none in the grid.
 
     Those of its own molecule with the numbers `partners`, and with `through` all of it, are no overlap in their direct
     image.
     """
     origin, size, periodic, shape, head, after, position = grid
-    owner, margin = record[0], record[2]
+    owner, margin = constants[0], constants[2]
     for k in range(3):
         x = position[bead, k] - origin[k]
         if not periodic[k] and (x < margin[bead, k] or x > size[k] - margin[bead, k]):
             return False
-    if not enclosed(position, bead, record[3], record[4]):
+    if not enclosed(position, bead, constants[3], constants[4]):
         return False
     low, high = np.empty(3, np.int64), np.empty(3, np.int64)
     for k in range(3):
@@ -113,20 +113,20 @@ def free(grid, record, bead, partners, through):
                     direct = through and owner[other] == owner[bead]
                     for k in range(len(partners)):
                         direct = direct or other == owner[bead] + partners[k]
-                    if meets(grid, record, bead, other, direct):
+                    if meets(grid, constants, bead, other, direct):
                         return False
                     other = after[other]
     return True
 
 
 @allocating
-def scatter(grid, record, bead, words):
+def scatter(grid, constants, bead, words):
     """Put a bead at a random point of the box, as far from its sides as the bead's margin asks."""
     origin, size, position = grid[0], grid[1], grid[6]
-    margin = record[2]
+    margin = constants[2]
     for k in range(3):
-        room = size[k] - 2.0 * margin[bead, k]
-        position[bead, k] = origin[k] + margin[bead, k] + fraction(words[k]) * room
+        extent = size[k] - 2.0 * margin[bead, k]
+        position[bead, k] = origin[k] + margin[bead, k] + fraction(words[k]) * extent
 
 
 @allocating
@@ -145,14 +145,14 @@ def direct_from(grid, bead, parent, length, words):
 
 
 @allocating
-def within_limits(grid, first, order, done, limits):
+def within_limits(grid, first, sequence, done, limits):
     """Return whether the bead placed as number `done` keeps its distances from those placed before it (`tree_limits`).
 
     A distance that is no multiple of whole boxes counts: molecules are placed unwrapped.
     """
     begin, others, squares = limits
     position = grid[6]
-    bead = first + order[done]
+    bead = first + sequence[done]
     for e in range(begin[done], begin[done + 1]):
         squared = 0.0
         for k in range(3):
@@ -163,12 +163,12 @@ def within_limits(grid, first, order, done, limits):
 
 
 @allocating
-def place_tree(grid, record, first, tree, through, seed, stream, molecule, budget):
+def place_tree(grid, constants, first, tree, through, seed, stream, molecule, budget):
     """Place one molecule bead by bead along a spanning tree, stepping back where it gets stuck.
 
     Parameters
     ----------
-    grid, record : tuples
+    grid, constants : tuples
         See the module.
     first : int
         The molecule's first bead.
@@ -188,26 +188,26 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
     int
         PLACED or FULL.
     """
-    order, parents, lengths, first_partner, partners, limits = tree
+    sequence, parents, lengths, first_partner, partners, limits = tree
     done, furthest, back, draw, tries = 0, 0, 1, 0, 0
-    while done < len(order):
+    while done < len(sequence):
         if draw >= budget:
             while done > 0:
                 done -= 1
-                remove(grid, first + order[done])
+                remove(grid, first + sequence[done])
             return FULL
-        bead = first + order[done]
+        bead = first + sequence[done]
         words = philox(molecule, np.uint64(draw), seed, stream)
         draw += 1
         tries += 1
         there = True
         if done == 0:
-            scatter(grid, record, bead, words)
+            scatter(grid, constants, bead, words)
         else:
             there = direct_from(grid, bead, first + parents[done], lengths[done], words)
-        there = there and within_limits(grid, first, order, done, limits)
-        own = partners[first_partner[order[done]] : first_partner[order[done] + 1]]
-        if there and free(grid, record, bead, own, through):
+        there = there and within_limits(grid, first, sequence, done, limits)
+        own = partners[first_partner[sequence[done]] : first_partner[sequence[done] + 1]]
+        if there and free(grid, constants, bead, own, through):
             insert(grid, bead)
             done += 1
             tries = 0
@@ -216,7 +216,7 @@ def place_tree(grid, record, first, tree, through, seed, stream, molecule, budge
         elif done > 0 and tries >= DIRECTIONS:
             for _ in range(min(back, done)):
                 done -= 1
-                remove(grid, first + order[done])
+                remove(grid, first + sequence[done])
             back, tries = 2 * back, 0
             if done == 0:
                 furthest, back = 0, 1
@@ -252,7 +252,7 @@ def shift(shape, grid, first, centre):
 
 
 @allocating
-def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budget):
+def place_rigid(grid, constants, first, shape, turned, seed, stream, molecule, budget):
     """Place one molecule as a rigid body at a random point, in a random orientation or as it lies.
 
     Parameters
@@ -261,7 +261,7 @@ def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budg
         Its beads about the origin [length].
     turned : bool
         Whether it is turned at random.
-    grid, record, first, seed, stream, molecule, budget :
+    grid, constants, first, seed, stream, molecule, budget :
         As in `place_tree`.
 
     Returns
@@ -280,7 +280,7 @@ def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budg
         elif not turn(shape, grid, first, centre, philox(molecule, np.uint64(draw + 1), seed, stream)):
             continue
         done = 0
-        while done < len(shape) and free(grid, record, first + done, none, True):
+        while done < len(shape) and free(grid, constants, first + done, none, True):
             insert(grid, first + done)
             done += 1
         if done == len(shape):
@@ -292,19 +292,19 @@ def place_rigid(grid, record, first, shape, turned, seed, stream, molecule, budg
 
 
 @allocating
-def place_trees(grid, record, firsts, molecules, tree, through, seed, stream, budget):
+def place_trees(grid, constants, firsts, molecules, tree, through, seed, stream, budget):
     """Place molecules of one kind by `place_tree`; returns the index of the first that found no room, or -1."""
     for i in range(len(firsts)):
-        if place_tree(grid, record, firsts[i], tree, through, seed, stream, molecules[i], budget) != PLACED:
+        if place_tree(grid, constants, firsts[i], tree, through, seed, stream, molecules[i], budget) != PLACED:
             return i
     return -1
 
 
 @allocating
-def place_rigids(grid, record, firsts, molecules, shapes, turned, seed, stream, budget):
+def place_rigids(grid, constants, firsts, molecules, shapes, turned, seed, stream, budget):
     """Place molecules of one kind by `place_rigid`, taking the shapes in turn; returns as `place_trees` does."""
     for i in range(len(firsts)):
         shape = shapes[i % len(shapes)]
-        if place_rigid(grid, record, firsts[i], shape, turned, seed, stream, molecules[i], budget) != PLACED:
+        if place_rigid(grid, constants, firsts[i], shape, turned, seed, stream, molecules[i], budget) != PLACED:
             return i
     return -1

@@ -16,16 +16,16 @@ def run(quick: Any) -> Any:
     """Return energies over 300 contact nodes at h = .1 and 1000 at h = .5."""
     data, table = {}, Table("Four beads, walls and each other")
     for step, nodes in ((0.1, 300), (0.5, 1000)):
-        record = Integrator(chaotic(), step, positions=False).run(contacts=(8 if quick else nodes))
-        times, energy = np.array(record.contact_time), np.array(record.energy)
-        walls = sum(contact[0] == "w" for contacts in record.contacts for contact in contacts)
+        course = Integrator(chaotic(), step, positions=False).run(contacts=(8 if quick else nodes))
+        times, energy = np.array(course.contact_time), np.array(course.energy)
+        walls = sum(contact[0] == "w" for contacts in course.contacts for contact in contacts)
         relative = energy / energy[0] - 1
-        beads = sum(map(len, record.contacts)) - walls
+        beads = sum(map(len, course.contacts)) - walls
         table.add(
             f"h = {step}: contacts with walls, with beads",
             "1000 in all",
             f"{walls}, {beads}",
-            f"{sum(map(len, record.contacts))} here; which they are is chaotic",
+            f"{sum(map(len, course.contacts))} here; which they are is chaotic",
         )
         quick_ones = str(int(np.sum(np.diff(times) < step)))
         table.add(
@@ -49,10 +49,10 @@ def run(quick: Any) -> Any:
         table.add(
             f"h = {step}: contacts without a root of (16)",
             None,
-            str(record.no_root),
+            str(course.no_root),
             "no real root, or nu < 0: the exact impulse is taken instead",
         )
-        data[f"h{step}"] = {"time": np.array(record.energy_time), "energy": energy}
+        data[f"h{step}"] = {"time": np.array(course.energy_time), "energy": energy}
     return Result(data, [table])
 
 

@@ -18,13 +18,13 @@ def run(quick: Any) -> Any:
     chain = periodic()
     integrator = Integrator(chain, 0.5)
     nodes = 20 if quick else 1000
-    while len(integrator.record.contact_time) < nodes and symmetric(integrator):
+    while len(integrator.course.contact_time) < nodes and symmetric(integrator):
         integrator._advance()
-    record = integrator.record
-    held = len(record.contact_time) - (0 if symmetric(integrator) else 1)
-    times = np.array(record.contact_time[:held])
-    last = np.searchsorted(record.energy_time, times[-1])
-    energy = np.array(record.energy[: last + 1])
+    course = integrator.course
+    held = len(course.contact_time) - (0 if symmetric(integrator) else 1)
+    times = np.array(course.contact_time[:held])
+    last = np.searchsorted(course.energy_time, times[-1])
+    energy = np.array(course.energy[: last + 1])
     table = Table("h = .5")
     table.add(
         "contact nodes until the two beads' contacts come apart",
@@ -36,7 +36,7 @@ def run(quick: Any) -> Any:
     table.add(
         "contacts at a node",
         2,
-        str(max(len(c) for c in record.contacts[:held])),
+        str(max(len(c) for c in course.contacts[:held])),
         "agrees; the two act with one impulse each, in the ratio of the exact ones",
     )
     table.add(
@@ -47,7 +47,7 @@ def run(quick: Any) -> Any:
     )
     table.add("first contact", None, f"{times[0]:.4f}", f"exact {EXACT[0]:.4f}")
     table.add("period", None, f"{np.diff(times).mean():.4f}", f"exact {EXACT[1]:.4f}; error of order h^2")
-    data = {"": {"time": np.array(record.energy_time[: last + 1]), "energy": energy}, "contacts": {"time": times}}
+    data = {"": {"time": np.array(course.energy_time[: last + 1]), "energy": energy}, "contacts": {"time": times}}
     notes = [
         "Bead diameter 1 (printed: radius .1, for which the printed configurations are not contacts), box "
         "8 × 10 × 14 centred at 0."
@@ -57,7 +57,7 @@ def run(quick: Any) -> Any:
 
 def symmetric(integrator: Any) -> Any:
     """Whether the last node still had the contacts of both pairs."""
-    return all(len(contacts) == 2 for contacts in integrator.record.contacts[-1:])
+    return all(len(contacts) == 2 for contacts in integrator.course.contacts[-1:])
 
 
 def draw(result: Any, figure: Any) -> None:

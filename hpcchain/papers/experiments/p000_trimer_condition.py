@@ -59,9 +59,9 @@ def order(steps: Any, values: np.ndarray) -> Any:
 def largest(step: Any, quick: Any) -> Any:
     """Return the largest condition number of the three matrices over free steps."""
     integrator = Integrator(trimer(), step, positions=True)
-    record = integrator.run(until=(20 if quick else max(20, round(0.2 / step))) * step - 1e-9)
-    nodes = record.node_position[:: max(1, len(record.node_position) // 40)]
-    following = record.node_position[1 :: max(1, len(record.node_position) // 40)]
+    course = integrator.run(until=(20 if quick else max(20, round(0.2 / step))) * step - 1e-9)
+    nodes = course.node_position[:: max(1, len(course.node_position) // 40)]
+    following = course.node_position[1 :: max(1, len(course.node_position) // 40)]
     found = [conditions(q, after, step) for q, after in zip(nodes, following, strict=False)]
     return np.max(found, axis=0)
 

@@ -15,14 +15,14 @@ TITLE = "the trimer over 10 collisions: energy, gap, Newton iterations, dampings
 def run(quick: Any) -> Any:
     """Return what Fig 5 shows."""
     chain = trimer()
-    record = Integrator(chain, 0.5).run(contacts=10)
-    kind, iterations = np.array(record.kind), np.array(record.iterations)
+    course = Integrator(chain, 0.5).run(contacts=10)
+    kind, iterations = np.array(course.kind), np.array(course.iterations)
     free = iterations[(kind == "free") | (kind == "discarded")]
     contact, after = iterations[kind == "contact"], iterations[kind == "after"]
-    gaps = [chain.gap(q, ("p", 0, 2)) for q in record.node_position]
+    gaps = [chain.gap(q, ("p", 0, 2)) for q in course.node_position]
     table = Table("Trimer, h = .5, 10 collisions")
     table.add(
-        "energy, largest - least", "about 1e-2", np.ptp(record.energy), within(np.ptp(record.energy), 0.5e-2, 2e-2)
+        "energy, largest - least", "about 1e-2", np.ptp(course.energy), within(np.ptp(course.energy), 0.5e-2, 2e-2)
     )
     table.add(
         "Newton iterations, free step",
@@ -39,18 +39,18 @@ def run(quick: Any) -> Any:
     table.add(
         "increments cut at |u| = h",
         "in some contacts",
-        str(sum(record.damped)),
+        str(sum(course.damped)),
         "from the reflected velocity none is longer than h",
     )
     table.add("least gap at a node", "0", min(gaps), within(min(gaps), -1e-9, 1e-9))
     data = {
-        "": {"time": np.array(record.energy_time), "energy": np.array(record.energy)},
-        "nodes": {"time": np.array(record.node_time), "gap": np.array(gaps)},
+        "": {"time": np.array(course.energy_time), "energy": np.array(course.energy)},
+        "nodes": {"time": np.array(course.node_time), "gap": np.array(gaps)},
         "solves": {
             "solve": np.arange(len(kind)),
-            "kind": record.kind,
+            "kind": course.kind,
             "iterations": iterations,
-            "damped": np.array(record.damped),
+            "damped": np.array(course.damped),
         },
     }
     return Result(data, [table], ["The energy is that of the discrete velocity, (q1 - q0) / tau, of every step."])

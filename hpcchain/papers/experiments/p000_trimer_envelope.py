@@ -49,10 +49,10 @@ def envelope(step: Any, contacts: int) -> Any:
     integrator = Integrator(trimer(), step, positions=False)
     rows, done = [], 0
     for count in range(BLOCK, contacts + 1, BLOCK):
-        record = integrator.run(contacts=count)
-        part = record.energy[done:]
-        rows.append((record.contact_time[-1], min(part), max(part)))
-        done = len(record.energy)
+        course = integrator.run(contacts=count)
+        part = course.energy[done:]
+        rows.append((course.contact_time[-1], min(part), max(part)))
+        done = len(course.energy)
     return np.array(rows).T
 
 

@@ -22,8 +22,8 @@ END = 12.0
 def run(quick: Any) -> Any:
     """Return nodes at h = .5, the accurate motion, and the periods at three steps."""
     chain = trimer()
-    record = Integrator(chain, 0.5).run(until=END)
-    nodes = np.array(record.node_position)
+    course = Integrator(chain, 0.5).run(until=END)
+    nodes = np.array(course.node_position)
     time, exact = accurate(chain)
     table = Table("Period of the contacts")
     contacts = 20 if quick else 200
@@ -39,10 +39,10 @@ def run(quick: Any) -> Any:
         np.log2(errors[0.5] / errors[0.125]) / 2,
         "the shift of Fig 8 is the midpoint rule's error in the period, not the way contacts are found",
     )
-    table.add("first contact, h = .5", None, f"{record.contact_time[0]:.4f}", f"exact {EXACT_FIRST:.4f}")
+    table.add("first contact, h = .5", None, f"{course.contact_time[0]:.4f}", f"exact {EXACT_FIRST:.4f}")
     data = {
         "": {
-            "time": np.array(record.node_time),
+            "time": np.array(course.node_time),
             "gap": [chain.gap(q, ("p", 0, 2)) for q in nodes],
             "x": nodes[:, 0, 0],
             "y": nodes[:, 0, 1],

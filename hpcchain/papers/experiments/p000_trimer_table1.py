@@ -20,17 +20,17 @@ def run(quick: Any) -> Any:
     contacts = 40 if quick else 1000
     begin = time.process_time()
     integrator = Integrator(trimer(), STEP, conditions=True, positions=False)
-    record = integrator.run(until=3.625 * contacts - 1e-6)
+    course = integrator.run(until=3.625 * contacts - 1e-6)
     seconds = time.process_time() - begin
-    times = np.array(record.contact_time)
-    energy = np.array(record.energy)
-    kinds = {kind: record.kind.count(kind) for kind in ("free", "after", "discarded", "contact")}
+    times = np.array(course.contact_time)
+    energy = np.array(course.energy)
+    kinds = {kind: course.kind.count(kind) for kind in ("free", "after", "discarded", "contact")}
     table = Table("Variational integrator, null space")
     table.add("collisions", 1000, len(times), "the same" if len(times) == 1000 else "fewer, for speed")
     table.add(
         "number of unknowns",
         "65 750",
-        f"{record.unknowns:,}".replace(",", " "),
+        f"{course.unknowns:,}".replace(",", " "),
         f"7 ({kinds['free'] + kinds['after']} + {kinds['discarded']}) + 8 · {kinds['contact']}: grid nodes, "
         "trial steps discarded at contacts, and (15) with the time among its unknowns",
     )
@@ -38,7 +38,7 @@ def run(quick: Any) -> Any:
     table.add(
         "largest condition number",
         "10^2",
-        max(record.condition),
+        max(course.condition),
         "as printed but for contacts right after a node, where (15)'s column for the time grows as 1/τ",
     )
     table.add(

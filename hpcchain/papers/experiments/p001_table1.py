@@ -112,12 +112,12 @@ def table(data: Any, floor: Any, quick: Any) -> Any:
     """Return the comparison, entry by entry."""
     result = Table("Errors at the nodes, |Δx| against the Verlet reference and |ΔE| of 2E")
     for k in range(len(data["tau"])):
-        place = f"τ = {data['tau'][k]:.1f}, s = {int(data['stages'][k])}"
+        where = f"τ = {data['tau'][k]:.1f}, s = {int(data['stages'][k])}"
         for symbol, name in (("|Δx|", "dx"), ("|ΔE|", "dE")):
             printed, ours = data[f"printed_{name}"][k], data[name][k]
             shown = "unstable" if np.isnan(printed) else printed
             why = reason(name, int(data["stages"][k]), printed, ours, floor, quick)
-            result.add(f"{place}: {symbol}", shown, ours, why)
+            result.add(f"{where}: {symbol}", shown, ours, why)
     return result
 
 

@@ -13,7 +13,7 @@ CASES = {
     "rough, e_n = 0.9, e_t = 0.5": (0.9, 0.5),
     "rough, e_n = 1, e_t = -1": (1, -1),
 }
-ROOM = 0.1
+WIDTH = 0.1
 """How far temperatures may be off, relative: by the number of spheres, and by correlations that the law leaves out."""
 
 
@@ -44,7 +44,7 @@ def run(quick: Any) -> Any:
                 f"{name}: temperature of {what}",
                 "falls",
                 f"{ratio:.3f}; law {law[-1, column]:.3f}",
-                within(abs(off), 0.0, ROOM, f"the law is {off:+.1%} off: Gaussian, uncorrelated spheres"),
+                within(abs(off), 0.0, WIDTH, f"the law is {off:+.1%} off: Gaussian, uncorrelated spheres"),
             )
     notes = [
         "The paper prints no figures of a gas; the law is Haff's, of smooth spheres, and Huthmann and Zippelius's, "

@@ -57,9 +57,9 @@ def one(rng: np.random.Generator, e_t: float) -> list:
     v[0] -= (1.0 + abs((v[0] - v[1]) @ n)) * n
     engine = Engine(spheres(x, v, spins=w, extended=rough(e_t)))
     engine.advance(1e-12)
-    order = np.argsort(engine.ids)
+    sequence = np.argsort(engine.ids)
     state = engine.state()
-    after = state.velocity[order], (state.extra[order, :3] if state.extra.shape[1] else w)
+    after = state.velocity[sequence], (state.extra[sequence, :3] if state.extra.shape[1] else w)
     slip = slipping(v, w, n)
     expected = -0.25 * (1.0 - e_t**2) / (1.0 + RATIO) * (slip @ slip)
     found = []

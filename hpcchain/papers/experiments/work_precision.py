@@ -226,7 +226,7 @@ def draw(result: Any, figure: Any) -> None:
 
 def frontier(cost: float, error: Any) -> Any:
     """Return those settings than which no cheaper one is better, by cost."""
-    order = np.argsort(cost)
-    cost, error = cost[order], error[order]  # type: ignore[index]
+    sequence = np.argsort(cost)
+    cost, error = cost[sequence], error[sequence]  # type: ignore[index]
     best = error < np.concatenate([[np.inf], np.minimum.accumulate(error)[:-1]])
     return cost[best], error[best]

@@ -53,9 +53,9 @@ class Grid:
 
     def owner(self, points: np.ndarray) -> np.ndarray:
         """Return the rank (n,) int64 of points (n, 3); what lies outside belongs to the nearest sector."""
-        place = np.floor((points - self.origin) / self.size * self.counts).astype(np.int64)
-        place = np.clip(place, 0, self.counts - 1)
-        return (place[:, 0] * self.counts[1] + place[:, 1]) * self.counts[2] + place[:, 2]
+        cell = np.floor((points - self.origin) / self.size * self.counts).astype(np.int64)
+        cell = np.clip(cell, 0, self.counts - 1)
+        return (cell[:, 0] * self.counts[1] + cell[:, 1]) * self.counts[2] + cell[:, 2]
 
 
 @dataclass
@@ -185,8 +185,8 @@ class Bisection:
             left, right = inner & (x < at + distance), inner & (x >= at - distance)
             which = np.concatenate([which[~inner], which[left], which[right]])
             node = np.concatenate([node[~inner], below[node[left]], above[node[right]]])
-        order = np.argsort(which, kind="stable")
-        return which[order], below[node[order]]
+        sequence = np.argsort(which, kind="stable")
+        return which[sequence], below[node[sequence]]
 
 
 def _axis(part: Part, earlier: list | None) -> int:
@@ -221,8 +221,8 @@ def _placed(part: Part, axis: int, cut: float, earlier: list | None, most: float
         return float(even if np.isnan(cut) else cut), 0, 0
     _, before, a, b = earlier[part.at]
     reach = most * (part.high[axis] - part.low[axis])
-    step = 0.0 if np.isnan(cut) else PART * (cut - before)
-    return float(np.clip(before + step, before - reach, before + reach)), a, b
+    shift = 0.0 if np.isnan(cut) else PART * (cut - before)
+    return float(np.clip(before + shift, before - reach, before + reach)), a, b
 
 
 def in_units(weights: np.ndarray, comm: Any = Alone) -> np.ndarray:

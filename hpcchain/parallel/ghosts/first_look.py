@@ -33,21 +33,21 @@ def wrapping(length: np.ndarray, cells: np.ndarray, periodic: np.ndarray) -> np.
 
 
 @kernel
-def set_cells(extent, places):
-    """Set cells of an extent, given by their places in it; see `take_cells`."""
+def set_cells(extent, indices):
+    """Set cells of an extent, given by their indices in it; see `take_cells`."""
     _, length, wraps, bits, blocks = extent
-    for p in range(len(places)):
-        row = places[p] // length[2]
-        _set(bits, blocks, length, wraps, row // length[1], row % length[1], places[p] % length[2])
+    for p in range(len(indices)):
+        row = indices[p] // length[2]
+        _set(bits, blocks, length, wraps, row // length[1], row % length[1], indices[p] % length[2])
 
 
 @kernel
-def take_cells(places, told, fresh, cells, here):
-    """Set cells that a neighbour tells of, by their places in what is common with it.
+def take_cells(indices, told, fresh, cells, here):
+    """Set cells that a neighbour tells of, by their indices in what is common with it.
 
     Parameters
     ----------
-    places : (n,) int64 array
+    indices : (n,) int64 array
     told, fresh : tuple
         Of what is common, an extent: its first cells and lengths, (3,) int64 arrays, along which axes it wraps
         (`wrapping`), its bits (`reach.Extent`), its blocks: WITH those that have a cell, BESIDE those beside them. Of
@@ -60,9 +60,9 @@ def take_cells(places, told, fresh, cells, here):
     low, length, wraps, bits, blocks = told
     _, _, _, since, blocks_since = fresh
     own_low, own_length, own_wraps, own_bits, own_blocks = here
-    for p in range(len(places)):
-        z = places[p] % length[2]
-        row = places[p] // length[2]
+    for p in range(len(indices)):
+        z = indices[p] % length[2]
+        row = indices[p] // length[2]
         x, y = row // length[1], row % length[1]
         _set(bits, blocks, length, wraps, x, y, z)
         _set(since, blocks_since, length, wraps, x, y, z)
@@ -111,55 +111,55 @@ def _around(x, k, n, wraps):
 
 
 @kernel
-def coming_to(extent, place, balls, hit):
+def coming_to(extent, lattice, balls, hit):
     """Set hit[k] where molecule k may come to a set cell of an extent.
 
     Parameters
     ----------
     extent : tuple
         See `take_cells`.
-    place, balls : tuple
+    lattice, balls : tuple
         See `reach.mark_cells`.
     hit : (k,) uint8 array
     """
     for k in range(len(hit)):
-        if _reaches(extent, place, balls, k):
+        if _reaches(extent, lattice, balls, k):
             hit[k] = 1
 
 
 @kernel
-def near(extent, place, balls, hit):
+def near(extent, lattice, balls, hit):
     """Set hit[k] where a bead of molecule k is in or beside a block that has a cell; see `coming_to`."""
     low, length, _, _, blocks = extent
     position, radius, first, count, skin = balls
     for k in range(len(hit)):
         for i in range(first[k], first[k] + count[k]):
-            if _may_reach(low, length, blocks, place, position, radius[i] + skin[k], i):
+            if _may_reach(low, length, blocks, lattice, position, radius[i] + skin[k], i):
                 hit[k] = 1
                 break
 
 
 @kernel
-def _reaches(extent, place, balls, k):
+def _reaches(extent, lattice, balls, k):
     """Whether molecule k may come to a set cell of an extent: of its beads those are looked at that are near one."""
     low, length, _, bits, blocks = extent
     position, radius, first, count, skin = balls
     for i in range(first[k], first[k] + count[k]):
         far = radius[i] + skin[k]
-        if _may_reach(low, length, blocks, place, position, far, i) and bead_reaches(
-            bits, low, length, place, position, far, i
+        if _may_reach(low, length, blocks, lattice, position, far, i) and bead_reaches(
+            bits, low, length, lattice, position, far, i
         ):
             return True
     return False
 
 
 @inlined
-def _may_reach(low, length, blocks, place, position, far, i):
+def _may_reach(low, length, blocks, lattice, position, far, i):
     """Whether bead i is in or beside a block that has a cell, or may reach further than those tell."""
-    cells, origin, inverse, periodic = place
-    x = _place_of(cells, origin, inverse, periodic, position, low, i, 0)
-    y = _place_of(cells, origin, inverse, periodic, position, low, i, 1)
-    z = _place_of(cells, origin, inverse, periodic, position, low, i, 2)
+    cells, origin, inverse, periodic = lattice
+    x = _layer_of(cells, origin, inverse, periodic, position, low, i, 0)
+    y = _layer_of(cells, origin, inverse, periodic, position, low, i, 1)
+    z = _layer_of(cells, origin, inverse, periodic, position, low, i, 2)
     if far * max(inverse[0], inverse[1], inverse[2]) > SPAN:
         near = True
     elif x >= length[0] or y >= length[1] or z >= length[2]:
@@ -174,7 +174,7 @@ def _may_reach(low, length, blocks, place, position, far, i):
 
 
 @inlined
-def _place_of(cells, origin, inverse, periodic, position, low, i, c):
+def _layer_of(cells, origin, inverse, periodic, position, low, i, c):
     """Return how many cells beyond an extent's first one a bead's is, along an axis, going around the box."""
     n = cells[c]
     at = np.int64(np.floor((position[i, c] - origin[c]) * inverse[c]))
@@ -195,14 +195,14 @@ def _beyond(x, length, n):
 
 
 @kernel
-def wanted_since(told, fresh, place, balls, moved, coming, lent, rows):
+def wanted_since(told, fresh, lattice, balls, moved, coming, lent, rows):
     """Write down which molecules a neighbour needs that it has not had; return how many.
 
     Parameters
     ----------
     told, fresh : tuple
         See `take_cells`.
-    place, balls : tuple
+    lattice, balls : tuple
         See `reach.mark_cells`; all molecules, by row.
     moved, coming : (n,) int64 arrays
         Rows of molecules that have come nearer, and of those that may reach fresh cells.
@@ -212,12 +212,12 @@ def wanted_since(told, fresh, place, balls, moved, coming, lent, rows):
     """
     number = 0
     for k in range(len(moved)):
-        if lent[moved[k]] == 0 and _reaches(told, place, balls, moved[k]):
+        if lent[moved[k]] == 0 and _reaches(told, lattice, balls, moved[k]):
             lent[moved[k]] = 1
             rows[number] = moved[k]
             number += 1
     for k in range(len(coming)):
-        if lent[coming[k]] == 0 and _reaches(fresh, place, balls, coming[k]):
+        if lent[coming[k]] == 0 and _reaches(fresh, lattice, balls, coming[k]):
             lent[coming[k]] = 1
             rows[number] = coming[k]
             number += 1

@@ -25,7 +25,7 @@ from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.parallel.ghosts.lending import Lending
 from hpcchain.parallel.ghosts.migration import Migration, part_of
-from hpcchain.parallel.ghosts.molecules import PLACE, WIDTH, MoleculeSet, merged, pack, unpack
+from hpcchain.parallel.ghosts.molecules import POSITION_NOW, WIDTH, MoleculeSet, merged, pack, unpack
 from hpcchain.parallel.ghosts.reach import FINEST
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
@@ -113,9 +113,9 @@ class GhostManager:
     def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
         """Let ranks know whom ghosts are within a step of where their owners have just found it out; collective."""
         if self.inside:
-            room = self.ghosted.core.inside_columns
-            first, room = self.comm.maximum(np.array([float(unknown), float(room)]))
-            self.inside = int(room)
+            columns = self.ghosted.core.inside_columns
+            first, columns = self.comm.maximum(np.array([float(unknown), float(columns)]))
+            self.inside = int(columns)
             if first:
                 self.rebuild_ghosts(now, window)
 
@@ -140,7 +140,12 @@ class GhostManager:
         return replace(own, position_now=self._own(now).position_now)
 
     def rebuild_ghosts(
-        self, now: tuple, window: float, everything: bool = False, more_room: bool = False, cost: float | None = None
+        self,
+        now: tuple,
+        window: float,
+        everything: bool = False,
+        more_capacity: bool = False,
+        cost: float | None = None,
     ) -> None:
         """Hand molecules over to the ranks whose sectors they are in, and choose all ghosts anew; collective.
 
@@ -152,7 +157,7 @@ class GhostManager:
             Length of the next windows [time].
         everything : bool
             Every rank gets all molecules as full ghosts: what cannot fail.
-        more_room : bool
+        more_capacity : bool
             Make neighbour lists longer.
         cost : float, optional
             What this rank's molecules have cost lately, in any unit, for sectors to follow; on all ranks or on none.
@@ -162,7 +167,7 @@ class GhostManager:
         own = self._with_extra(self._own(now))
         self.past_counts = self.counts()
         self.past_restored += self.ghosted.restored
-        if more_room:
+        if more_capacity:
             self.capacity, core = self.capacity + self.capacity // 2 + 8, self.ghosted.core
             core.capacity = core.capacity + core.capacity // 2 + 8
             self.cell_capacity_factor *= 2.0
@@ -223,7 +228,7 @@ class GhostManager:
         moved : (k,) int64 array
             Rows of owned molecules that have come nearer to neighbours' cells.
         news : dict of rank -> (n,) int64 array
-            Cells that a neighbour's molecules may come to since now, by their places in what is common with it.
+            Cells that a neighbour's molecules may come to since now, by their indices in what is common with it.
         """
         since, here = self.around.take(news)
         coming = self.ghosted.owned[self.around.near_cells(here, self._balls(self.ghosted.owned))]
@@ -296,7 +301,7 @@ class GhostManager:
             if len(rows):
                 self.lending.came_from(rank)
                 molecule_ids = self._store(received[rank]).molecule_ids
-                taken.append(np.array(ghosted.admit(molecule_ids, rows[:, 1:-PLACE]), dtype=np.int64))
+                taken.append(np.array(ghosted.admit(molecule_ids, rows[:, 1:-POSITION_NOW]), dtype=np.int64))
                 good = good and len(taken[-1]) == len(molecule_ids)
         return np.concatenate(taken) if good else None
 
@@ -411,9 +416,9 @@ class GhostManager:
         if self.ghosted is not None and len(ids):
             beads = self.ghosted.beads_of(np.flatnonzero(self.ghosted.ownership != L.VACANT))
             earlier, had = self.ghosted.ids[beads], self.ghosted.core.capacity[self.ghosted.core.state_row[beads]]
-            place = np.minimum(np.searchsorted(ids, earlier), len(ids) - 1)
-            stays = ids[place] == earlier
-            capacity[place[stays]] = np.maximum(capacity[place[stays]], had[stays])
+            at = np.minimum(np.searchsorted(ids, earlier), len(ids) - 1)
+            stays = ids[at] == earlier
+            capacity[at[stays]] = np.maximum(capacity[at[stays]], had[stays])
         return capacity
 
     def _reach_of(self, like: np.ndarray) -> np.ndarray:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
 
 COLUMNS = {column.name: max(column.columns, 1) for column in BEAD_STATE}
-PLACE = 3
-WIDTH = 1 + sum(COLUMNS.values()) + PLACE
+POSITION_NOW = 3
+WIDTH = 1 + sum(COLUMNS.values()) + POSITION_NOW
 """Floats of a bead whose `State.extra` has no columns."""
 
 
@@ -64,7 +64,7 @@ def pack(ids: np.ndarray, state: State, position_now: np.ndarray) -> np.ndarray:
     for name, width in COLUMNS.items():
         rows[:, at : at + width] = getattr(state, name).reshape(len(ids), width)
         at += width
-    rows[:, at:-PLACE], rows[:, -PLACE:] = state.extra, position_now
+    rows[:, at:-POSITION_NOW], rows[:, -POSITION_NOW:] = state.extra, position_now
     return rows
 
 
@@ -78,17 +78,19 @@ def unpack(composition: Composition, rows: np.ndarray) -> MoleculeSet:
         shape = (len(ids), width) if column.columns else len(ids)
         arrays[column.name] = rows[:, at : at + width].astype(column.dtype).reshape(shape)
         at += width
-    state = State(**arrays, extra=rows[:, at:-PLACE].copy())
-    return MoleculeSet(molecules[composition.first_bead_of(molecules) == ids], state, rows[:, -PLACE:].copy())
+    state = State(**arrays, extra=rows[:, at:-POSITION_NOW].copy())
+    return MoleculeSet(molecules[composition.first_bead_of(molecules) == ids], state, rows[:, -POSITION_NOW:].copy())
 
 
 def merged(composition: Composition, parts: list) -> MoleculeSet:
     """Return the molecules of several MoleculeSets, which have none in common, as one."""
     molecule_ids = np.concatenate([part.molecule_ids for part in parts])
     size = composition.size_of(molecule_ids)
-    order = np.argsort(molecule_ids)
-    start = (np.cumsum(size) - size)[order]
-    size = size[order]
+    sequence = np.argsort(molecule_ids)
+    start = (np.cumsum(size) - size)[sequence]
+    size = size[sequence]
     at = np.arange(int(size.sum())) + np.repeat(start - (np.cumsum(size) - size), size)
     state = {name: np.concatenate([getattr(part.state, name) for part in parts])[at] for name in State.ARRAYS}
-    return MoleculeSet(molecule_ids[order], State(**state), np.concatenate([part.position_now for part in parts])[at])
+    return MoleculeSet(
+        molecule_ids[sequence], State(**state), np.concatenate([part.position_now for part in parts])[at]
+    )

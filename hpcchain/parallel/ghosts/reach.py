@@ -32,14 +32,14 @@ class Cells:
     ----------
     counts : (3,) int64 array
         Cells along each axis.
-    place : tuple
+    lattice : tuple
         What kernels need to find a point's cell: counts, origin [length], cells per length, and along which axes cells
         wrap; along others what lies outside counts as being in the outermost cells.
     """
 
     def __init__(self, box: Box, width: float) -> None:
         self.counts = np.clip(np.floor(box.size / width), 1, MOST_ALONG).astype(np.int64)
-        self.place = (self.counts, box.origin, self.counts / box.size, box.boundary == PERIODIC)
+        self.lattice = (self.counts, box.origin, self.counts / box.size, box.boundary == PERIODIC)
 
     def extent(self, position: np.ndarray, radius: np.ndarray, margin: int) -> Extent:
         """Return the Extent of the cells that boxes of half width radius[i] about position[i] reach, and of more.
@@ -52,8 +52,8 @@ class Cells:
             Cells to add on all sides.
         """
         layers = np.zeros((3, int(self.counts.max())), dtype=np.uint8)
-        spread(layers, *self.place, position, radius)
-        axes = zip(layers, self.counts, self.place[3], strict=True)
+        spread(layers, *self.lattice, position, radius)
+        axes = zip(layers, self.counts, self.lattice[3], strict=True)
         spans = [shortest(np.flatnonzero(layer), int(count), bool(wraps), margin) for layer, count, wraps in axes]
         low, length = zip(*spans, strict=True)
         return Extent(np.array(low, dtype=np.int64), np.array(length, dtype=np.int64))
@@ -86,15 +86,15 @@ class Cells:
         return other.bits(extent.flags(bits)[here] & (x[:, None, None] & y[:, None] & z))
 
     def within(self, extent: Extent, cells: np.ndarray) -> np.ndarray:
-        """Return the places that cells, by number in the whole box, have in an extent; those outside are left out."""
-        places = np.empty(len(cells), dtype=np.int64)
-        return places[: places_within(cells, self.counts, extent.low, extent.length, places)]
+        """Return the indices that cells, by number in the whole box, have in an extent; those outside are left out."""
+        indices = np.empty(len(cells), dtype=np.int64)
+        return indices[: indices_within(cells, self.counts, extent.low, extent.length, indices)]
 
-    def numbers(self, extent: Extent, places: np.ndarray) -> np.ndarray:
-        """Return the numbers in the whole box of cells that are given by their places in an extent; undoes `within`."""
-        if not len(places):
+    def numbers(self, extent: Extent, indices: np.ndarray) -> np.ndarray:
+        """Return the numbers in the whole box of cells that are given by indices in an extent; undoes `within`."""
+        if not len(indices):
             return np.zeros(0, dtype=np.int64)
-        x, y, z = np.unravel_index(places, tuple(extent.length))
+        x, y, z = np.unravel_index(indices, tuple(extent.length))
         x, y, z = ((at + low) % count for at, low, count in zip((x, y, z), extent.low, self.counts, strict=True))
         return (x * self.counts[1] + y) * self.counts[2] + z
 
@@ -162,8 +162,8 @@ def shortest(layers: np.ndarray, count: int, wraps: bool, margin: int) -> tuple[
 
 
 @kernel
-def places_within(numbers, cells, low, length, places):
-    """Write the places in an extent of cells given by their numbers in the whole box; return how many are in it."""
+def indices_within(numbers, cells, low, length, indices):
+    """Write the indices in an extent of cells given by their numbers in the whole box; return how many are in it."""
     count = 0
     for k in range(len(numbers)):
         row = numbers[k] // cells[2]
@@ -171,7 +171,7 @@ def places_within(numbers, cells, low, length, places):
         y = (row % cells[1] - low[1]) % cells[1]
         z = (numbers[k] % cells[2] - low[2]) % cells[2]
         if x < length[0] and y < length[1] and z < length[2]:
-            places[count] = (x * length[1] + y) * length[2] + z
+            indices[count] = (x * length[1] + y) * length[2] + z
             count += 1
     return count
 
@@ -187,7 +187,7 @@ def spread(layers, cells, origin, inverse, periodic, position, radius):
 
 
 @kernel
-def mark_cells(bits, low, length, place, balls, fresh):
+def mark_cells(bits, low, length, lattice, balls, fresh):
     """Set the cells of an extent that molecules may come to.
 
     Parameters
@@ -215,7 +215,7 @@ def mark_cells(bits, low, length, place, balls, fresh):
     int
         How many were not set before; -1 if a cell lies outside the extent.
     """
-    cells, origin, inverse, periodic = place
+    cells, origin, inverse, periodic = lattice
     position, radius, first, count, skin = balls
     new = 0
     words = (length[2] + WORD - 1) // WORD
@@ -282,29 +282,29 @@ def _any_in_run(bits, line, start, number):
 
 
 @kernel
-def reaches(bits, low, length, place, balls, hit):
+def reaches(bits, low, length, lattice, balls, hit):
     """Set hit[k] where molecule k may come to a set cell of an extent; see `mark_cells`."""
     for k in range(len(hit)):
-        if hit[k] == 0 and reaches_one(bits, low, length, place, balls, k):
+        if hit[k] == 0 and reaches_one(bits, low, length, lattice, balls, k):
             hit[k] = 1
 
 
 @inlined
-def reaches_one(bits, low, length, place, balls, k):
+def reaches_one(bits, low, length, lattice, balls, k):
     """Whether molecule k may come to a set cell of an extent; see `mark_cells`."""
     position, radius, first, count, skin = balls
     found = False
     for i in range(first[k], first[k] + count[k]):
-        if bead_reaches(bits, low, length, place, position, radius[i] + skin[k], i):
+        if bead_reaches(bits, low, length, lattice, position, radius[i] + skin[k], i):
             found = True
             break
     return found
 
 
 @kernel
-def bead_reaches(bits, low, length, place, position, far, i):
+def bead_reaches(bits, low, length, lattice, position, far, i):
     """Whether the box of half width `far` about bead i reaches a set cell of an extent; see `mark_cells`."""
-    cells, origin, inverse, periodic = place
+    cells, origin, inverse, periodic = lattice
     words = (length[2] + WORD - 1) // WORD
     x0, x1 = _range(cells, origin, inverse, periodic, position, far, i, 0)
     if not _meets(x0, x1, low[0], length[0], cells[0]):

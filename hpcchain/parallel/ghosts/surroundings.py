@@ -118,17 +118,17 @@ class Surroundings:
         Returns None if they are too many, or outside the extent.
         """
         fresh = np.empty(MOST_FRESH, dtype=np.int64)
-        count = mark_cells(self.bits, self.extent.low, self.extent.length, self.cells.place, balls, fresh)
+        count = mark_cells(self.bits, self.extent.low, self.extent.length, self.cells.lattice, balls, fresh)
         return fresh[:count] if 0 <= count <= MOST_FRESH else None
 
     def cells_message(self, rank: int, cells: np.ndarray) -> np.ndarray:
-        """Return, for a message, the places of cells in what is in common with a neighbour."""
+        """Return, for a message, the indices of cells in what is in common with a neighbour."""
         return self.cells.within(self.neighbours[rank], cells).astype(np.float64)
 
     def reaching(self, extent: Extent, bits: np.ndarray, balls: tuple) -> np.ndarray:
         """Return a mask of those of these molecules that may come to the set cells of an extent."""
         hit = np.zeros(len(balls[2]), dtype=np.uint8)
-        reaches(bits, extent.low, extent.length, self.cells.place, balls, hit)
+        reaches(bits, extent.low, extent.length, self.cells.lattice, balls, hit)
         return hit != 0
 
     def near(self, balls: tuple) -> np.ndarray:
@@ -141,7 +141,7 @@ class Surroundings:
         Parameters
         ----------
         news : dict of rank -> (n,) int64 array
-            Their places in what is common with it.
+            Their indices in what is common with it.
 
         Returns
         -------
@@ -149,9 +149,9 @@ class Surroundings:
             As the kernels of `first_look` take them: these cells of each, and of all in this rank's extent.
         """
         here, since = self._no_cells(self.extent), {}
-        for rank, places in news.items():
+        for rank, indices in news.items():
             since[rank] = self._no_cells(self.neighbours[rank])
-            take_cells(places, self.told[rank], since[rank], self.cells.counts, here)
+            take_cells(indices, self.told[rank], since[rank], self.cells.counts, here)
         self.all_theirs |= here[BITS]
         return since, here
 
@@ -160,25 +160,25 @@ class Surroundings:
     ) -> np.ndarray:
         """Return rows of molecules that a neighbour needs and has not had, in order; see `first_look.wanted_since`."""
         rows = np.empty(len(moved) + len(coming), dtype=np.int64)
-        number = wanted_since(self.told[rank], fresh, self.cells.place, balls, moved, coming, lent, rows)
+        number = wanted_since(self.told[rank], fresh, self.cells.lattice, balls, moved, coming, lent, rows)
         return np.sort(rows[:number])
 
     def near_cells(self, cells: tuple, balls: tuple) -> np.ndarray:
         """Return a mask of the molecules that may come to cells (`take`), and of some others that are near them."""
         hit = np.zeros(len(balls[2]), dtype=np.uint8)
-        near(cells, self.cells.place, balls, hit)
+        near(cells, self.cells.lattice, balls, hit)
         return hit != 0
 
-    def coming_to(self, places: np.ndarray, balls: tuple) -> np.ndarray:
-        """Return a mask of the molecules that may come to cells, given by their places in the extent."""
+    def coming_to(self, indices: np.ndarray, balls: tuple) -> np.ndarray:
+        """Return a mask of the molecules that may come to cells, given by their indices in the extent."""
         cells, hit = self._no_cells(self.extent), np.zeros(len(balls[2]), dtype=np.uint8)
-        set_cells(cells, places)
-        coming_to(cells, self.cells.place, balls, hit)
+        set_cells(cells, indices)
+        coming_to(cells, self.cells.lattice, balls, hit)
         return hit != 0
 
     def _no_cells(self, extent: Extent) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return an extent without cells, as the kernels of `first_look` take it."""
-        wraps = wrapping(extent.length, self.cells.counts, self.cells.place[3])
+        wraps = wrapping(extent.length, self.cells.counts, self.cells.lattice[3])
         return extent.low, extent.length, wraps, extent.nothing(), no_blocks(extent.length)
 
 

@@ -73,10 +73,10 @@ def collocation_order(s):
 
 
 @kernel
-def _places(gs, go, npad, s, wo):
+def _offsets(gs, go, npad, s, wo):
     """Return where stage positions, velocities, accelerations, multipliers, residuals, steps, bonds, factors begin.
 
-    The squares of the start's bonds stand before the factors, Newton's room follows them.
+    The squares of the start's bonds stand before the factors, Newton's workspace follows them.
     """
     stride = gs[go + STRIDE]
     positions = wo + END + 9 * npad
@@ -121,7 +121,7 @@ def _guess(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, fac, fo):
     """
     s = len(tables.node)
     nb, stride = gs[go + BONDS], gs[go + STRIDE]
-    positions, _, accelerations, multipliers, _, _, bonds, _ = _places(gs, go, npad, s, wo)
+    positions, _, accelerations, multipliers, _, _, bonds, _ = _offsets(gs, go, npad, s, wo)
     velocity = so + 3 * npad
     graph_bonds(gs, go, ser, velocity, npad, ws, bonds, stride)
     for b in range(nb):
@@ -167,7 +167,7 @@ def _violations(gs, go, npad, tables, ws, wo):
     """Write what is left of the variant's constraint at the stages; return the largest."""
     s = len(tables.node)
     nb, stride, size = gs[go + BONDS], gs[go + STRIDE], 3 * npad
-    positions, velocities, accelerations, _, residuals, _, bonds, _ = _places(gs, go, npad, s, wo)
+    positions, velocities, accelerations, _, residuals, _, bonds, _ = _offsets(gs, go, npad, s, wo)
     squares = bonds + 3 * stride * s
     largest = 0.0
     for j in range(s):
@@ -193,7 +193,7 @@ def _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo):
     """Renew stage velocities and positions from the multipliers and the last bonds; return the largest violation."""
     s = len(tables.node)
     size = 3 * npad
-    accelerations = _places(gs, go, npad, s, wo)[2]
+    accelerations = _offsets(gs, go, npad, s, wo)[2]
     ws[accelerations : accelerations + s * size] = 0.0
     _forces(gs, go, npad, im, io, s, ws, wo, accelerations, 1.0)
     _integrate(gs, go, ser, so, npad, tau, tables, ws, wo)
@@ -204,7 +204,7 @@ def _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo):
 def _forces(gs, go, npad, im, io, s, ws, wo, out, sign):
     """Add sign * M^-1 G^T mu of the stages to s arrays at out; the multipliers stay as they are."""
     stride, size = gs[go + STRIDE], 3 * npad
-    _, _, _, multipliers, _, steps, bonds, _ = _places(gs, go, npad, s, wo)
+    _, _, _, multipliers, _, steps, bonds, _ = _offsets(gs, go, npad, s, wo)
     for j in range(s):
         for k in range(stride):
             ws[steps + k] = sign * ws[multipliers + stride * j + k]
@@ -216,7 +216,7 @@ def _integrate(gs, go, ser, so, npad, tau, tables, ws, wo):
     """Make stage velocities, positions and bonds from the accelerations."""
     s = len(tables.node)
     stride, size = gs[go + STRIDE], 3 * npad
-    positions, velocities, accelerations, _, _, _, bonds, _ = _places(gs, go, npad, s, wo)
+    positions, velocities, accelerations, _, _, _, bonds, _ = _offsets(gs, go, npad, s, wo)
     x0, v0 = ser[so : so + size], ser[so + size : so + 2 * size]
     for j in range(s):
         _weighted_sum(tables.a[j], tau, ws, accelerations, size, v0, ws, velocities + size * j)
@@ -231,7 +231,7 @@ def _correct(gs, go, npad, tau, tables, ws, wo, fac, fo, at_stages):
     """Change the multipliers by -(A^-p x T^-1) r / tau^p, r what is left, with T at the start or at each stage."""
     s = len(tables.node)
     nb, stride = gs[go + BONDS], gs[go + STRIDE]
-    _, _, _, multipliers, residuals, steps, _, factors = _places(gs, go, npad, s, wo)
+    _, _, _, multipliers, residuals, steps, _, factors = _offsets(gs, go, npad, s, wo)
     nothing = ws[wo:wo]
     factor = 1.0
     if tables.variant != INDEX1:
@@ -251,7 +251,7 @@ def _correct(gs, go, npad, tau, tables, ws, wo, fac, fo, at_stages):
 @kernel
 def _factor_stages(gs, go, npad, im, io, s, ws, wo):
     stride = gs[go + STRIDE]
-    _, _, _, _, _, _, bonds, factors = _places(gs, go, npad, s, wo)
+    _, _, _, _, _, _, bonds, factors = _offsets(gs, go, npad, s, wo)
     for j in range(s):
         graph_factor(gs, go, ws, bonds + 3 * stride * j, stride, im, io, ws, factors + factor_size(gs, go) * j)
 
@@ -299,19 +299,19 @@ def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
     """
     s = len(tables.node)
     stride, size = gs[go + STRIDE], 3 * npad
-    _, velocities, accelerations, multipliers, residuals, _, bonds, factors = _places(gs, go, npad, s, wo)
-    room = factors + s * factor_size(gs, go)
+    _, velocities, accelerations, multipliers, residuals, _, bonds, factors = _offsets(gs, go, npad, s, wo)
+    defects = factors + s * factor_size(gs, go)
     ws[accelerations : accelerations + s * size] = 0.0
     _forces(gs, go, npad, im, io, s, ws, wo, accelerations, 1.0)
     for step in range(MOST_STEPS):
         _integrate(gs, go, ser, so, npad, tau, tables, ws, wo)
         residual = _violations(gs, go, npad, tables, ws, wo)
         for i in range(s * size):
-            ws[room + i] = ws[accelerations + i]
-        _forces(gs, go, npad, im, io, s, ws, wo, room, -1.0)
+            ws[defects + i] = ws[accelerations + i]
+        _forces(gs, go, npad, im, io, s, ws, wo, defects, -1.0)
         defect = 0.0
         for i in range(s * size):
-            defect = max(defect, abs(ws[room + i]))
+            defect = max(defect, abs(ws[defects + i]))
         ws[wo + SWEEPS] = step + 1.0
         ws[wo + RESIDUAL] = residual / scale if scale > 0.0 else 0.0
         if not math.isfinite(residual + defect):
@@ -320,7 +320,7 @@ def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
             _sweep(gs, go, ser, so, npad, im, io, tau, tables, ws, wo)
             return SOLVED
         if not newton_step(
-            gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, room
+            gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, defects
         ):
             return NOT_SOLVED
         if residual <= limit and defect * tau * tau <= ENOUGH * _largest(ws, bonds, stride, gs[go + BONDS]):
@@ -357,7 +357,7 @@ def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, f
         return status
     s = len(tables.node)
     stride, size = gs[go + STRIDE], 3 * npad
-    positions, velocities, accelerations, _, residuals, _, bonds, _ = _places(gs, go, npad, s, wo)
+    positions, velocities, accelerations, _, residuals, _, bonds, _ = _offsets(gs, go, npad, s, wo)
     end = wo + END
     if tables.variant == PAPER:
         for i in range(size):
@@ -392,7 +392,7 @@ def collocation_segment(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo,
         return status
     s = len(tables.node)
     size = 3 * npad
-    _, velocities, modes, _, _, _, _, _ = _places(gs, go, npad, s, wo)
+    _, velocities, modes, _, _, _, _, _ = _offsets(gs, go, npad, s, wo)
     nothing = ws[wo:wo]
     for j in range(s):
         for i in range(size):

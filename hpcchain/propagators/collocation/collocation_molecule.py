@@ -25,7 +25,7 @@ That is index2. The other variants' states: index1 is put on its bonds, which it
 loses energy at that order; paper is carried as its last stage has it, and what a contact's projection takes is not
 given back, there being no energy that holds.
 
-The scratch follows that of `graph_molecule`, in the place of the series' workspace: the stages' constants (number of
+The scratch follows that of `graph_molecule`, where the series' workspace would be: the stages' constants (number of
 stages, tolerance of the solver, variant, solver, width of nested intervals, whether stages fall in them, then the
 arrays of GaussTables) and the workspace of `collocation`.
 """
@@ -49,7 +49,7 @@ from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, PAPER, G
 from hpcchain.propagators.taylor.graph_molecule import (
     bound_acceleration,
     web_gather,
-    web_places,
+    web_offsets,
     web_prepare,
     web_scatter,
 )
@@ -108,19 +108,19 @@ def falling_table(s, k):
 
 
 @kernel
-def stages_room(gs, go, tiles, s, solver):
+def stages_workspace(gs, go, tiles, s, solver):
     """Return how many floats of workspace the molecule takes, tiles included; `solver` is a code of SOLVERS."""
-    return web_places(gs, go, tiles, 0)[7] + stage_table_size(s) + collocation_size(gs, go, W.LANES * tiles, s, solver)
+    return web_offsets(gs, go, tiles, 0)[7] + stage_table_size(s) + collocation_size(gs, go, W.LANES * tiles, s, solver)
 
 
 @kernel
 def stages_load(work, offset, tiles, gs, go, table, at):
     """Fill the stages' constants from the molecule's static table, where they follow the bond lengths."""
-    _copy(work, web_places(gs, go, tiles, offset)[7], table, stages_place(tiles, gs, go, at))
+    _copy(work, web_offsets(gs, go, tiles, offset)[7], table, stages_at(tiles, gs, go, at))
 
 
 @kernel
-def stages_place(tiles, gs, go, at):
+def stages_at(tiles, gs, go, at):
     """Return where in the static table the constants of the stages of the molecule begin whose part begins at `at`."""
     return at + tiles * W.TABLE + gs[go + STRIDE]
 
@@ -159,7 +159,7 @@ def stage_tables(work, at):
 @kernel
 def stages_interval(work, offset, tiles, gs, go, h):
     """Return the time over which the stages of a segment of length h are solved."""
-    tables, end = stage_tables(work, web_places(gs, go, tiles, offset)[7])
+    tables, end = stage_tables(work, web_offsets(gs, go, tiles, offset)[7])
     return collocation_interval(tables, h)
 
 
@@ -178,7 +178,7 @@ def stages_move(work, offset, tiles, gs, go, dt):
     """
     if dt == 0.0:
         return SOLVED
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
     _start(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
     status = collocation_state(
@@ -199,7 +199,7 @@ def stages_move(work, offset, tiles, gs, go, dt):
 @kernel
 def stages_iterations(work, offset, tiles, gs, go):
     """Return how many sweeps, or Newton steps, the stages solved last in this workspace took."""
-    tables, ws = stage_tables(work, web_places(gs, go, tiles, offset)[7])
+    tables, ws = stage_tables(work, web_offsets(gs, go, tiles, offset)[7])
     return np.int64(work[ws + SWEEPS])
 
 
@@ -209,8 +209,8 @@ def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
 
     `stages_state` and `stages_jump` read them. The constants of all stages are those of k then, until the next load.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
-    source = stages_place(tiles, gs, go, at)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
+    source = stages_at(tiles, gs, go, at)
     _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
     _start(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
@@ -236,7 +236,7 @@ def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
 @kernel
 def _stage(work, offset, tiles, gs, go, k):
     """Return where positions and velocities of stage k are that `stages_solve` found."""
-    tables, ws = stage_tables(work, web_places(gs, go, tiles, offset)[7])
+    tables, ws = stage_tables(work, web_offsets(gs, go, tiles, offset)[7])
     position = ws + END + 3 * W.ROW * tiles + W.ROW * tiles * k
     return position, position + W.ROW * tiles * len(tables.node)
 
@@ -275,7 +275,7 @@ def _energies(work, im, raw, projected, npad):
 @kernel
 def stages_project(work, offset, tiles, gs, go):
     """Make bond vectors and factors and put the state on the bonds; return the kinetic energy to be given back."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
     _start(work, offset, tiles, block)
     velocity = block + W.ROW * tiles
     web_prepare(work, offset, tiles, gs, go)
@@ -291,7 +291,7 @@ def stages_series(work, offset, tiles, gs, go, h):
 
     The length is NaN when they never are, as for a state that is not a number.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
     _start(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
     order = collocation_order(len(tables.node))

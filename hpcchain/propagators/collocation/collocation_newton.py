@@ -15,7 +15,7 @@ at which they do not.
 import math
 
 from hpcchain.jit.decorators import kernel, outlined
-from hpcchain.model.molecules.bond_graph import BAND, BEADS, BONDS, HIGH, LOW, PLACE, STRIDE
+from hpcchain.model.molecules.bond_graph import BAND, BEADS, BONDS, HIGH, LOW, NARROW, STRIDE
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, INDEX2
 
 MOST_STEPS = 20
@@ -30,20 +30,22 @@ def newton_size(gs, go, npad, s):
 
 
 @outlined
-def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, room):
+def newton_step(
+    gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, defects
+):
     """Change stage accelerations and multipliers by one Newton step; return whether there was one.
 
     Many parameters, since kernels take the workspace's arrays and offsets one by one.
 
-    The offsets are those of stage arrays in ws (`collocation`); F1 stands at `room`, F2 at `residuals`.
+    The offsets are those of stage arrays in ws (`collocation`); F1 stands at `defects`, F2 at `residuals`.
     """
     s = len(tables.node)
     width = s * gs[go + BAND]
     unknowns = s * (3 * gs[go + BEADS] + gs[go + BONDS])
-    rhs = room + 3 * npad * s
+    rhs = defects + 3 * npad * s
     band = rhs + unknowns
     ws[band : band + unknowns * (3 * width + 1)] = 0.0
-    _beads(gs, go, npad, s, ws, room, rhs, band, width)
+    _beads(gs, go, npad, s, ws, defects, rhs, band, width)
     _bonds(
         gs,
         go,
@@ -64,25 +66,25 @@ def newton_step(gs, go, npad, im, io, tau, tables, ws, velocities, accelerations
     )
     if not _solve(ws, rhs, band, unknowns, width):
         return False
-    place = go + gs[go + PLACE]
+    narrow = go + gs[go + NARROW]
     n = gs[go + BEADS]
     for k in range(s):
         for i in range(n):
             for c in range(3):
-                ws[accelerations + (3 * k + c) * npad + i] += ws[rhs + s * gs[place + i] + 3 * k + c]
+                ws[accelerations + (3 * k + c) * npad + i] += ws[rhs + s * gs[narrow + i] + 3 * k + c]
         for b in range(gs[go + BONDS]):
-            ws[multipliers + gs[go + STRIDE] * k + b] += ws[rhs + s * gs[place + n + b] + k]
+            ws[multipliers + gs[go + STRIDE] * k + b] += ws[rhs + s * gs[narrow + n + b] + k]
     return True
 
 
 @kernel
 def _beads(gs, go, npad, s, ws, defect, rhs, band, width):
     """Write the identity and -F1."""
-    place = go + gs[go + PLACE]
+    narrow = go + gs[go + NARROW]
     for i in range(gs[go + BEADS]):
         for k in range(s):
             for c in range(3):
-                row = s * gs[place + i] + 3 * k + c
+                row = s * gs[narrow + i] + 3 * k + c
                 ws[band + row * (3 * width + 1) + width] = 1.0
                 ws[rhs + row] = -ws[defect + (3 * k + c) * npad + i]
 
@@ -98,14 +100,14 @@ def _bonds(
     s = len(tables.node)
     stride = gs[go + STRIDE]
     size = 3 * npad
-    place = go + gs[go + PLACE]
-    step = 3 * width
+    narrow = go + gs[go + NARROW]
+    pitch = 3 * width
     for b in range(gs[go + BONDS]):
         low = gs[go + gs[go + LOW] + b]
         high = gs[go + gs[go + HIGH] + b]
-        of_low = s * gs[place + low]
-        of_high = s * gs[place + high]
-        of_bond = s * gs[place + gs[go + BEADS] + b]
+        of_low = s * gs[narrow + low]
+        of_high = s * gs[narrow + high]
+        of_bond = s * gs[narrow + gs[go + BEADS] + b]
         for i in range(s):
             row = of_bond + i
             ws[rhs + row] = -ws[residuals + stride * i + b]
@@ -118,13 +120,13 @@ def _bonds(
                 for end in range(2):
                     mass = im[io + high] if end else -im[io + low]
                     target = (of_high if end else of_low) + 3 * i + c
-                    origin = band + width + target * step  # of column j of row t: band + t (3 w + 1) + j - t + w
+                    origin = band + width + target * pitch  # of column j of row t: band + t (3 w + 1) + j - t + w
                     ws[origin + of_bond + i] -= mass * here
                     for k in range(s):
                         push = mass * ws[multipliers + stride * i + b] * _twice(tables, i, k) * tau * tau
                         ws[origin + of_high + 3 * k + c] -= push
                         ws[origin + of_low + 3 * k + c] += push
-                origin = band + width + row * step
+                origin = band + width + row * pitch
                 for k in range(s):
                     once = tables.a[i, k] * tau
                     twice = _twice(tables, i, k) * tau * tau
@@ -150,27 +152,27 @@ def _twice(tables, i, k):
 @kernel
 def _solve(ws, rhs, band, unknowns, width):
     """Solve the banded system in place by elimination with row exchanges; return whether it is regular."""
-    step = 3 * width
+    pitch = 3 * width
     origin = band + width
     for i in range(unknowns):
         last = min(i + width, unknowns - 1)
         best = i
         for r in range(i + 1, last + 1):
-            if abs(ws[origin + r * step + i]) > abs(ws[origin + best * step + i]):
+            if abs(ws[origin + r * pitch + i]) > abs(ws[origin + best * pitch + i]):
                 best = r
         end = min(i + 2 * width, unknowns - 1) + 1
         if best != i:
             ws[rhs + i], ws[rhs + best] = ws[rhs + best], ws[rhs + i]
             for j in range(i, end):
-                p = origin + i * step + j
-                q = origin + best * step + j
+                p = origin + i * pitch + j
+                q = origin + best * pitch + j
                 ws[p], ws[q] = ws[q], ws[p]
-        pivot = ws[origin + i * step + i]
+        pivot = ws[origin + i * pitch + i]
         if not abs(pivot) > LEAST_PIVOT or not math.isfinite(pivot):
             return False
-        upper = origin + i * step
+        upper = origin + i * pitch
         for r in range(i + 1, last + 1):
-            lower = origin + r * step
+            lower = origin + r * pitch
             if ws[lower + i] == 0.0:
                 continue
             multiple = ws[lower + i] / pivot
@@ -180,6 +182,6 @@ def _solve(ws, rhs, band, unknowns, width):
     for i in range(unknowns - 1, -1, -1):
         value = ws[rhs + i]
         for j in range(i + 1, min(i + 2 * width, unknowns - 1) + 1):
-            value -= ws[origin + i * step + j] * ws[rhs + j]
-        ws[rhs + i] = value / ws[origin + i * step + i]
+            value -= ws[origin + i * pitch + j] * ws[rhs + j]
+        ws[rhs + i] = value / ws[origin + i * pitch + i]
     return True

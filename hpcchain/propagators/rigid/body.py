@@ -33,7 +33,7 @@ AXIS = 3
 
 @kernel
 def body_load(work, offset, tiles, table, at):
-    """Copy the beads' coordinates from place `at` of the static tables."""
+    """Copy the beads' coordinates from index `at` of the static tables."""
     for t in range(tiles):
         for k in range(W.ROW):
             work[offset + t * W.TILE + SITE + k] = table[at + t * W.ROW + k]

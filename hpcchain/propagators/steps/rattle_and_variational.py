@@ -49,7 +49,7 @@ def step_size(gs, go, npad, solver):
 
 
 @kernel
-def step_places(gs, go, npad, wo):
+def step_offsets(gs, go, npad, wo):
     """Return offsets of V, q1, start acceleration / 2, multipliers, residuals, bonds (start, end), factors, rest."""
     stride = gs[go + STRIDE]
     chord = wo + CHORD
@@ -65,7 +65,7 @@ def step_places(gs, go, npad, wo):
 @kernel
 def _residuals(gs, go, tau, npad, ws, wo):
     """Write b0 . db + tau |db|^2 / 2 and the end bonds b0 + tau db of V; return the largest (NaN stays)."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
+    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     stride = gs[go + STRIDE]
     low = go + gs[go + LOW]
     high = go + gs[go + HIGH]
@@ -87,7 +87,7 @@ def _residuals(gs, go, tau, npad, ws, wo):
 @kernel
 def _react(gs, go, npad, im, io, ws, wo, p, po):
     """Set V = p + M^-1 G^T(q0) mu."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
+    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     for k in range(3 * npad):
         ws[chord + k] = p[po + k]
     graph_gt(gs, go, ws, start, gs[go + STRIDE], ws, multipliers, im, io, ws, chord, npad)
@@ -96,7 +96,7 @@ def _react(gs, go, npad, im, io, ws, wo, p, po):
 @kernel
 def _sweep(gs, go, tau, npad, im, io, ws, wo):
     """Put the bonds to their lengths one after the other, each with the velocities that the last one left."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
+    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     stride = gs[go + STRIDE]
     for k in range(gs[go + BONDS]):
         i = gs[go + gs[go + LOW] + k]
@@ -119,7 +119,7 @@ def _sweep(gs, go, tau, npad, im, io, ws, wo):
 @kernel
 def _correct(gs, go, solver, npad, im, io, ws, wo, fac, fo):
     """Change all multipliers at once by -J^-1 r, with T(q0) for J where the solver is ANALYTIC."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
+    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     if solver == ANALYTIC:
         graph_solve(gs, go, fac, fo, ws, residuals)
     else:
@@ -132,7 +132,7 @@ def _correct(gs, go, solver, npad, im, io, ws, wo, fac, fo):
 @kernel
 def _correct_together(gs, go, npad, im, io, ws, wo, p, po):
     """Newton for V and mu together: [M, -G^T(q0); G(q1), 0] (dV, dmu) = -(M (V - p) - G^T mu, r), a dense solve."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
+    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     n, nb, stride = gs[go + BEADS], gs[go + BONDS], gs[go + STRIDE]
     size = 3 * n + nb
     rhs = rest + size * size
@@ -169,7 +169,7 @@ def _correct_together(gs, go, npad, im, io, ws, wo, p, po):
 @kernel
 def _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo):
     """Make bonds and T at the start, first multipliers and the start's acceleration / 2; return the scale |b| |v|."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
+    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     stride = gs[go + STRIDE]
     graph_bonds(gs, go, x, xo, npad, ws, start, stride)
     graph_bonds(gs, go, x, xo + 3 * npad, npad, ws, end, stride)
@@ -193,7 +193,7 @@ def _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo):
 
 @outlined
 def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, fac, fo):
-    """Solve one step; V, q1 and what else `step_places` names are in the workspace on return.
+    """Solve one step; V, q1 and what else `step_offsets` names are in the workspace on return.
 
     Many parameters, since kernels take the workspace's arrays and offsets one by one.
 
@@ -214,7 +214,7 @@ def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, 
     int
         SOLVED, or NOT_SOLVED where no solution was found: then shorten the step.
     """
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
+    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     scale = _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo)
     velocity = xo + 3 * npad
     _react(gs, go, npad, im, io, ws, wo, x, velocity)
@@ -263,7 +263,7 @@ def _iterate(gs, go, solver, x, velocity, npad, im, io, tau, limit, ws, wo, fac,
 @kernel
 def step_response(gs, go, npad, im, io, d, do, out, oo, ws, wo):
     """Write dV for a change d of the velocities p, at the solution in the workspace: dV = d - M^-1 G^T J^-1 G(q1) d."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_places(gs, go, npad, wo)
+    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     stride = gs[go + STRIDE]
     low = go + gs[go + LOW]
     high = go + gs[go + HIGH]

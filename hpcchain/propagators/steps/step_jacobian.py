@@ -10,18 +10,18 @@ from hpcchain.model.molecules.bond_graph import (
     BONDS,
     COLUMN,
     COUPLING,
+    COUPLING_WORDS,
     COUPLINGS,
     FILL,
     HIGH,
     LOW,
-    ORDER,
     PAIR_BEAD,
     PAIR_BOND,
     PAIR_ENTRY,
     PAIR_OTHER,
     PAIR_SIGN,
-    RECORD_WORDS,
     ROW,
+    SEQUENCE,
     STRIDE,
     UPDATE,
 )
@@ -52,16 +52,16 @@ def _assemble(gs, go, end, eo, start, so, im, io, fac, fo):
     lower = fo + 2 * stride
     for p in range(2 * fill):
         fac[lower + p] = 0.0
-    record = go + gs[go + COUPLING]
+    coupling = go + gs[go + COUPLING]
     row = go + gs[go + ROW]
     for _ in range(gs[go + COUPLINGS]):
-        entry, a, b = gs[record + PAIR_ENTRY], gs[record + PAIR_BOND], gs[record + PAIR_OTHER]
+        entry, a, b = gs[coupling + PAIR_ENTRY], gs[coupling + PAIR_BOND], gs[coupling + PAIR_OTHER]
         if gs[row + entry] == a:
             a, b = b, a
-        weight = gs[record + PAIR_SIGN] * im[io + gs[record + PAIR_BEAD]]
+        weight = gs[coupling + PAIR_SIGN] * im[io + gs[coupling + PAIR_BEAD]]
         fac[lower + entry] += weight * _product(end, eo + b, start, so + a, stride)
         fac[lower + fill + entry] += weight * _product(end, eo + a, start, so + b, stride)
-        record += RECORD_WORDS
+        coupling += COUPLING_WORDS
 
 
 @kernel
@@ -73,10 +73,10 @@ def paired_factor(gs, go, end, eo, start, so, im, io, fac, fo):
     upper = lower + gs[go + FILL]
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
-    order = go + gs[go + ORDER]
+    sequence = go + gs[go + SEQUENCE]
     update = go + gs[go + UPDATE]
     for k in range(gs[go + BONDS]):
-        pivot = fo + gs[order + k]
+        pivot = fo + gs[sequence + k]
         inverse = 0.0
         if abs(fac[pivot]) > DROPPED_PIVOT * abs(fac[pivot + stride]):
             inverse = 1.0 / fac[pivot]
@@ -100,10 +100,10 @@ def paired_solve(gs, go, fac, fo, rhs, ro):
     upper = lower + gs[go + FILL]
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
-    order = go + gs[go + ORDER]
+    sequence = go + gs[go + SEQUENCE]
     eliminate(gs, go, fac, lower, rhs, ro)
     for k in range(gs[go + BONDS] - 1, -1, -1):
-        bond = gs[order + k]
+        bond = gs[sequence + k]
         value = rhs[ro + bond]
         for p in range(gs[column + k], gs[column + k + 1]):
             value -= fac[upper + p] * rhs[ro + gs[row + p]]

@@ -14,7 +14,7 @@ that the next steps, each molecule's to its own point of the grid, have the ener
 molecule had is then the energy of the step that was planned, so that none is lost or won from contact to contact, and
 momentum and angular momentum stay exact.
 
-The scratch follows that of `graph_molecule`, in the place of the series' workspace: solver, accuracy, EXCESS, MARGIN
+The scratch follows that of `graph_molecule`, where the series' workspace would be: solver, accuracy, EXCESS, MARGIN
 (how far the cubic may be from the truncated steps), PLANNED (the energy of V over the whole step), the walk through the
 beads (null-space only), then the workspace of `rattle_and_variational`.
 """
@@ -32,7 +32,7 @@ from hpcchain.propagators.steps.rattle_and_variational import (
     ITERATIONS,
     NULL_SPACE,
     SOLVED,
-    step_places,
+    step_offsets,
     step_response,
     step_size,
     step_solve,
@@ -40,7 +40,7 @@ from hpcchain.propagators.steps.rattle_and_variational import (
 from hpcchain.propagators.taylor.graph_molecule import (
     bound_acceleration,
     web_gather,
-    web_places,
+    web_offsets,
     web_refresh,
     web_scatter,
     web_still,
@@ -72,17 +72,17 @@ def _header(solver, n):
 
 
 @kernel
-def steps_room(gs, go, tiles, solver):
+def steps_workspace(gs, go, tiles, solver):
     """Return how many floats of workspace the molecule takes, tiles included."""
     return (
-        web_places(gs, go, tiles, 0)[7] + _header(solver, gs[go + BEADS]) + step_size(gs, go, W.LANES * tiles, solver)
+        web_offsets(gs, go, tiles, 0)[7] + _header(solver, gs[go + BEADS]) + step_size(gs, go, W.LANES * tiles, solver)
     )
 
 
 @kernel
 def steps_load(work, offset, tiles, gs, go, table, at):
     """Fill the solver's constants from the molecule's static table, where they follow the bond lengths."""
-    to = web_places(gs, go, tiles, offset)[7]
+    to = web_offsets(gs, go, tiles, offset)[7]
     source = at + tiles * W.TABLE + gs[go + STRIDE]
     for k in range(_header(int(table[source]), gs[go + BEADS])):
         work[to + k] = table[source + k]
@@ -91,7 +91,7 @@ def steps_load(work, offset, tiles, gs, go, table, at):
 @kernel
 def _solve(work, offset, tiles, gs, go, tau):
     """Solve the step of the state in the scratch block; return the status and where its workspace is."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
     solver = int(work[constants + SOLVER])
     ws = constants + _header(solver, gs[go + BEADS])
     status = step_solve(
@@ -117,7 +117,7 @@ def _solve(work, offset, tiles, gs, go, tau):
 
 @kernel
 def _start(work, offset, tiles, gs, go):
-    block = web_places(gs, go, tiles, offset)[0]
+    block = web_offsets(gs, go, tiles, offset)[0]
     web_gather(work, offset, tiles, W.COEF, block)
     web_gather(work, offset, tiles, W.COEF + W.ROW, block + W.ROW * tiles)
 
@@ -125,7 +125,7 @@ def _start(work, offset, tiles, gs, go):
 @kernel
 def steps_excess(offset, tiles, gs, go):
     """Return where the difference between the energies of V and of the state in the tiles is kept."""
-    return web_places(gs, go, tiles, offset)[7] + EXCESS
+    return web_offsets(gs, go, tiles, offset)[7] + EXCESS
 
 
 @outlined
@@ -134,7 +134,7 @@ def steps_move(work, offset, tiles, gs, go, dt):
 
     Unless that is SOLVED the state is left as it is.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
     work[constants + EXCESS] = 0.0
     if dt == 0.0:
         return SOLVED
@@ -144,7 +144,7 @@ def steps_move(work, offset, tiles, gs, go, dt):
         return SOLVED
     status, ws = _solve(work, offset, tiles, gs, go, dt)
     if status == SOLVED:
-        chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(gs, go, W.LANES * tiles, ws)
+        chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_offsets(gs, go, W.LANES * tiles, ws)
         web_scatter(work, offset, tiles, W.COEF, place)
         web_refresh(work, offset, tiles, gs, go)
         for k in range(W.ROW * tiles):
@@ -172,7 +172,7 @@ def _nearly_still(work, tiles, gs, go, block, lengths, dt):
 @kernel
 def _move_straight(work, offset, tiles, gs, go, dt):
     """Move the state in the tiles, which the scratch block holds too, on straight, and its velocities to the bonds."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
     for k in range(W.ROW * tiles):
         work[block + k] += dt * work[block + W.ROW * tiles + k]
         work[vector + k] = work[block + W.ROW * tiles + k]
@@ -200,12 +200,12 @@ def steps_series(work, offset, tiles, gs, go, h):
 
     The length is NaN when it never is, as for a state that is not a number.
     """
-    block = web_places(gs, go, tiles, offset)[0]
+    block = web_offsets(gs, go, tiles, offset)[0]
     _start(work, offset, tiles, gs, go)
     for _ in range(MOST_HALVINGS):
         status, ws = _solve(work, offset, tiles, gs, go, h)
         if status == SOLVED:
-            chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_places(
+            chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_offsets(
                 gs, go, W.LANES * tiles, ws
             )
             square = block + 2 * W.ROW * tiles
@@ -217,8 +217,8 @@ def steps_series(work, offset, tiles, gs, go, h):
             web_scatter(work, offset, tiles, W.COEF + 2 * W.ROW, square)
             web_scatter(work, offset, tiles, W.COEF + 3 * W.ROW, cube)
             bound_acceleration(work, offset, tiles, ORDER, h)
-            constants = web_places(gs, go, tiles, offset)[7]
-            im = web_places(gs, go, tiles, offset)[1]
+            constants = web_offsets(gs, go, tiles, offset)[7]
+            im = web_offsets(gs, go, tiles, offset)[1]
             work[constants + MARGIN] = cubic_error(work, gs, go, square, W.LANES * tiles, start, stop, h)
             work[constants + PLANNED] = _energy(work, im, chord, W.LANES * tiles)
             return ORDER, h
@@ -266,14 +266,14 @@ def cubic_error(work, gs, go, square, npad, start, stop, h):
 @kernel
 def steps_figures(work, offset, tiles, gs, go):
     """Return how far the cubic in the tiles may be from the truncated steps [length], and the energy of V."""
-    constants = web_places(gs, go, tiles, offset)[7]
+    constants = web_offsets(gs, go, tiles, offset)[7]
     return work[constants + MARGIN], work[constants + PLANNED]
 
 
 @kernel
 def steps_iterations(work, offset, tiles, gs, go):
     """Return how many iterations the last step solved in this workspace took."""
-    constants = web_places(gs, go, tiles, offset)[7]
+    constants = web_offsets(gs, go, tiles, offset)[7]
     return np.int64(work[constants + _header(int(work[constants + SOLVER]), gs[go + BEADS]) + ITERATIONS])
 
 
@@ -295,7 +295,7 @@ def steps_energy(work, offset, tiles, gs, go, tau, kappa):
 
     v stands in KEPT, v' in the velocity rows. The status of the solver comes first.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
     npad = W.LANES * tiles
     web_gather(work, offset, tiles, W.COEF, block)
     web_gather(work, offset, tiles, W.KEPT, block + 3 * npad)
@@ -306,7 +306,7 @@ def steps_energy(work, offset, tiles, gs, go, tau, kappa):
     status, ws = _solve(work, offset, tiles, gs, go, tau)
     if status != SOLVED:
         return status, 0.0, 0.0
-    chord = step_places(gs, go, npad, ws)[0]
+    chord = step_offsets(gs, go, npad, ws)[0]
     response = block + 6 * npad
     step_response(gs, go, npad, work, im, work, vector, work, response, work, ws)
     energy = 0.0

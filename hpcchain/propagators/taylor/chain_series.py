@@ -28,7 +28,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.propagators.taylor.chain import chain_bonds, dot, forward, put_triple, solve_back, triple
 
 LAMBDA = W.HIST + W.ROW
-ORDER = 32
+PER_ORDER = 32
 
 
 @inlined
@@ -41,16 +41,16 @@ def _products(work, p, k):
     zero = splat(0.0)
     fx, fy, fz, rx, ry, rz = zero, zero, zero, zero, zero, zero
     low = p + W.HIST
-    high = p + W.HIST + ORDER * k
+    high = p + W.HIST + PER_ORDER * k
     for _ in range((k - 1) // 2):
         tension = load(work, low + W.ROW)
         bx, by, bz = triple(work, high)
         fx, fy, fz = fma(tension, bx, fx), fma(tension, by, fy), fma(tension, bz, fz)
-        rx = fma(load(work, low + 2 * ORDER), bx, rx)
-        ry = fma(load(work, low + 2 * ORDER + W.LANES), by, ry)
-        rz = fma(load(work, low + 2 * ORDER + 2 * W.LANES), bz, rz)
-        low += ORDER
-        high -= ORDER
+        rx = fma(load(work, low + 2 * PER_ORDER), bx, rx)
+        ry = fma(load(work, low + 2 * PER_ORDER + W.LANES), by, ry)
+        rz = fma(load(work, low + 2 * PER_ORDER + 2 * W.LANES), bz, rz)
+        low += PER_ORDER
+        high -= PER_ORDER
     if k % 2 == 0:
         half = splat(0.5)
         bx, by, bz = triple(work, high)
@@ -60,12 +60,12 @@ def _products(work, p, k):
         fx = fma(tension, load(work, high), fx)
         fy = fma(tension, load(work, high + W.LANES), fy)
         fz = fma(tension, load(work, high + 2 * W.LANES), fz)
-        low += ORDER
-        high -= ORDER
-    bx, by, bz = triple(work, p + W.HIST + ORDER * (k + 1))
-    rx = fma(load(work, p + W.HIST + ORDER), bx, rx)
-    ry = fma(load(work, p + W.HIST + ORDER + W.LANES), by, ry)
-    rz = fma(load(work, p + W.HIST + ORDER + 2 * W.LANES), bz, rz)
+        low += PER_ORDER
+        high -= PER_ORDER
+    bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
+    rx = fma(load(work, p + W.HIST + PER_ORDER), bx, rx)
+    ry = fma(load(work, p + W.HIST + PER_ORDER + W.LANES), by, ry)
+    rz = fma(load(work, p + W.HIST + PER_ORDER + 2 * W.LANES), bz, rz)
     return fx, fy, fz, add(add(rx, ry), rz)
 
 
@@ -122,14 +122,14 @@ def _append(work, offset, tiles, k):
     zero = splat(0.0)
     inverse = splat(1.0 / ((k + 1) * (k + 2)))
     coefficient = W.COEF + W.ROW * (k + 2)
-    bond = W.HIST + ORDER * (k + 2)
+    bond = W.HIST + PER_ORDER * (k + 2)
     worst = zero
     ax, ay, az, fx, fy, fz = zero, zero, zero, zero, zero, zero
     for t in range(tiles):
         p = offset + t * W.TILE
         gx, gy, gz = fx, fy, fz
         cx, cy, cz = ax, ay, az
-        tension = load(work, p + LAMBDA + ORDER * k)
+        tension = load(work, p + LAMBDA + PER_ORDER * k)
         fx, fy, fz = zero, zero, zero
         if k > 0:
             fx, fy, fz = triple(work, p + W.FORCE)
@@ -148,12 +148,12 @@ def _append(work, offset, tiles, k):
 @kernel
 def _first_side(work, offset, tiles):
     """Write bond rates to the history and half the solution for the first tensions to RHS; return the fastest rate."""
-    chain_bonds(work, offset, tiles, W.COEF + W.ROW, W.HIST + ORDER)
+    chain_bonds(work, offset, tiles, W.COEF + W.ROW, W.HIST + PER_ORDER)
     worst = splat(0.0)
     carry = splat(0.0)
     for t in range(tiles):
         p = offset + t * W.TILE
-        bx, by, bz = triple(work, p + W.HIST + ORDER)
+        bx, by, bz = triple(work, p + W.HIST + PER_ORDER)
         y = dot(bx, by, bz, bx, by, bz)
         worst = larger(y, worst)
         y = forward(work, p, y, carry)
@@ -204,8 +204,8 @@ def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
         if k > 0:
             _known(work, offset, tiles, k)
             _known(work, p, mt, k)
-        solve_back(work, offset, tiles, LAMBDA + ORDER * k)
-        solve_back(work, p, mt, LAMBDA + ORDER * k)
+        solve_back(work, offset, tiles, LAMBDA + PER_ORDER * k)
+        solve_back(work, p, mt, LAMBDA + PER_ORDER * k)
         now = _append(work, offset, tiles, k) * power * (k + 2)
         then = _append(work, p, mt, k) * other * (k + 2)
         terms = (terms[1], terms[2], terms[3], now)
@@ -236,7 +236,7 @@ def _orders_from(work, offset, tiles, h, tolerance, k, power, terms):
     while True:
         if k > 0:
             _known(work, offset, tiles, k)
-        solve_back(work, offset, tiles, LAMBDA + ORDER * k)
+        solve_back(work, offset, tiles, LAMBDA + PER_ORDER * k)
         terms = (terms[1], terms[2], terms[3], _append(work, offset, tiles, k) * power * (k + 2))
         power = power * h
         k += 1

@@ -21,18 +21,18 @@ from hpcchain.model.molecules.bond_graph import (
     BONDS,
     COLUMN,
     COUPLING,
+    COUPLING_WORDS,
     COUPLINGS,
     FILL,
     HIGH,
     LOW,
-    ORDER,
     PAIR_BEAD,
     PAIR_BOND,
     PAIR_ENTRY,
     PAIR_OTHER,
     PAIR_SIGN,
-    RECORD_WORDS,
     ROW,
+    SEQUENCE,
     STRIDE,
     UPDATE,
 )
@@ -110,7 +110,7 @@ def _dot(b, i, j, nbpad):
 
 @kernel
 def _assemble(gs, go, b, bo, nbpad, im, io, fac, fo):
-    """Write the diagonal of T (twice: the pivots change) and its couplings into the factorisation's places."""
+    """Write the diagonal of T (twice: the pivots change) and its couplings into the factorisation's entries."""
     stride = gs[go + STRIDE]
     low = go + gs[go + LOW]
     high = go + gs[go + HIGH]
@@ -121,11 +121,11 @@ def _assemble(gs, go, b, bo, nbpad, im, io, fac, fo):
     entry = fo + 2 * stride
     for p in range(gs[go + FILL]):
         fac[entry + p] = 0.0
-    record = go + gs[go + COUPLING]
+    coupling = go + gs[go + COUPLING]
     for _ in range(gs[go + COUPLINGS]):
-        product = _dot(b, bo + gs[record + PAIR_BOND], bo + gs[record + PAIR_OTHER], nbpad)
-        fac[entry + gs[record + PAIR_ENTRY]] += gs[record + PAIR_SIGN] * im[io + gs[record + PAIR_BEAD]] * product
-        record += RECORD_WORDS
+        product = _dot(b, bo + gs[coupling + PAIR_BOND], bo + gs[coupling + PAIR_OTHER], nbpad)
+        fac[entry + gs[coupling + PAIR_ENTRY]] += gs[coupling + PAIR_SIGN] * im[io + gs[coupling + PAIR_BEAD]] * product
+        coupling += COUPLING_WORDS
 
 
 @kernel
@@ -140,11 +140,11 @@ def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
     entry = fo + 2 * stride
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
-    order = go + gs[go + ORDER]
+    sequence = go + gs[go + SEQUENCE]
     update = go + gs[go + UPDATE]
     dropped = 0
     for k in range(gs[go + BONDS]):
-        pivot = fo + gs[order + k]
+        pivot = fo + gs[sequence + k]
         inverse = 0.0
         if fac[pivot] > DROPPED_PIVOT * fac[pivot + stride]:
             inverse = 1.0 / fac[pivot]
@@ -167,9 +167,9 @@ def eliminate(gs, go, fac, lower, rhs, ro):
     """Replace rhs by L^-1 rhs, for the couplings of L that begin at `lower` in a factorisation."""
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
-    order = go + gs[go + ORDER]
+    sequence = go + gs[go + SEQUENCE]
     for k in range(gs[go + BONDS]):
-        value = rhs[ro + gs[order + k]]
+        value = rhs[ro + gs[sequence + k]]
         for p in range(gs[column + k], gs[column + k + 1]):
             rhs[ro + gs[row + p]] -= fac[lower + p] * value
 
@@ -180,10 +180,10 @@ def graph_solve(gs, go, fac, fo, rhs, ro):
     entry = fo + 2 * gs[go + STRIDE]
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
-    order = go + gs[go + ORDER]
+    sequence = go + gs[go + SEQUENCE]
     eliminate(gs, go, fac, entry, rhs, ro)
     for k in range(gs[go + BONDS] - 1, -1, -1):
-        bond = gs[order + k]
+        bond = gs[sequence + k]
         value = rhs[ro + bond] * fac[fo + bond]
         for p in range(gs[column + k], gs[column + k + 1]):
             value -= fac[entry + p] * rhs[ro + gs[row + p]]
@@ -208,7 +208,7 @@ def _known_forces(ws, bond, tension, force, stride, k):
 
 @kernel
 def _known_rates(ws, bond, tension, stride, k):
-    """Write -b0 . b'' of order k, that is (k + 1)(k + 2)/2 sum_(m=1..k+1) b^m . b^(k+2-m), to the tension's place."""
+    """Write -b0 . b'' of order k, that is (k + 1)(k + 2)/2 sum_(m=1..k+1) b^m . b^(k+2-m), to the tension."""
     size = 3 * stride
     factor = (k + 1.0) * (k + 2.0)
     rate = ws[tension + k * stride : tension + (k + 1) * stride]

@@ -29,7 +29,7 @@ LEAST_ORDER = 3
 
 
 @kernel
-def web_places(gs, go, tiles, offset):
+def web_offsets(gs, go, tiles, offset):
     """Return offsets of block, inverse masses, lengths, bonds, rhs, vector, factors and series, and of the end."""
     npad = W.LANES * tiles
     stride = gs[go + STRIDE]
@@ -45,9 +45,9 @@ def web_places(gs, go, tiles, offset):
 
 
 @kernel
-def web_room(gs, go, tiles):
+def web_workspace(gs, go, tiles):
     """Return how many floats of workspace the molecule takes, tiles included."""
-    return web_places(gs, go, tiles, 0)[8]
+    return web_offsets(gs, go, tiles, 0)[8]
 
 
 @kernel
@@ -73,7 +73,7 @@ def web_scatter(work, offset, tiles, row, source):
 @kernel
 def web_load(work, offset, tiles, gs, go, table, at):
     """Fill masses and bond lengths of the scratch from the molecule's static table."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     for t in range(tiles):
         for i in range(W.LANES):
             work[im + W.LANES * t + i] = work[offset + t * W.TILE + W.INVM + i]
@@ -84,7 +84,7 @@ def web_load(work, offset, tiles, gs, go, table, at):
 @outlined
 def web_refresh(work, offset, tiles, gs, go):
     """Make bond vectors and factors of T from the positions in the workspace."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     web_gather(work, offset, tiles, W.COEF, block)
     graph_bonds(gs, go, work, block, W.LANES * tiles, work, bonds, gs[go + STRIDE])
     graph_factor(gs, go, work, bonds, gs[go + STRIDE], work, im, work, factors)
@@ -93,7 +93,7 @@ def web_refresh(work, offset, tiles, gs, go):
 @outlined
 def web_prepare(work, offset, tiles, gs, go):
     """Make bond vectors and factors, and move positions and velocities onto the bonds (see `chain_prepare`)."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     stride = gs[go + STRIDE]
     npad = W.LANES * tiles
     web_refresh(work, offset, tiles, gs, go)
@@ -116,7 +116,7 @@ def web_prepare(work, offset, tiles, gs, go):
 @kernel
 def web_still(work, offset, tiles, gs, go):
     """Remove from the scratch vector the part that would stretch bonds."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     stride = gs[go + STRIDE]
     npad = W.LANES * tiles
     graph_gv(gs, go, work, bonds, stride, work, vector, npad, work, rhs)
@@ -129,7 +129,7 @@ def web_still(work, offset, tiles, gs, go):
 @kernel
 def web_kick(work, offset, tiles, gs, go, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     npad = W.LANES * tiles
     for k in range(3 * npad):
         work[vector + k] = 0.0
@@ -144,7 +144,7 @@ def web_kick(work, offset, tiles, gs, go, bead, nx, ny, nz):
 @outlined
 def web_series(work, offset, tiles, gs, go, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     npad = W.LANES * tiles
     web_gather(work, offset, tiles, W.COEF, block)
     web_gather(work, offset, tiles, W.COEF + W.ROW, block + 3 * npad)
@@ -155,7 +155,7 @@ def web_series(work, offset, tiles, gs, go, h, tolerance):
 @outlined
 def web_hanging(work, offset, tiles, gs, go, h, tolerance, gx, gy, gz):
     """Do what `web_series` does where all beads but those that are fixed fall with (gx, gy, gz) [length / time^2]."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     npad = W.LANES * tiles
     web_gather(work, offset, tiles, W.COEF, block)
     web_gather(work, offset, tiles, W.COEF + W.ROW, block + 3 * npad)
@@ -174,7 +174,7 @@ def _expanded(work, offset, tiles, gs, go, h, small, pull):
 
     `pull` is that of `graph_series`.
     """
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_places(gs, go, tiles, offset)
+    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     npad = W.LANES * tiles
     order = LEAST_ORDER
     if small > 0.0:

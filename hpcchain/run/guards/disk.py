@@ -70,10 +70,10 @@ def require_disk_for(
 
 def free_bytes(folder: Path) -> int | None:
     """Return the bytes that may be written where a folder is or will be; None where the system does not say."""
-    place = Path(os.path.abspath(folder))
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    there = Path(os.path.abspath(folder))
+    while not there.exists() and there != there.parent:
+        there = there.parent
     try:
-        return shutil.disk_usage(place).free
+        return shutil.disk_usage(there).free
     except OSError:
         return None

@@ -21,7 +21,7 @@ from hpcchain.parallel.agreement import agree
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
-    from hpcchain.machine import Bound, Room
+    from hpcchain.machine import Available, Bound
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
 
@@ -125,11 +125,16 @@ def require_memory_to_resume(path: Path, comm: Single | World, mpi: Communicator
 
 def short_of_memory(need: int) -> tuple[str, Bound]:
     """Return (what is needed, the Bound) in words and bytes where this process alone cannot take so much, or None."""
-    return lacking(need, [machine.room()])
+    return lacking(need, [machine.available()])
 
 
 def require_memory(
-    extent: Extent, comm: Single | World, mpi: Communicator | None, name: str, way: str, room: Room | None = None
+    extent: Extent,
+    comm: Single | World,
+    mpi: Communicator | None,
+    name: str,
+    way: str,
+    available: Available | None = None,
 ) -> None:
     """Raise ConfigError on every rank unless each node has the memory that its ranks need; collective.
 
@@ -142,11 +147,11 @@ def require_memory(
         What needs it, for the message.
     way : str
         What to change.
-    room : machine.Room, optional
+    available : machine.Available, optional
         Asked of the system when left out.
     """
     need = extent.need(comm.size)
-    lack = lacking(need, comm.on_node(room or machine.room()))
+    lack = lacking(need, comm.on_node(available or machine.available()))
     text = None
     if lack is not None:
         wanted, there = lack
@@ -158,25 +163,25 @@ def require_memory(
     agree(mpi, None if text is None else ConfigError(text))
 
 
-def lacking(need: int, rooms: list) -> tuple[str, Bound] | None:
+def lacking(need: int, ranks: list) -> tuple[str, Bound] | None:
     """Return (what is needed in words, the Bound) where memory is lacking, None where all is there.
 
     Parameters
     ----------
     need : float
         Of each rank, what it has taken already among it [byte].
-    rooms : list of machine.Room
+    ranks : list of machine.Available
         Of the ranks on one node.
     """
-    more = [max(need - room.taken, 0.0) for room in rooms]
-    several = "in all" if len(rooms) == 1 else f"for {len(rooms)} ranks"
-    node = machine.Bound.least([room.node for room in rooms if room.node is not None])
+    more = [max(need - rank.taken, 0.0) for rank in ranks]
+    several = "in all" if len(ranks) == 1 else f"for {len(ranks)} ranks"
+    node = machine.Bound.least([rank.node for rank in ranks if rank.node is not None])
     if node is not None and sum(more) > node.bytes:
         return f"{machine.size(sum(more))} more {several}", node
-    job = machine.Bound.least([room.job for room in rooms if room.job is not None])
-    if job is not None and need * len(rooms) > job.bytes:
-        return f"{machine.size(need * len(rooms))} {several}", job
-    for room, one in zip(rooms, more, strict=True):
-        if room.own is not None and one > room.own.bytes:
-            return f"{machine.size(one)} more for one rank", room.own
+    job = machine.Bound.least([rank.job for rank in ranks if rank.job is not None])
+    if job is not None and need * len(ranks) > job.bytes:
+        return f"{machine.size(need * len(ranks))} {several}", job
+    for rank, one in zip(ranks, more, strict=True):
+        if rank.own is not None and one > rank.own.bytes:
+            return f"{machine.size(one)} more for one rank", rank.own
     return None

@@ -29,7 +29,7 @@ class Watchdog:
 
     After a silence each rank writes what it is doing, and where in the program, to stuck/rank-N.txt in the output
     directory; a little later the root rank puts together who waits for whom. A rank whose thread cannot run, because a
-    kernel does not come back, writes no file: the others' tell that, and its place in the program goes to stderr.
+    kernel does not come back, writes no file: the others' tell that, and its stack goes to stderr.
 
     Parameters
     ----------
@@ -61,16 +61,16 @@ class Watchdog:
             faulthandler.cancel_dump_traceback_later()
 
     def _watch(self) -> None:
-        steps, moved, told = self.activity.steps, time.monotonic(), False
+        signs, moved, told = self.activity.signs, time.monotonic(), False
         while not self._over.wait(0.1 * self.silence):
             arm(2.0 * self.silence)
-            if self.activity.steps != steps:
+            if self.activity.signs != signs:
                 self._say_it_goes_on(told, moved)
-                steps, moved, told = self.activity.steps, time.monotonic(), False
+                signs, moved, told = self.activity.signs, time.monotonic(), False
             elif not told and time.monotonic() - moved > self.silence:
                 told = True
                 self._tell(time.monotonic() - moved)
-        if self.activity.steps != steps:  # a run may end before the next look
+        if self.activity.signs != signs:  # a run may end before the next look
             self._say_it_goes_on(told, moved)
 
     def _say_it_goes_on(self, told: bool, moved: float) -> None:
@@ -136,7 +136,7 @@ class Watchdog:
 
 
 def arm(seconds: float) -> None:
-    """Have the place in the program written to stderr unless this is called again in time, whatever holds Python up."""
+    """Have the stack written to stderr unless this is called again in time, whatever holds Python up."""
     with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
         faulthandler.dump_traceback_later(seconds, file=sys.__stderr__)
 

@@ -141,11 +141,11 @@ def _physics_problem(config: Config, system: System) -> Any:
     pairs += [(f"kinds {number} ", *pair) for number, pair in enumerate(own)]
     if len(stored["kinds"]) != len(given["kinds"]):
         return "physics: kinds: are not those of the input in it"
-    for place, ours, theirs in pairs:
+    for where, ours, theirs in pairs:
         for name in {*ours, *theirs} - {"kinds"}:
             mine, other = ours.get(name), theirs.get(name)
             if mine != other:
-                return f"physics: {place}{name} is {mine!r}, that of the input in it {other!r}"
+                return f"physics: {where}{name} is {mine!r}, that of the input in it {other!r}"
     return None
 
 

@@ -90,11 +90,11 @@ def with_end(config: Config, until: float) -> Any:
             require_whole("--until", float(until), config.steps.step)
         except Wrong as wrong:
             raise UsageError(str(wrong)) from None
-    require_room(config, float(until))
+    require_walls_apart(config, float(until))
     return replace(config, run=replace(config.run, end_time=float(until)))
 
 
-def require_room(config: Config, until: float) -> None:
+def require_walls_apart(config: Config, until: float) -> None:
     """Raise UsageError where walls that move leave beads no room up to a time [time]."""
     try:
         check_apart(config, until)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of, restitutions_of_tied
-from hpcchain.contact.impulse import Ties, lane, separation, single_impulse, tied_impulses
+from hpcchain.contact.impulse import Ties, bead_offset, separation, single_impulse, tied_impulses
 from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
 from hpcchain.contact.rough_ties import rub_together, tangential_impulse
 from hpcchain.contact.tc_model import begin_contact, own_restitution, pass_time
@@ -74,7 +74,7 @@ def forget_tangential(s, extended):
 
 
 @kernel
-def record(s, log_rows, time, i, partner, size, moment, work, heat):
+def record(s, log_rows, time, i, partner, impulse, moment, work, heat):
     """Count a contact of bead i and its virial `moment` with its tensor, and log it: time, kind, ids, impulse.
 
     `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis,
@@ -85,7 +85,7 @@ def record(s, log_rows, time, i, partner, size, moment, work, heat):
     count_event(s, i, s.extended)
     if partner >= 0:
         count_event(s, partner, s.extended)
-    quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(size / s.par[L.IMPULSE_QUANTUM])
+    quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(impulse / s.par[L.IMPULSE_QUANTUM])
     if s.extended is not None:
         work = np.rint(work / s.par[L.ENERGY_QUANTUM])
         heat = np.rint(heat / s.par[L.ENERGY_QUANTUM])
@@ -109,7 +109,7 @@ def record(s, log_rows, time, i, partner, size, moment, work, heat):
     row[L.LOG_KIND] = L.PAIR_KIND if gid_b >= 0 else L.WALL_KIND
     row[L.LOG_LOWER] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
     row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
-    row[L.LOG_IMPULSE] = size
+    row[L.LOG_IMPULSE] = impulse
     row[L.LOG_QUANTA] = quanta
     for c in range(L.TENSOR_PARTS):
         row[L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]) if gid_b >= 0 else 0.0
@@ -123,14 +123,14 @@ def record(s, log_rows, time, i, partner, size, moment, work, heat):
 
 
 @kernel
-def _log_contact(s, time, i, other, p, q, oa, ob, size, heat, log_rows):
+def _log_contact(s, time, i, other, p, q, oa, ob, impulse, heat, log_rows):
     """Mark a contact's beads, count and log it."""
     set_struck(s.segment, i, 1)
     begin_contact(s.par, s.segment, i)
     moment = 0.0
     work = 0.0
     if s.extended is not None and other < 0:
-        work = size * wall_velocity(s, min(other, -1))
+        work = impulse * wall_velocity(s, min(other, -1))
     if other >= 0:
         n = s.normals[L.MOST_TIES]
         r = separation(s.par, s.work, p, q, n)
@@ -138,12 +138,12 @@ def _log_contact(s, time, i, other, p, q, oa, ob, size, heat, log_rows):
         begin_contact(s.par, s.segment, other)
         ma = s.segment[i, L.MOLECULE]
         mb = s.segment[other, L.MOLECULE]
-        moment = virial(s, oa, ob, ma, mb, p, q, n, r, size)
+        moment = virial(s, oa, ob, ma, mb, p, q, n, r, impulse)
         moment += tangential_virial(s, oa, ob, i, other, p, q, n, r, s.extended)
         if s.extended is not None:
-            work = work_of_fixed(s, i, other, n[0], n[1], n[2], size)
+            work = work_of_fixed(s, i, other, n[0], n[1], n[2], impulse)
             work += work_of_fixed(s, i, other, s.tangential[0], s.tangential[1], s.tangential[2], 1.0)
-    record(s, log_rows, time, i, other, size, moment, work, heat)
+    record(s, log_rows, time, i, other, impulse, moment, work, heat)
 
 
 @inlined
@@ -234,13 +234,15 @@ def _part_together(s, members, found, ticks, remainder):
     restitutions_of_tied(s, found, ticks, remainder, s.extended)
     e = s.matrix[L.RESTITUTION_ROW]
     lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
-    return tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.sizes, lost, s.stepper) == 0
+    return (
+        tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.impulses, lost, s.stepper) == 0
+    )
 
 
 @inlined
 def _finish_together(s, log_rows, members, found, ticks, remainder):
     """Close the segments of those that several contacts involve, and count and log each contact."""
-    group, offset, contacts, beads, sizes = s.group, s.offset, s.contacts, s.tied, s.sizes
+    group, offset, contacts, beads, impulses = s.group, s.offset, s.contacts, s.tied, s.impulses
     s.count[L.N_TIES] += 1
     _keep_used(group, members, contacts, found)
     for k in range(members):
@@ -252,17 +254,17 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
     kappa = _law(s, group, offset, members, ticks, remainder, s.stepper)
     time = ticks * s.par[L.TICK] + remainder
     for k in range(found):
-        if sizes[k] == 0.0:
+        if impulses[k] == 0.0:
             _mark_graze(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
             continue
-        sizes[k] *= kappa if kappa > 0.0 else 1.0
+        impulses[k] *= kappa if kappa > 0.0 else 1.0
         oa = offset[contacts[k, L.MEMBER]]
         ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
-        p = lane(oa, contacts[k, L.MEMBER_BEAD])
-        q = lane(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
+        p = bead_offset(oa, contacts[k, L.MEMBER_BEAD])
+        q = bead_offset(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
         if s.extended is not None and rough:
             tangential_impulse(s, k)
-        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, sizes[k], 0.0, log_rows)
+        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, impulses[k], 0.0, log_rows)
         if kappa == 0.0:
             _note_rootless(s, log_rows)
 
@@ -336,18 +338,18 @@ def _cross(s, log_rows, time, i, other, members, extended):
     if extended is not None:
         oa = s.offset[0]
         ob = s.offset[members - 1]
-        size, kind = cross(s, i, other, oa, ob)
-        if size == 0.0:
+        impulse, kind = cross(s, i, other, oa, ob)
+        if impulse == 0.0:
             s.count[L.N_GRAZES] += 1
             return
         ma = s.segment[i, L.MOLECULE]
         mb = s.segment[other, L.MOLECULE]
-        p = lane(oa, i - s.mol[ma, L.MOL_FIRST])
-        q = lane(ob, other - s.mol[mb, L.MOL_FIRST])
+        p = bead_offset(oa, i - s.mol[ma, L.MOL_FIRST])
+        q = bead_offset(ob, other - s.mol[mb, L.MOL_FIRST])
         n = s.normals[L.CONTACT_NORMAL]
         r = separation(s.par, s.work, p, q, n)
-        moment = virial(s, oa, ob, ma, mb, p, q, n, r, size)
-        record(s, log_rows, time, i, other, size, moment, work_of_fixed(s, i, other, n[0], n[1], n[2], size), 0.0)
+        moment = virial(s, oa, ob, ma, mb, p, q, n, r, impulse)
+        record(s, log_rows, time, i, other, impulse, moment, work_of_fixed(s, i, other, n[0], n[1], n[2], impulse), 0.0)
         note_kind(s, log_rows, kind, extended)
 
 
@@ -366,12 +368,12 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
         _cross(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, members, s.extended)
         return
     a = i - s.mol[ma, L.MOL_FIRST]
-    p = lane(oa, a)
+    p = bead_offset(oa, a)
     q = -1
     b = 0
     if partner >= 0:
         b = partner - s.mol[mb, L.MOL_FIRST]
-        q = lane(ob, b)
+        q = bead_offset(ob, b)
         separation(s.par, s.work, p, q, n)
         growth = (s.bounds[i, L.RADIUS] + s.bounds[partner, L.RADIUS]) * s.par[L.GROWTH_RATE]
         set_struck(s.segment, partner, 1)
@@ -394,18 +396,18 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
     if s.extended is not None:
         thermal = partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
     if s.extended is not None and et != 1.0 and not thermal:
-        size = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
+        impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
     elif s.extended is not None and thermal:
         before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
-        size = diffuse(s, oa, ma, a, i, partner, n)
-        heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - size * wall_velocity(s, partner)
-        if size != 0.0 and et != 1.0:
+        impulse = diffuse(s, oa, ma, a, i, partner, n)
+        heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - impulse * wall_velocity(s, partner)
+        if impulse != 0.0 and et != 1.0:
             heat += draw_spin(s, i, partner)
     else:
-        size = single_impulse(
+        impulse = single_impulse(
             s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss, s.stepper
         )
-    if size == 0.0:
+    if impulse == 0.0:
         s.count[L.N_GRAZES] += 1
     else:
         kappa = _law(s, group, offset, members, ticks, remainder, s.stepper)
@@ -418,7 +420,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             q,
             oa,
             ob,
-            size * kappa if kappa > 0.0 else size,
+            impulse * kappa if kappa > 0.0 else impulse,
             heat,
             log_rows,
         )

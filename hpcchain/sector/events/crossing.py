@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.impulse import approach, inside_impulse, lane, separation
+from hpcchain.contact.impulse import approach, bead_offset, inside_impulse, separation
 from hpcchain.contact.rough import meet_rough
 from hpcchain.contact.step import step_impulse
 from hpcchain.contact.virial import set_tensor
@@ -32,7 +32,7 @@ def distance_met(s, i, j, r, extended):
     `extended` is the sector's option.
     """
     if extended is not None:
-        if s.par[L.STEPS] != 0.0 or len(s.limited) > 0:
+        if s.par[L.STEP_POTENTIALS] != 0.0 or len(s.limited) > 0:
             limits = limit_of_pair(s, i, j, extended)
             inner, outer, _, _ = borders(s, i, j, limits)
             if outer < np.inf and abs(r - outer) < abs(r - inner):
@@ -61,12 +61,12 @@ def pass_distance(s, i, j, side, rate, inverse_mass):
 
     Returns
     -------
-    size, kind : float
+    impulse, kind : float
         Impulse that drives them apart [mass length / time], and the kind of the event; 0, 0 where they no longer come
         to the distance: a graze.
     """
     limits = limit_of_pair(s, i, j, s.extended)
-    inner, outer, record, level = borders(s, i, j, limits)
+    inner, outer, begin, level = borders(s, i, j, limits)
     if (side == INNER and rate >= 0.0) or (side == OUTER and rate <= 0.0):
         return 0.0, 0.0
     limited = False
@@ -75,13 +75,13 @@ def pass_distance(s, i, j, side, rate, inverse_mass):
     if limited:
         return -2.0 * rate / inverse_mass, LIMIT
     beyond = level + 1 if side == INNER else level - 1
-    height = s.potential[record + 1 + beyond] - s.potential[record + 1 + level]
-    size, crossed = step_impulse(rate, height, inverse_mass)
+    height = s.potential[begin + 1 + beyond] - s.potential[begin + 1 + level]
+    impulse, crossed = step_impulse(rate, height, inverse_mass)
     if not crossed:
-        return size, TURNED_BACK
+        return impulse, TURNED_BACK
     set_level(s, i, s.next_event[j, L.BEAD_ID], beyond)
     set_level(s, j, s.next_event[i, L.BEAD_ID], beyond)
-    return size, ENTERED if side == INNER else LEFT
+    return impulse, ENTERED if side == INNER else LEFT
 
 
 @kernel
@@ -89,8 +89,8 @@ def is_step(s, i, j, oa, ob, extended):
     """Whether a contact of beads i and j, whose molecules are in the workspace at oa and ob, is of no hard surfaces."""
     if extended is not None:
         if j >= 0:
-            p = lane(oa, i - s.mol[s.segment[i, L.MOLECULE], L.MOL_FIRST])
-            q = lane(ob, j - s.mol[s.segment[j, L.MOLECULE], L.MOL_FIRST])
+            p = bead_offset(oa, i - s.mol[s.segment[i, L.MOLECULE], L.MOL_FIRST])
+            q = bead_offset(ob, j - s.mol[s.segment[j, L.MOLECULE], L.MOL_FIRST])
             return distance_met(s, i, j, separation(s.par, s.work, p, q, s.normals[L.CONTACT_NORMAL]), extended) != HARD
     return False
 
@@ -101,15 +101,15 @@ def cross(s, i, j, oa, ob):
 
     Returns
     -------
-    size, kind : float
+    impulse, kind : float
         See `pass_distance`.
     """
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[j, L.MOLECULE]
     a = i - s.mol[ma, L.MOL_FIRST]
     b = j - s.mol[mb, L.MOL_FIRST]
-    p = lane(oa, a)
-    q = lane(ob, b)
+    p = bead_offset(oa, a)
+    q = bead_offset(ob, b)
     n = s.normals[L.CONTACT_NORMAL]
     side = distance_met(s, i, j, separation(s.par, s.work, p, q, n), s.extended)
     rate = approach(s.work, p, q, n)
@@ -120,12 +120,12 @@ def cross(s, i, j, oa, ob):
     else:
         mass = kick(s.work, oa, s.mol, ma, s.graph, a, n[0], n[1], n[2], s.stepper)
         mass += kick(s.work, ob, s.mol, mb, s.graph, b, n[0], n[1], n[2], s.stepper)
-    size, kind = pass_distance(s, i, j, side, rate, mass)
-    if size != 0.0:
-        push(s.work, oa, s.mol[ma, L.MOL_TILES], size)
+    impulse, kind = pass_distance(s, i, j, side, rate, mass)
+    if impulse != 0.0:
+        push(s.work, oa, s.mol[ma, L.MOL_TILES], impulse)
         if ma != mb:
-            push(s.work, ob, s.mol[mb, L.MOL_TILES], -size)
-    return size, kind
+            push(s.work, ob, s.mol[mb, L.MOL_TILES], -impulse)
+    return impulse, kind
 
 
 @kernel
@@ -134,15 +134,15 @@ def cross_free(s, i, j, wi, wj, side):
 
     Returns
     -------
-    size, moment, kind : float
+    impulse, moment, kind : float
         As `pass_distance`, and the virial [mass length^2 / time].
     """
     rx, ry, rz, r = between(s, i, j)
     ux = s.starts[i, L.VX] - s.starts[j, L.VX]
     uy = s.starts[i, L.VY] - s.starts[j, L.VY]
     uz = s.starts[i, L.VZ] - s.starts[j, L.VZ]
-    size, kind = pass_distance(s, i, j, side, (rx * ux + ry * uy + rz * uz) / r, wi + wj)
-    x = size / r
+    impulse, kind = pass_distance(s, i, j, side, (rx * ux + ry * uy + rz * uz) / r, wi + wj)
+    x = impulse / r
     s.starts[i, L.VX] += x * wi * rx
     s.starts[i, L.VY] += x * wi * ry
     s.starts[i, L.VZ] += x * wi * rz
@@ -150,7 +150,7 @@ def cross_free(s, i, j, wi, wj, side):
     s.starts[j, L.VY] -= x * wj * ry
     s.starts[j, L.VZ] -= x * wj * rz
     set_tensor(s.virial_tensor, x * rx, x * ry, x * rz, rx, ry, rz)
-    return size, size * r, kind
+    return impulse, impulse * r, kind
 
 
 @kernel
@@ -163,10 +163,10 @@ def part_free(s, i, partner, mi, mj, e, et, extended):
         if side != HARD:
             return cross_free(s, i, partner, s.table[wi], s.table[wj], side)
         if et != 1.0:
-            size, moment = meet_rough(s, i, partner, mi, mj, e, et)
-            return size, moment, 0.0
-    size, moment = bounce(s.par, s.starts, s.bounds, s.table, wi, wj, i, partner, e, s.virial_tensor)
-    return size, moment, 0.0
+            impulse, moment = meet_rough(s, i, partner, mi, mj, e, et)
+            return impulse, moment, 0.0
+    impulse, moment = bounce(s.par, s.starts, s.bounds, s.table, wi, wj, i, partner, e, s.virial_tensor)
+    return impulse, moment, 0.0
 
 
 @kernel
@@ -190,7 +190,7 @@ def note_kind(s, log_rows, kind, extended):
 
 
 @kernel
-def lacks_room(s, i, j, extended):
+def is_full(s, i, j, extended):
     """Whether the table of bead i or j, a row or a wall, of those inside has no room for one more."""
     if extended is not None:
         last = s.extra.shape[1] - 1

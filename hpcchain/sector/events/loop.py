@@ -15,7 +15,7 @@ from hpcchain.layout.segment_bits import series_order, set_struck
 from hpcchain.layout.state_bounds import MOST_DEPTH
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
-from hpcchain.sector.events.crossing import lacks_room, note_kind, part_free
+from hpcchain.sector.events.crossing import is_full, note_kind, part_free
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.simultaneous import counts_resting
 from hpcchain.sector.queue.event_order import is_current, precedes
@@ -139,7 +139,7 @@ def _crowded(s, i, partner, m, other, ticks, remainder, base):
 
 
 @kernel
-def _work_between(s, i, j, size):
+def _work_between(s, i, j, impulse):
     """Return `work_of_fixed` of two single beads that have just been brought to their contact."""
     if inverse_mass(s, i) > 0.0 and inverse_mass(s, j) > 0.0:
         return 0.0
@@ -149,7 +149,7 @@ def _work_between(s, i, j, size):
         n[c] = s.starts[i, c] - s.starts[j, c]
         n[c] -= s.par[L.SIZE + c] * np.rint(n[c] * s.par[L.INVERSE + c])
         square += n[c] * n[c]
-    work = work_of_fixed(s, i, j, n[0], n[1], n[2], size) / math.sqrt(square)
+    work = work_of_fixed(s, i, j, n[0], n[1], n[2], impulse) / math.sqrt(square)
     return work + work_of_fixed(s, i, j, s.tangential[0], s.tangential[1], s.tangential[2], 1.0)
 
 
@@ -182,9 +182,9 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         s.scalars[L.SCALAR_SERIAL] += 1
         move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
         e = restitution_of(s, i, partner, s.extended)
-        size, moment, kind = part_free(s, i, partner, mi, mj, e, et, s.extended)
+        impulse, moment, kind = part_free(s, i, partner, mi, mj, e, et, s.extended)
         if s.extended is not None:
-            work = _work_between(s, i, partner, size)
+            work = _work_between(s, i, partner, impulse)
         set_bounds(s, partner, mj)
         store_path(s, partner)
         s.count[L.N_SEGMENTS] += 1
@@ -192,31 +192,31 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     else:
         e = restitution_of(s, i, partner, s.extended)
         if s.extended is not None and et != 1.0 and s.walls[-1 - partner, L.WALL_TEMPERATURE] == 0.0:
-            size, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
-            work = size * wall_velocity(s, partner)
+            impulse, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
+            work = impulse * wall_velocity(s, partner)
         elif s.extended is not None:
-            size, heat = meet_wall(s, i, partner, e, et)
-            work = size * wall_velocity(s, partner)
+            impulse, heat = meet_wall(s, i, partner, e, et)
+            work = impulse * wall_velocity(s, partner)
         else:
-            size = rebound(s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
+            impulse = rebound(s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
     set_bounds(s, i, mi)
     store_path(s, i)
-    if size == 0.0:
+    if impulse == 0.0:
         s.count[L.N_GRAZES] += 1
         return
     if kind == 0.0:
         begin_contact(s.par, s.segment, i)
         if partner >= 0:
             begin_contact(s.par, s.segment, partner)
-    record(s, log_rows, time, i, partner, size, moment, work, heat)
+    record(s, log_rows, time, i, partner, impulse, moment, work, heat)
     note_kind(s, log_rows, kind, s.extended)
 
 
 @inlined
 def _ask_for_neighbours(s, i):
     """Have bead i's neighbours brought to the cache, where its search will want them."""
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         prefetch(s.starts, np.int64(s.neighbour[e]))
 
 
@@ -252,7 +252,7 @@ def refresh_touched(s, base):
             dt = max(
                 time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0
             )
-            if status == 0 and s.row[i, L.OWNERSHIP] != L.DORMANT and _outside_shell(s, i, dt):
+            if status == 0 and s.lists[i, L.OWNERSHIP] != L.DORMANT and _outside_shell(s, i, dt):
                 status = renew_list(s, i, dt)
         if status == 0:
             search_molecule(s, m)
@@ -334,7 +334,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
        window the partner may have moved on too far, and is set back.
     3. The end of a segment starts the next one of that molecule; a contact that of both; a ghost does as its owner's
        history says, while it has followed it.
-    4. New segments are listed and searched, and the molecules' places in the queue renewed.
+    4. New segments are listed and searched, and the molecules' entries in the queue renewed.
 
     Long, since its steps share the event at hand.
 
@@ -409,7 +409,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             continue
         if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
             return LOG_FULL
-        if lacks_room(s, holder, partner, s.extended):
+        if is_full(s, holder, partner, s.extended):
             s.count[L.N_FAILED_BEAD] = holder
             return TABLE_FULL
         if depth > MOST_DEPTH:

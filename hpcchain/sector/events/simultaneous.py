@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.contact.impulse import approach, lane, separation
+from hpcchain.contact.impulse import approach, bead_offset, separation
 from hpcchain.contact.pair import NOISE, curve
 from hpcchain.contact.variational_law import takes_law
 from hpcchain.contact.walls import gap_of, normal_of, place_of_side
@@ -68,7 +68,7 @@ def join(s, group, offset, members, m, ticks, remainder):
     if members == L.MOST_MEMBERS:
         return -1, members, 0.0
     if members:
-        offset[members] = offset[members - 1] + s.mol[group[members - 1], L.MOL_ROOM]
+        offset[members] = offset[members - 1] + s.mol[group[members - 1], L.MOL_WORKSPACE]
     else:
         offset[0] = 0
     group[members] = m
@@ -79,7 +79,7 @@ def join(s, group, offset, members, m, ticks, remainder):
 def gather_ties(s, i_main, j_main, members, ticks, remainder):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
-    They are written to `contacts`, `tied`, `normals`, `growths`, and to `sizes` whether each closes (`_closing`).
+    They are written to `contacts`, `tied`, `normals`, `growths`, and to `impulses` whether each closes (`_closing`).
     Touching within SIMULTANEOUS_GAP and approaching counts; by the rule MOREAU, resting on one another does, too. A
     third molecule in contact with either joins the group; its own further contacts do not, but by the rules GENERALISED
     and MOREAU, which take all that hangs together. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of
@@ -102,9 +102,9 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
         main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
         )
-        others = others or ((s.sizes[k] != 0.0 or counts_resting(s)) and not main)
+        others = others or ((s.impulses[k] != 0.0 or counts_resting(s)) and not main)
     _sort_members(s.mol, s.group, s.offset, core, members, s.contacts, count)
-    _sort_ties(s.next_event, s.contacts, beads, s.normals, s.growths, s.sizes, count)
+    _sort_ties(s.next_event, s.contacts, beads, s.normals, s.growths, s.impulses, count)
     return count, members, others
 
 
@@ -125,7 +125,7 @@ def _touching(s, core, highest, ticks, remainder):
         start = mol[m, L.MOL_FIRST]
         for b in range(mol[m, L.MOL_BEADS]):
             i = start + b
-            p = lane(offset[g], b)
+            p = bead_offset(offset[g], b)
             for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
                 j = s.found[e]
                 sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
@@ -140,7 +140,7 @@ def _touching(s, core, highest, ticks, remainder):
                 h, members, _ = join(s, group, offset, members, mj, ticks, remainder)
                 if h < 0:
                     return -1, core, _last_number(mol, group, core, members, mj) - 1
-                q = lane(offset[h], j - mol[mj, L.MOL_FIRST])
+                q = bead_offset(offset[h], j - mol[mj, L.MOL_FIRST])
                 if _direct_bond(s, p, q, i, j):
                     continue
                 count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, count)
@@ -192,12 +192,12 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
     close = s.stepper is None
     for b in range(mol[group[g], L.MOL_BEADS]):
         i = start + b
-        p = lane(offset[g], b)
+        p = bead_offset(offset[g], b)
         for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
             j = s.found[e]
             m = s.segment[j, L.MOLECULE]
             sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
-            h = _place_in(group, members, m)
+            h = _index_in(group, members, m)
             if h == g and s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
@@ -208,7 +208,7 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
             if h < 0:
                 return np.int64(-1), core, reached, _last_number(mol, group, core, members, m) - 1
             other = j - mol[m, L.MOL_FIRST]
-            q = lane(offset[h], other)
+            q = bead_offset(offset[h], other)
             if _direct_bond(s, p, q, i, j):
                 continue
             row = count
@@ -222,7 +222,7 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
 
 
 @kernel
-def _place_in(group, members, m):
+def _index_in(group, members, m):
     """Return which of the first members of a group molecule m is, -1 if none."""
     for g in range(members):
         if group[g] == m:
@@ -281,7 +281,7 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
                 far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
-                if _near(s, s.work, lane(offset[g], b), r, far, ticks, remainder):
+                if _near(s, s.work, bead_offset(offset[g], b), r, far, ticks, remainder):
                     request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
                     requests += 1
     return requests
@@ -289,7 +289,7 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
 
 @outlined
 def _near(s, work, p, j, distance, ticks, remainder):
-    """Whether a bead, read off its segment in row j, touches the bead at place p."""
+    """Whether a bead, read off its segment in row j, touches the bead at offset p."""
     dt = time_span(ticks, remainder, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
     if dt < 0.0:
         return False
@@ -312,7 +312,7 @@ def _near(s, work, p, j, distance, ticks, remainder):
 
 @kernel
 def _within(par, work, p, far, x, y, z):
-    """Whether a point is within a distance of the bead at place p."""
+    """Whether a point is within a distance of the bead at offset p."""
     dx = work[p + W.COEF] - x
     dy = work[p + W.COEF + W.LANES] - y
     dz = work[p + W.COEF + 2 * W.LANES] - z
@@ -347,7 +347,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     speed = s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED]
     if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or _parts(s, rate, speed):
         return count
-    s.sizes[count] = _closing(s.par, gap, rate, speed)
+    s.impulses[count] = _closing(s.par, gap, rate, speed)
     contacts[count, L.MEMBER] = g
     contacts[count, L.MEMBER_BEAD] = b
     contacts[count, L.OTHER_MEMBER] = h
@@ -361,7 +361,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
 def _one_more(s, count):
     """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
     if count == L.MOST_TIES:
-        _sort_ties(s.next_event, s.contacts, s.tied, s.normals, s.growths, s.sizes, count + 1)
+        _sort_ties(s.next_event, s.contacts, s.tied, s.normals, s.growths, s.impulses, count + 1)
         return count
     return count + 1
 
@@ -422,7 +422,7 @@ def _alone(s, i, number):
 @inlined
 def _wall_tie(s, g, b, i, code, gap, rate, growth, count):
     """Note a contact of bead i with a wall, whose normal is written; return the number of contacts."""
-    s.sizes[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED])
+    s.impulses[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED])
     s.growths[count] = growth
     s.contacts[count, L.MEMBER] = g
     s.contacts[count, L.MEMBER_BEAD] = b
@@ -462,7 +462,7 @@ def _before(next_event, beads, a, b):
 
 @kernel
 def _direct_bond(s, p, q, i, j):
-    """Whether two beads, at places p and q, never collide with each other, and are no images."""
+    """Whether two beads, at offsets p and q, never collide with each other, and are no images."""
     if not joined(s, i, j):
         return False
     for c in range(3):

@@ -56,18 +56,18 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
         return False
     if precedes(s, newer, ticks, remainder, depth, a, b):
         return True
-    apart = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
+    since = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
     contact = s.mol[s.segment[newer, L.MOLECULE], L.MOL_HIGHER] > L.SEGMENT_END
-    return contact and apart < s.par[L.SIMULTANEOUS] and s.mol[s.segment[r, L.MOLECULE], L.MOL_REOPENED] < MOST_REOPENED
+    return contact and since < s.par[L.SIMULTANEOUS] and s.mol[s.segment[r, L.MOLECULE], L.MOL_REOPENED] < MOST_REOPENED
 
 
 @kernel
 def precedes(s, newer, ticks, remainder, depth, a, b):
     """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `is_current`."""
     h = s.segment[newer, L.MOLECULE]
-    apart = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
-    if apart != 0.0:
-        return apart < 0.0
+    since = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
+    if since != 0.0:
+        return since < 0.0
     if depth != start_depth(s.segment, newer):
         return depth < start_depth(s.segment, newer)
     lower = min(a, b)

@@ -44,7 +44,7 @@ def sweep(s, m):
     end = s.starts[first, L.START_TICKS] * s.par[L.TICK] + s.starts[first, L.START_REM] + s.bounds[first, L.LENGTH]
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        if s.row[i, L.OWNERSHIP] == L.DORMANT:
+        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
         half = 0.5 * s.bounds[i, L.LENGTH]
         for c in range(3):
@@ -136,7 +136,7 @@ def flights_apart(s, j, xi, yi, zi, ui, vi, wi, high, low):
 
 @inlined
 def candidates_straight(s, i, at, extended):
-    """Write those of single bead i's list that straight flight may bring to it to `found`, from place `at` on.
+    """Write those of single bead i's list that straight flight may bring to it to `found`, from index `at` on.
 
     Returns how many.
 
@@ -149,8 +149,8 @@ def candidates_straight(s, i, at, extended):
     wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough + farther(s.par, extended)
     together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
     count = at
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         j = np.int64(s.neighbour[e])
         lag, own, rx, ry, rz, ux, uy, uz = flights_apart(s, j, xi, yi, zi, ui, vi, wi, high, low)
         rr = rx * rx + ry * ry + rz * rz
@@ -194,8 +194,8 @@ def within_reach(s, i, back, at):
     sz = s.par[L.PERIOD + L.Z] / TURN
     unit = s.par[L.REACH_UNIT]
     count = at
-    e = np.int64(s.row[i, L.LIST_FIRST])
-    left = np.int64(s.row[i, L.LIST_LENGTH])
+    e = np.int64(s.lists[i, L.LIST_FIRST])
+    left = np.int64(s.lists[i, L.LIST_LENGTH])
     while left > 0:
         a = np.int64(s.neighbour[e])
         b = np.int64(s.neighbour[e + min(left - 1, 1)])
@@ -217,9 +217,9 @@ def within_reach(s, i, back, at):
 
 @inlined
 def all_listed(s, i, at):
-    """Write bead i's whole list to `found`, from place `at` on; return how many."""
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    count = np.int64(s.row[i, L.LIST_LENGTH])
+    """Write bead i's whole list to `found`, from index `at` on; return how many."""
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    count = np.int64(s.lists[i, L.LIST_LENGTH])
     for e in range(count):
         s.found[at + e] = s.neighbour[first + e]
     return count

@@ -36,8 +36,8 @@ def candidates_within(s, i, horizon):
     last = len(s.potential) - 1
     together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
     count = np.int64(0)
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         j = np.int64(s.neighbour[e])
         lag, own, rx, ry, rz, ux, uy, uz = flights_apart(s, j, xi, yi, zi, ui, vi, wi, high, low)
         rr = rx * rx + ry * ry + rz * rz

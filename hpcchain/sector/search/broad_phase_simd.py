@@ -32,7 +32,7 @@ def _shuffle(builder: Any, a: Any, b: Any, lanes: list) -> Any:
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INT, len(lanes)), lanes))
 
 
-def _place(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any:
+def _address(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any:
     """Return the address of a row of four int32."""
     data = make_array(kind)(context, builder, array).data
     return builder.gep(data, [builder.mul(row, LONG(4))])
@@ -67,8 +67,8 @@ def _near(builder: Any, point: tuple, four: Any, scale: Any, limit: Any) -> Any:
 
 def _four_rows(context: Any, builder: Any, kind: Any, array: Any, first: Any) -> tuple:
     """Return four rows from `first` on as one vector, and which of them have an occupant."""
-    place = _place(context, builder, kind, array, first)
-    four = builder.load(builder.bitcast(place, ir.VectorType(INT, 16).as_pointer()))
+    address = _address(context, builder, kind, array, first)
+    four = builder.load(builder.bitcast(address, ir.VectorType(INT, 16).as_pointer()))
     four.align = 4
     last = _shuffle(builder, four, four, [3, 7, 11, 15])
     return four, builder.icmp_signed(">=", last, _splat(builder, [INT(0)], 4))
@@ -118,7 +118,7 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
         row = ir.VectorType(INT, 4).as_pointer()
         four = []
         for j in (a, b, c, d):
-            four.append(builder.load(builder.bitcast(_place(context, builder, signature.args[0], array, j), row)))
+            four.append(builder.load(builder.bitcast(_address(context, builder, signature.args[0], array, j), row)))
             four[-1].align = 4
         eight = [_shuffle(builder, *four[k : k + 2], list(range(8))) for k in (0, 2)]
         four = _shuffle(builder, *eight, list(range(16)))

@@ -20,8 +20,8 @@ MARGIN, PLACES = 1e-6, 2.0**-30  # of the reach, and of the box, by which cells 
 @kernel
 def clear_cells(s):
     """Empty all cells; what lines they do not have are a chain of free ones."""
-    for e in range(len(s.room)):
-        s.room[e, L.OCCUPANT] = -1
+    for e in range(len(s.cell_entries)):
+        s.cell_entries[e, L.OCCUPANT] = -1
     cells = s.cells[L.CELL_COUNT]
     lines = len(s.next_line)
     for line in range(lines):
@@ -33,14 +33,14 @@ def clear_cells(s):
 def _used(s, line):
     """Return how many entries a line has."""
     count = 0
-    while count < PER_LINE and s.room[PER_LINE * line + count, L.OCCUPANT] >= 0:
+    while count < PER_LINE and s.cell_entries[PER_LINE * line + count, L.OCCUPANT] >= 0:
         count += 1
     return count
 
 
 @inlined
 def _enter(s, cell):
-    """Return the place of a further entry of a cell, -1 if there is no line for it."""
+    """Return the index of a further entry of a cell, -1 if there is no line for it."""
     line = np.int64(cell)
     while s.next_line[line] >= 0:
         line = np.int64(s.next_line[line])
@@ -58,15 +58,15 @@ def _enter(s, cell):
 
 @inlined
 def _copy_entry(s, source, to):
-    """Move a bead's entry to another place."""
+    """Move a bead's entry to another index."""
     for c in range(4):
-        s.room[to, c] = s.room[source, c]
-    s.where[s.room[to, L.OCCUPANT]] = to
+        s.cell_entries[to, c] = s.cell_entries[source, c]
+    s.where[s.cell_entries[to, L.OCCUPANT]] = to
 
 
 @inlined
 def _leave(s, cell, at):
-    """Take the entry at a place out of its cell, whose last one comes there."""
+    """Take the entry at an index out of its cell, whose last one comes there."""
     before = np.int64(-1)
     line = np.int64(cell)
     while s.next_line[line] >= 0:
@@ -75,7 +75,7 @@ def _leave(s, cell, at):
     last = PER_LINE * line + _used(s, line) - 1
     if at != last:
         _copy_entry(s, last, at)
-    s.room[last, L.OCCUPANT] = -1
+    s.cell_entries[last, L.OCCUPANT] = -1
     if last == PER_LINE * line and before >= 0:
         s.next_line[before] = -1
         _free(s, line)
@@ -97,27 +97,27 @@ def place_list_origin(s, i, x, y, z):
     cx = np.int64(fx * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
     cy = np.int64(fy * s.cells[L.GRID_Y]) % s.cells[L.CELLS_Y]
     cell = (cx * s.cells[L.CELLS_Y] + cy) * s.cells[L.CELLS_Z] + np.int64(fz * s.cells[L.GRID_Z]) % s.cells[L.CELLS_Z]
-    old = np.int64(s.place[i, L.CELL])
-    s.place[i, L.FRACTION_X] = np.int64(fx * TURN) - HALF_TURN
-    s.place[i, L.FRACTION_Y] = np.int64(fy * TURN) - HALF_TURN
-    s.place[i, L.FRACTION_Z] = np.int64(fz * TURN) - HALF_TURN
+    old = np.int64(s.origin_fractions[i, L.CELL])
+    s.origin_fractions[i, L.FRACTION_X] = np.int64(fx * TURN) - HALF_TURN
+    s.origin_fractions[i, L.FRACTION_Y] = np.int64(fy * TURN) - HALF_TURN
+    s.origin_fractions[i, L.FRACTION_Z] = np.int64(fz * TURN) - HALF_TURN
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     if windowed and old >= 0:
         append(s.stale_cells, s.scalars, L.SCALAR_STALE, old)
     if old != cell or windowed:
         if old >= 0 and not windowed:
             _leave(s, old, np.int64(s.where[i]))
-            s.place[i, L.CELL] = -1
+            s.origin_fractions[i, L.CELL] = -1
         at = _enter(s, cell)
         if at < 0:
             return CELL_FULL
         s.where[i] = at
-        s.place[i, L.CELL] = cell
+        s.origin_fractions[i, L.CELL] = cell
     at = np.int64(s.where[i])
-    s.room[at, L.FRACTION_X] = s.place[i, L.FRACTION_X]
-    s.room[at, L.FRACTION_Y] = s.place[i, L.FRACTION_Y]
-    s.room[at, L.FRACTION_Z] = s.place[i, L.FRACTION_Z]
-    s.room[at, L.OCCUPANT] = i
+    s.cell_entries[at, L.FRACTION_X] = s.origin_fractions[i, L.FRACTION_X]
+    s.cell_entries[at, L.FRACTION_Y] = s.origin_fractions[i, L.FRACTION_Y]
+    s.cell_entries[at, L.FRACTION_Z] = s.origin_fractions[i, L.FRACTION_Z]
+    s.cell_entries[at, L.OCCUPANT] = i
     return 0
 
 
@@ -141,7 +141,7 @@ def compact(s, cell):
     while line >= 0:
         following = np.int64(s.next_line[line])
         for at in range(PER_LINE * line, PER_LINE * line + _used(s, line)):
-            if s.where[s.room[at, L.OCCUPANT]] == at:
+            if s.where[s.cell_entries[at, L.OCCUPANT]] == at:
                 if kept == PER_LINE:
                     to = np.int64(s.next_line[to])
                     kept = 0
@@ -149,13 +149,13 @@ def compact(s, cell):
                 kept += 1
         line = following
     for at in range(PER_LINE * to + kept, PER_LINE * (to + 1)):
-        s.room[at, L.OCCUPANT] = -1
+        s.cell_entries[at, L.OCCUPANT] = -1
     line = np.int64(s.next_line[to])
     s.next_line[to] = -1
     while line >= 0:
         following = np.int64(s.next_line[line])
         for at in range(PER_LINE * line, PER_LINE * (line + 1)):
-            s.room[at, L.OCCUPANT] = -1
+            s.cell_entries[at, L.OCCUPANT] = -1
         _free(s, line)
         line = following
 
@@ -165,19 +165,19 @@ def ask_for_cells(s, i):
     """Have the cells about bead i's list origin brought to the cache."""
     ny = s.cells[L.CELLS_Y]
     nz = s.cells[L.CELLS_Z]
-    own = np.int64(s.place[i, L.CELL])
+    own = np.int64(s.origin_fractions[i, L.CELL])
     last = s.cells[L.CELL_COUNT] - 1
     for ax in range(-1, 2):
         for ay in range(-1, 2):
             cell = own + (ax * ny + ay) * nz
             for az in range(-1, 2):
-                ask(s.room, min(max(cell + az, 0), last) * PER_LINE)
+                ask(s.cell_entries, min(max(cell + az, 0), last) * PER_LINE)
 
 
 @inlined
-def beside(c, step, number):
+def beside(c, shift, number):
     """Return the cell a step (-1, 0, 1) from cell c of an axis, round the end."""
-    c += step
+    c += shift
     return c + number if c < 0 else (c - number if c >= number else c)
 
 
@@ -190,13 +190,13 @@ def near_beads(s, reach, i):
     nx = s.cells[L.CELLS_X]
     ny = s.cells[L.CELLS_Y]
     nz = s.cells[L.CELLS_Z]
-    own = np.int64(s.place[i, L.CELL])
+    own = np.int64(s.origin_fractions[i, L.CELL])
     cz = own % nz
     cy = (own // nz) % ny
     cx = own // (nz * ny)
-    px = np.int64(s.place[i, L.FRACTION_X])
-    py = np.int64(s.place[i, L.FRACTION_Y])
-    pz = np.int64(s.place[i, L.FRACTION_Z])
+    px = np.int64(s.origin_fractions[i, L.FRACTION_X])
+    py = np.int64(s.origin_fractions[i, L.FRACTION_Y])
+    pz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
     sx = s.par[L.PERIOD] / TURN
     sy = s.par[L.PERIOD + L.Y] / TURN
     sz = s.par[L.PERIOD + L.Z] / TURN
@@ -212,11 +212,11 @@ def near_beads(s, reach, i):
                     if count + PER_LINE > len(s.found):
                         return -1
                     start = PER_LINE * line
-                    bits = near_rows(s.room, start, px, py, pz, sx, sy, sz, limit)
+                    bits = near_rows(s.cell_entries, start, px, py, pz, sx, sy, sz, limit)
                     for k in range(PER_LINE):
-                        s.found[count] = s.room[start + k, L.OCCUPANT]
+                        s.found[count] = s.cell_entries[start + k, L.OCCUPANT]
                         count += (bits >> k) & 1
-                    if s.room[start + PER_LINE - 1, L.OCCUPANT] < 0:
+                    if s.cell_entries[start + PER_LINE - 1, L.OCCUPANT] < 0:
                         break
                     line = np.int64(s.next_line[line])
     return count
@@ -233,12 +233,12 @@ def _measure_slabs(s, axis, x, moved, reach):
     u = fraction(s.par, axis, x) * grid
     u -= np.floor(u)
     width = s.par[L.PERIOD + axis] / grid
-    for step in range(3):
-        low = max((step - 1 - u) * width, -reach)
-        high = min((step - u) * width, reach)
+    for layer in range(3):
+        low = max((layer - 1 - u) * width, -reach)
+        high = min((layer - u) * width, reach)
         off = max(max(low, -high), 0.0)
-        s.slabs[3 * axis + step, L.SLAB_SQUARE] = off * off
-        s.slabs[3 * axis + step, L.SLAB_AHEAD] = max(low * moved, high * moved)
+        s.slabs[3 * axis + layer, L.SLAB_SQUARE] = off * off
+        s.slabs[3 * axis + layer, L.SLAB_AHEAD] = max(low * moved, high * moved)
 
 
 @kernel
@@ -252,11 +252,11 @@ def cells_ahead(s, i, x, y, z, qx, qy, qz, reach):
     ----------
     s : Sector
     i : int
-        Bead; its `place` is that of the present list origin.
+        Bead; its `origin_fractions` is that of the present list origin.
     x, y, z : float
         The present list origin [length].
     qx, qy, qz : int
-        The former one, in fractions as in `place`.
+        The former one, in fractions as in `origin_fractions`.
     reach : float
         [length]
 
@@ -265,9 +265,9 @@ def cells_ahead(s, i, x, y, z, qx, qy, qz, reach):
     int
         How many; -1 if the bead has moved too far to say, and all cells about it must be looked at.
     """
-    dx = np.int32(np.int64(s.place[i, L.FRACTION_X]) - qx) * (s.par[L.PERIOD] / TURN)
-    dy = np.int32(np.int64(s.place[i, L.FRACTION_Y]) - qy) * (s.par[L.PERIOD + L.Y] / TURN)
-    dz = np.int32(np.int64(s.place[i, L.FRACTION_Z]) - qz) * (s.par[L.PERIOD + L.Z] / TURN)
+    dx = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_X]) - qx) * (s.par[L.PERIOD] / TURN)
+    dy = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Y]) - qy) * (s.par[L.PERIOD + L.Y] / TURN)
+    dz = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Z]) - qz) * (s.par[L.PERIOD + L.Z] / TURN)
     half = 0.5 * min(min(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
     slack = MARGIN * reach + PLACES * max(max(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
     reach += slack
@@ -281,7 +281,7 @@ def cells_ahead(s, i, x, y, z, qx, qy, qz, reach):
     nx = s.cells[L.CELLS_X]
     ny = s.cells[L.CELLS_Y]
     nz = s.cells[L.CELLS_Z]
-    own = np.int64(s.place[i, L.CELL])
+    own = np.int64(s.origin_fractions[i, L.CELL])
     cz = own % nz
     cy = (own // nz) % ny
     cx = own // (nz * ny)

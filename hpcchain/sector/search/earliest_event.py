@@ -38,13 +38,13 @@ Candidate = namedtuple("Candidate", "ticks remainder depth partner serial tied")
 
 @kernel
 def _candidates(s, i, at, extended):
-    """Write those of bead i's list that it may meet to `found`, from place `at` on, and ask for their segments.
+    """Write those of bead i's list that it may meet to `found`, from index `at` on, and ask for their segments.
 
     Returns how many.
 
     Steps' segments need not begin just where those before them end: looking back, all that are listed are met.
     """
-    if s.row[i, L.OWNERSHIP] == L.GHOST and s.near_owned[i] == 0:
+    if s.lists[i, L.OWNERSHIP] == L.GHOST and s.near_owned[i] == 0:
         return np.int64(0)
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
     if s.bounds[i, L.ACCELERATION] != 0.0 and not (back and s.stepper is not None):
@@ -62,7 +62,7 @@ def _candidates(s, i, at, extended):
 def search_bead(s, i, stepper, extended):
     """Find bead i's earliest event and store it; returns what `meet_candidates` does."""
     if extended is not None:
-        if s.par[L.STEPS] != 0.0:
+        if s.par[L.STEP_POTENTIALS] != 0.0:
             return _search_by_horizon(s, i, stepper, extended)
     return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0), extended), stepper, extended)
 
@@ -71,7 +71,7 @@ def search_bead(s, i, stepper, extended):
 def _search_by_horizon(s, i, stepper, extended):
     """Do what `search_bead` does, of single beads that meet distances of potentials up to a horizon first."""
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
-    looked_after = s.row[i, L.OWNERSHIP] != L.GHOST or s.near_owned[i] != 0
+    looked_after = s.lists[i, L.OWNERSHIP] != L.GHOST or s.near_owned[i] != 0
     if s.par[L.ASTRAY] < np.inf and s.bounds[i, L.ACCELERATION] == 0.0 and not back and looked_after:
         horizon = s.par[L.HORIZON]
         if horizon >= s.bounds[i, L.LENGTH]:
@@ -105,7 +105,7 @@ def meet_candidates(s, i, at, number, stepper, extended):
     higher id). If two with the same partner differ only by rounding, the one from the older segment wins.
 
     `stepper` is None unless molecules are moved by a method whose contacts `exact_contact` finds. Candidates may
-    then change places when their times are made exact: all on the common span are followed, and the list is renewed a
+    then swap when their times are made exact: all on the common span are followed, and the list is renewed a
     little before it ends.
 
     `extended` is None unless runs have more than smooth hard beads (`model.physics.extended`).
@@ -117,7 +117,7 @@ def meet_candidates(s, i, at, number, stepper, extended):
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     for e in range(at, at + number):
         j = s.found[e]
-        if _concerns_others(s.row[i, L.OWNERSHIP], s.row[j, L.OWNERSHIP]):
+        if _concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]):
             continue
         lacking, limit, best = _against_bead(s, i, j, limit, best, stepper, extended)
         if lacking >= 0:
@@ -324,7 +324,7 @@ def _begun_since(s, i, r):
 def _meeting_time(s, i, r, j, newer, limit, stepper, extended):
     """Return what `contact_time` does, in runs that have potentials with steps of what beads meet first."""
     if extended is not None:
-        if s.par[L.STEPS] != 0.0:
+        if s.par[L.STEP_POTENTIALS] != 0.0:
             return step_time(s, i, r, j, newer, limit, np.int64(-1))
     return contact_time(s, i, r, newer, limit, stepper)
 
@@ -339,7 +339,7 @@ def _against_limited(s, i, limit, best, extended):
     if extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = s.limited[e]
-            if _concerns_others(s.row[i, L.OWNERSHIP], s.row[j, L.OWNERSHIP]):
+            if _concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]):
                 continue
             time, lag = step_time(s, i, j, j, np.int64(-1), limit, np.int64(e))
             if time == LACKING:

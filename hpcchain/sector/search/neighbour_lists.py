@@ -49,9 +49,15 @@ def excluded(s, i, j):
 @inlined
 def far_apart(s, i, j):
     """Whether two beads' list origins are too far apart to be listed, radii considered."""
-    dx = np.int32(np.int64(s.place[i, L.FRACTION_X]) - s.place[j, L.FRACTION_X]) * (s.par[L.PERIOD] / TURN)
-    dy = np.int32(np.int64(s.place[i, L.FRACTION_Y]) - s.place[j, L.FRACTION_Y]) * (s.par[L.PERIOD + L.Y] / TURN)
-    dz = np.int32(np.int64(s.place[i, L.FRACTION_Z]) - s.place[j, L.FRACTION_Z]) * (s.par[L.PERIOD + L.Z] / TURN)
+    dx = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_X]) - s.origin_fractions[j, L.FRACTION_X]) * (
+        s.par[L.PERIOD] / TURN
+    )
+    dy = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Y]) - s.origin_fractions[j, L.FRACTION_Y]) * (
+        s.par[L.PERIOD + L.Y] / TURN
+    )
+    dz = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Z]) - s.origin_fractions[j, L.FRACTION_Z]) * (
+        s.par[L.PERIOD + L.Z] / TURN
+    )
     sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS] if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
     far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s.par, s.extended)
     return dx * dx + dy * dy + dz * dz >= far * far
@@ -80,10 +86,10 @@ def rebuild_list(s, i, x, y, z, t):
     s.list_origin[i, L.Y] = y
     s.list_origin[i, L.Z] = z
     s.list_origin[i, L.ORIGIN_TIME] = t
-    qx = np.int64(s.place[i, L.FRACTION_X])
-    qy = np.int64(s.place[i, L.FRACTION_Y])
-    qz = np.int64(s.place[i, L.FRACTION_Z])
-    placed = s.place[i, L.CELL] >= 0
+    qx = np.int64(s.origin_fractions[i, L.FRACTION_X])
+    qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
+    qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
+    placed = s.origin_fractions[i, L.CELL] >= 0
     if place_list_origin(s, i, x, y, z):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
@@ -100,44 +106,44 @@ def _amend_list(s, i, number, qx, qy, qz):
 
     For beads of one size and outside windows: then a list has the beads that are near, all of them and no other. The
     first `number` of `found` are the cells of those that may be new, `qx`, `qy`, `qz` the former origin. What a step
-    reads in places all over the memory, the step before has asked for.
+    reads all over the memory, the step before has asked for.
     """
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    end = first + s.row[i, L.LIST_LENGTH]
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    end = first + s.lists[i, L.LIST_LENGTH]
     for e in range(first, end):
-        ask_first(s.place, np.int64(s.neighbour[e]))
+        ask_first(s.origin_fractions, np.int64(s.neighbour[e]))
     for c in range(number):
-        ask_first(s.room, PER_LINE * s.found[c])
+        ask_first(s.cell_entries, PER_LINE * s.found[c])
     kept = first
     far = number
     for e in range(first, end):
         j = np.int64(s.neighbour[e])
-        apart = far_apart(s, i, j)
+        drifted = far_apart(s, i, j)
         s.neighbour[kept] = j
         s.found[far] = j
-        kept += not apart
-        far += apart
+        kept += not drifted
+        far += drifted
     for e in range(number, far):
-        ask_first(s.row, s.found[e])
+        ask_first(s.lists, s.found[e])
     new = _newly_near(s, i, number, far, qx, qy, qz)
     for e in range(number, far):
-        ask_first(s.neighbour, np.int64(s.row[s.found[e], L.LIST_FIRST]))
+        ask_first(s.neighbour, np.int64(s.lists[s.found[e], L.LIST_FIRST]))
     for e in range(far, new):
-        ask_first(s.row, s.found[e])
+        ask_first(s.lists, s.found[e])
     for e in range(number, far):
         drop(s, s.found[e], i)
-    end = first + s.row[i, L.LIST_CAPACITY]
+    end = first + s.lists[i, L.LIST_CAPACITY]
     for e in range(far, new):
         j = s.found[e]
         if excluded(s, i, j):
             continue
-        if kept == end or s.row[j, L.LIST_LENGTH] == s.row[j, L.LIST_CAPACITY]:
+        if kept == end or s.lists[j, L.LIST_LENGTH] == s.lists[j, L.LIST_CAPACITY]:
             return FULL
-        s.neighbour[np.int64(s.row[j, L.LIST_FIRST]) + s.row[j, L.LIST_LENGTH]] = i
-        s.row[j, L.LIST_LENGTH] += 1
+        s.neighbour[np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH]] = i
+        s.lists[j, L.LIST_LENGTH] += 1
         s.neighbour[kept] = j
         kept += 1
-    s.row[i, L.LIST_LENGTH] = kept - first
+    s.lists[i, L.LIST_LENGTH] = kept - first
     return 0
 
 
@@ -147,9 +153,9 @@ def _newly_near(s, i, number, at, qx, qy, qz):
 
     The cells are the first `number` of `found`.
     """
-    px = np.int64(s.place[i, L.FRACTION_X])
-    py = np.int64(s.place[i, L.FRACTION_Y])
-    pz = np.int64(s.place[i, L.FRACTION_Z])
+    px = np.int64(s.origin_fractions[i, L.FRACTION_X])
+    py = np.int64(s.origin_fractions[i, L.FRACTION_Y])
+    pz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
     sx = s.par[L.PERIOD] / TURN
     sy = s.par[L.PERIOD + L.Y] / TURN
     sz = s.par[L.PERIOD + L.Z] / TURN
@@ -159,12 +165,12 @@ def _newly_near(s, i, number, at, qx, qy, qz):
         line = s.found[c]
         while line >= 0:
             start = PER_LINE * line
-            bits = newly_near_rows(s.room, start, px, py, pz, qx, qy, qz, sx, sy, sz, limit)
+            bits = newly_near_rows(s.cell_entries, start, px, py, pz, qx, qy, qz, sx, sy, sz, limit)
             for k in range(PER_LINE):
-                j = s.room[start + k, L.OCCUPANT]
+                j = s.cell_entries[start + k, L.OCCUPANT]
                 s.found[at] = j
                 at += (bits >> k) & (j != i)
-            if s.room[start + PER_LINE - 1, L.OCCUPANT] < 0:
+            if s.cell_entries[start + PER_LINE - 1, L.OCCUPANT] < 0:
                 break
             line = np.int64(s.next_line[line])
     return at
@@ -175,8 +181,8 @@ def _renew_whole_list(s, i):
     """Make bead i's list of all beads near its list origin; return as `rebuild_list`."""
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     ask_for_cells(s, i)
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    old = np.int64(s.row[i, L.LIST_LENGTH])
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    old = np.int64(s.lists[i, L.LIST_LENGTH])
     for e in range(first, first + old):
         s.mark[s.neighbour[e]] = 1
     count = near_beads(s, reach_of(s, i), i)
@@ -191,12 +197,12 @@ def _renew_whole_list(s, i):
         if s.mark[j] == 0:
             if excluded(s, i, j):
                 continue
-            if s.row[j, L.LIST_LENGTH] == s.row[j, L.LIST_CAPACITY]:
+            if s.lists[j, L.LIST_LENGTH] == s.lists[j, L.LIST_CAPACITY]:
                 return _unmark(s, first, old, kept, FULL)
-            s.neighbour[np.int64(s.row[j, L.LIST_FIRST]) + s.row[j, L.LIST_LENGTH]] = i
-            s.row[j, L.LIST_LENGTH] += 1
+            s.neighbour[np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH]] = i
+            s.lists[j, L.LIST_LENGTH] += 1
             if windowed and far_apart(s, i, j):  # found by a list origin that it had before, or of unequal beads
-                _note_apart(s, i, j)
+                _note_drifted(s, i, j)
         s.mark[j] = 2
         s.found[kept] = j
         kept += 1
@@ -204,7 +210,7 @@ def _renew_whole_list(s, i):
         j = s.neighbour[e]
         if s.mark[j] == 1:
             if windowed:
-                _note_apart(s, i, j)
+                _note_drifted(s, i, j)
                 s.found[kept] = j
                 kept += 1
             else:
@@ -212,11 +218,11 @@ def _renew_whole_list(s, i):
         s.mark[j] = 0
     for e in range(kept):
         s.mark[s.found[e]] = 0
-    if kept > s.row[i, L.LIST_CAPACITY]:
+    if kept > s.lists[i, L.LIST_CAPACITY]:
         return FULL
     for e in range(kept):
         s.neighbour[first + e] = s.found[e]
-    s.row[i, L.LIST_LENGTH] = kept
+    s.lists[i, L.LIST_LENGTH] = kept
     if windowed:
         _note_owned(s, i)
     return 0
@@ -225,14 +231,14 @@ def _renew_whole_list(s, i):
 @inlined
 def _note_owned(s, i):
     """Note for bead i, and those on its list, where an owned molecule's bead is on the list (`near_owned`)."""
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    if s.row[i, L.OWNERSHIP] == L.OWNED:
-        for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    if s.lists[i, L.OWNERSHIP] == L.OWNED:
+        for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
             s.near_owned[s.neighbour[e]] = 1
     else:
         found = 0
-        for e in range(first, first + s.row[i, L.LIST_LENGTH]):
-            found |= s.row[s.neighbour[e], L.OWNERSHIP] == L.OWNED
+        for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
+            found |= s.lists[s.neighbour[e], L.OWNERSHIP] == L.OWNED
         s.near_owned[i] = found
 
 
@@ -248,12 +254,12 @@ def _unmark(s, first, old, kept, status):
 @inlined
 def drop(s, j, i):
     """Take bead i out of bead j's list; return whether it was there."""
-    start = np.int64(s.row[j, L.LIST_FIRST])
-    last = start + s.row[j, L.LIST_LENGTH] - 1
+    start = np.int64(s.lists[j, L.LIST_FIRST])
+    last = start + s.lists[j, L.LIST_LENGTH] - 1
     for g in range(start, last + 1):
         if s.neighbour[g] == i:
             s.neighbour[g] = s.neighbour[last]
-            s.row[j, L.LIST_LENGTH] -= 1
+            s.lists[j, L.LIST_LENGTH] -= 1
             return True
     return False
 
@@ -265,38 +271,38 @@ def build_lists(s):
     Returns
     -------
     int
-        0; CELL_FULL: cells need more room; FULL: lists do, and row[:, 1] holds the lengths that they would have.
+        0; CELL_FULL: cells need more room; FULL: lists do, and lists[:, 1] holds the lengths that they would have.
     """
     status = 0
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     s.near_owned[:] = 0
     clear_cells(s)
     s.scalars[L.SCALAR_STALE] = 0
-    s.scalars[L.SCALAR_APART] = 0
+    s.scalars[L.SCALAR_DRIFTED_PAIRS] = 0
     for i in range(len(s.list_origin)):
-        s.place[i, L.CELL] = -1
-        if s.row[i, L.OWNERSHIP] >= L.VACANT:
+        s.origin_fractions[i, L.CELL] = -1
+        if s.lists[i, L.OWNERSHIP] >= L.VACANT:
             continue
         if place_list_origin(s, i, s.list_origin[i, L.X], s.list_origin[i, L.Y], s.list_origin[i, L.Z]):
             return CELL_FULL
     for i in range(len(s.list_origin)):
-        if s.row[i, L.OWNERSHIP] >= L.VACANT:
-            s.row[i, L.LIST_LENGTH] = 0
+        if s.lists[i, L.OWNERSHIP] >= L.VACANT:
+            s.lists[i, L.LIST_LENGTH] = 0
             continue
         count = near_beads(s, reach_of(s, i), i)
         if count < 0:
             return CELL_FULL
         kept = 0
-        first = np.int64(s.row[i, L.LIST_FIRST])
+        first = np.int64(s.lists[i, L.LIST_FIRST])
         for e in range(count):
             j = s.found[e]
             if j == i or far_apart(s, i, j) or excluded(s, i, j):
                 continue
-            if kept < s.row[i, L.LIST_CAPACITY]:
+            if kept < s.lists[i, L.LIST_CAPACITY]:
                 s.neighbour[first + kept] = j
             kept += 1
-        s.row[i, L.LIST_LENGTH] = kept
-        if kept > s.row[i, L.LIST_CAPACITY]:
+        s.lists[i, L.LIST_LENGTH] = kept
+        if kept > s.lists[i, L.LIST_CAPACITY]:
             status = FULL
         elif windowed:
             _note_owned(s, i)
@@ -308,28 +314,28 @@ def clean_lists(s):
     """At a window's end, take former list origins out of the cells, and beads near those alone out of the lists."""
     for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else s.cells[L.CELL_COUNT]):
         if k + SOON < s.scalars[L.SCALAR_STALE]:
-            ask(s.room, s.stale_cells[k + SOON] * PER_LINE)
+            ask(s.cell_entries, s.stale_cells[k + SOON] * PER_LINE)
             ask(s.next_line, s.stale_cells[k + SOON])
         compact(s, s.stale_cells[k] if s.scalars[L.SCALAR_STALE] >= 0 else k)
-    for k in range(s.scalars[L.SCALAR_APART]):
-        if k + SOON < s.scalars[L.SCALAR_APART]:
-            ask(s.place, s.apart[k + SOON, L.FIRST_BEAD])
-            ask(s.place, s.apart[k + SOON, L.SECOND_BEAD])
-        i, j = s.apart[k]
+    for k in range(s.scalars[L.SCALAR_DRIFTED_PAIRS]):
+        if k + SOON < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
+            ask(s.origin_fractions, s.drifted_pairs[k + SOON, L.FIRST_BEAD])
+            ask(s.origin_fractions, s.drifted_pairs[k + SOON, L.SECOND_BEAD])
+        i, j = s.drifted_pairs[k]
         if far_apart(s, i, j) and drop(s, j, i):
             drop(s, i, j)
-    if s.scalars[L.SCALAR_APART] < 0:  # more than were noted
+    if s.scalars[L.SCALAR_DRIFTED_PAIRS] < 0:  # more than were noted
         for i in range(s.scalars[L.SCALAR_BEADS]):
             _drop_far(s, i)
     s.scalars[L.SCALAR_STALE] = 0
-    s.scalars[L.SCALAR_APART] = 0
+    s.scalars[L.SCALAR_DRIFTED_PAIRS] = 0
 
 
 @inlined
 def _drop_far(s, i):
     """Part bead i from those on its list that are far apart from it."""
-    e = np.int64(s.row[i, L.LIST_FIRST])
-    while e < np.int64(s.row[i, L.LIST_FIRST]) + s.row[i, L.LIST_LENGTH]:
+    e = np.int64(s.lists[i, L.LIST_FIRST])
+    while e < np.int64(s.lists[i, L.LIST_FIRST]) + s.lists[i, L.LIST_LENGTH]:
         j = s.neighbour[e]
         if far_apart(s, i, j):
             drop(s, j, i)
@@ -339,12 +345,12 @@ def _drop_far(s, i):
 
 
 @inlined
-def _note_apart(s, i, j):
+def _note_drifted(s, i, j):
     """Note that two listed beads' list origins are now far apart, for `clean_lists`; overflow as in `cells.append`."""
-    at = s.scalars[L.SCALAR_APART]
-    if at == len(s.apart):
-        s.scalars[L.SCALAR_APART] = -1
+    at = s.scalars[L.SCALAR_DRIFTED_PAIRS]
+    if at == len(s.drifted_pairs):
+        s.scalars[L.SCALAR_DRIFTED_PAIRS] = -1
     elif at >= 0:
-        s.apart[at, L.FIRST_BEAD] = i
-        s.apart[at, L.SECOND_BEAD] = j
-        s.scalars[L.SCALAR_APART] += 1
+        s.drifted_pairs[at, L.FIRST_BEAD] = i
+        s.drifted_pairs[at, L.SECOND_BEAD] = j
+        s.scalars[L.SCALAR_DRIFTED_PAIRS] += 1

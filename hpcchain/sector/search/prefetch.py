@@ -80,8 +80,8 @@ def ask_first(typing, array, row):
 @inlined
 def ask_for_listed(s, i):
     """Ask for what a first look at those on bead i's list reads (`broad_phase`)."""
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         ask_first(s.swept, np.int64(s.neighbour[e]))
 
 
@@ -121,7 +121,7 @@ def _begin_with(s, m):
 def _ask_for_molecule(s, m):
     """Ask for a molecule's rows, and that of the list of its bead if it is a gas's."""
     prefetch(s.mol, m)
-    ask(s.row, m)
+    ask(s.lists, m)
     ask(s.timing, m)
     ask(s.first, m)
     ask(s.molecule_event, m)
@@ -145,7 +145,7 @@ def ask_for_next(s):
         _ask_for_single_beads(s, m)
         choose_next(s)
     elif b == 0:
-        ask(s.row, s.mol[m, L.MOL_FIRST])
+        ask(s.lists, s.mol[m, L.MOL_FIRST])
         s.prefetch_state[BEAD] = 1
     elif b <= s.mol[m, L.MOL_BEADS]:
         _ask_for_beads(s, m, b - 1)
@@ -158,20 +158,20 @@ def ask_for_next(s):
 def _ask_for_single_beads(s, i):
     """Ask for single bead i, then for what those before it tell: the partner of the last, and their lists' flights."""
     _ask_for_single(s, i)
-    ask(s.neighbour, np.int64(s.row[i, L.LIST_FIRST]))
+    ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
     partner = np.int64(-1)
     last = _still_there(s, LAST)
     if last >= 0:
         partner = s.next_event[last, L.PARTNER]
         if partner == L.RELIST:
-            _ask_for_places(s, last)
+            _ask_for_origins(s, last)
         _ask_for_flights(s, last)
         if partner >= 0:
             _ask_for_molecule(s, partner)
             _ask_for_single(s, partner)
     met = _still_there(s, MET)
     if met >= 0:
-        ask(s.neighbour, np.int64(s.row[met, L.LIST_FIRST]))
+        ask(s.neighbour, np.int64(s.lists[met, L.LIST_FIRST]))
     met_before = _still_there(s, MET_BEFORE)
     if met_before >= 0:
         _ask_for_flights(s, met_before)
@@ -182,7 +182,7 @@ def _ask_for_single_beads(s, i):
 
 @inlined
 def _still_there(s, k):
-    """Return the bead in place k of `prefetch_state`; below 0: there is none, or the sector has been rebuilt since."""
+    """Return the bead in entry k of `prefetch_state`; below 0: there is none, or the sector has been rebuilt since."""
     return s.prefetch_state[k] if s.prefetch_state[k] < s.scalars[L.SCALAR_BEADS] else np.int64(-1)
 
 
@@ -208,17 +208,17 @@ def _ask_for_state(s, i):
 @inlined
 def _ask_for_flights(s, i):
     """Ask for the flights of those on bead i's list."""
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         ask(s.flight, np.int64(s.neighbour[e]))
 
 
 @inlined
-def _ask_for_places(s, i):
-    """Ask for the places of those on bead i's list."""
-    first = np.int64(s.row[i, L.LIST_FIRST])
-    for e in range(first, first + s.row[i, L.LIST_LENGTH]):
-        ask(s.place, np.int64(s.neighbour[e]))
+def _ask_for_origins(s, i):
+    """Ask for the list origins of those on bead i's list."""
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
+        ask(s.origin_fractions, np.int64(s.neighbour[e]))
 
 
 @inlined
@@ -262,9 +262,9 @@ def _ask_for_bead(s, i, at, size):
     if i % 4 == 0:
         ask(s.event_time, i)
         ask(s.swept, i)
-        ask(s.place, i)
-        ask(s.row, i + 4)
-    ask(s.neighbour, np.int64(s.row[i, L.LIST_FIRST]))
+        ask(s.origin_fractions, i)
+        ask(s.lists, i + 4)
+    ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
 
 
 if config.DISABLE_JIT:

@@ -26,8 +26,8 @@ from hpcchain.propagators.collocation.collocation_molecule import (
     STAGES,
     WIDTH,
     stage_table_size,
+    stages_at,
     stages_jump,
-    stages_place,
     stages_solve,
     stages_state,
 )
@@ -78,7 +78,7 @@ def _gap(s, pair, t):
         return _wall_gap(pair, one, t)
     oj = oi
     if _separate(s, pair):
-        oj = s.mol[s.segment[pair.i, L.MOLECULE], L.MOL_ROOM]
+        oj = s.mol[s.segment[pair.i, L.MOLECULE], L.MOL_WORKSPACE]
         bring(s, pair.j, pair.tj + t, oj)
     return _pair_gap(pair, one, bead_exactly(s, pair.j, pair.tj + t, oj), t)
 
@@ -145,7 +145,7 @@ def _end_of_approach(s, pair, t):
 
 @kernel
 def _minimum_gap(s, pair, low, high):
-    """Return where the gap is least between two times, or the first place tried where it is not positive, and it.
+    """Return where the gap is least between two times, or the first time tried where it is not positive, and it.
 
     By golden section: the gap's rate is less accurate than the gap, its velocities being as they come (`collocation`).
     """
@@ -252,13 +252,13 @@ def _refined(s, pair, series_error, t):
     time = t
     for _ in range(MOST_NEWTON):
         gap, rate = _gap(s, pair, time)
-        size = abs(gap)
+        distance = abs(gap)
         d = pair.distance
-        if size <= EXACT * d or (size <= NEAR * d and size > 0.25 * last) or (time == 0.0 and gap <= 0.0):
+        if distance <= EXACT * d or (distance <= NEAR * d and distance > 0.25 * last) or (time == 0.0 and gap <= 0.0):
             return time, time
         if rate >= 0.0 or time - gap / rate > pair.until:
             break
-        last = size
+        last = distance
         time = max(time - gap / rate, 0.0)
     return _bisected(s, pair, series_error, t)
 
@@ -279,7 +279,7 @@ def _nesting(s, m):
     """Return where the constants of molecule m's stages begin if nested intervals find its contacts, or -1."""
     if s.mol[m, L.MOL_SOLVER] != L.COLLOCATION:
         return np.int64(-1)
-    at = stages_place(s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], s.mol[m, L.MOL_TABLE])
+    at = stages_at(s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], s.mol[m, L.MOL_TABLE])
     return at if s.table[at + WIDTH] > 0.0 else np.int64(-1)
 
 
@@ -387,7 +387,7 @@ def _falling(s, pair):
     mi = s.segment[pair.i, L.MOLECULE]
     mj = s.segment[pair.j, L.MOLECULE] if separate else mi
     oi = np.int64(0)
-    oj = s.mol[mi, L.MOL_ROOM] if separate else oi
+    oj = s.mol[mi, L.MOL_WORKSPACE] if separate else oi
     falls_i = _falls(s, mi, points)
     falls_j = pair.j >= 0 and _falls(s, mj, points)
     gap, rate = _gap(s, pair, pair.until)

@@ -50,7 +50,7 @@ def set_level(s, i, other, level):
 
 @kernel
 def _take_out(row, at):
-    """Take the entry at a place out of a bead's table; those behind it move up."""
+    """Take the entry at an index out of a bead's table; those behind it move up."""
     for k in range(at, len(row) - 1):
         row[k] = row[k + 1]
     row[len(row) - 1] = 0.0
@@ -58,7 +58,7 @@ def _take_out(row, at):
 
 @kernel
 def _put_in(row, at, new):
-    """Put an entry at a place into a bead's table, those behind it moving down; return whether there was room."""
+    """Put an entry at an index into a bead's table, those behind it moving down; return whether there was room."""
     if row[len(row) - 1] != 0.0:
         return False
     for k in range(len(row) - 1, at, -1):
@@ -68,7 +68,7 @@ def _put_in(row, at, new):
 
 
 @kernel
-def record_of(s, i, j):
+def potential_begin(s, i, j):
     """Return where the potential of beads in rows i and j begins in `potential`, 0 where they have none."""
     types = np.int64(s.potential[TYPES])
     if types == 1:
@@ -88,19 +88,19 @@ def borders(s, i, j, limits):
     -------
     inner, outer : float
         [length]; the inner one is that of contact where nothing else comes before it, 0 where there is none.
-    record, level : int
+    begin, level : int
         Of their potential in `potential`, 0 where they have none, and the level that they are on.
     """
     if limits >= 0 and s.limits[limits, L.ACTS] == 0.0:
         return s.limits[limits, L.LEAST], s.limits[limits, L.MOST], np.int64(0), np.int64(0)
     inner = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
     outer = np.inf
-    record = record_of(s, i, j)
+    begin = potential_begin(s, i, j)
     level = np.int64(0)
-    if record > 0:
-        steps = np.int64(s.potential[record])
+    if begin > 0:
+        steps = np.int64(s.potential[begin])
         level = level_of(s, i, s.next_event[j, L.BEAD_ID])
-        at = record + 2 + steps  # distance between levels 0 and 1
+        at = begin + 2 + steps  # distance between levels 0 and 1
         if level < steps:
             inner = s.potential[at + level]
         if level > 0:
@@ -108,7 +108,7 @@ def borders(s, i, j, limits):
     if limits >= 0:
         inner = max(inner, s.limits[limits, L.LEAST])
         outer = min(outer, s.limits[limits, L.MOST])
-    return inner, outer, record, level
+    return inner, outer, begin, level
 
 
 @kernel

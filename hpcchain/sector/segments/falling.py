@@ -21,15 +21,15 @@ def inverse_mass(s, i):
 
 
 @kernel
-def work_of_fixed(s, i, j, nx, ny, nz, size):
+def work_of_fixed(s, i, j, nx, ny, nz, impulse):
     """Return the work that a contact of beads i and j does on the one of them that is free, if the other is fixed.
 
-    The impulse `size` acts on bead i along n. A fixed bead has the velocity that it starts with.
+    `impulse` acts on bead i along n. A fixed bead has the velocity that it starts with.
     """
     if inverse_mass(s, i) == 0.0:
-        return -size * (nx * s.starts[i, L.VX] + ny * s.starts[i, L.VY] + nz * s.starts[i, L.VZ])
+        return -impulse * (nx * s.starts[i, L.VX] + ny * s.starts[i, L.VY] + nz * s.starts[i, L.VZ])
     if inverse_mass(s, j) == 0.0:
-        return size * (nx * s.starts[j, L.VX] + ny * s.starts[j, L.VY] + nz * s.starts[j, L.VZ])
+        return impulse * (nx * s.starts[j, L.VX] + ny * s.starts[j, L.VY] + nz * s.starts[j, L.VZ])
     return 0.0
 
 

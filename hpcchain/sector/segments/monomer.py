@@ -128,10 +128,10 @@ def meet_wall(s, i, code, e, et):
     if un >= 0.0:
         return 0.0, 0.0
     if s.walls[-1 - code, L.WALL_TEMPERATURE] > 0.0:
-        size, heat = diffuse_single(s, i, code, n, inverse_mass(s, i))
+        impulse, heat = diffuse_single(s, i, code, n, inverse_mass(s, i))
         if et != 1.0:
             heat += draw_spin(s, i, code)
-        return size, heat
+        return impulse, heat
     change = -(1.0 + own_restitution(s, i, code, e)) * un
     for c in range(3):
         s.starts[i, L.VX + c] += n[c] * change

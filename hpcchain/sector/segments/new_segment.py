@@ -1,4 +1,4 @@
-"""Give a molecule a new segment from the state in the workspace, then lists, searches and its place in the queue."""
+"""Give a molecule a new segment from the state in the workspace, then lists, searches and its entry in the queue."""
 
 import math
 
@@ -8,7 +8,7 @@ from hpcchain.contact.pair import curve
 from hpcchain.contact.thermal import next_redraw
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout import segment_record as R
+from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import after, earlier
 from hpcchain.layout.segment_bits import series_order, set_series, set_start, start_depth, struck
@@ -260,7 +260,7 @@ def renew_lists(s, m):
     first = s.mol[m, L.MOL_FIRST]
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         s.list_origin[i, L.ORIGIN_TIME] = -1.0
-        if s.row[i, L.OWNERSHIP] == L.DORMANT:
+        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
         if s.bounds[i, L.ACCELERATION] != 0.0 and list_expiry(s, i) < SOON * s.bounds[i, L.LENGTH]:
             s.count[L.N_RELISTS] += 1
@@ -295,15 +295,15 @@ def schedule_molecule(s, m, base):
     """
     start = s.mol[m, L.MOL_FIRST]
     sort = s.mol[m, L.MOL_OWNERSHIP]
-    place = np.int64(-1)
+    begin = np.int64(-1)
     if sort != L.OWNED and s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_HISTORY]:
-        place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
-    if place >= 0 and s.owner_history[place + R.ALONE] != 0.0:
-        ticks = s.owner_history[place + R.TICKS]
-        remainder = s.owner_history[place + R.REM]
-        depth = np.int64(s.owner_history[place + R.DEPTH])
-        lower = np.int64(s.owner_history[place + R.LOWER])
-        higher = np.int64(s.owner_history[place + R.HIGHER])
+        begin = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    if begin >= 0 and s.owner_history[begin + E.ALONE] != 0.0:
+        ticks = s.owner_history[begin + E.TICKS]
+        remainder = s.owner_history[begin + E.REM]
+        depth = np.int64(s.owner_history[begin + E.DEPTH])
+        lower = np.int64(s.owner_history[begin + E.LOWER])
+        higher = np.int64(s.owner_history[begin + E.HIGHER])
         holder = L.BY_HISTORY
     else:
         waits = sort == L.GHOST or sort == L.VACANT
@@ -346,14 +346,14 @@ def schedule_history(s, m, base):
     Where the next of them is sooner than all that was due, no bead is looked at.
     """
     if s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_HISTORY]:
-        place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
-        ticks = s.owner_history[place + R.TICKS]
-        remainder = s.owner_history[place + R.REM]
+        begin = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+        ticks = s.owner_history[begin + E.TICKS]
+        remainder = s.owner_history[begin + E.REM]
         sooner = earlier(ticks, remainder, s.first[m, L.EVENT_TICKS], s.first[m, L.EVENT_REM])
-        if sooner and s.owner_history[place + R.ALONE] != 0.0:
-            depth = np.int64(s.owner_history[place + R.DEPTH])
-            lower = np.int64(s.owner_history[place + R.LOWER])
-            higher = np.int64(s.owner_history[place + R.HIGHER])
+        if sooner and s.owner_history[begin + E.ALONE] != 0.0:
+            depth = np.int64(s.owner_history[begin + E.DEPTH])
+            lower = np.int64(s.owner_history[begin + E.LOWER])
+            higher = np.int64(s.owner_history[begin + E.HIGHER])
             _enqueue(s, m, ticks, remainder, depth, lower, higher, np.int64(L.BY_HISTORY), base)
             return
     schedule_molecule(s, m, base)
@@ -361,7 +361,7 @@ def schedule_history(s, m, base):
 
 @inlined
 def _enqueue(s, m, ticks, remainder, depth, lower, higher, holder, base):
-    """Write down molecule m's earliest event, and renew its place in the queue."""
+    """Write down molecule m's earliest event, and renew its entry in the queue."""
     s.first[m, L.EVENT_TICKS] = ticks
     s.first[m, L.EVENT_REM] = remainder
     s.molecule_event[m, L.NEXT_DEPTH] = depth
@@ -375,7 +375,7 @@ def _enqueue(s, m, ticks, remainder, depth, lower, higher, holder, base):
 def search_range(s, first, n):
     """Search every bead of a range for its earliest event."""
     for i in range(first, first + n):
-        if s.row[i, L.OWNERSHIP] == L.DORMANT:
+        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
         if i + 1 < first + n:
             ask_for_listed(s, i + 1)
@@ -407,11 +407,11 @@ def search_molecule(s, m):
         return
     found = np.int64(0)
     for i in range(first, first + n):
-        if s.row[i, L.OWNERSHIP] == L.DORMANT:
+        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
         if i + 1 < first + n:
             ask_for_listed(s, i + 1)
-        if found + s.row[i, L.LIST_LENGTH] + 4 > len(s.found):
+        if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
             _search_awaited(s, first, i)
             found = np.int64(0)
         found = search_alone(s, i, found)

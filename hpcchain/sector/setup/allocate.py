@@ -11,7 +11,7 @@ from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned_zeros, records
+from hpcchain.layout.memory import aligned_zeros, bead_lines
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
@@ -92,7 +92,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.REDRAW_RATE], par[L.REDRAW_TEMPERATURE] = thermostat["rate"], thermostat["temperature"]
     par[L.WALLS] = float(wall.any() or bool(shapes_of(physics)))
     par[L.TURNS] = float("orientations" in physics.extended)
-    par[L.BEYOND], par[L.STEPS] = beyond, float(bool(potentials_of(physics)))
+    par[L.BEYOND], par[L.STEP_POTENTIALS] = beyond, float(bool(potentials_of(physics)))
     reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
     longest = max(float(reach.max(initial=0.0)), longest_rod(topology), body_length(topology.site))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
@@ -142,13 +142,13 @@ def build_sector(
     system: System,
     shell: float,
     cell: float,
-    order: np.ndarray,
+    sequence: np.ndarray,
     capacity: np.ndarray,
     log_rows: int,
     at: np.ndarray | None = None,
     inside: int = 0,
 ) -> tuple[Any, np.ndarray]:
-    """Allocate a sector for those molecules of a system, and in that order, that `order` gives.
+    """Allocate a sector for those molecules of a system, and in that order, that `sequence` gives.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def build_sector(
     system : System
     shell, cell : float
         Half width of the neighbour lists' shell, and least cell width [length].
-    order : (M,) int64 array
+    sequence : (M,) int64 array
         Global molecule numbers in local order.
     capacity : int64 array
         Neighbour list capacities, one for each row of the system's state.
@@ -175,12 +175,12 @@ def build_sector(
     """
     composition, state, part = classes.composition, system.state, at is not None
     par, cells = parameters(system, shell, cell)
-    beads = composition.size_of(order)
-    ids = composition.beads_of(order)
+    beads = composition.size_of(sequence)
+    ids = composition.beads_of(sequence)
     at = ids if at is None else at
-    n, m = len(ids), len(order)
+    n, m = len(ids), len(sequence)
     like = composition.prototype_of(ids)
-    mol, size = molecule_rows(classes, order, W.CURVE if gravity_of(system.physics).any() else 0)
+    mol, size = molecule_rows(classes, sequence, W.CURVE if gravity_of(system.physics).any() else 0)
     starting = at[mol[:, L.MOL_FIRST]]
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
     if part:  # molecules of others may come from anywhere, but not before all is built anew
@@ -221,7 +221,7 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         Of the beads' molecules, as `molecule_rows` returns it.
     """
     n = len(ids)
-    starts, bounds, segment = records(n)
+    starts, bounds, segment = bead_lines(n)
     starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
     bounds[:, L.RADIUS] = radius
     of = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
@@ -242,7 +242,7 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "mark": np.zeros(n, dtype=np.int8),
         "near_owned": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
-        "place": np.full((n, 4), -1, dtype=np.int32),
+        "origin_fractions": np.full((n, 4), -1, dtype=np.int32),
     }
 
 
@@ -316,10 +316,10 @@ def series_array(size: int, gravity: np.ndarray) -> np.ndarray:
 
 def list_arrays(capacity: np.ndarray) -> dict:
     """Return the arrays of neighbour lists with these capacities, empty."""
-    row = np.zeros((len(capacity), 4), dtype=np.int32)
+    lists = np.zeros((len(capacity), 4), dtype=np.int32)
     first = np.concatenate([[0], np.cumsum(capacity)])
-    row[:, L.LIST_FIRST], row[:, L.LIST_CAPACITY] = first[:-1], capacity
-    return {"row": row, "neighbour": np.zeros(int(first[-1]), dtype=np.int32)}
+    lists[:, L.LIST_FIRST], lists[:, L.LIST_CAPACITY] = first[:-1], capacity
+    return {"lists": lists, "neighbour": np.zeros(int(first[-1]), dtype=np.int32)}
 
 
 def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
@@ -357,7 +357,7 @@ def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
         "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
         "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
         "virial_tensor": np.zeros(L.TENSOR_PARTS),
-        "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_ROOM].max(initial=0))),
+        "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
         "impulse_response": np.zeros(response_size(int(tiles(beads.max(initial=1))))),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
@@ -365,7 +365,7 @@ def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
         "tied": np.zeros((contacts, 2), dtype=np.int64),
         "normals": np.zeros((contacts, 3)),
         "growths": np.zeros(contacts),
-        "sizes": np.zeros(contacts),
+        "impulses": np.zeros(contacts),
         "matrix": np.zeros((L.PUSH_ROWS, L.MOST_TIES)),
     }
 
@@ -393,7 +393,7 @@ def window_arrays(beads: int, molecules: int) -> dict:
         "touched": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back_to": np.zeros((max(molecules, 1), 2)),
-        "apart": np.zeros((4 * beads + 64, 2), dtype=np.int64),
+        "drifted_pairs": np.zeros((4 * beads + 64, 2), dtype=np.int64),
         "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
     }
 
@@ -431,7 +431,7 @@ def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:
 
 
 def cell_arrays(cells: np.ndarray, beads: int, entries: float = 1.0) -> dict:
-    """Return the arrays of cells: a line each, and as many more as that many places of every bead can fill.
+    """Return the arrays of cells: a line each, and as many more as that many entries of every bead can fill.
 
     Parameters
     ----------
@@ -439,30 +439,30 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float = 1.0) -> dict:
         Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
     beads : int
     entries : float
-        Places that cells may hold of a bead: one, and in a window those that it had before too.
+        Entries that cells may hold of a bead: one, and in a window those that it had before too.
     """
     number = int(np.prod(cells[:3]))
     lines = number + 1 + int(entries * beads) // L.CELL_LINE
     return {
         "cells": np.array([*cells[:3], number, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
-        "room": aligned_zeros((L.CELL_LINE * lines, 4), np.int32),
+        "cell_entries": aligned_zeros((L.CELL_LINE * lines, 4), np.int32),
         "next_line": np.zeros(lines, dtype=np.int32),
         "slabs": np.zeros((L.SLABS, 2)),
         "found": np.zeros(int(max(entries, 1.0) * beads) + LEAST_FOUND, dtype=np.int64),
     }
 
 
-def molecule_rows(classes: MoleculeClasses, order: np.ndarray, head: int = 0) -> tuple[np.ndarray, int]:
-    """Return the `mol` table of molecules `order`, and the size of the series' array; it begins with `head` floats."""
-    mol = aligned_zeros((len(order), L.MOL_COLUMNS), np.int64)
-    mol[:] = classes.rows[classes.composition.class_of(order)]
+def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[np.ndarray, int]:
+    """Return the `mol` table of these molecules, and the length of `series`, which begins with `head` floats."""
+    mol = aligned_zeros((len(sequence), L.MOL_COLUMNS), np.int64)
+    mol[:] = classes.rows[classes.composition.class_of(sequence)]
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
     block = np.where(beads > 1, beads * W.CURVE, 0)
     mol[:, L.MOL_SERIES] = np.cumsum(block) - block + head
     mol[:, L.MOL_PREVIOUS] = mol[:, L.MOL_TARGET] = -1
     mol[:, L.MOL_HIGHER] = L.SEGMENT_END
-    mol[:, L.MOL_ID] = order
+    mol[:, L.MOL_ID] = sequence
     mol[:, L.MOL_MATCH] = 1
     return mol, int(block.sum()) + head or 1
 

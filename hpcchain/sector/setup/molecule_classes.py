@@ -17,9 +17,9 @@ from hpcchain.model.molecules.rods import molecule_sites
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.physics.external import gravity_of
 from hpcchain.propagators.catalogue import PROPAGATORS, STEP_SOLVER_CODES
-from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_room
-from hpcchain.propagators.steps.step_molecule import step_table, steps_room
-from hpcchain.propagators.taylor.graph_molecule import web_room
+from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_workspace
+from hpcchain.propagators.steps.step_molecule import step_table, steps_workspace
+from hpcchain.propagators.taylor.graph_molecule import web_workspace
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System, Topology
@@ -67,24 +67,24 @@ class MoleculeClasses:
             own = traits(topology, m) if is_extended(physics) else np.zeros(0)
             row[L.MOL_TABLE] = sum(map(len, tables)) + len(own) + L.LIMITS
             row[L.MOL_GRAPH] = sum(map(len, graphs))
-            row[L.MOL_ROOM] = len(table) // W.TABLE * W.TILE
+            row[L.MOL_WORKSPACE] = len(table) // W.TABLE * W.TILE
             row[L.MOL_SELF] = topology.self_contact[m]
             if row[L.MOL_SOLVER] == L.BODY:
-                row[L.MOL_ROOM] = tiles(n) * W.TILE
+                row[L.MOL_WORKSPACE] = tiles(n) * W.TILE
             if row[L.MOL_SOLVER] in (L.GRAPH, L.COLLOCATION, L.STEPPER):
-                graphs.append(graph_record(topology, m))
-                row[L.MOL_ROOM] = web_room(graphs[-1], 0, tiles(n))
+                graphs.append(graph_words(topology, m))
+                row[L.MOL_WORKSPACE] = web_workspace(graphs[-1], 0, tiles(n))
             if row[L.MOL_SOLVER] == L.COLLOCATION:
                 stages = stages_of(physics)
                 table = np.concatenate([table, stages])
-                row[L.MOL_ROOM] = stages_room(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
+                row[L.MOL_WORKSPACE] = stages_workspace(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
             if row[L.MOL_SOLVER] == L.STEPPER:
                 solver = physics.options.solver
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
-                row[L.MOL_ROOM] = steps_room(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
+                row[L.MOL_WORKSPACE] = steps_workspace(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
             tables += [own, limits(physics, row[L.MOL_SOLVER], has_fixed(topology, m)), table]
-        self.rows[:, L.MOL_ROOM] = -(-self.rows[:, L.MOL_ROOM] // W.LANES) * W.LANES
+        self.rows[:, L.MOL_WORKSPACE] = -(-self.rows[:, L.MOL_WORKSPACE] // W.LANES) * W.LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, partners = bonded_pairs(topology)
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
@@ -213,7 +213,7 @@ def bonded_pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     return adjacency(excluded_pairs(topology), topology.beads)
 
 
-def graph_record(topology: Topology, m: int) -> np.ndarray:
+def graph_words(topology: Topology, m: int) -> np.ndarray:
     """Return the int64 description of molecule m's bond graph (`model.molecules.bond_graph`)."""
     beads = int(topology.first_bead[m + 1] - topology.first_bead[m])
     return build_structure(beads, molecule_bonds(topology, m))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import System
 
 
-def space_order(system: System, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:
+def space_sequence(system: System, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return these molecules' numbers along a space-filling (Morton) curve of their first beads.
 
     Parameters

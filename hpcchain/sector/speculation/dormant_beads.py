@@ -20,7 +20,7 @@ def deactivate(s, beads):
     """Let beads that are on no list be dormant."""
     for k in range(len(beads)):
         i = beads[k]
-        s.row[i, L.OWNERSHIP] = L.DORMANT
+        s.lists[i, L.OWNERSHIP] = L.DORMANT
         s.event_time[i, L.EVENT_TICKS] = INFINITE
         s.event_time[i, L.EVENT_REM] = INFINITE
         s.next_event[i, L.PARTNER] = L.NO_EVENT
@@ -43,7 +43,7 @@ def activate(s, beads, ticks, remainder, base):
     s.par[L.NOW] = ticks
     s.par[L.NOW_REM] = remainder
     for k in range(len(beads)):
-        s.row[beads[k], L.OWNERSHIP] = L.GHOST
+        s.lists[beads[k], L.OWNERSHIP] = L.GHOST
         s.mol[s.segment[beads[k], L.MOLECULE], L.MOL_DORMANT] -= 1
     for k in range(len(beads)):
         i = beads[k]

@@ -1,12 +1,12 @@
 """What ranks tell each other in a window: the new segments of molecules that others hold as ghosts.
 
-A message is a row of float64 records, one per molecule that has changed since its owner last sent it:
+A message is a row of float64 entries, one per molecule that has changed since its owner last sent it:
 
     global molecule number, segments that stay as sent before, segments in all, then each further segment
 
 and a segment is its start: ticks, remainder, depth, lower and higher id of the event that began it, running segment
 length, three image counts, the segment's length, its series' error, number of the event's molecules, their global
-numbers (MOST_MEMBERS), a place for the receiver's notes, and per bead position, velocity, whether it was struck and
+numbers (MOST_MEMBERS), a number for the receiver's notes, and per bead position, velocity, whether it was struck and
 what was left of its last contact, the bounds of its acceleration and speed, and its row of `extra` where the run has
 any. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and reproducible bits),
 and made when something comes near enough.
@@ -26,7 +26,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout import segment_record as R
+from hpcchain.layout import segment_entry as E
 from hpcchain.layout.clock import after
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
@@ -75,7 +75,7 @@ def message_size(s, rows, lent):
     for k in range(len(rows)):
         m = rows[k]
         if lent[m] != 0:
-            total += R.HEAD + (s.mol[m, L.MOL_NUMBER] - s.mol[m, L.MOL_SENT]) * _size(s, m, s.extended)
+            total += E.HEAD + (s.mol[m, L.MOL_NUMBER] - s.mol[m, L.MOL_SENT]) * _size(s, m, s.extended)
     return total
 
 
@@ -83,14 +83,14 @@ def message_size(s, rows, lent):
 def _size(s, m, extended):
     """Return the floats that a segment of molecule m takes in a message."""
     if extended is not None:
-        return R.BEADS + (R.PER_BEAD + s.extra.shape[1]) * s.mol[m, L.MOL_BEADS]
-    return R.BEADS + R.PER_BEAD * s.mol[m, L.MOL_BEADS]
+        return E.BEADS + (E.PER_BEAD + s.extra.shape[1]) * s.mol[m, L.MOL_BEADS]
+    return E.BEADS + E.PER_BEAD * s.mol[m, L.MOL_BEADS]
 
 
 @kernel
 def _write_extra(s, i, out, at, extended):
     """Write bead row i's `extra` behind what else a message has of it at `at`, if any; return where the next begins."""
-    at += R.PER_BEAD
+    at += E.PER_BEAD
     if extended is not None:
         for c in range(s.extra.shape[1]):
             out[at + c] = s.extra[i, c]
@@ -101,7 +101,7 @@ def _write_extra(s, i, out, at, extended):
 @kernel
 def _read_extra(s, i, at, extended):
     """Read bead row i's `extra` from its owner's history; `at` and what is returned as in `_write_extra`."""
-    at += R.PER_BEAD
+    at += E.PER_BEAD
     if extended is not None:
         for c in range(s.extra.shape[1]):
             s.extra[i, c] = s.owner_history[at + c]
@@ -111,11 +111,11 @@ def _read_extra(s, i, at, extended):
 
 @kernel
 def _unlike_extra(s, i, at, extended):
-    """Whether bead row i's `extra` has other bits than the owner's history behind place `at`."""
+    """Whether bead row i's `extra` has other bits than the owner's history behind index `at`."""
     if extended is not None:
         for c in range(s.extra.shape[1]):
             x = s.extra[i, c]
-            y = s.owner_history[at + R.PER_BEAD + c]
+            y = s.owner_history[at + E.PER_BEAD + c]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return True
     return False
@@ -130,10 +130,10 @@ def pack(s, rows, lent, out):
         if lent[m] == 0:
             continue
         sent = s.mol[m, L.MOL_SENT]
-        out[at + R.HEAD_ID] = s.mol[m, L.MOL_ID]
-        out[at + R.HEAD_KEPT] = sent
-        out[at + R.HEAD_TOTAL] = s.mol[m, L.MOL_NUMBER]
-        at += R.HEAD
+        out[at + E.HEAD_ID] = s.mol[m, L.MOL_ID]
+        out[at + E.HEAD_KEPT] = sent
+        out[at + E.HEAD_TOTAL] = s.mol[m, L.MOL_NUMBER]
+        at += E.HEAD
         size = _size(s, m, s.extended)
         if k + 1 < len(rows) and lent[rows[k + 1]] != 0:
             _ask_for_segment(s, rows[k + 1])
@@ -156,31 +156,31 @@ def _ask_for_segment(s, m):
 @kernel
 def _write(s, h, out, at):
     first = s.mol[h, L.MOL_FIRST]
-    out[at + R.TICKS] = s.starts[first, L.START_TICKS]
-    out[at + R.REM] = s.starts[first, L.START_REM]
-    out[at + R.DEPTH] = start_depth(s.segment, first)
-    out[at + R.LOWER] = s.mol[h, L.MOL_LOWER]
-    out[at + R.HIGHER] = s.mol[h, L.MOL_HIGHER]
-    out[at + R.STEP] = s.timing[h, L.RUNNING_LENGTH]
+    out[at + E.TICKS] = s.starts[first, L.START_TICKS]
+    out[at + E.REM] = s.starts[first, L.START_REM]
+    out[at + E.DEPTH] = start_depth(s.segment, first)
+    out[at + E.LOWER] = s.mol[h, L.MOL_LOWER]
+    out[at + E.HIGHER] = s.mol[h, L.MOL_HIGHER]
+    out[at + E.RUNNING_LENGTH] = s.timing[h, L.RUNNING_LENGTH]
     for c in range(3):
-        out[at + R.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
-    out[at + R.LENGTH] = s.timing[h, L.SEGMENT_LENGTH]
-    out[at + R.WRONG] = s.timing[h, L.SERIES_ERROR]
+        out[at + E.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
+    out[at + E.LENGTH] = s.timing[h, L.SEGMENT_LENGTH]
+    out[at + E.WRONG] = s.timing[h, L.SERIES_ERROR]
     window_event = s.mol[h, L.MOL_EVENT]
     members = s.window_event[window_event, L.EVENT_SIZE] if window_event > 0 else 0
-    out[at + R.MEMBERS] = members
+    out[at + E.MEMBERS] = members
     for k in range(L.MOST_MEMBERS):
-        out[at + R.MEMBER_IDS + k] = (
+        out[at + E.MEMBER_IDS + k] = (
             s.mol[s.window_event[window_event, L.EVENT_MEMBERS + k], L.MOL_ID] if k < members else -1
         )
-    out[at + R.ALONE] = 0.0
-    at += R.BEADS
+    out[at + E.ALONE] = 0.0
+    at += E.BEADS
     for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
             out[at + c] = s.starts[i, c]
-        out[at + R.BEAD_MARKS] = _marks(s.segment, i)
-        out[at + R.BEAD_ACCELERATION] = s.bounds[i, L.ACCELERATION]
-        out[at + R.BEAD_SPEED] = s.bounds[i, L.SPEED]
+        out[at + E.BEAD_MARKS] = _marks(s.segment, i)
+        out[at + E.BEAD_ACCELERATION] = s.bounds[i, L.ACCELERATION]
+        out[at + E.BEAD_SPEED] = s.bounds[i, L.SPEED]
         at = _write_extra(s, i, out, at, s.extended)
 
 
@@ -216,13 +216,13 @@ def longest_history(s, message, row_of):
     at = 0
     floats = 0
     while at < len(message):
-        m = lookup(row_of, np.int64(message[at + R.HEAD_ID]))
-        more = np.int64(message[at + R.HEAD_TOTAL]) - np.int64(message[at + R.HEAD_KEPT])
-        most = max(most, np.int64(message[at + R.HEAD_TOTAL]))
+        m = lookup(row_of, np.int64(message[at + E.HEAD_ID]))
+        more = np.int64(message[at + E.HEAD_TOTAL]) - np.int64(message[at + E.HEAD_KEPT])
+        most = max(most, np.int64(message[at + E.HEAD_TOTAL]))
         _ask_for_events(s, m)
         size = more * _size(s, m, s.extended)
         floats += size
-        at += R.HEAD + size
+        at += E.HEAD + size
     return most, floats
 
 
@@ -262,20 +262,20 @@ def receive(s, message, row_of, wanted, base):
     at = 0
     count = 0
     while at < len(message):
-        m = lookup(row_of, np.int64(message[at + R.HEAD_ID]))
-        kept = np.int64(message[at + R.HEAD_KEPT])
-        total = np.int64(message[at + R.HEAD_TOTAL])
-        at += R.HEAD
+        m = lookup(row_of, np.int64(message[at + E.HEAD_ID]))
+        kept = np.int64(message[at + E.HEAD_KEPT])
+        total = np.int64(message[at + E.HEAD_TOTAL])
+        at += E.HEAD
         size = _size(s, m, s.extended)
         for k in range(kept + 1, total + 1):
-            place = s.scalars[L.SCALAR_HISTORY]
+            begin = s.scalars[L.SCALAR_HISTORY]
             for c in range(size):
-                s.owner_history[place + c] = message[at + c]
-            s.owner_history_at[m, k] = place
+                s.owner_history[begin + c] = message[at + c]
+            s.owner_history_at[m, k] = begin
             s.scalars[L.SCALAR_HISTORY] += size
             at += size
-            s.owner_history[place + R.ALONE] = _alone(s, place, row_of)
-            count = _want(s, place, row_of, wanted, count)
+            s.owner_history[begin + E.ALONE] = _alone(s, begin, row_of)
+            count = _want(s, begin, row_of, wanted, count)
         s.mol[m, L.MOL_HISTORY] = total
         touch(s.mol, s.touched, s.scalars, m)
         _check(s, m)
@@ -284,31 +284,31 @@ def receive(s, message, row_of, wanted, base):
 
 
 @kernel
-def _alone(s, place, row_of):
-    for k in range(np.int64(s.owner_history[place + R.MEMBERS])):
-        m = lookup(row_of, np.int64(s.owner_history[place + R.MEMBER_IDS + k]))
+def _alone(s, begin, row_of):
+    for k in range(np.int64(s.owner_history[begin + E.MEMBERS])):
+        m = lookup(row_of, np.int64(s.owner_history[begin + E.MEMBER_IDS + k]))
         if m >= 0 and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             return 0.0
     return 1.0
 
 
 @kernel
-def _want(s, place, row_of, wanted, count):
-    members = np.int64(s.owner_history[place + R.MEMBERS])
+def _want(s, begin, row_of, wanted, count):
+    members = np.int64(s.owner_history[begin + E.MEMBERS])
     ours = False
     seen = True
     for k in range(members):
-        m = lookup(row_of, np.int64(s.owner_history[place + R.MEMBER_IDS + k]))
+        m = lookup(row_of, np.int64(s.owner_history[begin + E.MEMBER_IDS + k]))
         ours = ours or (m >= 0 and s.mol[m, L.MOL_OWNERSHIP] != L.GHOST)
         seen = seen and m >= 0 and s.mol[m, L.MOL_OWNERSHIP] != L.GHOST
-    core = 2 if s.owner_history[place + R.HIGHER] >= 0.0 else 1  # of a contact with a wall one molecule
+    core = 2 if s.owner_history[begin + E.HIGHER] >= 0.0 else 1  # of a contact with a wall one molecule
     if not ours or seen or members <= core:
         return count
     for k in range(members):
-        name = np.int64(s.owner_history[place + R.MEMBER_IDS + k])
-        m = lookup(row_of, name)
+        molecule_id = np.int64(s.owner_history[begin + E.MEMBER_IDS + k])
+        m = lookup(row_of, molecule_id)
         if (m < 0 or s.mol[m, L.MOL_OWNERSHIP] == L.GHOST) and count < len(wanted):
-            wanted[count] = name
+            wanted[count] = molecule_id
             count += 1
     return count
 
@@ -340,36 +340,36 @@ def _check(s, m):
 
 
 @kernel
-def same_segment(s, h, place):
+def same_segment(s, h, begin):
     """Whether the segment in molecule row h starts with the very bits of a segment of its owner's history."""
     first = s.mol[h, L.MOL_FIRST]
     if (
-        s.starts[first, L.START_TICKS] != s.owner_history[place + R.TICKS]
-        or s.starts[first, L.START_REM] != s.owner_history[place + R.REM]
+        s.starts[first, L.START_TICKS] != s.owner_history[begin + E.TICKS]
+        or s.starts[first, L.START_REM] != s.owner_history[begin + E.REM]
     ):
         return False
     if (
-        start_depth(s.segment, first) != s.owner_history[place + R.DEPTH]
-        or s.timing[h, L.RUNNING_LENGTH] != s.owner_history[place + R.STEP]
+        start_depth(s.segment, first) != s.owner_history[begin + E.DEPTH]
+        or s.timing[h, L.RUNNING_LENGTH] != s.owner_history[begin + E.RUNNING_LENGTH]
     ):
         return False
     if (
-        s.mol[h, L.MOL_LOWER] != s.owner_history[place + R.LOWER]
-        or s.mol[h, L.MOL_HIGHER] != s.owner_history[place + R.HIGHER]
+        s.mol[h, L.MOL_LOWER] != s.owner_history[begin + E.LOWER]
+        or s.mol[h, L.MOL_HIGHER] != s.owner_history[begin + E.HIGHER]
     ):
         return False
     for c in range(3):
-        if s.mol[h, L.MOL_IMAGE + c] != s.owner_history[place + R.IMAGE + c]:
+        if s.mol[h, L.MOL_IMAGE + c] != s.owner_history[begin + E.IMAGE + c]:
             return False
-    at = place + R.BEADS
-    per_bead = (_size(s, h, s.extended) - R.BEADS) // s.mol[h, L.MOL_BEADS]
+    at = begin + E.BEADS
+    per_bead = (_size(s, h, s.extended) - E.BEADS) // s.mol[h, L.MOL_BEADS]
     for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
             x = s.starts[i, c]
             y = s.owner_history[at + c]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return False
-        if _marks(s.segment, i) != s.owner_history[at + R.BEAD_MARKS]:
+        if _marks(s.segment, i) != s.owner_history[at + E.BEAD_MARKS]:
             return False
         if _unlike_extra(s, i, at, s.extended):
             return False
@@ -389,41 +389,41 @@ def match_with_owner(s, m):
 @kernel
 def replay(s, m):
     """Write the next segment of ghost m's owner, as yet without a series, over its present one, which is kept."""
-    place = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    begin = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
     save_segment(s, m)
     s.scalars[L.SCALAR_SERIAL] += 1
     s.mol[m, L.MOL_EVENT] = FROM_OWNER
-    s.mol[m, L.MOL_LOWER] = np.int64(s.owner_history[place + R.LOWER])
-    s.mol[m, L.MOL_HIGHER] = np.int64(s.owner_history[place + R.HIGHER])
-    s.timing[m, L.RUNNING_LENGTH] = s.owner_history[place + R.STEP]
+    s.mol[m, L.MOL_LOWER] = np.int64(s.owner_history[begin + E.LOWER])
+    s.mol[m, L.MOL_HIGHER] = np.int64(s.owner_history[begin + E.HIGHER])
+    s.timing[m, L.RUNNING_LENGTH] = s.owner_history[begin + E.RUNNING_LENGTH]
     for c in range(3):
-        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[place + R.IMAGE + c])
+        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + E.IMAGE + c])
     first = s.mol[m, L.MOL_FIRST]
-    at = place + R.BEADS
+    at = begin + E.BEADS
     fastest = 0.0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        fastest = max(fastest, s.owner_history[at + R.BEAD_SPEED])
+        fastest = max(fastest, s.owner_history[at + E.BEAD_SPEED])
         for c in range(6):
             s.starts[i, c] = s.owner_history[at + c]
-        s.starts[i, L.START_TICKS] = s.owner_history[place + R.TICKS]
-        s.starts[i, L.START_REM] = s.owner_history[place + R.REM]
+        s.starts[i, L.START_TICKS] = s.owner_history[begin + E.TICKS]
+        s.starts[i, L.START_REM] = s.owner_history[begin + E.REM]
         s.segment[i, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
-        marks = np.int64(s.owner_history[at + R.BEAD_MARKS])
-        set_start(s.segment, i, np.int64(s.owner_history[place + R.DEPTH]), marks & 1)
+        marks = np.int64(s.owner_history[at + E.BEAD_MARKS])
+        set_start(s.segment, i, np.int64(s.owner_history[begin + E.DEPTH]), marks & 1)
         set_in_contact(s.segment, i, marks >> 1)
         set_order(s.segment, i, _order_of_replayed(s, m))
-        s.bounds[i, L.ACCELERATION] = s.owner_history[at + R.BEAD_ACCELERATION]
-        s.bounds[i, L.SPEED] = s.owner_history[at + R.BEAD_SPEED]
-        s.bounds[i, L.LENGTH] = s.owner_history[place + R.LENGTH]
+        s.bounds[i, L.ACCELERATION] = s.owner_history[at + E.BEAD_ACCELERATION]
+        s.bounds[i, L.SPEED] = s.owner_history[at + E.BEAD_SPEED]
+        s.bounds[i, L.LENGTH] = s.owner_history[begin + E.LENGTH]
         at = _read_extra(s, i, at, s.extended)
     s.timing[m, L.END_TICKS], s.timing[m, L.END_REM] = after(
-        s.owner_history[place + R.TICKS],
-        s.owner_history[place + R.REM],
-        s.owner_history[place + R.LENGTH],
+        s.owner_history[begin + E.TICKS],
+        s.owner_history[begin + E.REM],
+        s.owner_history[begin + E.LENGTH],
         s.par[L.TICK],
     )
-    s.timing[m, L.SEGMENT_LENGTH] = s.owner_history[place + R.LENGTH]
-    s.timing[m, L.SERIES_ERROR] = s.owner_history[place + R.WRONG]
+    s.timing[m, L.SEGMENT_LENGTH] = s.owner_history[begin + E.LENGTH]
+    s.timing[m, L.SERIES_ERROR] = s.owner_history[begin + E.WRONG]
     s.timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest

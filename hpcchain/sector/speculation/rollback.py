@@ -92,26 +92,26 @@ def _ask_for_row(mol, timing, starts, h):
 
 
 @inlined
-def _take_row(mol, free_rows, scalars, size):
-    h = free_rows[size, L.SPARE_HEAD]
-    free_rows[size, L.SPARE_HEAD] = mol[h, L.MOL_PREVIOUS]
-    free_rows[size, L.SPARE_ROWS] -= 1
-    if free_rows[size, L.SPARE_ROWS] < L.MOST_MEMBERS:
+def _take_row(mol, free_rows, scalars, size_class):
+    h = free_rows[size_class, L.SPARE_HEAD]
+    free_rows[size_class, L.SPARE_HEAD] = mol[h, L.MOL_PREVIOUS]
+    free_rows[size_class, L.SPARE_ROWS] -= 1
+    if free_rows[size_class, L.SPARE_ROWS] < L.MOST_MEMBERS:
         scalars[L.SCALAR_OUT_OF_ROWS] = 1
     return h
 
 
 @kernel
 def _release_row(s, h):
-    size = s.mol[h, L.MOL_CLASS]
-    s.mol[h, L.MOL_PREVIOUS] = s.free_rows[size, L.SPARE_HEAD]
-    s.free_rows[size, L.SPARE_HEAD] = h
-    s.free_rows[size, L.SPARE_ROWS] += 1
+    size_class = s.mol[h, L.MOL_CLASS]
+    s.mol[h, L.MOL_PREVIOUS] = s.free_rows[size_class, L.SPARE_HEAD]
+    s.free_rows[size_class, L.SPARE_HEAD] = h
+    s.free_rows[size_class, L.SPARE_ROWS] += 1
 
 
 @inlined
 def _copy_segment(mol, timing, starts, bounds, segment, a, b):
-    """Copy all that belongs to the segment of molecule row a, but its place in the chain, to row b."""
+    """Copy all that belongs to the segment of molecule row a, but its link in the chain, to row b."""
     first = mol[b, L.MOL_FIRST]
     series = mol[b, L.MOL_SERIES]
     for c in range(L.MOL_OF_SEGMENT):

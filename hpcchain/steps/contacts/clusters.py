@@ -54,7 +54,7 @@ class Pool:
     links: np.ndarray
 
     def rows_of(self, which: np.ndarray) -> np.ndarray:
-        """Return the rows of the beads of some molecules, given by their places in `molecules`, ascending."""
+        """Return the rows of the beads of some molecules, given by their indices in `molecules`, ascending."""
         size = np.diff(self.first)[which]
         start = self.first[which] - (np.cumsum(size) - size)
         return np.arange(int(size.sum())) + np.repeat(start, size)
@@ -207,8 +207,8 @@ class Responses:
             if mine.any():
                 parts.append(through(pool, group, contact[mine], bead[mine], change[mine], molecule[mine]))
         contact, bead, change = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        order = np.lexsort((bead, contact))
-        self.contact, self.bead, self.change = contact[order], bead[order], change[order]
+        sequence = np.lexsort((bead, contact))
+        self.contact, self.bead, self.change = contact[sequence], bead[sequence], change[sequence]
         self.starts = np.searchsorted(self.contact, np.arange(n + 1))
 
     def add(self, velocity: np.ndarray, which: np.ndarray, impulses: np.ndarray) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.contact.coefficients import place_of
+from hpcchain.contact.coefficients import row_of_type
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.walls import shapes_of
 
@@ -58,7 +58,7 @@ def table_of(names: tuple, default: float, pairs: list, key: str, shapes: int = 
     for number, one in enumerate(pairs):
         if one[key] is None:
             continue
-        i, j = (place_of(name, names, f"contact.pair[{number}]") for name in one["types"])
+        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one["types"])
         table[i, j] = one[key]
         if j < len(names):
             table[j, i] = one[key]

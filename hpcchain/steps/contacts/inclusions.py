@@ -91,7 +91,7 @@ class Contacts:
         self.counts = {"contacts": 0, "wall_contacts": 0}
         self.virial, self.wall_impulse, self.log, self.logs = 0, [0, 0, 0], [], False
         self.work, self.times = 0, (0.0, self.h)
-        self.room = 64
+        self.capacity = 64
 
     def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
         """Take local beads and the lists of own ones."""
@@ -144,7 +144,7 @@ class Contacts:
         lists = self.lists
         box = (lists.size, lists.inverse)
         while True:
-            pairs = np.empty((self.room, 2), dtype=np.int64)
+            pairs = np.empty((self.capacity, 2), dtype=np.int64)
             count = kernels.find_pairs(
                 before,
                 after,
@@ -158,15 +158,15 @@ class Contacts:
                 CLOSE,
                 pairs,
             )
-            rest = pairs[min(count, self.room) :]
+            rest = pairs[min(count, self.capacity) :]
             walls = 0
             if self.walls.there:
                 walls = kernels.find_walls(
                     before, after, self.own, self.local_radius, self.walls.rows, self.times, CLOSE, rest
                 )
-            if count + walls <= self.room:
+            if count + walls <= self.capacity:
                 break
-            self.room = 2 * (count + walls)
+            self.capacity = 2 * (count + walls)
         pairs = pairs[: count + walls]
         named = np.where(pairs < 0, pairs, self.ids[np.maximum(pairs, 0)])
         named = named[np.lexsort((named[:, 1], named[:, 0]))]
@@ -288,9 +288,9 @@ class Contacts:
             rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
             first, second = np.concatenate([one, rows[:, 0]]), np.concatenate([other, rows[:, 1]])
         label = labels_of(first, second, len(pool.molecules))[one]
-        order = np.argsort(label, kind="stable")
-        cuts = np.flatnonzero(np.diff(label[order])) + 1
-        found = np.split(order, cuts) if len(order) else []
+        sequence = np.argsort(label, kind="stable")
+        cuts = np.flatnonzero(np.diff(label[sequence])) + 1
+        found = np.split(sequence, cuts) if len(sequence) else []
         if yields is None or yields.all():
             return found
         return [some for some in (cluster[yields[cluster]] for cluster in found) if len(some)]

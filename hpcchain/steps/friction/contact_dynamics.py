@@ -116,7 +116,7 @@ def kept_impulses(state: np.ndarray, problem: Problem) -> np.ndarray:
 
 
 def code_of(pairs: np.ndarray) -> np.ndarray:
-    """Return what stands for the second of each pair in tables of impulses: no 0, which is an empty place."""
+    """Return what stands for the second of each pair in tables of impulses: no 0, which is an empty entry."""
     return np.where(pairs[:, 1] < 0, pairs[:, 1], pairs[:, 1] + 1).astype(np.float64)
 
 

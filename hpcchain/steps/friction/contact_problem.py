@@ -96,9 +96,9 @@ class Problem:
         self.fixed = examples.fixed[self.prototype]
         self.inverse = np.where(self.fixed, 0.0, 1.0 / examples.mass[self.prototype])
         found = clusters(pool, geometry(pool, pairs))
-        self.order = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        self.sequence = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
         self.starts = np.concatenate([[0], np.cumsum([len(one) for one in found])]).astype(np.int64)
-        self.pairs = pairs[self.order]
+        self.pairs = pairs[self.sequence]
         self.geometry = geometry(pool, self.pairs)
         self.gap, self.normal = self.geometry.at(pool.position, time)
         self.leaving = self.geometry.moving[:, None] * self.normal
@@ -327,9 +327,9 @@ class Problem:
     def _sweep(self, bodies: tuple, left: np.ndarray, unit: np.ndarray, most: int, sweeps: np.ndarray) -> None:
         """Sweep over the clusters that are left, as `sweep_kernels.sweep_clusters` says."""
         sizes = 2 * (len(self.pairs), len(self.pool.ids), len(self.pool.ids))
-        room = tuple(np.zeros((n, 3)) for n in sizes)
+        kept = tuple(np.zeros((n, 3)) for n in sizes)
         given = (self.own, self.even, self.starts, self.rows, self.row_starts)
-        sweep_kernels.sweep_clusters(bodies, self.contacts, *given, left, unit, most, sweeps, room)
+        sweep_kernels.sweep_clusters(bodies, self.contacts, *given, left, unit, most, sweeps, kept)
 
     def _begin(self, start: np.ndarray) -> None:
         """Set impulses to those (n, 3) to begin with, brought into their cones."""

@@ -99,10 +99,10 @@ def sweep(bodies, contacts, own, even, low, high, forward):
 
 
 @kernel
-def store(bodies, contacts, rows, low, high, room):
-    """Keep impulses of contacts low ... high - 1, and velocities and spins of the beads in `rows`, in `room`."""
+def store(bodies, contacts, rows, low, high, kept):
+    """Keep impulses of contacts low ... high - 1, and velocities and spins of the beads in `rows`, in `kept`."""
     impulse, velocity, spin = contacts[3], bodies[0], bodies[1]
-    p, v, w = room[0], room[1], room[2]
+    p, v, w = kept[0], kept[1], kept[2]
     for c in range(low, high):
         for f in range(3):
             p[c, f] = impulse[c, f]
@@ -113,7 +113,7 @@ def store(bodies, contacts, rows, low, high, room):
 
 
 @kernel
-def go_on(bodies, contacts, rows, low, high, room, before):
+def go_on(bodies, contacts, rows, low, high, kept, before):
     """Go on in a conjugate direction after a double sweep, of which `store` has kept the beginning.
 
     Parameters
@@ -124,7 +124,7 @@ def go_on(bodies, contacts, rows, low, high, room, before):
         Beads of the group.
     low, high : int
         Its contacts.
-    room : tuple of 6 float64 arrays
+    kept : tuple of 6 float64 arrays
         Impulses (n, 3), velocities and spins at the sweep's beginning; then the same three of the direction.
     before : float
         What this has returned the last time, 0 at first.
@@ -135,7 +135,7 @@ def go_on(bodies, contacts, rows, low, high, room, before):
         The change's square [energy].
     """
     impulse, slip, velocity, spin = contacts[3], contacts[6], bodies[0], bodies[1]
-    p, v, w, along, drift, turn = room
+    p, v, w, along, drift, turn = kept
     now = 0.0
     for c in range(low, high):
         x, y, z = impulse[c, 0] - p[c, 0], impulse[c, 1] - p[c, 1], impulse[c, 2] - p[c, 2]
@@ -159,7 +159,7 @@ def go_on(bodies, contacts, rows, low, high, room, before):
 
 
 @kernel
-def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, unit, most, sweeps, room):
+def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, unit, most, sweeps, kept):
     """Sweep over the clusters that are left, each until its residual is at most `unit` or `most` times.
 
     More than twelve parameters as kernels have no objects.
@@ -181,7 +181,7 @@ def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, 
     most : int
     sweeps : (q,) int64 array
         How many there were is added.
-    room : tuple of 6 float64 arrays
+    kept : tuple of 6 float64 arrays
         See `go_on`.
     """
     for q in range(len(left)):
@@ -193,11 +193,11 @@ def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, 
         for k in range(most):
             forward = k % 2 == 0
             if k >= PLAIN and forward:
-                store(bodies, contacts, beads, low, high, room)
+                store(bodies, contacts, beads, low, high, kept)
             worst = sweep(bodies, contacts, own, even, low, high, forward)
             sweeps[q] += 1
             if worst <= 4.0 * unit[q] and residual(bodies, contacts, low, high) <= unit[q]:
                 left[q] = False
                 break
             if k >= PLAIN and not forward and k + 1 < most:
-                before = go_on(bodies, contacts, beads, low, high, room, before)
+                before = go_on(bodies, contacts, beads, low, high, kept, before)

@@ -22,7 +22,7 @@ def body_tables(position, inverse, rows, n, at, lever, heavy, tensor):
     rows : (k,) int64 array
         First rows of bodies.
     n, at : int
-        Beads of each; place of the first in `heavy` and `tensor`.
+        Beads of each; index of the first in `heavy` and `tensor`.
     lever : (m, 3) float64 array
         From the centre of mass to each bead [length].
     heavy, tensor : (b,), (b, 3, 3) float64 arrays

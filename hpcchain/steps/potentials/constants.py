@@ -41,7 +41,7 @@ class Constants:
         The greatest cutoff, 0 where no pairs interact; without a user's own potentials [length].
     bonds : (b, 5) float64 array
         Constants of bonds.
-    partner_first, partner_step, partner_which : (e + 1,), (p,), (p,) int64 arrays
+    partner_first, partner_offset, partner_which : (e + 1,), (p,), (p,) int64 arrays
         Of each bead of the prototypes: where the beads begin that bonds, up to `exclude`, join to it; how much the
         other bead's number exceeds its own, ascending; rows of `bonds`, -1 for none, -2 - k for the k-th of `modules`.
     apart : float
@@ -84,18 +84,18 @@ class Constants:
         which, pairs = np.concatenate([which, which]), np.concatenate([left, left[:, ::-1]])
         widest = body_length(prototypes.site) if prototypes.body.any() else 0.0
         self.apart = float(np.max(prototypes.exclude[molecule] * prototypes.bond_length, initial=widest))
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        sequence = np.lexsort((pairs[:, 1], pairs[:, 0]))
         count = np.bincount(pairs[:, 0], minlength=prototypes.beads)
         self.partner_first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-        self.partner_step = (pairs[order, 1] - pairs[order, 0]).astype(np.int64)
-        self.partner_which = which[order]
+        self.partner_offset = (pairs[sequence, 1] - pairs[sequence, 0]).astype(np.int64)
+        self.partner_which = which[sequence]
 
     def partners(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `partner_first`, `_step` and `_which` of beads, given by their rows in the prototypes."""
         count = np.diff(self.partner_first)[rows]
         first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
         at = np.arange(int(first[-1])) + np.repeat(self.partner_first[rows] - first[:-1], count)
-        return first, self.partner_step[at], self.partner_which[at]
+        return first, self.partner_offset[at], self.partner_which[at]
 
 
 def left_out(prototypes: Topology) -> np.ndarray:

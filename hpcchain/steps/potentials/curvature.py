@@ -240,7 +240,7 @@ class Metric:
         self.composition, self.constants = composition, constants
         h = settings["step"]
         self.factor = h * h / 6.0 if settings["base"] == "verlet" else -h * h / 12.0
-        self.room = 64
+        self.capacity = 64
 
     def set_beads(self, ids: np.ndarray, interactions: Interactions) -> None:
         """Take local beads and the lists of own ones."""
@@ -267,11 +267,11 @@ class Metric:
         lists = self.lists
         pairs = (lists.own, lists.neighbour, lists.count, self.constants.pairs)
         while True:
-            links = np.empty((self.room, 2), dtype=np.int64)
+            links = np.empty((self.capacity, 2), dtype=np.int64)
             count = count_links(position, lists.kind, self.molecule, flag, pairs, (lists.size, lists.inverse), links)
-            if count <= self.room:
+            if count <= self.capacity:
                 return np.unique(self.ids[links[:count]], axis=0)
-            self.room = 2 * count
+            self.capacity = 2 * count
 
     def blocks(self, position: np.ndarray, velocity: np.ndarray, flag: np.ndarray) -> np.ndarray:
         """Return rows (m, EXTRA) of own beads, zeros but for those flagged; places and velocities of local ones."""
@@ -301,11 +301,11 @@ class Metric:
         """
         parts = [slice(*responses.starts[k : k + 2]) for k in cluster]
         rows = np.unique(np.concatenate([responses.bead[part] for part in parts]))
-        place = np.full(len(pool.ids), -1, dtype=np.int64)
-        place[rows] = np.arange(len(rows))
+        number = np.full(len(pool.ids), -1, dtype=np.int64)
+        number[rows] = np.arange(len(rows))
         change = np.zeros((len(cluster), len(rows), 3))
         for k, part in enumerate(parts):
-            change[k, place[responses.bead[part]]] = responses.change[part]
+            change[k, number[responses.bead[part]]] = responses.change[part]
         prototypes = self.composition.prototype_of(pool.ids)
         bonds = (*self.constants.partners(prototypes), self.constants.bonds)
         bent, box = np.empty_like(change), (geometry.size, geometry.inverse)

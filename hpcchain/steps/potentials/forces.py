@@ -21,9 +21,9 @@ WCA2 = 2.0 ** (1.0 / 3.0)
 
 
 @kernel
-def spread_constants(table, room, eps24, sigma2, cutoff2):
+def spread_constants(table, capacity, eps24, sigma2, cutoff2):
     """Fill the constants of all entries of a list where there is one type of beads."""
-    for k in range(room):
+    for k in range(capacity):
         eps24[k], sigma2[k], cutoff2[k] = table[0, 0, EPS24], table[0, 0, SIGMA2], table[0, 0, CUTOFF2]
 
 
@@ -47,7 +47,7 @@ def gather(position, kind, mine, neighbours, n, table, work):
 
 @kernel
 def forces_of_list(xi, yi, zi, n, size, inverse, work):
-    """Put the forces of the pairs of a bead at (xi, yi, zi) in the place of the other beads' positions."""
+    """Put the forces of the pairs of a bead at (xi, yi, zi) where the other beads' positions were."""
     x, y, z, eps24, sigma2, cutoff2 = work
     lx, ly, lz = size[0], size[1], size[2]
     ix, iy, iz = inverse[0], inverse[1], inverse[2]
@@ -156,7 +156,7 @@ def bond_energy(r2, bond):
 
 @kernel
 def bond_forces(position, own, first, partner, which, table, force):
-    """Add the forces of bonds to those on own beads; return the row and place of a torn bond, or (-1, -1).
+    """Add the forces of bonds to those on own beads; return the row and entry of a torn bond, or (-1, -1).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box
     from hpcchain.steps.potentials.constants import Constants
 
-FIRST_ROOM = 32
+FIRST_CAPACITY = 32
 SKIN, NARROW = 0.35, 0.1
 """Of the reach of forces: how much farther lists look, for short-ranged forces and for long-ranged ones."""
 
@@ -44,7 +44,7 @@ class Interactions:
         periodic = box.boundary == PERIODIC
         self.size = np.where(periodic, box.size, 0.0)
         self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
-        self.room = FIRST_ROOM
+        self.capacity = FIRST_CAPACITY
         self.field_acts = bool(np.any(constants.field[:4]))
 
     def set_beads(self, ids: np.ndarray, own: np.ndarray, position: np.ndarray) -> None:
@@ -67,8 +67,8 @@ class Interactions:
         self.mass = constants.mass[rows[own]]
         self.weight = constants.composition.prototypes.mass[rows[own]]
         self.falling = np.where(np.isfinite(self.mass), self.weight, 0.0)
-        self.first, step, self.which = constants.partners(rows[own])
-        numbers = np.repeat(ids[own], np.diff(self.first)) + step
+        self.first, offset, self.which = constants.partners(rows[own])
+        numbers = np.repeat(ids[own], np.diff(self.first)) + offset
         self.partner = np.searchsorted(ids, numbers)
         self.force = np.zeros((len(own), 3))
         self.count = np.zeros(len(own), dtype=np.int64)
@@ -81,30 +81,30 @@ class Interactions:
         n = len(position)
         code = lists.codes(lists.cells_of(self.box, position, self.cells), self.cells)
         first = np.zeros(int(np.prod(self.cells)) + 1, dtype=np.int64)
-        order, row = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+        sequence, row = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
         row[self.own] = np.arange(len(self.own))
         lists.count_cells(code, first)
-        lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), order)
+        lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), sequence)
         periodic = self.box.boundary == PERIODIC
         near = (self.reach**2, self.first, self.partner)
         numbers = (np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64))
-        room = (np.empty(n + 1, dtype=np.int64), np.empty(28, dtype=np.int64), np.empty((4, 3), dtype=np.int64))
-        work = (*numbers, *(np.empty(n) for _ in range(4)), *room)
+        cell_work = (np.empty(n + 1, dtype=np.int64), np.empty(28, dtype=np.int64), np.empty((4, 3), dtype=np.int64))
+        work = (*numbers, *(np.empty(n) for _ in range(4)), *cell_work)
         while True:
-            self.neighbour = np.empty((len(self.own), self.room), dtype=np.uint32)
+            self.neighbour = np.empty((len(self.own), self.capacity), dtype=np.uint32)
             given = (self.neighbour, self.count)
             need = lists.fill_lists(
-                position, row, first, order, self.cells, periodic, self.size, self.inverse, near, given, work
+                position, row, first, sequence, self.cells, periodic, self.size, self.inverse, near, given, work
             )
             if not need:
                 break
-            self.room = -(-need * 9 // 8 // 8) * 8
-        self.work = tuple(np.zeros(self.room) for _ in range(6))
+            self.capacity = -(-need * 9 // 8 // 8) * 8
+        self.work = tuple(np.zeros(self.capacity) for _ in range(6))
         if len(self.constants.pairs) == 1:
-            forces.spread_constants(self.constants.pairs, self.room, *self.work[3:])
+            forces.spread_constants(self.constants.pairs, self.capacity, *self.work[3:])
 
     def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:
-        """Return the forces (m, 3) on own beads, and (row, place) of a torn bond or (-1, -1)."""
+        """Return the forces (m, 3) on own beads, and (row, entry) of a torn bond or (-1, -1)."""
         constants, own = self.constants, self.own
         if constants.pair_reach > 0.0:
             forces.pair_forces(
@@ -134,7 +134,7 @@ class Interactions:
     def _pass(
         self, position: np.ndarray, image: np.ndarray, force: np.ndarray, energy: np.ndarray, virial: np.ndarray
     ) -> tuple:
-        """Add what a user's own potentials do; return (row, place) of a torn bond or (-1, -1)."""
+        """Add what a user's own potentials do; return (row, entry) of a torn bond or (-1, -1)."""
         torn = (-1, -1)
         for k, law in enumerate(self.laws):
             if law.on == "pair":

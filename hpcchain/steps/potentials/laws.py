@@ -71,7 +71,7 @@ def law_of(one: dict, text: bytes) -> Any:
     ConfigError
         Where the text does not run, has no such function, or does not compile to two numbers.
     """
-    place = f"potential.function: {one['function']!r} of {one['file']}"
+    where = f"potential.function: {one['function']!r} of {one['file']}"
     module = ModuleType("hpcchain_user_potential")
     module.__file__ = one["file"]
     try:
@@ -81,17 +81,17 @@ def law_of(one: dict, text: bytes) -> Any:
     function = getattr(module, one["function"], None)
     function = getattr(function, "py_func", function)
     if not callable(function):
-        raise ConfigError(f"{place} is not there; name a function of the file")
+        raise ConfigError(f"{where} is not there; name a function of the file")
     try:
         law: Any = numba.njit(error_model="numpy")(function)
         law.compile((numba.float64,))
         kind: Any = law.overloads[(numba.float64,)].signature.return_type
     except (NumbaError, TypeError, ValueError, AssertionError, NotImplementedError) as error:
         raise ConfigError(
-            f"{place} does not compile: {said(error)}; it must be a function of one number that numba compiles"
+            f"{where} does not compile: {said(error)}; it must be a function of one number that numba compiles"
         ) from None
     if kind != numba.types.UniTuple(numba.float64, 2):
-        raise ConfigError(f"{place} returns {kind}; it must return two floats, the energy and its derivative")
+        raise ConfigError(f"{where} returns {kind}; it must return two floats, the energy and its derivative")
     return law
 
 
@@ -112,21 +112,21 @@ def try_law(one: dict, law: Callable, scale: float) -> None:
     scale : float
         The greatest distance at which it is tried; the least is half of it [length].
     """
-    place = f"potential.function: {one['function']!r} of {one['file']}"
+    where = f"potential.function: {one['function']!r} of {one['file']}"
     wrong = 0
     for r in np.linspace(0.5, 0.999, TRIED) * scale:
         first, again = law(r), law(r)
         if first != again and all(map(math.isfinite, first)):
-            raise ConfigError(f"{place} returns {first} and {again} at the same distance {r:g}; it must return one")
+            raise ConfigError(f"{where} returns {first} and {again} at the same distance {r:g}; it must return one")
         if not all(map(math.isfinite, first)):
-            raise ConfigError(f"{place} returns {first} at the distance {r:g}; it must return finite numbers")
+            raise ConfigError(f"{where} returns {first} at the distance {r:g}; it must return finite numbers")
         step = STEP * r
         slope = (law(r + step)[0] - law(r - step)[0]) / (2.0 * step)
         size = abs(slope) + abs(first[1]) + 1e-6 * abs(first[0]) / r
         wrong += abs(slope - first[1]) > SLOPE * size + 1e-9 * abs(first[0]) / step
     if wrong > TRIED // 4:
         raise ConfigError(
-            f"{place} returns {first[1]:g} as the derivative at the distance {r:g}, where the energy's differences say "
+            f"{where} returns {first[1]:g} as the derivative at the distance {r:g}, where the energy's differences say "
             f"{slope:g}; return (energy, derivative of the energy by the distance)"
         )
 

@@ -42,11 +42,11 @@ def count_cells(code, first):
 
 
 @kernel
-def sort_by_cell(code, first, filled, order):
-    """Fill `order` with the numbers of beads, cell by cell, in order within each; `filled` begins as zeros."""
+def sort_by_cell(code, first, filled, sequence):
+    """Fill `sequence` with the numbers of beads, cell by cell, in order within each; `filled` begins as zeros."""
     for k in range(len(code)):
         c = code[k]
-        order[first[c] + filled[c]] = k
+        sequence[first[c] + filled[c]] = k
         filled[c] += 1
 
 
@@ -54,8 +54,8 @@ def sort_by_cell(code, first, filled, order):
 def axis_cells(cell, cells, periodic, found):
     """Write the cells along one axis next to a cell, itself among them, each once; return how many there are."""
     count = 0
-    for step in range(-1, 2):
-        other = cell + step
+    for shift in range(-1, 2):
+        other = cell + shift
         if periodic:
             other = other % cells
         elif other < 0 or other >= cells:
@@ -101,14 +101,14 @@ def merge_pairs(source, target, bounds, runs):
 
 
 @kernel
-def gather_near(here, position, first, order, cells, periodic, work):
+def gather_near(here, position, first, sequence, cells, periodic, work):
     """Collect the beads of a cell (3,) and of those next to it, ascending, and their places; return how many they are.
 
     Parameters
     ----------
     here : (3,) int64 array
         The cell.
-    position, first, order, cells, periodic, work :
+    position, first, sequence, cells, periodic, work :
         See `fill_lists`.
     """
     one, other, x, y, z, _, _, bounds, found = work
@@ -125,7 +125,7 @@ def gather_near(here, position, first, order, cells, periodic, work):
                 bounds[runs] = count
                 runs += 1
                 for k in range(first[code], first[code + 1]):
-                    one[count] = order[k]
+                    one[count] = sequence[k]
                     count += 1
     bounds[runs] = count
     while runs > 1:
@@ -156,7 +156,7 @@ def fill_list(i, r, n, near, lists, work):
     reach2, left_first, left = near
     neighbour, count = lists
     one, square, hits = work[0], work[5], work[6]
-    most, room, listed = 0, neighbour.shape[1], 0
+    most, capacity, listed = 0, neighbour.shape[1], 0
     for k in range(n):
         hits[most] = one[k]
         most += square[k] < reach2
@@ -166,7 +166,7 @@ def fill_list(i, r, n, near, lists, work):
         for e in range(left_first[r], left_first[r + 1]):
             skip = skip or left[e] == j
         if not skip:
-            if listed < room:
+            if listed < capacity:
                 neighbour[r, listed] = j
             listed += 1
     count[r] = listed
@@ -174,7 +174,7 @@ def fill_list(i, r, n, near, lists, work):
 
 
 @kernel
-def fill_lists(position, row, first, order, cells, periodic, size, inverse, near, lists, work):
+def fill_lists(position, row, first, sequence, cells, periodic, size, inverse, near, lists, work):
     """Fill the neighbour lists of own beads; return 0, or what room a list needs at least.
 
     Own beads of one cell have the same beads in their cell and those next to it, which are brought into order once.
@@ -183,7 +183,7 @@ def fill_lists(position, row, first, order, cells, periodic, size, inverse, near
     ----------
     position, row : (n, 3) float64, (n,) int64 arrays
         Of local beads in ascending order of their global numbers [length]; rows among own ones, -1 for ghosts.
-    first, order : (c + 1,), (n,) int64 arrays
+    first, sequence : (c + 1,), (n,) int64 arrays
         Local beads by cell.
     cells, periodic : (3,) int64, bool arrays
         How many cells there are along each axis.
@@ -200,14 +200,14 @@ def fill_lists(position, row, first, order, cells, periodic, size, inverse, near
     for code in range(len(first) - 1):
         owned = False
         for k in range(first[code], first[code + 1]):
-            owned = owned or row[order[k]] >= 0
+            owned = owned or row[sequence[k]] >= 0
         if not owned:
             continue
         here[0], rest = code // (cells[1] * cells[2]), code % (cells[1] * cells[2])
         here[1], here[2] = rest // cells[2], rest % cells[2]
-        n = gather_near(here, position, first, order, cells, periodic, work)
+        n = gather_near(here, position, first, sequence, cells, periodic, work)
         for k in range(first[code], first[code + 1]):
-            i = order[k]
+            i = sequence[k]
             if row[i] < 0:
                 continue
             xi, yi, zi = position[i, 0], position[i, 1], position[i, 2]

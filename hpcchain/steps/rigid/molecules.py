@@ -43,12 +43,12 @@ class Bonded:
         self.shape = np.zeros(2 * self.npad)
         self.shape[:n] = 1.0 / mass
         self.shape[self.npad : self.npad + len(bonds)] = length**2
-        room = step_size(self.structure, 0, self.npad, TRIDIAGONAL)
-        self.work = (np.zeros(6 * self.npad), np.zeros(room), np.zeros(factor_size(self.structure, 0)))
+        floats = step_size(self.structure, 0, self.npad, TRIDIAGONAL)
+        self.work = (np.zeros(6 * self.npad), np.zeros(floats), np.zeros(factor_size(self.structure, 0)))
         self.rows = np.zeros(0, dtype=np.int64)
 
     def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float, rows: np.ndarray) -> int:
-        """Move the molecules with these first rows; return -1, or the place of the first that cannot be moved."""
+        """Move the molecules with these first rows; return -1, or the index of the first that cannot be moved."""
         return kernels.move_bonded(
             position, own, velocity, rows, self.structure, self.npad, self.shape, step, TOLERANCE, self.work
         )

@@ -10,7 +10,7 @@ import math
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
-from hpcchain.propagators.steps.rattle_and_variational import SOLVED, TRIDIAGONAL, step_places, step_solve
+from hpcchain.propagators.steps.rattle_and_variational import SOLVED, TRIDIAGONAL, step_offsets, step_solve
 from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 
 
@@ -50,7 +50,7 @@ def move_bonded(position, own, velocity, rows, gs, npad, shape, step, tolerance,
         )
         if status != SOLVED:
             return m
-        chord, place, half, multipliers, residuals, start, end, pairs, rest = step_places(gs, 0, npad, 0)
+        chord, place, half, multipliers, residuals, start, end, pairs, rest = step_offsets(gs, 0, npad, 0)
         graph_bonds(gs, 0, ws, place, npad, ws, end, stride)
         graph_factor(gs, 0, ws, end, stride, shape, 0, factors, 0)
         for k in range(nb):

@@ -8,7 +8,7 @@ from numba.core.errors import TypingError
 from hpcchain.jit.decorators import kernel
 from hpcchain.jit.struct import kernel_struct
 from hpcchain.layout.arrays import FIELDS
-from hpcchain.layout.memory import records
+from hpcchain.layout.memory import bead_lines
 
 Pair = kernel_struct("Pair", {"x": "f8", "wide": "f8 4/16", "plain": "i8 3", "free": "i8 :", "small": "i4"}, ("extra",))
 
@@ -85,7 +85,7 @@ def test_an_array_of_another_kind_is_refused(field, array):
 
 
 def test_line_span_and_seg_of_a_bead_share_a_pair_of_cache_lines():
-    starts, bounds, segment = records(3)
+    starts, bounds, segment = bead_lines(3)
     assert [FIELDS[name] for name in ("starts", "bounds", "segment")] == ["f8 8/16", "f8 4/16", "i8 4/16"]
     assert starts.ctypes.data % 128 == 0
     assert [array.ctypes.data - starts.ctypes.data for array in (bounds, segment)] == [64, 96]

@@ -1,4 +1,4 @@
-"""No kernel reads a column, a counter or a word of a record by its number: `layout.arrays` names them all."""
+"""No kernel reads a column, a counter or a word of an entry by its number: `layout.arrays` names them all."""
 
 import ast
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hpcchain
-from hpcchain.layout import arrays, segment_record, workspace
+from hpcchain.layout import arrays, segment_entry, workspace
 
 PACKAGE = Path(hpcchain.__file__).parent
 KERNELS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
@@ -31,11 +31,11 @@ PARAMETERS = {
     "log",
     "flight",
     "tied",
-    "row",
+    "lists",
 }
 FLAT_PARAMETERS = {"par", "count", "scalars"}
 OTHER_NAMES = {"beads": "tied"}
-# Other names of them, and other tables and records, in single files.
+# Other names of them, and other tables and entries, in single files.
 TABLES_OF = {
     "sector/queue/tournament.py": {"time"},
     "sector/search/broad_phase_simd.py": {"rows"},
@@ -186,7 +186,7 @@ def test_no_column_is_a_number(path):
     assert number_names(integer_constants(ast.parse(path.read_text()))) == []
 
 
-@pytest.mark.parametrize("module", [arrays, workspace, segment_record], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [arrays, workspace, segment_entry], ids=lambda module: module.__name__)
 def test_names_of_columns_are_no_numbers(module):
     """What the tables define are no numbers in words."""
     assert number_names((name, value) for name, value in vars(module).items() if name.isupper()) == []
@@ -229,7 +229,7 @@ def test_literal_columns_are_found(text):
         "s.starts[i, L.VX + c]",
         "s.starts[i, c]",
         "s.par[L.SIZE + L.Y]",
-        "s.row[rows, L.CELL]",
+        "s.lists[rows, L.CELL]",
         "s.scalars[L.SCALAR_WALL_IMPULSE + (-1 - code) % 3]",
         "contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]",
         "normals[k, 2]",

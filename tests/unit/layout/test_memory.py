@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpcchain.layout.memory import LARGE, LINE, aligned_zeros, gathered, records, stretch
+from hpcchain.layout.memory import LARGE, LINE, aligned_zeros, bead_lines, gathered, stretch
 from hpcchain.sector.setup.allocate import cell_arrays
 
 
@@ -22,9 +22,9 @@ def test_a_stretch_is_zeros_that_can_be_written(size):
 
 @pytest.mark.parametrize("beads", [3, 5000])
 def test_gathered_arrays_keep_their_contents(beads):
-    """Rows of `starts`, `bounds`, `segment` stay side by side, in steps of a record; what is no array is handed on."""
+    """Rows of `starts`, `bounds`, `segment` stay side by side, line by line; what is no array is handed on."""
     rng = np.random.default_rng(beads)
-    starts, bounds, segment = records(beads)
+    starts, bounds, segment = bead_lines(beads)
     starts[:], bounds[:] = rng.normal(size=starts.shape), rng.normal(size=bounds.shape)
     segment[:] = rng.integers(-(2**60), 2**60, segment.shape)
     arrays = {
@@ -50,7 +50,7 @@ def test_gathered_arrays_keep_their_contents(beads):
 
 
 def test_arrays_are_let_go_as_they_are_copied():
-    starts, bounds, segment = records(2)
+    starts, bounds, segment = bead_lines(2)
     old = np.arange(1000.0)
     gone = weakref.ref(old)
     arrays = {"starts": starts, "bounds": bounds, "segment": segment, "old": old}
@@ -62,7 +62,7 @@ def test_arrays_are_let_go_as_they_are_copied():
 
 def test_zeros_take_no_memory_before_they_are_written():
     """Of two arrays of 64 MB the one of zeros is there, but none of its pages is."""
-    starts, bounds, segment = records(2)
+    starts, bounds, segment = bead_lines(2)
     ones, zeros = np.ones(8 << 20), np.zeros(8 << 20)
     before = resident()
     moved = gathered({"starts": starts, "bounds": bounds, "segment": segment, "zeros": zeros, "ones": ones})
@@ -84,7 +84,10 @@ def test_cells_have_a_line_each_and_lines_enough_for_any_crowd(beads, entries):
     """However beads are spread over cells, none runs out of lines; the cells' own begin on cache lines."""
     arrays = cell_arrays(np.array([5, 6, 7]), beads, entries)
     assert arrays["cells"].tolist() == [5, 6, 7, 210, 5, 6, 7]
-    assert arrays["room"].shape == (4 * len(arrays["next_line"]), 4) and arrays["room"].ctypes.data % 64 == 0
+    assert (
+        arrays["cell_entries"].shape == (4 * len(arrays["next_line"]), 4)
+        and arrays["cell_entries"].ctypes.data % 64 == 0
+    )
     rng = np.random.default_rng(beads)
     for cells in (1, 2, 20, 210):
         held = np.bincount(rng.integers(0, cells, int(entries * beads)), minlength=210)

@@ -42,7 +42,7 @@ def test_place_and_order(place):
     assert segment_bits.series_order(segment, 1) == UNMADE
     for order in (1, KMAX, UNMADE, 0):
         segment_bits.set_order(segment, 1, order)
-        assert (segment_bits.series_place(segment, 1), segment_bits.series_order(segment, 1)) == (place, order)
+        assert (segment_bits.series_begin(segment, 1), segment_bits.series_order(segment, 1)) == (place, order)
     assert np.all(segment[[0, 2]] == 7) and np.all(segment[1, :3] == 7)
 
 

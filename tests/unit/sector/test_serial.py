@@ -131,7 +131,7 @@ def test_short_lists_leave_no_trace(original, monkeypatch):
     grown = 0
     for time in np.linspace(0, END, 13):
         held = np.zeros(len(other.ids), dtype=np.int64)
-        held[other.ids] = np.maximum(other.sector.row[:, LIST_LENGTH], 1)
+        held[other.ids] = np.maximum(other.sector.lists[:, LIST_LENGTH], 1)
         other.core.capacity = held
         other.core.resize_lists()
         other.core.enlist()

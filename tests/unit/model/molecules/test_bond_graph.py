@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.molecules.bond_graph import BONDS, FILL, ORDER, SIZE, build_structure, join_structures
+from hpcchain.model.molecules.bond_graph import BONDS, FILL, SEQUENCE, SIZE, build_structure, join_structures
 from tests.support.molecules import GRAPHS, chain, ring, star
 
 
 def test_a_chain_is_eliminated_in_order_without_fill():
     gs = build_structure(50, chain(50))
-    start = gs[ORDER]
+    start = gs[SEQUENCE]
     assert gs[start : start + 49].tolist() == list(range(49))
     assert gs[FILL] == 48
 

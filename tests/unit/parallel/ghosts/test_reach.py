@@ -42,7 +42,7 @@ def some_extent(rng, cells):
     low = np.array(
         [
             rng.integers(0, n if wraps else n - have + 1)
-            for n, have, wraps in zip(cells.counts, length, cells.place[3], strict=True)
+            for n, have, wraps in zip(cells.counts, length, cells.lattice[3], strict=True)
         ]
     )
     return Extent(low, length)
@@ -85,24 +85,24 @@ def test_what_beads_reach(seed):
     balls, far = some_balls(rng)
     extent = cells.extent(balls[0], far, int(rng.integers(0, 2)))
     bits, fresh = extent.nothing(), np.zeros(100000, dtype=np.int64)
-    new = mark_cells(bits, extent.low, extent.length, cells.place, balls, fresh)
+    new = mark_cells(bits, extent.low, extent.length, cells.lattice, balls, fresh)
     boxes = [set(cells_of(cells, x, r)) for x, r in zip(balls[0], far, strict=True)]
     assert set(ordered(cells, extent)[extent.flags(bits).ravel()].tolist()) == set().union(*boxes)
     assert sorted(set(fresh[:new].tolist())) == sorted(fresh[:new].tolist()) == sorted(set().union(*boxes))
-    assert mark_cells(bits, extent.low, extent.length, cells.place, balls, fresh) == 0
+    assert mark_cells(bits, extent.low, extent.length, cells.lattice, balls, fresh) == 0
 
     frame = some_extent(rng, cells)
     seen = rng.integers(0, 40, frame.length) == 0
     occupied = set(ordered(cells, frame)[seen.ravel()].tolist())
     hit = np.zeros(len(balls[2]), dtype=np.uint8)
-    reaches(frame.bits(seen), frame.low, frame.length, cells.place, balls, hit)
+    reaches(frame.bits(seen), frame.low, frame.length, cells.lattice, balls, hit)
     expected = [any(occupied & boxes[i] for i in range(at, at + n)) for at, n in zip(*balls[2:4], strict=True)]
     assert hit.tolist() == expected
 
 
 def no_cells(cells, extent):
     """Return an extent without cells, as kernels take it."""
-    wraps = wrapping(extent.length, cells.place[0], cells.place[3])
+    wraps = wrapping(extent.length, cells.lattice[0], cells.lattice[3])
     return extent.low, extent.length, wraps, extent.nothing(), no_blocks(extent.length)
 
 
@@ -122,9 +122,9 @@ def test_who_comes_to_a_few_cells(seed):
     for _ in range(20):
         balls, _ = some_balls(rng)
         hit, first, coming = (np.zeros(len(balls[2]), dtype=np.uint8) for _ in range(3))
-        reaches(bits, frame.low, frame.length, cells.place, balls, hit)
-        near(extent, cells.place, balls, first)
-        coming_to(extent, cells.place, balls, coming)
+        reaches(bits, frame.low, frame.length, cells.lattice, balls, hit)
+        near(extent, cells.lattice, balls, first)
+        coming_to(extent, cells.lattice, balls, coming)
         assert np.all(first >= hit)
         assert np.array_equal(coming, hit)
 
@@ -142,7 +142,7 @@ def test_who_is_wanted_since_a_neighbour_has_told_of_cells(seed):
     told, fresh, here = (no_cells(cells, extent) for extent in (common, common, mine))
     set_cells(told, np.flatnonzero(known))
     places = np.flatnonzero(rest)
-    take_cells(places, told, fresh, cells.place[0], here)
+    take_cells(places, told, fresh, cells.lattice[0], here)
     assert np.array_equal(common.flags(fresh[3]), rest)
     assert np.array_equal(common.flags(told[3]), known | rest)
     numbers = set(cells.numbers(common, places).tolist())
@@ -155,7 +155,7 @@ def test_who_is_wanted_since_a_neighbour_has_told_of_cells(seed):
     moved, coming = which[rng.integers(0, 2, len(which)) == 0], which[rng.integers(0, 2, len(which)) == 0]
     lent, rows = rng.integers(0, 2, len(which)).astype(np.uint8), np.zeros(2 * len(which), dtype=np.int64)
     had = lent.copy()
-    number = wanted_since(told, fresh, cells.place, balls, moved, coming, lent, rows)
+    number = wanted_since(told, fresh, cells.lattice, balls, moved, coming, lent, rows)
     reach = {k: set().union(*boxes[at : at + n]) for k, at, n in zip(which.tolist(), first, count, strict=True)}
     expected = {k for k in moved.tolist() if reach[k] & every} | {k for k in coming.tolist() if reach[k] & numbers}
     assert sorted(rows[:number].tolist()) == sorted(k for k in expected if not had[k])
@@ -164,7 +164,7 @@ def test_who_is_wanted_since_a_neighbour_has_told_of_cells(seed):
 
 def cells_of(cells, x, r):
     """Return the numbers of the cells that the box of half width r about x reaches."""
-    counts, origin, inverse, wraps = cells.place
+    counts, origin, inverse, wraps = cells.lattice
     spans = []
     for c in range(3):
         first, last = (np.floor((x[c] + d - origin[c]) * inverse[c]) for d in (-r, r))
@@ -181,7 +181,7 @@ def test_a_cell_outside_is_told():
     fresh = np.zeros(10, dtype=np.int64)
     for away in np.eye(3) * 2.0:
         balls = place + away, np.array([0.1]), none, one, np.array([0.1])
-        assert mark_cells(extent.nothing(), extent.low, extent.length, cells.place, balls, fresh) == -1
+        assert mark_cells(extent.nothing(), extent.low, extent.length, cells.lattice, balls, fresh) == -1
 
 
 @pytest.mark.parametrize(

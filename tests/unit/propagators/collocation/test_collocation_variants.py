@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.molecules.bond_graph import BAND, PLACE, build_structure
+from hpcchain.model.molecules.bond_graph import BAND, NARROW, build_structure
 from hpcchain.propagators.collocation.collocation import END, SOLVED, SWEEPS
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 from tests.support import twins
@@ -25,7 +25,7 @@ SOLVERS = {
 @pytest.mark.parametrize(("bonds", "n", "band"), [(chain(7), 7, 7), (ring(8), 8, 12), (star(3, 2), 7, 13)])
 def test_the_order_of_unknowns_is_narrow_and_takes_each_place_once(bonds, n, band):
     structure = build_structure(n, bonds)
-    places = structure[structure[PLACE] : structure[PLACE] + n + len(bonds)]
+    places = structure[structure[NARROW] : structure[NARROW] + n + len(bonds)]
     taken = np.concatenate([*(np.arange(place, place + 3) for place in places[:n]), places[n:]])
     assert np.array_equal(np.sort(taken), np.arange(3 * n + len(bonds)))
     assert structure[BAND] <= band

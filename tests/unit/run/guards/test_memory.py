@@ -8,7 +8,7 @@ import pytest
 from hpcchain import machine
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent
-from hpcchain.machine import Bound, Room
+from hpcchain.machine import Available, Bound
 from hpcchain.parallel.comm import Single
 from hpcchain.run.guards import memory
 
@@ -28,13 +28,13 @@ def unlimited(which):
     return resource.RLIM_INFINITY, resource.RLIM_INFINITY
 
 
-def room(root, environment=None, limits=unlimited):
-    return machine.room(root, environment or {}, limits)
+def available(root, environment=None, limits=unlimited):
+    return machine.available(root, environment or {}, limits)
 
 
 def test_nothing_is_known_of_a_machine_that_tells_nothing(tmp_path):
-    found = room(tmp_path)
-    assert found == Room(0, None, None, None) and found.left() == float("inf")
+    found = available(tmp_path)
+    assert found == Available(0, None, None, None) and found.left() == float("inf")
 
 
 def test_what_the_machine_has_available(tmp_path):
@@ -45,7 +45,7 @@ def test_what_the_machine_has_available(tmp_path):
             "proc/self/statm": "1000 500 100 1 0 300 0\n",
         },
     )
-    found = room(tmp_path)
+    found = available(tmp_path)
     assert found.node.bytes == 4 * GB and "MemAvailable" in found.node.reason
     assert found.taken == 400 * resource.getpagesize()
 
@@ -66,7 +66,7 @@ def test_groups_of_version_2_up_the_tree_without_cached_files(tmp_path, mount):
             f"{mount}/job/memory.stat": f"anon 7\nactive_file {GB // 4}\ninactive_file {GB // 4}\n",
         },
     )
-    found = room(tmp_path).node
+    found = available(tmp_path).node
     assert found.bytes == 1.5 * GB and str(tmp_path / mount / "job") in found.reason
 
 
@@ -81,15 +81,15 @@ def test_groups_of_version_1_and_a_container_that_sees_its_own_at_the_top(tmp_pa
             f"{place}/memory.stat": f"total_inactive_file {GB // 2}\ntotal_x y\n",
         },
     )
-    assert room(tmp_path).node.bytes == 1.5 * GB
+    assert available(tmp_path).node.bytes == 1.5 * GB
     write(tmp_path, {f"{place}/docker/abc/memory.limit_in_bytes": GB, f"{place}/docker/abc/memory.usage_in_bytes": GB})
-    assert room(tmp_path).node.bytes == 0
+    assert available(tmp_path).node.bytes == 0
 
 
 @pytest.mark.parametrize("text", ["", "garbage", "4:memory", "0::\n0", "0::/../../etc\n", "4:memory:/a\x00b\n"])
 def test_odd_group_files_do_no_harm(tmp_path, text):
     write(tmp_path, {"proc/self/cgroup": text, "proc/meminfo": "MemAvailable: lots\n", "proc/self/statm": "a b"})
-    assert room(tmp_path) == Room(0, None, None, None)
+    assert available(tmp_path) == Available(0, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_odd_group_files_do_no_harm(tmp_path, text):
     ],
 )
 def test_what_slurm_gives_a_job(tmp_path, environment, expected):
-    found = room(tmp_path, environment).job
+    found = available(tmp_path, environment).job
     assert (found and found.bytes) == expected
 
 
@@ -112,26 +112,26 @@ def test_limits_of_the_process(tmp_path):
     page = resource.getpagesize()
     write(tmp_path, {"proc/self/statm": "1000 500 100 1 0 300 0\n"})
     space = {resource.RLIMIT_AS: 5000 * page, resource.RLIMIT_DATA: 4200 * page}
-    found = room(tmp_path, limits=lambda which: (space[which], -1)).own
+    found = available(tmp_path, limits=lambda which: (space[which], -1)).own
     assert found.bytes == 3900 * page and "RLIMIT_DATA" in found.reason
     space[resource.RLIMIT_AS] = 900 * page
-    assert room(tmp_path, limits=lambda which: (space[which], -1)).own.bytes == 0
+    assert available(tmp_path, limits=lambda which: (space[which], -1)).own.bytes == 0
 
 
 @pytest.mark.parametrize(
-    ("rooms", "words"),
+    ("ranks", "words"),
     [
-        ([Room(0, Bound(3 * GB, "here"), None, None)], None),
-        ([Room(0, Bound(GB, "here"), None, None)], "2 GB more in all"),
-        ([Room(GB, Bound(GB, "here"), None, None)], None),
-        ([Room(0, Bound(3 * GB, "here"), None, None)] * 2, "4 GB more for 2 ranks"),
-        ([Room(GB, None, Bound(3 * GB, "job"), None)] * 2, "4 GB for 2 ranks"),
-        ([Room(0, None, None, None), Room(0, None, None, Bound(GB, "limit"))], "2 GB more for one rank"),
-        ([Room(0, None, None, None)], None),
+        ([Available(0, Bound(3 * GB, "here"), None, None)], None),
+        ([Available(0, Bound(GB, "here"), None, None)], "2 GB more in all"),
+        ([Available(GB, Bound(GB, "here"), None, None)], None),
+        ([Available(0, Bound(3 * GB, "here"), None, None)] * 2, "4 GB more for 2 ranks"),
+        ([Available(GB, None, Bound(3 * GB, "job"), None)] * 2, "4 GB for 2 ranks"),
+        ([Available(0, None, None, None), Available(0, None, None, Bound(GB, "limit"))], "2 GB more for one rank"),
+        ([Available(0, None, None, None)], None),
     ],
 )
-def test_what_is_lacking(rooms, words):
-    found = memory.lacking(2 * GB, rooms)
+def test_what_is_lacking(ranks, words):
+    found = memory.lacking(2 * GB, ranks)
     assert (found and found[0]) == words
 
 
@@ -144,12 +144,12 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
             None,
             "in.toml: molecule.count",
             "use more nodes",
-            Room(0, Bound(8 * GB, "available"), None, None),
+            Available(0, Bound(8 * GB, "available"), None, None),
         )
     text = str(caught.value)
     assert text.startswith("in.toml: molecule.count: 1000000000 beads on 1 rank need about 2.9 TB of memory")
     assert "where 8 GB are available; use more nodes" in text
-    memory.require_memory(extent, Single(), None, "", "", Room(0, None, None, None))
+    memory.require_memory(extent, Single(), None, "", "", Available(0, None, None, None))
 
 
 @pytest.mark.parametrize(

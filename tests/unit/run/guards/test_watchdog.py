@@ -25,10 +25,10 @@ def test_ranks_as_text(ranks, text):
 
 def test_who_is_waited_for():
     activity = Activity()
-    assert (activity.whom, activity.steps) == (None, 0)
+    assert (activity.whom, activity.signs) == (None, 0)
     with activity.waiting(4):
-        assert (activity.whom, activity.steps) == (4, 1)
-    assert (activity.whom, activity.steps) == (None, 2)
+        assert (activity.whom, activity.signs) == (4, 1)
+    assert (activity.whom, activity.signs) == (None, 2)
 
 
 def test_a_run_that_moves_is_left_alone(tmp_path, caplog):
@@ -36,7 +36,7 @@ def test_a_run_that_moves_is_left_alone(tmp_path, caplog):
     with Watchdog(activity, tmp_path, 0, 1, 0.2):
         for _ in range(30):
             time.sleep(0.02)
-            activity.step()
+            activity.note()
     assert caplog.messages == [] and list(tmp_path.iterdir()) == []
 
 
@@ -48,7 +48,7 @@ def test_silence_is_told_once_and_that_it_is_over(tmp_path, caplog):
     with ranks[0].waiting(2), ranks[2].waiting(), dogs[0], dogs[1], dogs[2]:
         time.sleep(1.0)
         for activity in ranks:
-            activity.step()
+            activity.note()
         time.sleep(0.1)
     first, second = caplog.messages
     assert "rank 0 waits for rank 2" in first.replace("wait ", "waits ")
@@ -65,7 +65,7 @@ def test_a_run_that_ends_as_soon_as_it_goes_on_says_so(tmp_path, caplog):
     with Watchdog(activity, tmp_path, 0, 1, 2.0) as dog:
         dog.silence = 0.1  # looks at the run every 0.01 s: no look comes before the end
         time.sleep(0.9)
-        activity.step()
+        activity.note()
     first, second = caplog.messages
     assert first.startswith("no step for") and second.startswith("goes on after")
 

@@ -32,7 +32,7 @@ def test_who_is_left_out_cannot_be_met(boundary, growth):
         for i in np.flatnonzero(s.bounds[:, 0] != 0.0):
             near = first_look(s, i)
             kept += len(near)
-            for j in set(s.neighbour[s.row[i, 0] : s.row[i, 0] + s.row[i, 1]].tolist()) - set(near):
+            for j in set(s.neighbour[s.lists[i, 0] : s.lists[i, 0] + s.lists[i, 1]].tolist()) - set(near):
                 apart = path(i)[:, None] - path(j)[None]
                 apart -= size * np.rint(apart * inverse)
                 width = sum(radius[k] * (growth[0] + growth[1] * ends[k]) for k in (i, j))
@@ -70,7 +70,7 @@ def test_single_beads_left_out_fly_past(seed):
     for time in (0.5, 1.0, 4.0):
         engine.advance(time)
         for i in np.flatnonzero(single):
-            listed = s.neighbour[s.row[i, 0] : s.row[i, 0] + s.row[i, 1]].tolist()
+            listed = s.neighbour[s.lists[i, 0] : s.lists[i, 0] + s.lists[i, 1]].tolist()
             near = first_look_at_single(s, i)
             assert set(near) >= {j for j in listed if not single[j]}
             for j in filter(lambda j: single[j], listed):
@@ -105,8 +105,8 @@ def test_walls_and_growth_have_all_looked_at(first, growth):
     engine.advance(0.3)
     s = engine.sector
     for i in range(27):
-        assert len(first_look_at_single(s, i)) == s.row[i, 1]
-    assert s.row[:, 1].sum() > 27
+        assert len(first_look_at_single(s, i)) == s.lists[i, 1]
+    assert s.lists[:, 1].sum() > 27
 
 
 def test_molecules_at_rest_or_in_pure_translation_have_all_looked_at():
@@ -117,6 +117,6 @@ def test_molecules_at_rest_or_in_pure_translation_have_all_looked_at():
     dimers = [(chain_bonds(2), pair + x, v + 0.0 * pair, np.ones(2)) for x, v in zip(places, velocity, strict=True)]
     engine = Engine(make_system(dimers, [10.0] * 3, (PERIODIC,) * 3), shell=0.8)
     s = engine.sector
-    assert np.all(s.bounds[:, 0] == 0.0) and len(s.flight) >= len(engine.ids) and s.row[:, 1].sum() > 500
+    assert np.all(s.bounds[:, 0] == 0.0) and len(s.flight) >= len(engine.ids) and s.lists[:, 1].sum() > 500
     for i in range(len(engine.ids)):
-        assert len(first_look_at_single(s, i)) == s.row[i, 1]
+        assert len(first_look_at_single(s, i)) == s.lists[i, 1]

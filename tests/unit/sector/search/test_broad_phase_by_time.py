@@ -45,8 +45,8 @@ def test_who_is_left_out_is_not_met_and_nothing_is_missed(number):
         engine.advance(time)
         s = engine.sector
         for i in np.flatnonzero(s.mol[s.segment[:, L.MOLECULE], L.MOL_BEADS] == 1):
-            first = s.row[i, L.LIST_FIRST]
-            listed = s.neighbour[first : first + s.row[i, L.LIST_LENGTH]].tolist()
+            first = s.lists[i, L.LIST_FIRST]
+            listed = s.neighbour[first : first + s.lists[i, L.LIST_LENGTH]].tolist()
             for horizon in (0.03, 0.2):
                 near = s.found[: candidates_within(s, i, horizon)].tolist()
                 assert set(near) <= set(listed)

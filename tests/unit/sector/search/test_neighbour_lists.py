@@ -139,12 +139,12 @@ def test_no_room_is_reported():
     """A list one entry too short is FULL, by building and by renewing, and the build says what was needed."""
     s, system = gas(40, np.array([3.0, 3.0, 3.0]), (PERIODIC,) * 3, 6)
     assert enlist(s) == 0
-    needed = s.row[:, 1].copy()
+    needed = s.lists[:, 1].copy()
     fullest = int(np.argmax(needed))
-    s.row[fullest, 2] = needed[fullest] - 1
+    s.lists[fullest, 2] = needed[fullest] - 1
     assert enlist(s) == FULL
-    np.testing.assert_array_equal(s.row[:, 1], needed)
-    s.row[fullest, 2] = needed[fullest]
+    np.testing.assert_array_equal(s.lists[:, 1], needed)
+    s.lists[fullest, 2] = needed[fullest]
     assert enlist(s) == 0
     mover = next(j for j in range(40) if (fullest, j) not in listed(s)[0] and j != fullest)
     assert rebuild_one(s, mover, s.starts[fullest, 0:3] + 0.1) == FULL
@@ -154,8 +154,8 @@ def test_no_room_is_reported():
 def test_a_renewed_bead_with_too_short_a_list_is_reported():
     s, system = gas(40, np.array([3.0, 3.0, 3.0]), (PERIODIC,) * 3, 7)
     assert enlist(s) == 0
-    i = int(np.argmax(s.row[:, 1]))
-    s.row[i, 2] = s.row[i, 1] - 1
+    i = int(np.argmax(s.lists[:, 1]))
+    s.lists[i, 2] = s.lists[i, 1] - 1
     assert rebuild_one(s, i, s.starts[i, 0:3]) == FULL
 
 
@@ -176,7 +176,7 @@ def lines_of(s, cell):
     """Return the occupants in each line of a cell."""
     lines = []
     while cell >= 0:
-        lines.append([int(bead) for bead in s.room[4 * cell : 4 * cell + 4, 3] if bead >= 0])
+        lines.append([int(bead) for bead in s.cell_entries[4 * cell : 4 * cell + 4, 3] if bead >= 0])
         cell = int(s.next_line[cell])
     return lines
 
@@ -190,8 +190,8 @@ def assert_sound_cells(s, beads):
         seen += sum(lines, [])
         held += len(lines)
     assert sorted(seen) == list(range(beads))
-    np.testing.assert_array_equal(s.room[s.where[:beads], 3], np.arange(beads))
-    np.testing.assert_array_equal(s.room[s.where[:beads], :3], s.place[:beads, :3])
+    np.testing.assert_array_equal(s.cell_entries[s.where[:beads], 3], np.arange(beads))
+    np.testing.assert_array_equal(s.cell_entries[s.where[:beads], :3], s.origin_fractions[:beads, :3])
     free, at = 0, int(s.scalars[L.SCALAR_FREE_LINE])
     while at >= 0:
         free, at = free + 1, int(s.next_line[at])

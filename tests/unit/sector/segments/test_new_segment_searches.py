@@ -52,7 +52,7 @@ def test_candidates_that_do_not_fit_are_met_at_once():
     engine.advance(0.5)
     s = engine.sector
     expected = events(s, by_molecules)
-    longest = int(s.row[:, L.LIST_LENGTH].max())
+    longest = int(s.lists[:, L.LIST_LENGTH].max())
     narrow = s._replace(found=np.zeros(longest + 4, dtype=np.int64))
     found = events(narrow, by_molecules)
     np.testing.assert_array_equal(found[0], expected[0])

@@ -8,7 +8,7 @@ from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.system import PERIODIC, Box
 from hpcchain.sector.setup.allocate import build_sector, folded
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from hpcchain.sector.setup.morton import space_order
+from hpcchain.sector.setup.morton import space_sequence
 from tests.support.kernel_tools import make_system, random_chain
 
 
@@ -68,5 +68,5 @@ def test_the_local_order_is_that_of_the_curve():
     none = np.empty((0, 2), dtype=np.int64)
     molecules = [(none, 2.5 + 5.0 * octant[k][None], np.zeros((1, 3)), np.ones(1)) for k in shuffled]
     system = make_system(molecules, size=(10.0,) * 3, boundary=(PERIODIC,) * 3, origin=(0.0,) * 3)
-    order = space_order(system, np.arange(8), np.arange(8))
+    order = space_sequence(system, np.arange(8), np.arange(8))
     assert shuffled[order].tolist() == list(range(8))

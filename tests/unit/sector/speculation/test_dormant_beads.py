@@ -36,7 +36,7 @@ def seen(engine, here):
     ghosts, s = engine.ghosts, engine.ghosted.sector
     size, ids = ghosts.system.box.size, engine.ghosted.ids
     dormant = engine.ghosted.dormant
-    lists = [s.neighbour[first : first + n] for first, n in s.row[: len(ids), :2]]
+    lists = [s.neighbour[first : first + n] for first, n in s.lists[: len(ids), :2]]
     of = s.segment[dormant, MOLECULE]
     wrong = (
         np.count_nonzero(np.isin(np.concatenate(lists), dormant)) + sum(len(lists[i]) for i in dormant),
@@ -53,7 +53,7 @@ def seen(engine, here):
         moved = here[ids[beads]] - ghosts.reference_position[beads]
         moved -= size * np.rint(moved / size)
         way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / ghosts.skin[m])
-    return wrong, gap, way, set(ids[dormant].tolist()), int(np.count_nonzero(s.row[: len(ids), OWNERSHIP] == DORMANT))
+    return wrong, gap, way, set(ids[dormant].tolist()), int(np.count_nonzero(s.lists[: len(ids), OWNERSHIP] == DORMANT))
 
 
 def slow_and_fast(seed, slow):
@@ -80,12 +80,12 @@ def test_dormant_beads_touch_nobody_and_wake_in_time(seed, slow):
             if engine.ghosted is ghosted:
                 here = set(
                     engine.ghosted.ids[
-                        engine.ghosted.sector.row[: len(engine.ghosted.ids), OWNERSHIP] == GHOST
+                        engine.ghosted.sector.lists[: len(engine.ghosted.ids), OWNERSHIP] == GHOST
                     ].tolist()
                 )
                 woken += len(before & here - owned)
             ghosted, before = engine.ghosted, rows[-1][3]
-        assert np.count_nonzero(engine.ghosted.sector.row[:, OWNERSHIP] == OWNED) == len(engine.ids)
+        assert np.count_nonzero(engine.ghosted.sector.lists[:, OWNERSHIP] == OWNED) == len(engine.ids)
         return rows, woken, engine.ghosts.skin_refreshes
 
     rows, woken, skin_refreshes = zip(*on_ranks(RANKS, body), strict=True)
