@@ -1,8 +1,11 @@
 """Inputs of contact dynamics: heaps of beads and chains under gravity, and balls in a row."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from tests.support.stepped import SHAPES, on_lattice, turned
+from hpcchain.layout import arrays as L
+from tests.support.stepped import SHAPES, on_lattice, require_equal, run_on, turned
 
 KINDS = ("monomer", "dimer", "chain", "ring", "star")
 G = 9.8
@@ -73,3 +76,15 @@ def heap(seed=1, count=3, pitch=4.7, kinds=KINDS, hot=1.0, **sections):
     return tables | {
         name: tables.get(name, {}) | keys if isinstance(keys, dict) else keys for name, keys in sections.items()
     }
+
+
+def require_no_trace(system, end=1.6):
+    """Fail unless a heap, in which beads touch, has the same bits on ranks, with other lists, and from stops."""
+    once = run_on(system, end, 1)
+    assert np.count_nonzero(once[4].extra[:, L.INSIDE :: 4]) >= 5
+    for ranks in (2, 3):
+        require_equal(once, run_on(system, end, ranks))
+    require_equal(once, run_on(system, end, 1, skin=0.9))
+    for time, ranks in ((1.1, 2), (1.4, 1)):
+        system = replace(system, state=run_on(system, time, ranks)[4])
+    require_equal(once, run_on(system, end, 3))

@@ -111,6 +111,17 @@ def fit(rows, first, mass, place, line):
 
 
 @kernel
+def _fit_rod(position, own, velocity, r, mass, place, work):
+    """Write the line and its motion that fit best to the beads of the rod from row r on; see `move_rods`."""
+    here, line, motion = work
+    for i in range(len(mass)):
+        for c in range(3):
+            here[i, c] = position[own[r + i], c]
+    fit(here, 0, mass, place, line)
+    fit(velocity, r, mass, place, motion)
+
+
+@kernel
 def move_rods(position, own, velocity, rows, mass, place, step, work):
     """Move rods of one kind for a step; return -1, or the first that would turn too far.
 
@@ -125,15 +136,11 @@ def move_rods(position, own, velocity, rows, mass, place, step, work):
     work : ((n, 3), (2, 3), (2, 3)) float64 arrays
         Room.
     """
-    here, line, motion = work
+    _, line, motion = work
     n = len(mass)
     for m in range(len(rows)):
         r = rows[m]
-        for i in range(n):
-            for c in range(3):
-                here[i, c] = position[own[r + i], c]
-        fit(here, 0, mass, place, line)
-        fit(velocity, r, mass, place, motion)
+        _fit_rod(position, own, velocity, r, mass, place, work)
         along, norm = 0.0, 0.0
         for c in range(3):
             norm += line[1, c] * line[1, c]
@@ -160,15 +167,11 @@ def move_rods(position, own, velocity, rows, mass, place, step, work):
 @kernel
 def project_rods(position, own, velocity, rows, mass, place, work):
     """Make velocities of rods of one kind those of rigid motion; see `move_rods`."""
-    here, line, motion = work
+    _, line, motion = work
     n = len(mass)
     for m in range(len(rows)):
         r = rows[m]
-        for i in range(n):
-            for c in range(3):
-                here[i, c] = position[own[r + i], c]
-        fit(here, 0, mass, place, line)
-        fit(velocity, r, mass, place, motion)
+        _fit_rod(position, own, velocity, r, mass, place, work)
         along, norm = 0.0, 0.0
         for c in range(3):
             along += motion[1, c] * line[1, c]
