@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
+from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.run.engines import stepped_engine
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
@@ -372,6 +373,21 @@ def test_starts_with_fixed_beads_grow_for_steps(pace):
     moved = place[fixed] - system.state.position[fixed]
     assert np.abs(moved[:12]).max() == 0.0 and np.abs(moved[12:] - [0.5 * pace, 0.0, 0.0]).max() < 1e-12
     assert np.all(velocity[~fixed].any(axis=1))
+
+
+def test_a_start_with_fixed_beads_grows_as_it_does_for_the_engine_of_events():
+    """Obstacles and grafted chains stand while the others grow round them, whichever engine is to go on."""
+    kinds = [
+        {"name": "O", "kind": "monomer", "count": 4, "fixed": [0]},
+        {"name": "C", "kind": "chain", "beads": 4, "count": 8, "fixed": [0]},
+        {"name": "M", "kind": "monomer", "count": 20},
+    ]
+    given = tables(*kinds, box={"size": [4.6] * 3}, initial={"method": "grow", "seed": 5})
+    events = given | {"run": {"engine": "events", "end_time": 1.0}}
+    del events["steps"]
+    found, expected = grown_system(config_of(given)), grown_system(config_of(events))
+    np.testing.assert_array_equal(found.state.position, expected.state.position)
+    assert bead_overlap(found.box, found.topology, found.state.position, 1e-12) is None
 
 
 ROD = {"kind": "rod", "beads": 3, "count": 1, "fixed": [0], "positions": [[1.0, 1.0, z] for z in (1.0, 2.0, 3.0)]}
