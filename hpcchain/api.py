@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.config.enlarge import enlarged
-from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
+from hpcchain.errors import EXIT_DONE, ConfigError, DataError, EngineError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
@@ -75,8 +79,13 @@ end_time = 0.2
 [output]
 events = true
 """
-WARMUP_PROPAGATORS = ("", '[propagator]\nname = "collocation"\nstep = 0.05\n')  # kernels differ: `jit.struct`
+WARMUP_VARIANTS = (  # kernels differ: `jit.struct`
+    "",
+    "[contact]\nrestitution = 0.9\ntangential_restitution = 0.5\n",
+    '[propagator]\nname = "collocation"\nstep = 0.05\n',
+)
 WARMUP_ON_RANKS = 0.4
+WARM_SECONDS = 15.0  # within which the runs of the warm-up are over where all is compiled
 
 
 def run(
@@ -234,9 +243,29 @@ def replicate(
 
 
 def warmup() -> None:
-    """Compile every kernel by runs that use them all, each also on two ranks in this process."""
-    for propagator in WARMUP_PROPAGATORS:
-        warm_up(WARMUP + propagator)
+    """Compile every kernel by runs that use them all, each also on two ranks, in a process for each processor.
+
+    Raises
+    ------
+    EngineError
+        A run ended otherwise than it should, with what it said.
+    """
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        runs = [pool.submit(warm_up_aside, WARMUP + variant) for variant in WARMUP_VARIANTS]
+        if wait(runs, WARM_SECONDS).not_done:
+            logging.getLogger("hpcchain.compiling").info("compiling for this machine, once: two to three minutes")
+        for one in runs:
+            one.result()
+
+
+def warm_up_aside(text: str) -> None:
+    """Do what `warm_up` does in a process of its own: one compiler works at a time in each."""
+    program = "import sys; from hpcchain import api; api.warm_up(sys.stdin.read())"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], input=text, text=True, capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        raise EngineError(f"the warm-up ended with {done.returncode}: {done.stderr.strip()}")
 
 
 def warm_up(text: str) -> None:

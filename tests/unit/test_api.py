@@ -1,10 +1,15 @@
 """What a run says at its end, and what the warm-up keeps to itself."""
 
 import logging
+import tomllib
 
 import pytest
 
 from hpcchain import api
+from hpcchain.config.load import config_from_table
+from hpcchain.errors import EngineError
+from hpcchain.model.physics.extended import is_extended
+from hpcchain.model.starts.start import physics_with
 from hpcchain.parallel.comm import Single
 
 INPUT = """
@@ -60,3 +65,14 @@ def test_the_warm_up_says_no_done(caplog):
     assert [record.getMessage() for record in caplog.records] == ["heed this", "compiling for this machine"]
     logging.getLogger("hpcchain.run").info("heard again")
     assert caplog.records[-1].getMessage() == "heard again"
+
+
+def test_the_warm_up_has_a_run_of_each_sort_of_kernels():
+    configs = [config_from_table(tomllib.loads(api.WARMUP + variant), "warm-up") for variant in api.WARMUP_VARIANTS]
+    sorts = [(is_extended(physics_with(one, 1e-9)), one.propagator.name) for one in configs]
+    assert sorted(sorts) == [(False, "collocation"), (False, "taylor"), (True, "taylor")]
+
+
+def test_a_warm_up_that_fails_says_why():
+    with pytest.raises(EngineError, match=r"(?s)warm-up ended with 1: .*box.size"):
+        api.warm_up_aside(api.WARMUP.replace("12.0, 12.0, 12.0", "1.0, 1.0, 1.0"))
