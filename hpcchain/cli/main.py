@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import platform
 import sys
@@ -32,6 +33,7 @@ COMMANDS = (
     "template",
     "warmup",
 )
+ALLOCATIONS = 50_000  # between collections: loading kernels makes a million objects, all of which stay
 EPILOG = """\
 exit codes: 0 done, 1 compare found a difference, 2 usage, 65 unreadable or damaged file, 70 internal error,
 75 stopped early with a checkpoint (resubmit), 78 bad input. Signals to a run: USR1, TERM and INT leave a checkpoint
@@ -48,6 +50,7 @@ def main(argv: list | None = None) -> int:
         Stands in for the process's arguments.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
+    gc.set_threshold(ALLOCATIONS)
     before = unclosable.open_files()
     with unclosable.complaints_muted():
         return unclosable.leave(console.run(lambda comm: dispatch(argv, comm), debug="--debug" in argv), before)

@@ -13,21 +13,27 @@ from tests.reference.systems import Molecule, System, place, thermal
 LEAST = 20
 
 
+@pytest.fixture
+def most(request):
+    """How many events are compared at most: later ones cost as much, and find less."""
+    return 60 if request.config.getoption("--long") else 40
+
+
 @pytest.mark.parametrize("name", cases.CASES)
-def test_small_dense_systems(name, tmp_path):
+def test_small_dense_systems(name, tmp_path, most):
     """The first events agree as long as two correct programs can."""
     system = cases.build(name)
-    want = expected(system, 60)
+    want = expected(system, most)
     assert len(want) >= LEAST
     log = run(system.input(want.end), tmp_path).events()
     assert disagreement(want, log) is None
 
 
 @pytest.mark.parametrize("name", cases.OUTSIDE)
-def test_small_systems_in_fields_walls_and_wells(name, tmp_path):
+def test_small_systems_in_fields_walls_and_wells(name, tmp_path, most):
     """The same with gravity, walls that move, a sphere, a cylinder, wells and fixed beads: all events by all pairs."""
     system = cases.build(name)
-    want = expected(system, 60)
+    want = expected(system, most)
     assert len(want) >= LEAST
     log = run(system.input(want.end), tmp_path).events()
     assert disagreement(want, log) is None

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure which combinations of base and energy of the engine of steps hold the energy of a few beads in a box.
 
-    tools/energy_walk [--kinds beads,chain,rod,rigid] [--bases verlet,midpoint] [--steps 0.01,0.005]
-                      [--starts 6] [--time 60]
+    tools/energy_walk.py [--kinds beads,chain,rod,rigid] [--bases verlet,midpoint] [--steps 0.01,0.005]
+                         [--starts 6] [--time 60]
 
 A molecule of four beads (three in a rod) and four single beads, or eight single ones, in a box of walls: Lennard-Jones
 of depth 2, a spring to a centre, temperature 12. Printed for each combination: the walk, which is by how much the mean
