@@ -14,6 +14,9 @@ which changes the energy by -(1 - e_n^2) u_n^2 / (2 M_nn) - (1 - e_t^2) w S^-1 w
 M_nn: nothing at e_n = 1 and e_t = 1 (P is the smooth impulse) or -1 (u is reversed). For single beads w is u_t, and
 this is Marinkovic 2022, (18) and (27), with the signs of docs/theory/impulses.md. Spins change by -(R / I) n x P, of
 both beads alike.
+
+Bonds couple the tangential part of P to u_n. Where P would have a normal part below 0, or one above twice that of
+smooth beads, which is its mirror image with the slip w turned round, the beads are smooth in this contact.
 """
 
 import math
@@ -31,6 +34,9 @@ from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.interface import kick, push
+
+ROUGH, SMOOTH, SINGULAR = range(3)
+"""What `rough_or_smooth` finds a contact to be."""
 
 
 @kernel
@@ -186,15 +192,39 @@ def _responses(s, oa, ob, ma, mb, a, b, p, q):
 
 
 @kernel
-def _changes(s, n, u, un, c, e, et, projection_loss):
-    """Add c (1 - n n) to the matrix and write the change of u that the contact makes over u; return 1 if singular."""
+def rough_or_smooth(s, n, u, c, e, et, projection_loss):
+    """Write the impulse of a contact over u, the velocity of its surfaces, from K in the first rows of `matrix`.
+
+    Beads never pull. A contact is smooth where a rough one would, and where it would with its slip w turned round: so
+    it is the same contact backwards, and at e_n = 1, e_t = -1 what it does can be undone (docs/theory/impulses.md).
+
+    Parameters
+    ----------
+    n : (3,) float64 array
+        Unit normal.
+    u : (3,) float64 array
+        Velocity of the surfaces [length / time]; the impulse on return [mass length / time].
+    c : float
+        Response of the spins [1 / mass].
+    e, et : float
+        e_n, e_t.
+    projection_loss : float
+        See `single_impulse`.
+
+    Returns
+    -------
+    int
+        `ROUGH`, `SMOOTH`, or `SINGULAR` where nothing can be solved.
+    """
     g = s.normals[L.SPARE_NORMAL]
     normal = 0.0
+    un = 0.0
     for d in range(3):
         g[d] = 0.0
         for f in range(3):
             g[d] += s.matrix[d, f] * n[f]
         normal += n[d] * g[d]
+        un += u[d] * n[d]
     change = -(1.0 + e) * un
     if projection_loss != 0.0:
         change = -un + math.sqrt(max((e * un) ** 2 + 2.0 * normal * projection_loss, 0.0))
@@ -205,7 +235,15 @@ def _changes(s, n, u, un, c, e, et, projection_loss):
     for d in range(3):
         for f in range(3):
             s.matrix[d, f] += c * ((1.0 if d == f else 0.0) - n[d] * n[f])
-    return eliminate(s.matrix, u, 3)
+    if eliminate(s.matrix, u, 3):
+        return SINGULAR
+    push_of_rough = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
+    push_of_smooth = change / normal
+    if 0.0 < push_of_rough < 2.0 * push_of_smooth:
+        return ROUGH
+    for d in range(3):
+        u[d] = push_of_smooth * n[d]
+    return SMOOTH
 
 
 @outlined
@@ -249,18 +287,20 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
         return 0.0
     _responses(s, oa, ob, ma, mb, a, b, p, q)
     response = spin_response(s, i) + (spin_response(s, j) if mb >= 0 else 0.0)
-    if _changes(s, n, u, un, response, e, et, projection_loss):
-        s.tangential[:] = 0.0
+    kind = rough_or_smooth(s, n, u, response, e, et, projection_loss)
+    s.tangential[:] = 0.0
+    if kind == SINGULAR:
         return 0.0
     impulse = 0.0
     for c in range(3):
         impulse += u[c] * n[c]
-    for c in range(3):
-        s.tangential[c] = u[c] - impulse * n[c]
     _apply(s, oa, ob, ma, mb, a, b, u)
-    spin_up(s, i, n, u)
-    if mb >= 0:
-        spin_up(s, j, n, u)
+    if kind == ROUGH:
+        for c in range(3):
+            s.tangential[c] = u[c] - impulse * n[c]
+        spin_up(s, i, n, u)
+        if mb >= 0:
+            spin_up(s, j, n, u)
     return impulse
 
 

@@ -8,7 +8,8 @@ that do not depend on the normals' rates, and S the response of w to t,
 
 S_k being S of contact k alone. So each contact resists the mean of its slips before and after as it would alone, where
 w becomes e_t w (`contact.rough`). The energy changes by -t D t / 2, whatever the coefficients. At e_t = 1 a contact has
-no t; where all have e_t = -1 every w is reversed.
+no t; where all have e_t = -1 every w is reversed. Where the t would make a contact pull, or would with all slips turned
+round, it and those of its molecules have no t.
 """
 
 from hpcchain.contact.impulse import approach, bead_offset
@@ -23,8 +24,8 @@ DEPENDS = 1e-10  # of a diagonal entry: what is left of it where a row depends o
 # Scratch in `impulse_response`: equations of three directions a contact, and rows of numbers behind them.
 WIDTH = 3 * L.MOST_TIES
 DIAGONAL_ROW, RATE_ROW, RIGHT_ROW, RESULT_ROW, RESIST_ROW = range(WIDTH, WIDTH + 5)
-CROSS_ROW, CONTACT_ROW, DIRECTION_ROW = range(WIDTH + 5, WIDTH + 8)
-SCRATCH = WIDTH * (WIDTH + 8)
+CROSS_ROW, CONTACT_ROW, DIRECTION_ROW, SMOOTH_ROW = range(WIDTH + 5, WIDTH + 9)
+SCRATCH = WIDTH * (WIDTH + 9)
 """Floats of scratch."""
 
 
@@ -44,7 +45,7 @@ def _direction(s, k, d):
 def _list_equations(s, found):
     """List contact and direction of each equation: normals of all that push, then slips of those that are rough.
 
-    Returns the numbers of normals and of equations.
+    Those that are to be smooth have no slips. Returns the numbers of normals and of equations.
     """
     a = s.impulse_response
     n = 0
@@ -56,6 +57,8 @@ def _list_equations(s, found):
     normals = n
     for p in range(normals):
         k = int(a[CONTACT_ROW * WIDTH + p])
+        if a[SMOOTH_ROW * WIDTH + k] != 0.0:
+            continue
         if tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], s.extended) != 1.0:
             for d in range(1, 3):
                 a[CONTACT_ROW * WIDTH + n] = k
@@ -227,6 +230,39 @@ def _energy_factor(a, normals, n):
     return min(max(-2.0 * gained / spent, 0.0), 2.0) if spent > 0.0 else 0.0
 
 
+@kernel
+def _share(s, k, other):
+    """Whether two contacts are of the same molecule, or are the same."""
+    for side in range(2):
+        g = s.contacts[k, L.MEMBER + L.SIDE * side]
+        if g >= 0 and (s.contacts[other, L.MEMBER] == g or s.contacts[other, L.OTHER_MEMBER] == g):
+            return True
+    return False
+
+
+@kernel
+def _make_smooth(s, found, normals, factor):
+    """Make contacts smooth that would pull, or would with all slips turned round; return whether there are any.
+
+    So are all contacts of their molecules, and if that does not help all there are.
+    """
+    a = s.impulse_response
+    pulls = False
+    more = False
+    for row in range(normals):
+        k = int(a[CONTACT_ROW * WIDTH + row])
+        if not abs(factor * a[RESULT_ROW * WIDTH + row]) < s.impulses[k]:
+            pulls = True
+            for other in range(found):
+                if a[SMOOTH_ROW * WIDTH + other] == 0.0 and _share(s, k, other):
+                    a[SMOOTH_ROW * WIDTH + other] = 1.0
+                    more = True
+    if pulls and not more:
+        for k in range(found):
+            a[SMOOTH_ROW * WIDTH + k] = 1.0
+    return pulls
+
+
 @outlined
 def rub_together(s, found):
     """Apply the tangential impulses of contacts at one instant, once they have got those along the normals.
@@ -242,14 +278,21 @@ def rub_together(s, found):
         Contacts.
     """
     a = s.impulse_response
-    normals, n = _list_equations(s, found)
-    for row in range(n):
-        k = int(a[CONTACT_ROW * WIDTH + row])
-        a[RATE_ROW * WIDTH + row] = _rate(s, k, int(a[DIRECTION_ROW * WIDTH + row]))
-    _write_equations(s, n)
-    _write_resistance(s, normals, n)
-    _solve(a, normals, n)
-    factor = _energy_factor(a, normals, n)
+    for k in range(found):
+        a[SMOOTH_ROW * WIDTH + k] = 0.0
+    n = 0
+    factor = 0.0
+    pulls = True
+    while pulls:  # each time around makes one contact or more smooth
+        normals, n = _list_equations(s, found)
+        for row in range(n):
+            k = int(a[CONTACT_ROW * WIDTH + row])
+            a[RATE_ROW * WIDTH + row] = _rate(s, k, int(a[DIRECTION_ROW * WIDTH + row]))
+        _write_equations(s, n)
+        _write_resistance(s, normals, n)
+        _solve(a, normals, n)
+        factor = _energy_factor(a, normals, n)
+        pulls = _make_smooth(s, found, normals, factor)
     for k in range(3 * found):
         a[k] = 0.0  # no equations any more, but the tangential impulses
     for row in range(n):
