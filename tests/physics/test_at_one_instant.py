@@ -1,5 +1,6 @@
 """Rules for contacts at one instant: exact cases, what they keep, and the equations solved with dense matrices."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ from hpcchain import read
 from hpcchain.cli.template import templates
 from hpcchain.sector.serial import Engine
 from tests.support import twins
-from tests.support.extended import crowd, with_extended
+from tests.support.extended import crowd, wall_table, with_extended
 from tests.support.gases import monomer, shape
 from tests.support.identity import in_stages, parallel, require_same, serial
 from tests.support.kernel_tools import make_system
@@ -205,6 +206,43 @@ def test_walls_have_their_own_in_corners():
     system = ruled(make_system([bead], (4.0,) * 3, (1, 1, 1)), "joint", walls=walls)
     velocity, _ = after(system, 2.0)
     np.testing.assert_allclose(velocity[0], [-0.25, -0.5, -1.0], atol=1e-15)
+
+
+def test_a_row_that_touches_in_its_wells():
+    """One ball on two that touch, the first in the well of the second: the law is that of hard beads. Then they part.
+
+    The first two leave their well, of a depth of 0.1, in their own time.
+    """
+    system = row([1.0, 0.0, 0.0], [0.5])
+    well = {"types": list(system.topology.type_names[:2]), "distances": [1.8], "energies": [-0.1]}
+    system = ruled(system, "moreau", potentials=[well])
+    velocity, engine = after(system, 0.75)
+    np.testing.assert_allclose(velocity[:, 0], [-1 / 3, 2 / 3, 2 / 3], atol=1e-14)
+    velocity, _ = after(system, 1.5)
+    rate = np.sqrt(1.0 - 4.0 * 0.1)
+    np.testing.assert_allclose(velocity[:, 0], [(1 / 3 - rate) / 2, (1 / 3 + rate) / 2, 2 / 3], atol=1e-14)
+    assert engine.drain_events()["kind"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("rule", ["generalised", "moreau"])
+def test_a_thermal_wall_has_its_own_contacts(rule):
+    """A row that touches a thermal wall is hit: the wall draws what comes to it, and the others' contacts go on."""
+    system = row([1.0, 0.0, 0.0, 0.0], [0.5])
+    box = replace(
+        system.box, boundary=np.array([1, 0, 0], dtype=np.int8), size=np.full(3, 8.0), origin=np.full(3, -4.0)
+    )
+    system = replace(system, box=box)
+    wall = wall_table(side="x+", temperature=2.0)
+    system = ruled(system, rule, walls=[wall], seed=5)
+    velocity, engine = after(system, 0.75)
+    log = engine.drain_events()
+    struck = log["bead"][:, 1] < 0
+    assert np.count_nonzero(struck) >= 1 and np.all(log["impulse"] > 0.0)
+    assert velocity[-1, 0] < 0.0
+    assert np.all(np.diff(velocity[:, 0]) >= -1e-12)  # they part, or rest on one another
+    gained = 0.5 * np.sum(velocity**2) - 0.5
+    assert gained == pytest.approx(engine.heat * engine.energy_quantum, abs=1e-12)
+    assert velocity[:, 0].sum() - 1.0 == pytest.approx(-log["impulse"][struck].sum(), abs=1e-12)
 
 
 def test_the_program_agrees_on_any_ranks(tmp_path):

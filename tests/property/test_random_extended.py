@@ -14,8 +14,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from tests.support.extended import (
     coefficients,
-    cold_shapes,
-    cold_sides,
     crowd,
     distance_limits,
     exclusion,
@@ -47,10 +45,22 @@ ADDITIONS = {
         step_potentials,
         distance_limits,
         coefficients,
+        rule,
     ),
-    "at one instant": (rule, exclusion, gravity, cold_shapes, cold_sides, thermostat, coefficients),
+    "at one instant": (
+        rule,
+        exclusion,
+        gravity,
+        fixed_beads,
+        shapes,
+        sides,
+        thermostat,
+        step_potentials,
+        distance_limits,
+        coefficients,
+    ),
 }
-SHARE = {"everything": 0.45}
+SHARE = {"everything": 0.45, "at one instant": 0.5}
 """How often a draw has each; 0.7 where nothing is said."""
 
 

@@ -94,13 +94,13 @@ def wall_table(**keys):
     return none | {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0} | keys
 
 
-def sides(rng, system, hot=(0.0, 1.0)):
-    """Let sides of the box come or go, some of them thermal: their temperature is one of `hot` times a random one."""
+def sides(rng, system):
+    """Let sides of the box come or go, some of them thermal."""
     walls = [
         wall_table(
             side=side,
             velocity=float(rng.choice([0.0, rng.uniform(-0.2, 0.2)])),
-            temperature=float(rng.choice(hot) * rng.uniform(0.5, 2.0)),
+            temperature=float(rng.choice((0.0, 1.0)) * rng.uniform(0.5, 2.0)),
             restitution=float(rng.uniform(0.8, 1.0)),
         )
         for number, side in enumerate(SIDE_NAMES)
@@ -110,7 +110,7 @@ def sides(rng, system, hot=(0.0, 1.0)):
     return with_extended(system, walls=walls, seed=int(rng.integers(1000))) if walls else system
 
 
-def shapes(rng, system, hot=(0.0, 1.0)):
+def shapes(rng, system):
     """Put all into a sphere or a cylinder that just encloses it, open across; it may move, or be thermal (`sides`)."""
     axis = str(rng.choice(["", "x", "y", "z"]))
     across = np.array([name != axis for name in "xyz"])
@@ -122,7 +122,7 @@ def shapes(rng, system, hot=(0.0, 1.0)):
         radius=float(radius.max() + rng.uniform(0.05, 0.3)),
         axis=axis or None,
         velocity=float(rng.choice([0.0, rng.uniform(-0.2, 0.1)])),
-        temperature=float(rng.choice(hot) * rng.uniform(0.5, 2.0)),
+        temperature=float(rng.choice((0.0, 1.0)) * rng.uniform(0.5, 2.0)),
         restitution=float(rng.uniform(0.8, 1.0)),
     )
     return with_extended(replace(system, box=box), walls=[table], seed=int(rng.integers(1000)))
@@ -157,16 +157,6 @@ def fixed_beads(rng, system):
             velocity[first:end] = project(bonds, system.state.position[first:end], velocity[first:end], mass)
     system = replace(system, topology=replace(topology, fixed=fixed), state=replace(system.state, velocity=velocity))
     return with_extended(system, fixed=True) if fixed.any() else system
-
-
-def cold_sides(rng, system):
-    """Do what `sides` does, with none that is thermal."""
-    return sides(rng, system, (0.0,))
-
-
-def cold_shapes(rng, system):
-    """Do what `shapes` does, with none that is thermal."""
-    return shapes(rng, system, (0.0,))
 
 
 def rule(rng, system):

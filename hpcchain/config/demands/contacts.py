@@ -33,20 +33,6 @@ def check_contact(config: Config) -> None:
         check_in_steps(config)
     if config.is_rough:
         check_rough(config)
-    if config.contact.simultaneous != "joint" and config.run.engine == "events":
-        check_simultaneous(config)
-
-
-def check_simultaneous(config: Config) -> None:
-    """Check that all is resolved together, and nothing of what is met one by one."""
-    others = {
-        'potential, name "steps": leave it out': any(one.name == "steps" for one in config.potentials),
-        "molecule.distance_limits: leave it out": any(kind.distance_limits for kind in config.molecules),
-        "wall.temperature: leave it out": any(wall.temperature for wall in config.walls),
-    }
-    for what, there in others.items():
-        if there:
-            raise Wrong(f"{what}, or leave contact.simultaneous out: they do not work together")
 
 
 def check_pair(config: Config, one: PairSection, where: str) -> None:

@@ -185,28 +185,26 @@ def test_rules_for_one_instant_are_part_of_the_run(load, rule):
     assert physics_with(load(TEXT, RULED.replace("moreau", "joint")), 1.0).extended == {}
 
 
+@pytest.mark.parametrize("rule", ["generalised", "moreau"])
 @pytest.mark.parametrize(
-    ("more", "message"),
+    "more",
     [
-        (
-            'potential = [{name = "steps", distances = [1.5], energies = [-1.0]}]',
-            'potential, name "steps": leave it out, or leave contact.simultaneous out',
-        ),
-        (
-            "molecule.0.distance_limits = [{separation = 2, least = 1.2, most = 1.9}]",
-            "molecule.distance_limits: leave it out, or leave contact.simultaneous out",
-        ),
-        ('wall = [{side = "z-", temperature = 1.0}]', "wall.temperature: leave it out, or leave contact.simultaneous"),
-        (
-            'propagator = {name = "variational", step = 0.1}',
-            "contact.simultaneous: does not work for molecule[0], kind 'chain'",
-        ),
+        'potential = [{name = "steps", distances = [1.5], energies = [-1.0]}]',
+        "molecule.0.distance_limits = [{separation = 2, least = 1.2, most = 1.9}]",
+        'wall = [{side = "z-", temperature = 1.0}]',
     ],
 )
-def test_rules_for_one_instant_do_not_go_with_what_is_met_one_by_one(load, more, message):
+def test_rules_for_one_instant_go_with_what_is_met_one_by_one(load, rule, more):
+    config = load(TEXT, RULED.replace("moreau", rule), [more])
+    assert physics_with(config, 1.0).extended["simultaneous"] == rule
+
+
+def test_rules_for_one_instant_do_not_go_with_the_variational_law(load):
+    more = 'propagator = {name = "variational", step = 0.1}'
     with pytest.raises(ConfigError) as caught:
         load(TEXT, RULED, [more])
-    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert "contact.simultaneous: does not work for molecule[0], kind 'chain'" in str(caught.value)
+    assert "\n" not in str(caught.value)
     assert load(TEXT, RULED.replace("moreau", "joint"), [more])
 
 
