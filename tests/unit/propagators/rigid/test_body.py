@@ -123,6 +123,7 @@ def test_bodies_have_their_own_code():
     assert rows[:, MOL_SOLVER].tolist() == [BODY, GRAPH]
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("restitution", [1.0, 0.6])
 def test_two_contacts_at_one_instant(restitution):
     """Monomers hit two arms of a cross at once: (N Y) p = -(1 + e) N v with dense Y."""
@@ -165,6 +166,7 @@ def first_contact(one, two, end, diameter=1.0, parts=100):
     raise AssertionError("they do not touch")
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("sort", ["asymmetric", "flat", "spherical"])
 def test_two_bodies_collide(sort):
     """Time from bisecting the curves of the twin; impulse from the inverse inertia; both fly on as the twin does."""

@@ -146,6 +146,7 @@ def pendulum(step):
     return tables(kind, step=step, external={"gravity": [0.0, 0.0, -3.0]})
 
 
+@pytest.mark.engine
 def test_a_double_pendulum_is_that_of_the_engine_of_events_to_order_two():
     given = pendulum(0.01)
     exact = Engine(system_of({k: v for k, v in given.items() if k != "steps"} | {"run": {"end_time": 8.0}}))
@@ -356,6 +357,7 @@ def test_ranks_lists_and_restarts_leave_no_trace(seed, integrator, ranks):
     require_equal(alone, run_on(middle, 0.8, 5 - ranks))
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("pace", [0.0, 0.1])
 def test_starts_with_fixed_beads_grow_for_steps(pace):
     """In a sphere, too; fixed beads then move as the input says."""
@@ -375,6 +377,7 @@ def test_starts_with_fixed_beads_grow_for_steps(pace):
     assert np.all(velocity[~fixed].any(axis=1))
 
 
+@pytest.mark.engine
 def test_a_start_with_fixed_beads_grows_as_it_does_for_the_engine_of_events():
     """Obstacles and grafted chains stand while the others grow round them, whichever engine is to go on."""
     kinds = [
