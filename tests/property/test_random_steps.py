@@ -82,7 +82,7 @@ def outside(seed, hot):
     if tables["steps"]["integrator"] != "gvi":
         tables["contact"].pop("simultaneous", None)
     if tables["steps"]["integrator"] == "dsi":
-        del tables["contact"]["pair"], tables["wall"][0]["restitution"]
+        del tables["contact"]["pair"], tables["contact"]["restitution"], tables["wall"][0]["restitution"]
     return tables
 
 

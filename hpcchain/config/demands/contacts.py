@@ -84,6 +84,10 @@ def check_in_steps(config: Config) -> None:
             bool(config.contact.pairs),
             'means nothing for steps.integrator "dsi", which reflects nothing; remove it, or use "gvi"',
         )
+        given["contact.restitution"] = (
+            config.contact.restitution != 1.0,
+            'means nothing for steps.integrator "dsi", which ends all approach; remove it, or use "gvi"',
+        )
     for key, (there, why) in given.items():
         if there:
             raise Wrong(f"{key}: {why}")

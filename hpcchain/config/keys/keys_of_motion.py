@@ -120,7 +120,13 @@ MOTION_KEYS = (
     Key("wall", "axis", Choice(("x", "y", "z")), ABSENT, "cylinder: its direction"),
     Key("wall", "velocity", Number(), 0.0, "along its normal, positive into the box, from time 0 on [length / time]"),
     Key("wall", "temperature", POSITIVE, ABSENT, "of diffuse reflection; none: a mirror [mass length^2 / time^2]"),
-    Key("wall", "restitution", Number(least=0.0, most=1.0), ABSENT, "its own; that of [contact] when left out"),
+    Key(
+        "wall",
+        "restitution",
+        Number(least=0.0, most=1.0),
+        ABSENT,
+        "its own; that of [contact] or of the pair when left out; not with a temperature",
+    ),
     Key(
         "wall",
         "tangential_restitution",
@@ -141,7 +147,7 @@ MOTION_KEYS = (
         "types",
         Each(Text(empty=False), 2),
         ABSENT,
-        "pairs, bonds: the two types of beads, names of molecules; all when left out",
+        "pairs, bonds: the two types of beads; all when left out",
     ),
     Key("potential", "epsilon", POSITIVE, ABSENT, "lennard-jones, wca, fene: depth [mass length^2 / time^2]"),
     Key("potential", "sigma", Number(above=0.0, tried=LENGTHS), ABSENT, "the same: size [length]"),

@@ -75,15 +75,16 @@ SYSTEM_KEYS = (
         "self_contact",
         Flag(),
         True,
-        "whether beads of one molecule collide with each other; those of a rod or a rigid body never do",
+        "whether beads of one molecule collide with each other and, in the engine of events, have potentials of pairs; "
+        "those of a rod or a rigid body never do",
     ),
     Key(
         "molecule",
         "exclude",
         Integer(1, 3),
         1,
-        "beads of one molecule that are up to so many bonds apart never collide with each other; in the engine of "
-        "steps they have no potential of pairs either",
+        "beads of one molecule that are up to so many bonds apart never collide with each other, and have no potential "
+        "of pairs",
     ),
     Key(
         "molecule",
@@ -170,7 +171,7 @@ SYSTEM_KEYS = (
         "orientations",
         Rows(4),
         ABSENT,
-        "directors, explicit start: count rows, unit quaternions; none is turned when left out",
+        "directors, explicit start: count rows, unit quaternions; [1, 0, 0, 0] when left out",
     ),
     Key(
         "molecule",

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 EVENT = np.dtype([("time", np.float64), ("kind", np.uint8), ("bead", np.int64, (2,)), ("impulse", np.float64)])
-"""One contact: time, kind (0 bead-bead, 1 wall), beads (lower first; a wall is negative), normal impulse."""
+"""One event: time, kind, beads (lower first; a wall is negative), normal impulse.
+
+Kinds: 0 two beads touch, 1 a wall, 2 to 5 distances of potentials and limits (`sector.events.crossing`), 6 a draw of
+the thermostat.
+"""
 
 TANGENTIAL = np.dtype([*((name, EVENT[name]) for name in EVENT.names), ("tangential", np.float64, (3,))])
 """The same where contacts make beads spin, with the tangential impulse on the first bead."""

@@ -199,6 +199,10 @@ def test_reflections_lose_the_energy_of_their_pairs():
     [
         ({"steps": {"step": 0.01, "integrator": "dsi"}}, r'contact.pair: means nothing for steps.integrator "dsi"'),
         ({"steps": {"step": 0.01, "integrator": "dsi"}, "contact": {}}, r"wall\[0\].restitution: means nothing for"),
+        (
+            {"steps": {"step": 0.01, "integrator": "dsi"}, "contact": {"restitution": 0.5}, "wall": []},
+            r'contact.restitution: means nothing for steps.integrator "dsi"',
+        ),
         ({"contact": {"pair": [{"types": ["A", "B"]}]}}, "gives no coefficient; give restitution or friction"),
         ({"contact": {"pair": [{"types": ["A", "B"], "restitution": 1.1}]}}, "restitution: 1.1 is out of range"),
         ({"contact": {"pair": [{"types": ["A", "X"], "restitution": 1.0}]}}, "'X' is no type of beads"),
