@@ -437,7 +437,10 @@ class SteppedEngine(MidpointRule):
         return self.interactions.molecular_energies(self.position, self.own.image, self.first)
 
     def drain_events(self) -> np.ndarray:
-        """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
+        """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse.
+
+        Where contacts make beads spin, there is also tangential (3,), the rest of the impulse, on the first bead.
+        """
         return self.contacts.drained() if self.contacts else np.empty(0, dtype=EVENT_ROW)
 
     def window_report(self) -> Any:

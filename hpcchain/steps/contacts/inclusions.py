@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hpcchain.steps.rigid.molecules import RigidMolecules
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
+SPUN_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
 CLOSE = 1e-9
 """Gap, relative to the contact distance, and rate, relative to the speeds, that count as none."""
 SOLVED = 1e-13
@@ -62,8 +63,8 @@ class Contacts:
         Sums over them, in units of `quanta`; work of walls and of fixed beads that move.
     times : (float, float)
         Of the present step's begin and end, which the engine sets [time].
-    log : list of (float, (n, 2) int64 array, (n,) float64 array)
-        Time, contacts and impulses of steps, where `logs` is set.
+    log : list of (float, (n, 2) int64 array, (n,) float64 array, (n, 3) float64 array or 0.0)
+        Time, contacts and impulses of steps, along normals and across, where `logs` is set.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Contacts:
         self.quanta = quanta
         self.counts = {"contacts": 0, "wall_contacts": 0}
         self.virial, self.wall_impulse, self.log, self.logs = 0, [0, 0, 0], [], False
+        self.event_row = SPUN_ROW if "rough" in physics.extended else EVENT_ROW
         self.work, self.times = 0, (0.0, self.h)
         self.capacity = 64
 
@@ -456,7 +458,7 @@ class Contacts:
             mine = acts & ((geometry.pairs[:, 1] == -1 - axis) | (geometry.pairs[:, 1] == -4 - axis))
             self.wall_impulse[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
         if self.logs:
-            self.log.append((time, geometry.pairs[acts], impulse[acts]))
+            self.log.append((time, geometry.pairs[acts], impulse[acts], 0.0 if across is None else across[acts]))
 
     def _work(
         self, pool: Pool, geometry: Geometry, normal: np.ndarray, impulse: np.ndarray, across: np.ndarray | None
@@ -472,12 +474,14 @@ class Contacts:
         return work
 
     def drained(self) -> np.ndarray:
-        """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
-        rows = np.empty(sum(len(pairs) for _, pairs, _ in self.log), dtype=EVENT_ROW)
+        """Return and forget the logged contacts: (n,) structured array of `event_row`."""
+        rows = np.empty(sum(len(pairs) for _, pairs, *_ in self.log), dtype=self.event_row)
         at = 0
-        for time, pairs, impulse in self.log:
+        for time, pairs, impulse, across in self.log:
             part = rows[at : at + len(pairs)]
             part["time"], part["kind"], part["bead"], part["impulse"] = time, pairs[:, 1] < 0, pairs, impulse
+            if self.event_row is SPUN_ROW:
+                part["tangential"] = across
             at += len(pairs)
         self.log.clear()
         return rows

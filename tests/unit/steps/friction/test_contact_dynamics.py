@@ -68,6 +68,28 @@ def test_sliding_becomes_rolling_at_five_sevenths_of_the_speed():
     assert spins(engine)[0] == pytest.approx([0.0, 10.0 / 7.0, 0.0], abs=1e-12)
 
 
+def test_the_log_has_what_friction_does():
+    """A ball that slides on a floor, and two that rub in flight: impulses along and across add up to the momentum."""
+    ball = on_floor([[20.0, 20.0, 0.5]], [[1.0, 0.0, 0.0]], contact={"friction": 0.2})
+    engine = ContactEngine(system_of(ball), log_events=True)
+    engine.advance(0.1)
+    logged = engine.drain_events()
+    assert np.abs(logged["tangential"].sum(axis=0) - [-0.2 * G * 0.1, 0.0, 0.0]).max() < 1e-12
+    two = on_floor(
+        [[20.0, 20.0, 20.0], [21.0, 20.0, 20.0]],
+        [[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]],
+        gravity=(0, 0, 0),
+        contact={"friction": 0.3},
+    )
+    engine = ContactEngine(system_of(two), log_events=True)
+    before = engine.own.velocity.copy()
+    engine.advance(0.1)
+    (row,) = engine.drain_events()
+    change = engine.own.velocity[0] - before[0]
+    assert change[1] == pytest.approx(-1.0 / 14.0, abs=1e-12)  # they stick: 2/7 of what each had of the slip
+    assert np.abs(change + row["impulse"] * np.array([1.0, 0.0, 0.0]) - row["tangential"]).max() < 1e-12
+
+
 @pytest.mark.parametrize(
     "angle, moment, least", [(20.0, 1e9, 1.0), (35.0, 1e9, 1.0), (50.0, 0.1, 3.5), (65.0, 0.1, 3.5)]
 )
