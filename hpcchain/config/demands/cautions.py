@@ -16,7 +16,7 @@ OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every
 
 
 def cautions(config: Config, begin: float = 0.0) -> list:
-    """Return lines that name the keys with which a run writes, or steps, a million times or more.
+    """Return lines that name the keys with which a run writes, or steps, a million times or more, or meets without end.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def cautions(config: Config, begin: float = 0.0) -> list:
         Where the run goes on from [time].
     """
     span = config.run.end_time - begin
-    lines = []
+    lines = without_rebound(config)
     for key, what in OUTPUTS.items():
         count = times(span, getattr(config.output, key))
         if count >= MANY:
@@ -43,6 +43,17 @@ def cautions(config: Config, begin: float = 0.0) -> list:
                 f"{config.run.end_time:g}; take a longer step if that is not meant"
             )
     return lines
+
+
+def without_rebound(config: Config) -> list:
+    """Return the line on beads that do not rebound at all, which stay in contact and meet without end."""
+    contact = config.contact
+    if config.run.engine != "events" or contact.restitution > 0.0 or contact.contact_time > 0.0:
+        return []
+    return [
+        "contact.restitution = 0 keeps beads in contact that bonds or others press together, and they meet without end "
+        "(inelastic collapse); give contact.contact_time, or a restitution of 0.05 or more"
+    ]
 
 
 def times(span: float, interval: float) -> float:

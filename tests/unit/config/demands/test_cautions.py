@@ -65,3 +65,12 @@ def test_check_says_it_on_stderr_and_goes_on(tmp_path):
     found = run_hpcchain(["check", "in.toml"], tmp_path)
     assert found.returncode == 0 and "trajectory: 1000001 frames" in found.stdout
     assert found.stderr.count("output.frame_every = 1e-05") == 1
+
+
+@pytest.mark.parametrize(
+    ("contact", "lines"),
+    [("restitution = 0", 1), ("restitution = 0.05", 0), ("restitution = 0\ncontact_time = 0.01", 0)],
+)
+def test_beads_that_do_not_rebound_are_told_of(tmp_path, contact, lines):
+    found = told(tmp_path, output=f"[contact]\n{contact}")
+    assert len(found) == lines and all(line.startswith("contact.restitution = 0 keeps") for line in found)
