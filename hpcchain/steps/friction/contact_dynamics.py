@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 50
 """Times at most that a step is solved again, as new contacts are met or bonds turn."""
+ROUGH, ROUGHEST = 10.0, 1e-2
+"""Residual of rounds that find new contacts, relative to that asked for; and at most, unless more is asked for."""
 TURNED = 1e-13
 """Change of velocities by bonds that turn, in contact distances a step, at which they are known."""
 
@@ -71,15 +73,15 @@ class FrictionalContacts(Contacts):
 
     Attributes
     ----------
-    sweeps, visits : int
-        Sweeps over clusters so far, and visits of contacts in them; for measurements.
+    sweeps, changes : int
+        Sweeps over clusters so far, and changes of contacts' impulses in them; for measurements.
     """
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         physics = given[4]
         self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
-        self.sweeps = self.visits = 0
+        self.sweeps = self.changes = 0
 
     def outcome(self, pool: Pool, pairs: np.ndarray) -> Outcome:
         """Return what contacts do to a pool; its `extra` are rows of `State.extra`, then `bend`."""
@@ -88,8 +90,8 @@ class FrictionalContacts(Contacts):
             pool, pairs, self._clusters, self._geometry, self.times[0], self.law, self.composition, self.rigid, bend
         )
         velocity, spin, blows, impulse, solved = problem.solve(kept_impulses(state, problem))
-        self.sweeps += int(problem.sweeps.sum())
-        self.visits += int(problem.sweeps @ np.diff(problem.starts))
+        self.sweeps += int(problem.counts[:, 0].sum())
+        self.changes += int(problem.counts[:, 1].sum())
         place, moved = self.flown(pool, velocity)
         bent = moved - velocity
         turned = float(np.abs(bent - bend).max(initial=0.0))
@@ -139,6 +141,15 @@ def to_keep(beads: int, one: np.ndarray, pairs: np.ndarray, impulse: np.ndarray)
     rows, bead, slot = (each[slot < SLOTS] for each in (rows, bead, slot))
     table[bead, slot, 0], table[bead, slot, 1:] = code_of(pairs[rows]), impulse[rows]
     return table.reshape(beads, SLOTS * WARM)
+
+
+def together(some: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return the pairs (n, 2) of two arrays in ascending order, each once."""
+    pairs = np.concatenate([some, more])
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    fresh = np.ones(len(pairs), dtype=bool)
+    fresh[1:] = np.any(pairs[1:] != pairs[:-1], axis=1)
+    return pairs[fresh]
 
 
 class ContactEngine(SteppedEngine):
@@ -191,14 +202,17 @@ class ContactEngine(SteppedEngine):
             if self._moved_far():
                 raise_far(self.time)
         pairs, done, settled = NONE, [], True
-        bend = np.zeros_like(velocity)
+        bend, law, asked = np.zeros_like(velocity), self.contacts.law, self.physics.tolerance
+        law.tolerance = max(asked, min(ROUGH * asked, ROUGHEST))
         for _ in range(MOST_ROUNDS):
             self._tell_ghosts()
             known = len(pairs)
-            pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
-            more = self.comm.maximum(np.array([float(len(pairs) - known)]))[0]
-            if more == 0.0 and settled:
-                return done
+            pairs = together(pairs, self.contacts.find(before, self.position))
+            more, most = self.comm.maximum(np.array([float(len(pairs) - known), float(len(pairs))]))
+            if more == 0.0:
+                if settled and (law.tolerance == asked or most == 0.0):
+                    return done
+                law.tolerance = asked
             done = self._solve_contacts(before, velocity, pairs, bend)
             settled = self._has_settled(done)
         raise_unsolved(self.time)

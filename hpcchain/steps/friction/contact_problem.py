@@ -106,7 +106,7 @@ class Problem:
         self._set_bodies()
         self._set_contacts()
         self._set_clusters()
-        self.sweeps = np.zeros(len(found), dtype=np.int64)
+        self.counts = np.zeros((len(found), 2), dtype=np.int64)
 
     def _set_bodies(self) -> None:
         """Make what kernels take for `bodies`, but for velocities: what impulses do, also to molecules with bonds."""
@@ -308,28 +308,28 @@ class Problem:
         self.offset[:] = offset
         self._begin(start)
         chosen, left = left, left.copy()
-        unit, sweeps = self._units(velocity, spin), np.zeros(len(left), dtype=np.int64)
+        unit = self._units(velocity, spin)
         bodies = self._pushed(velocity, spin)
         most = FIRST_SWEEPS if newton else MOST_SWEEPS
-        self._sweep(bodies, left, unit, most, sweeps)
+        self._sweep(bodies, left, unit, most)
         for turn in range(NEWTON_TURNS if newton else 0):
             if not left.any():
                 break
             for q in np.flatnonzero(left):
                 left[q] = not self._newton(int(q), velocity, spin, unit[q])
             bodies, most = self._pushed(velocity, spin), FIRST_SWEEPS * 5 ** (turn + 1)
-            self._sweep(bodies, left, unit, most, sweeps)
-        self.sweeps += sweeps
+            self._sweep(bodies, left, unit, most)
         bodies = self._pushed(velocity, spin)
         self._scatter(bodies, velocity, spin, chosen)
         return bodies[0], bodies[1], not left.any()
 
-    def _sweep(self, bodies: tuple, left: np.ndarray, unit: np.ndarray, most: int, sweeps: np.ndarray) -> None:
+    def _sweep(self, bodies: tuple, left: np.ndarray, unit: np.ndarray, most: int) -> None:
         """Sweep over the clusters that are left, as `sweep_kernels.sweep_clusters` says."""
         sizes = 2 * (len(self.pairs), len(self.pool.ids), len(self.pool.ids))
         kept = tuple(np.zeros((n, 3)) for n in sizes)
         given = (self.own, self.even, self.starts, self.rows, self.row_starts)
-        sweep_kernels.sweep_clusters(bodies, self.contacts, *given, left, unit, most, sweeps, kept)
+        times = np.full(len(self.pairs), -1, dtype=np.int64), np.zeros(len(self.pool.ids), dtype=np.int64)
+        sweep_kernels.sweep_clusters(bodies, self.contacts, *given, left, unit, most, self.counts, kept, times)
 
     def _begin(self, start: np.ndarray) -> None:
         """Set impulses to those (n, 3) to begin with, brought into their cones."""

@@ -1,9 +1,14 @@
-"""Sweeps over contacts with friction: a nonsmooth block Gauss-Seidel method (Jean 1999), with conjugate directions.
+"""Sweeps over contacts with friction: a nonsmooth block Gauss-Seidel method (Jean 1999) that spares what is solved.
 
 Each contact in turn is solved with all others as they are, from W (3 x 3) of its own: what its impulse does to its
-relative velocity. A sweep goes there and back. What such a double sweep changes is taken for minus a gradient, and goes
-on in the direction of Fletcher and Reeves as long as changes become less (Silcowitz, Niebel and Erleben 2010). The next
-sweep brings impulses back into their cones, so where sweeps end is where they end without these directions.
+relative velocity. Sweeps go there and back. In a heap few contacts fail by much more than the rest, so a sweep changes
+those alone that fail by more than a part of what may be left, and passes over those whose molecules have not changed
+since it looked.
+
+Where that takes many changes, as where much is asked of few contacts, further sweeps change all. What such a double
+sweep changes is taken for minus a gradient, and goes on in the direction of Fletcher and Reeves as long as changes
+become less (Silcowitz, Niebel and Erleben 2010). The next sweep brings impulses back into their cones, so where sweeps
+end is where they end without these directions.
 
 `bodies` and `contacts` are those of `friction_kernels`.
 """
@@ -15,12 +20,14 @@ from hpcchain.steps.friction.friction_kernels import act, rate, residual
 
 ALTERNATIONS = 4
 """How often a contact whose normal and tangential parts depend on one another solves them in turn in a visit."""
-PLAIN = 4
-"""Sweeps without directions at first; most groups are solved then."""
+PART, LEAST_PART = 0.5, 1e-3
+"""Part of the residual from which on a contact is changed: at first, and least."""
+CHANGES = 1000
+"""Changes of each contact, on average, after which sweeps change all and go on in directions."""
 
 
 @kernel
-def solve_contact(impulse, normal, friction, stiff, slip, own, even, x, y, z):
+def solve_contact(impulse, normal, friction, stiff, slip, own, even, x, y, z, least):
     """Return by how much the impulse (3,) of a contact is to change, (x, y, z) its rate with offset, and the change.
 
     Parameters
@@ -33,6 +40,8 @@ def solve_contact(impulse, normal, friction, stiff, slip, own, even, x, y, z):
     even : bool
         Whether W is stiff along the normal and slip across it.
     x, y, z : float
+    least : float
+        As a velocity: a contact that fails by no more is not solved to its end.
 
     Returns
     -------
@@ -64,6 +73,8 @@ def solve_contact(impulse, normal, friction, stiff, slip, own, even, x, y, z):
                 x, y, z = added(own, x, y, z, bx, by, bz)
             ax, ay, az = ax + bx, ay + by, az + bz
         gx, gy, gz = gx + ax, gy + ay, gz + az
+        if worst <= least:
+            break
     return gx, gy, gz, worst
 
 
@@ -87,7 +98,7 @@ def sweep(bodies, contacts, own, even, low, high, forward):
         x, y, z = rate(bodies, contacts, c)
         x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
         px, py, pz, size = solve_contact(
-            impulse[c], normal[c], friction[c], stiff[c], slip[c], own[c], even[c], x, y, z
+            impulse[c], normal[c], friction[c], stiff[c], slip[c], own[c], even[c], x, y, z, 0.0
         )
         if size > 0.0:
             worst = max(worst, size)
@@ -96,6 +107,49 @@ def sweep(bodies, contacts, own, even, low, high, forward):
             impulse[c, 2] += pz
             act(bodies, contacts, c, px, py, pz)
     return worst
+
+
+@kernel
+def sweep_failing(bodies, contacts, own, even, low, high, forward, least, clock, seen, moved):
+    """Solve those of contacts low ... high - 1 that fail by more than `least`; return the worst one's, and the clock.
+
+    Parameters
+    ----------
+    bodies, contacts, own, even :
+        See `friction_kernels` and `solve_contact`.
+    low, high : int
+    forward : bool
+    least : float
+        As a velocity.
+    clock : int
+        Changes so far.
+    seen, moved : (k,), (m,) int64 arrays
+        The clock when contacts were last found well, -1: never; when molecules last changed, in their first rows.
+    """
+    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
+    first, worst = bodies[4], 0.0
+    for k in range(high - low):
+        c = low + k if forward else high - 1 - k
+        i = first[one[c]]
+        j = i if other[c] < 0 else first[other[c]]
+        if max(moved[i], moved[j]) <= seen[c]:
+            continue
+        x, y, z = rate(bodies, contacts, c)
+        x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
+        px, py, pz, size = solve_contact(
+            impulse[c], normal[c], friction[c], stiff[c], slip[c], own[c], even[c], x, y, z, least
+        )
+        worst = max(worst, size)
+        if size <= least:
+            seen[c] = clock
+            continue
+        clock += 1
+        moved[i] = moved[j] = clock
+        impulse[c, 0] += px
+        impulse[c, 1] += py
+        impulse[c, 2] += pz
+        act(bodies, contacts, c, px, py, pz)
+    return worst, clock
 
 
 @kernel
@@ -159,7 +213,56 @@ def go_on(bodies, contacts, rows, low, high, kept, before):
 
 
 @kernel
-def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, unit, most, sweeps, kept):
+def mend(bodies, contacts, own, even, low, high, unit, most, seen, moved):
+    """Sweep over those of contacts low ... high - 1 that fail until the residual is `unit`; see `sweep_clusters`.
+
+    Returns
+    -------
+    int, int, bool
+        Sweeps, changes, and whether they are solved.
+    """
+    least, clock, count = PART * unit, 0, 0
+    while count < most and clock <= CHANGES * (high - low):
+        worst, clock = sweep_failing(
+            bodies, contacts, own, even, low, high, count % 2 == 0, least, clock, seen, moved
+        )
+        count += 1
+        if worst > unit:
+            continue
+        if residual(bodies, contacts, low, high) <= unit:
+            return count, clock, True
+        if worst <= least:  # what a contact that is not even fails by is measured in another way there
+            least *= PART
+            seen[low:high] = -1
+            if least < LEAST_PART * unit:
+                break
+    return count, clock, False
+
+
+@kernel
+def direct(bodies, contacts, own, even, low, high, beads, unit, most, kept):
+    """Sweep over contacts low ... high - 1 in conjugate directions until the residual is `unit`; see `sweep_clusters`.
+
+    Returns
+    -------
+    int, bool
+        Sweeps, and whether they are solved.
+    """
+    before = 0.0
+    for k in range(most):
+        forward = k % 2 == 0
+        if forward:
+            store(bodies, contacts, beads, low, high, kept)
+        worst = sweep(bodies, contacts, own, even, low, high, forward)
+        if worst <= 4.0 * unit and residual(bodies, contacts, low, high) <= unit:
+            return k + 1, True
+        if not forward and k + 1 < most:
+            before = go_on(bodies, contacts, beads, low, high, kept, before)
+    return most, False
+
+
+@kernel
+def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, unit, most, counts, kept, times):
     """Sweep over the clusters that are left, each until its residual is at most `unit` or `most` times.
 
     More than twelve parameters as kernels have no objects.
@@ -179,25 +282,23 @@ def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, 
     unit : (q,) float64 array
         Residual at which a cluster is solved [length / time].
     most : int
-    sweeps : (q,) int64 array
-        How many there were is added.
+    counts : (q, 2) int64 array
+        How many sweeps and changes there were is added.
     kept : tuple of 6 float64 arrays
         See `go_on`.
+    times : tuple of 2 int64 arrays
+        See `sweep_failing`: -1 and 0.
     """
     for q in range(len(left)):
         if not left[q]:
             continue
         low, high = starts[q], starts[q + 1]
-        beads = rows[row_starts[q] : row_starts[q + 1]]
-        before = 0.0
-        for k in range(most):
-            forward = k % 2 == 0
-            if k >= PLAIN and forward:
-                store(bodies, contacts, beads, low, high, kept)
-            worst = sweep(bodies, contacts, own, even, low, high, forward)
-            sweeps[q] += 1
-            if worst <= 4.0 * unit[q] and residual(bodies, contacts, low, high) <= unit[q]:
-                left[q] = False
-                break
-            if k >= PLAIN and not forward and k + 1 < most:
-                before = go_on(bodies, contacts, beads, low, high, kept, before)
+        given = (bodies, contacts, own, even, low, high)
+        count, changes, solved = mend(*given, unit[q], most, times[0], times[1])
+        if not solved:
+            beads = rows[row_starts[q] : row_starts[q + 1]]
+            more, solved = direct(*given, beads, unit[q], most - count, kept)
+            count, changes = count + more, changes + more * (high - low)
+        left[q] = not solved
+        counts[q, 0] += count
+        counts[q, 1] += changes
