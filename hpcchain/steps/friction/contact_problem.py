@@ -328,8 +328,9 @@ class Problem:
         sizes = 2 * (len(self.pairs), len(self.pool.ids), len(self.pool.ids))
         kept = tuple(np.zeros((n, 3)) for n in sizes)
         given = (self.own, self.even, self.starts, self.rows, self.row_starts)
-        times = np.full(len(self.pairs), -1, dtype=np.int64), np.zeros(len(self.pool.ids), dtype=np.int64)
-        sweep_kernels.sweep_clusters(bodies, self.contacts, *given, left, unit, most, self.counts, kept, times)
+        seen, moved = np.full(len(self.pairs), -1, dtype=np.int64), np.zeros(len(self.pool.ids), dtype=np.int64)
+        memory = (kept, seen, moved)
+        sweep_kernels.sweep_clusters(bodies, self.contacts, *given, left, unit, most, self.counts, memory)
 
     def _begin(self, start: np.ndarray) -> None:
         """Set impulses to those (n, 3) to begin with, brought into their cones."""

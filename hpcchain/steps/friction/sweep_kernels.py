@@ -223,9 +223,7 @@ def mend(bodies, contacts, own, even, low, high, unit, most, seen, moved):
     """
     least, clock, count = PART * unit, 0, 0
     while count < most and clock <= CHANGES * (high - low):
-        worst, clock = sweep_failing(
-            bodies, contacts, own, even, low, high, count % 2 == 0, least, clock, seen, moved
-        )
+        worst, clock = sweep_failing(bodies, contacts, own, even, low, high, count % 2 == 0, least, clock, seen, moved)
         count += 1
         if worst > unit:
             continue
@@ -262,10 +260,8 @@ def direct(bodies, contacts, own, even, low, high, beads, unit, most, kept):
 
 
 @kernel
-def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, unit, most, counts, kept, times):
+def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, unit, most, counts, memory):
     """Sweep over the clusters that are left, each until its residual is at most `unit` or `most` times.
-
-    More than twelve parameters as kernels have no objects.
 
     Parameters
     ----------
@@ -284,17 +280,16 @@ def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, 
     most : int
     counts : (q, 2) int64 array
         How many sweeps and changes there were is added.
-    kept : tuple of 6 float64 arrays
-        See `go_on`.
-    times : tuple of 2 int64 arrays
-        See `sweep_failing`: -1 and 0.
+    memory : tuple of a tuple of 6 float64 arrays, and two int64 arrays
+        `kept` of `go_on`; `seen` and `moved` of `sweep_failing`, -1 and 0.
     """
+    kept, seen, moved = memory
     for q in range(len(left)):
         if not left[q]:
             continue
         low, high = starts[q], starts[q + 1]
         given = (bodies, contacts, own, even, low, high)
-        count, changes, solved = mend(*given, unit[q], most, times[0], times[1])
+        count, changes, solved = mend(*given, unit[q], most, seen, moved)
         if not solved:
             beads = rows[row_starts[q] : row_starts[q + 1]]
             more, solved = direct(*given, beads, unit[q], most - count, kept)

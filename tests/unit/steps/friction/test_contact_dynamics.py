@@ -372,7 +372,7 @@ def test_three_balls_stand_where_friction_is_more_than_the_tangent_of_15_degrees
 
 
 def test_impulses_of_the_last_step_are_where_the_next_begins():
-    """A pile at rest takes a sweep in a step, and many where it has forgotten what carries it."""
+    """A pile at rest takes a sweep or two in each of two rounds, and many where it has forgotten what carries it."""
     engine = pile(4, 2.0)
     spent = [engine.contacts.sweeps]
     for k in range(21, 41):
@@ -380,7 +380,7 @@ def test_impulses_of_the_last_step_are_where_the_next_begins():
             engine.own.extra[:, L.INSIDE :] = 0.0
         engine.advance(round(0.01 * k, 2))
         spent.append(engine.contacts.sweeps)
-    assert spent[10] - spent[0] <= 20
+    assert spent[10] - spent[0] <= 30
     assert spent[20] - spent[10] > 200
 
 
