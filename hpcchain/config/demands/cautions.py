@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 MANY = 1_000_000 * (1.0 - 1e-9)  # the last bits of a quotient do not count
 FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
 ORIENTATION_BYTES_PER_BEAD = 4 * 8
+SPIN_BYTES_PER_BEAD = 3 * 8
 OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every": "checkpoints"}
 
 
@@ -62,7 +63,12 @@ def times(span: float, interval: float) -> float:
 
 
 def steps(config: Config) -> list:
-    """Return (key, longest segment) of the propagators that are given one and move a kind of molecules."""
+    """Return (key, longest segment) of the propagators that are given one and move a kind of molecules.
+
+    The engine of steps has one step for all; its propagator moves the start alone.
+    """
+    if config.steps is not None:
+        return [("steps.step", config.steps.step)]
     found = []
     moving = [(index, kind) for index, kind in enumerate(config.molecules) if kind.beads > 1 or kind.directors]
     if config.propagator.step and (not config.molecules or any(kind.propagator is None for _, kind in moving)):
@@ -76,4 +82,5 @@ def steps(config: Config) -> list:
 def frame_bytes(config: Config, beads: int) -> int:
     """Return what a frame of the trajectory of so many beads takes on disk at most [bytes]."""
     turning = any(kind.directors for kind in config.molecules)
-    return beads * (FRAME_BYTES_PER_BEAD + (ORIENTATION_BYTES_PER_BEAD if turning else 0))
+    extra = (ORIENTATION_BYTES_PER_BEAD if turning else 0) + (SPIN_BYTES_PER_BEAD if config.spins else 0)
+    return beads * (FRAME_BYTES_PER_BEAD + extra)

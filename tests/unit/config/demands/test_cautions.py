@@ -3,7 +3,7 @@
 import pytest
 
 from hpcchain.config import load_config
-from hpcchain.config.demands.cautions import cautions
+from hpcchain.config.demands.cautions import cautions, frame_bytes
 from tests.support.launching import run_hpcchain
 
 CHAINS = """
@@ -54,6 +54,24 @@ def test_a_million_steps_are_told_of_whoever_takes_them(tmp_path):
     (line,) = told(tmp_path, molecule='propagator = { name = "rattle", step = 1e-6 }')
     assert line.startswith("molecule[0].propagator.step = 1e-06 ")
     assert told(tmp_path, propagator="step = 1e-6", molecule='propagator = { name = "rattle", step = 0.1 }') == []
+
+
+def test_the_engine_of_steps_has_its_own_step(tmp_path):
+    """What a propagator's step is while the start grows makes no steps of the run."""
+    steps = '[steps]\nstep = {}\n[[molecule]]\nkind = "monomer"'
+    (line,) = told(
+        tmp_path, propagator="step = 1e-6", output="", molecule="", end='10.0\nengine = "steps"\n' + steps.format(1e-5)
+    )
+    assert line.startswith("steps.step = 1e-05 makes at least 1e+06 steps")
+    assert told(tmp_path, propagator="step = 1e-6", end='10.0\nengine = "steps"\n' + steps.format(1e-3)) == []
+
+
+def test_frames_have_the_spins_of_beads_that_spin(tmp_path):
+    """Positions, velocities, images; of rough beads angular velocities; with directors orientations, too."""
+    told(tmp_path)
+    smooth = load_config(tmp_path / "in.toml")
+    told(tmp_path, output="[contact]\ntangential_restitution = 0.5")
+    assert (frame_bytes(smooth, 10), frame_bytes(load_config(tmp_path / "in.toml"), 10)) == (720, 960)
 
 
 def test_only_what_is_left_of_a_run_counts(tmp_path):
