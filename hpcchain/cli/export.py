@@ -11,7 +11,9 @@ COLORS = ("auto", "molecule", "type")
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
-    parser = add_command(sub, "export", execute, "write a trajectory or checkpoint for OVITO and other viewers")
+    parser = add_command(
+        sub, "export", execute, "write a trajectory or checkpoint for OVITO and other viewers, or a picture"
+    )
     parser.add_argument("file", metavar="DIR|FILE.h5", help="a run's directory, trajectory.h5 or a checkpoint")
     parser.add_argument("--to", required=True, choices=["gsd", "extxyz", "png"], help="the format; png: a picture")
     parser.add_argument(
