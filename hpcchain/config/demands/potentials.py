@@ -82,6 +82,8 @@ def potential(values: dict, where: str, source: str) -> PotentialSection:
     if name in POTENTIAL_KEYS["shift"] and values["on"] in (None, "pair"):
         values["shift"] = values["shift"] is not False
     if name == "module":
+        if values["cutoff"] == "none":
+            raise Wrong(f'{where}.cutoff: "none" is for "lennard-jones" alone; give a number')
         if values["on"] == "center" and values["types"] is not None:
             raise Wrong(f'{where}.types: means nothing on "center", which draws all beads; remove it')
         values["file"] = os.path.abspath(os.path.join(os.path.dirname(source), values["file"]))

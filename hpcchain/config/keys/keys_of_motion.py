@@ -156,7 +156,7 @@ MOTION_KEYS = (
         "cutoff",
         Number(above=0.0, word="none", tried=LENGTHS),
         ABSENT,
-        "lennard-jones, module on pairs: where forces end; none: nowhere, in boxes without periodic sides [length]",
+        "lennard-jones, module on pairs: where forces end; lennard-jones: or none, if no side is periodic [length]",
     ),
     Key("potential", "shift", Flag(), ABSENT, "the same: whether the energy is 0 at the cutoff; true if left out"),
     Key("potential", "stiffness", POSITIVE, ABSENT, "harmonic, fene, center: k of k x^2 / 2 [mass / time^2]"),

@@ -75,6 +75,10 @@ MISTAKES = [
     ('potential = [{name = "module", file = "no.py", on = "bond"}]', "potential[0].function: is missing"),
     ('potential = [{name = "module", file = "no.py", function = "f", on = "pair"}]', "potential[0].cutoff: is missing"),
     (
+        'potential = [{name = "module", file = "no.py", function = "f", on = "pair", cutoff = "none"}]',
+        'potential[0].cutoff: "none" is for "lennard-jones" alone',
+    ),
+    (
         'potential = [{name = "module", file = "no.py", function = "f", on = "bond", cutoff = 1.0}]',
         'potential[0].cutoff: means nothing on "bond"',
     ),
