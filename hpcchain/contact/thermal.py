@@ -92,12 +92,13 @@ def diffuse_single(s, i, code, n, mobility):
 
 @kernel
 def diffuse(s, offset, m, a, i, code, n):
-    """Reflect bead a of molecule m, in the workspace, diffusely; return the impulse along the normal.
+    """Reflect bead a of molecule m, in the workspace, diffusely; return what its impulses have along the normal.
 
     With A the velocity that unit impulses on the bead give it, bonds considered, its velocity u' afterwards has a
     density of (n . u') exp(-u' A^-1 u' / 2 T) in n . u' > 0: what Maxwell's distribution of the whole molecule has of
     what leaves a wall. It is drawn along three directions that A does not couple; across those in which bonds let the
-    bead hardly move nothing is drawn. Works for a bead alone, too, where A is 1 / m.
+    bead hardly move nothing is drawn. Bonds tilt the two across, so impulses along these have a normal part. Works for
+    a bead alone, too, where A is 1 / m.
     """
     p = bead_offset(offset, a)
     velocity = wall_velocity(s, code)
@@ -115,6 +116,7 @@ def diffuse(s, offset, m, a, i, code, n):
     yx, yy, yz = s.work[at], s.work[at + W.LANES], s.work[at + 2 * W.LANES]
     impulse = (math.sqrt(-2.0 * temperature * mobility * math.log(1.0 - one)) - un) / mobility
     push(s.work, offset, tiles, impulse)
+    whole = impulse
     tx, ty, tz, bx, by, bz = tangents(n[0], n[1], n[2])
     share = (tx * yx + ty * yy + tz * yz) / mobility
     tx, ty, tz = tx - share * n[0], ty - share * n[1], tz - share * n[2]
@@ -125,12 +127,16 @@ def diffuse(s, offset, m, a, i, code, n):
         share = (bx * s.work[at] + by * s.work[at + W.LANES] + bz * s.work[at + 2 * W.LANES]) / across
         bx, by, bz = bx - share * tx, by - share * ty, bz - share * tz
         rate = _along(s, here, tx, ty, tz) - velocity * (n[0] * tx + n[1] * ty + n[2] * tz)
-        push(s.work, offset, tiles, (math.sqrt(across) * first - rate) / across)
+        impulse = (math.sqrt(across) * first - rate) / across
+        push(s.work, offset, tiles, impulse)
+        whole += impulse * (n[0] * tx + n[1] * ty + n[2] * tz)
     along = kick(s.work, offset, s.mol, m, s.graph, a, bx, by, bz, s.stepper)
     if along > LEAST_MOBILITY * mobility:
         rate = _along(s, here, bx, by, bz) - velocity * (n[0] * bx + n[1] * by + n[2] * bz)
-        push(s.work, offset, tiles, (math.sqrt(along) * second - rate) / along)
-    return impulse
+        impulse = (math.sqrt(along) * second - rate) / along
+        push(s.work, offset, tiles, impulse)
+        whole += impulse * (n[0] * bx + n[1] * by + n[2] * bz)
+    return whole
 
 
 @inlined

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
+from hpcchain.layout.arrays import SIDE_NAMES
+from hpcchain.sector.serial import Engine
 from tests.physics.test_moving_walls import ball, gained, run
+from tests.support.extended import wall_table, with_extended
+from tests.support.gases import gas
 from tests.support.whole import frame_of
 
 TRIMER = {
@@ -37,6 +41,28 @@ def test_heat_is_what_the_energy_gains():
     engine, events = run(30.0, molecule=[BALL, TRIMER], wall=walls)
     grown, work = gained(engine, 30.0)
     assert work != 0.0 and grown == pytest.approx(work + engine.heat * engine.energy_quantum, abs=1e-9)
+
+
+def test_impulses_of_thermal_walls_are_what_momentum_gains():
+    """Event by event, along the normal: what is drawn across acts along it, too, by way of the bonds."""
+    cold = gas(["chain3", "monomer", "dimer", "ring", "chain5"], 1, 4.2, None, (1, 1, 1))
+    walls = [wall_table(side=side, temperature=1.0, velocity=0.01 * (side == "x-")) for side in SIDE_NAMES]
+    system = with_extended(cold, walls=walls, seed=3)
+    engine = Engine(system, log_events=True)
+    engine.advance(16.0)
+    log = np.sort(engine.drain_events(), order="time")
+    engine, seen = Engine(system), 0
+    for row in log[np.append(np.diff(log["time"]) > 0.0, True)]:
+        momenta = []
+        for time in (float(np.nextafter(row["time"], 0.0)), float(row["time"])):
+            engine.advance(time)
+            momenta.append(system.topology.mass @ engine.frame(time)[1][np.argsort(engine.ids)])
+        code = -1 - row["bead"][1]
+        if code >= 0:
+            gained = (momenta[1] - momenta[0])[code % 3] * (1.0 if code < 3 else -1.0)
+            assert row["impulse"] == pytest.approx(gained, abs=1e-11)
+            seen += 1
+    assert seen > 15 and engine.work != 0
 
 
 def test_waits_are_exponential_and_draws_their_own():
