@@ -390,12 +390,7 @@ class GhostedSector:
         return messages
 
     def receive(self, received: np.ndarray) -> np.ndarray:
-        """Put a message from its owner into ghosts' histories, which they follow; return molecules needed to go on.
-
-        Raises
-        ------
-        WindowBroken
-        """
+        """Put a message from its owner into ghosts' histories; return global molecules that are needed to go on."""
         s = self.sector
         most, floats = ghost_messages.longest_history(s, received, self.row_of)
         if most >= s.owner_history_at.shape[1]:
@@ -406,13 +401,7 @@ class GhostedSector:
             s = s._replace(owner_history=np.concatenate([s.owner_history, np.zeros(len(s.owner_history) + floats)]))
         self.sector = s
         wanted = np.zeros(WANTED, dtype=np.int64)
-        try:
-            number = int(ghost_messages.receive(s, received, self.row_of, wanted, self.base))
-        except ZeroDivisionError as reason:
-            raise WindowBroken(loop.NOT_A_NUMBER) from reason
-        if number < 0:
-            raise WindowBroken(loop.LIST_FULL)
-        return wanted[:number]
+        return wanted[: ghost_messages.receive(s, received, self.row_of, wanted, self.base)]
 
     def set_right(self) -> None:
         """Roll back what the messages received have shown to be wrong.

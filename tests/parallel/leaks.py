@@ -22,7 +22,7 @@ from hpcchain.sector import ghosted
 from hpcchain.sector.events import contact_event, loop, simultaneous
 from hpcchain.sector.queue import event_order
 from hpcchain.sector.search import earliest_event, neighbour_lists
-from hpcchain.sector.speculation import ghost_messages, replay, rollback
+from hpcchain.sector.speculation import ghost_messages, rollback
 from tests.support.identity import first_difference, parallel, serial
 from tests.support.shapes import bead, boxed, gas, rod, sticky
 
@@ -34,7 +34,6 @@ MODULES = (
     neighbour_lists,
     loop,
     ghost_messages,
-    replay,
     ghosted,
     earliest_event,
     event_order,
@@ -126,7 +125,7 @@ def anchor(put):
     def finish(old, self):
         for m in np.flatnonzero(self.ownership != VACANT):
             loop._end_segment(self.sector, m, *self.until)
-            loop.renew_molecule(self.sector, m, self.base)
+            loop._refresh(self.sector, m, self.base)
         return old(self)
 
     put(ghosted.GhostedSector, "run", run)

@@ -28,13 +28,12 @@ from hpcchain.sector.segments.new_segment import (
     make_own_series,
     new_segment,
     renew_list,
-    renew_molecule,
+    renew_lists,
     schedule_molecule,
     search_molecule,
     search_range,
 )
-from hpcchain.sector.speculation.ghost_messages import match_with_owner
-from hpcchain.sector.speculation.replay import replay
+from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
 from hpcchain.sector.speculation.rollback import (
     closed_with_serial,
     request_rollback,
@@ -221,6 +220,18 @@ def _ask_for_neighbours(s, i):
         prefetch(s.starts, np.int64(s.neighbour[e]))
 
 
+@inlined
+def _refresh(s, m, base):
+    """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
+    status = 0
+    if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        status = renew_lists(s, m)
+    if status == 0:
+        search_molecule(s, m)
+        schedule_molecule(s, m, base)
+    return status
+
+
 @outlined
 def refresh_touched(s, base):
     """Renew lists, search and queue all molecules that a rollback has set back; return 0 or an error.
@@ -370,7 +381,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
                 if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
                     return LOG_FULL
             _carry_on(s, m, holder, ticks, remainder, log_rows)
-            if renew_molecule(s, m, base):
+            if _refresh(s, m, base):
                 return LIST_FULL
             continue
         partner = s.next_event[holder, L.PARTNER]
@@ -484,6 +495,6 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
             schedule_molecule(s, other, base)
     else:
         for k in range(members):
-            if s.group[k] >= 0 and renew_molecule(s, s.group[k], base):
+            if s.group[k] >= 0 and _refresh(s, s.group[k], base):
                 return LIST_FULL
     return refresh_touched(s, base) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0

@@ -116,7 +116,10 @@ def meet_candidates(s, i, at, number, stepper, extended):
     limit, expiry = _search_span(s, i, stepper)
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     for e in range(at, at + number):
-        lacking, limit, best = _against_bead(s, i, s.found[e], limit, best, stepper, extended)
+        j = s.found[e]
+        if _concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]):
+            continue
+        lacking, limit, best = _against_bead(s, i, j, limit, best, stepper, extended)
         if lacking >= 0:
             return lacking
     lacking, limit, best = _against_limited(s, i, limit, best, extended)
@@ -194,8 +197,8 @@ def _search_span(s, i, stepper):
 
 
 @kernel
-def concerns_others(own, other):
-    """Whether the contact of beads of these ownerships is other ranks': neither is owned, and one is but a ghost."""
+def _concerns_others(own, other):
+    """Whether the contact of beads of these ownerships is another rank's: neither is owned, and one is a far ghost."""
     return own != L.OWNED and other != L.OWNED and (own == L.GHOST or other == L.GHOST)
 
 
@@ -336,7 +339,7 @@ def _against_limited(s, i, limit, best, extended):
     if extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = s.limited[e]
-            if concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]):
+            if _concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]):
                 continue
             time, lag = step_time(s, i, j, j, np.int64(-1), limit, np.int64(e))
             if time == LACKING:

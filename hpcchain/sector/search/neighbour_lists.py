@@ -2,8 +2,7 @@
 
 Beads i and j are listed when their list origins are nearer than their contact distance plus twice the shell's half
 width. A list is valid while its bead stays within the half width of its origin, so two listed beads cannot meet
-unseen. Lists leave no trace in the trajectory: renewing one changes no segment and no contact time. Ghosts' beads are
-on no list of one another: their contacts are other ranks' (`earliest_event.concerns_others`).
+unseen. Lists leave no trace in the trajectory: renewing one changes no segment and no contact time.
 
 In a window a bead may be set back to an earlier time, when its list had another origin. So until the window ends old
 origins stay in the cells, beads listed about any of them stay listed (`clean_lists` tidies up), and two beads can meet
@@ -30,7 +29,7 @@ from hpcchain.sector.search.cells import (
     near_beads,
     place_list_origin,
 )
-from hpcchain.sector.search.earliest_event import concerns_others, joined
+from hpcchain.sector.search.earliest_event import joined
 from hpcchain.sector.search.prefetch import ask, ask_first
 
 ROUNDING = 1e-8
@@ -196,7 +195,7 @@ def _renew_whole_list(s, i):
         if j == i or s.mark[j] > 1 or (several and far_apart(s, i, j)):
             continue
         if s.mark[j] == 0:
-            if concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]) or excluded(s, i, j):
+            if excluded(s, i, j):
                 continue
             if s.lists[j, L.LIST_LENGTH] == s.lists[j, L.LIST_CAPACITY]:
                 return _unmark(s, first, old, kept, FULL)
@@ -298,8 +297,6 @@ def build_lists(s):
         for e in range(count):
             j = s.found[e]
             if j == i or far_apart(s, i, j) or excluded(s, i, j):
-                continue
-            if concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]):
                 continue
             if kept < s.lists[i, L.LIST_CAPACITY]:
                 s.neighbour[first + kept] = j

@@ -429,15 +429,3 @@ def _search_awaited(s, first, end):
                 if lacking < 0:
                     break
                 make_series(s, lacking)
-
-
-@inlined
-def renew_molecule(s, m, base):
-    """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
-    status = 0
-    if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
-        status = renew_lists(s, m)
-    if status == 0:
-        search_molecule(s, m)
-        schedule_molecule(s, m, base)
-    return status

@@ -27,13 +27,16 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
+from hpcchain.layout.clock import after
 from hpcchain.layout.id_table import lookup
-from hpcchain.layout.segment_bits import in_contact, start_depth, struck
-from hpcchain.sector.search.prefetch import BEAD, LONG, ask, ask_row, prefetch
+from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
+from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.search.prefetch import ask, ask_row, prefetch
+from hpcchain.sector.segments.falling import falls
 from hpcchain.sector.segments.new_segment import schedule_history
-from hpcchain.sector.speculation.replay import FROM_OWNER, may_replay, replay_at_once
-from hpcchain.sector.speculation.rollback import request_rollback, touch
+from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
 
+FROM_OWNER = -1
 SOON = 8  # molecules ahead whose memory is asked for
 
 
@@ -91,6 +94,17 @@ def _write_extra(s, i, out, at, extended):
     if extended is not None:
         for c in range(s.extra.shape[1]):
             out[at + c] = s.extra[i, c]
+        at += s.extra.shape[1]
+    return at
+
+
+@kernel
+def _read_extra(s, i, at, extended):
+    """Read bead row i's `extra` from its owner's history; `at` and what is returned as in `_write_extra`."""
+    at += E.PER_BEAD
+    if extended is not None:
+        for c in range(s.extra.shape[1]):
+            s.extra[i, c] = s.owner_history[at + c]
         at += s.extra.shape[1]
     return at
 
@@ -219,7 +233,6 @@ def _ask_for_events(s, m):
     ask(s.timing, m)
     ask(s.owner_history_at, m)
     ask_row(s.event_time, s.mol[m, L.MOL_FIRST])
-    ask_row(s.lists, s.mol[m, L.MOL_FIRST])
     for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS], 2):
         ask(s.next_event, i)
 
@@ -227,8 +240,6 @@ def _ask_for_events(s, m):
 @kernel
 def receive(s, message, row_of, wanted, base):
     """Put a message's segments into the ghosts' owner histories; set back those that have gone another way.
-
-    Those that have not follow at once, as far as nothing here comes before (`replay_at_once`).
 
     Parameters
     ----------
@@ -246,11 +257,10 @@ def receive(s, message, row_of, wanted, base):
     Returns
     -------
     int
-        Entries of `wanted`; -1 if there was no room on a neighbour list.
+        Entries of `wanted`.
     """
     at = 0
     count = 0
-    s.prefetch_state[BEAD] = -1  # what is asked for here is what comes next
     while at < len(message):
         m = lookup(row_of, np.int64(message[at + E.HEAD_ID]))
         kept = np.int64(message[at + E.HEAD_KEPT])
@@ -268,26 +278,9 @@ def receive(s, message, row_of, wanted, base):
             count = _want(s, begin, row_of, wanted, count)
         s.mol[m, L.MOL_HISTORY] = total
         touch(s.mol, s.touched, s.scalars, m)
-        if at < len(message):
-            _ask_for_ghost(s, lookup(row_of, np.int64(message[at + E.HEAD_ID])))
         _check(s, m)
-        if not may_replay(s, m):
-            schedule_history(s, m, base)
-        elif replay_at_once(s, m, base):
-            return -1
+        schedule_history(s, m, base)
     return count
-
-
-@inlined
-def _ask_for_ghost(s, m):
-    """Have what a new segment of ghost m reads and writes, but for what `_ask_for_events` asks for, brought here."""
-    first = s.mol[m, L.MOL_FIRST]
-    ask_row(s.swept, first)
-    ask_row(s.origin_fractions, first)
-    for i in range(first, first + min(s.mol[m, L.MOL_BEADS], LONG)):
-        prefetch(s.starts, i)
-        ask(s.list_origin, i)
-        ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
 
 
 @kernel
@@ -391,6 +384,62 @@ def match_with_owner(s, m):
         return
     k = s.mol[m, L.MOL_NUMBER]
     s.mol[m, L.MOL_MATCH] = 1 if k <= s.mol[m, L.MOL_HISTORY] and same_segment(s, m, s.owner_history_at[m, k]) else 0
+
+
+@kernel
+def replay(s, m):
+    """Write the next segment of ghost m's owner, as yet without a series, over its present one, which is kept."""
+    begin = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    save_segment(s, m)
+    s.scalars[L.SCALAR_SERIAL] += 1
+    s.mol[m, L.MOL_EVENT] = FROM_OWNER
+    s.mol[m, L.MOL_LOWER] = np.int64(s.owner_history[begin + E.LOWER])
+    s.mol[m, L.MOL_HIGHER] = np.int64(s.owner_history[begin + E.HIGHER])
+    s.timing[m, L.RUNNING_LENGTH] = s.owner_history[begin + E.RUNNING_LENGTH]
+    for c in range(3):
+        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + E.IMAGE + c])
+    first = s.mol[m, L.MOL_FIRST]
+    at = begin + E.BEADS
+    fastest = 0.0
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        fastest = max(fastest, s.owner_history[at + E.BEAD_SPEED])
+        for c in range(6):
+            s.starts[i, c] = s.owner_history[at + c]
+        s.starts[i, L.START_TICKS] = s.owner_history[begin + E.TICKS]
+        s.starts[i, L.START_REM] = s.owner_history[begin + E.REM]
+        s.segment[i, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
+        marks = np.int64(s.owner_history[at + E.BEAD_MARKS])
+        set_start(s.segment, i, np.int64(s.owner_history[begin + E.DEPTH]), marks & 1)
+        set_in_contact(s.segment, i, marks >> 1)
+        set_order(s.segment, i, _order_of_replayed(s, m))
+        s.bounds[i, L.ACCELERATION] = s.owner_history[at + E.BEAD_ACCELERATION]
+        s.bounds[i, L.SPEED] = s.owner_history[at + E.BEAD_SPEED]
+        s.bounds[i, L.LENGTH] = s.owner_history[begin + E.LENGTH]
+        at = _read_extra(s, i, at, s.extended)
+    s.timing[m, L.END_TICKS], s.timing[m, L.END_REM] = after(
+        s.owner_history[begin + E.TICKS],
+        s.owner_history[begin + E.REM],
+        s.owner_history[begin + E.LENGTH],
+        s.par[L.TICK],
+    )
+    s.timing[m, L.SEGMENT_LENGTH] = s.owner_history[begin + E.LENGTH]
+    s.timing[m, L.SERIES_ERROR] = s.owner_history[begin + E.WRONG]
+    s.timing[m, L.TOP_SPEED] = fastest
+    if fastest > s.par[L.FASTEST]:
+        s.par[L.FASTEST] = fastest
+    sweep(s, m)
+    s.mol[m, L.MOL_MATCH] = 1
+
+
+@inlined
+def _order_of_replayed(s, m):
+    """Return the order of a segment that has no series as yet."""
+    if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        return L.UNMADE
+    if s.extended is not None:
+        if falls(s, m):
+            return L.FALLING
+    return 1
 
 
 @kernel
