@@ -42,8 +42,9 @@ def walls(rng, system):
 
 
 def fixed(rng, system):
-    """Fix some beads, which may move; others fall."""
-    return spins(rng, gravity(rng, fixed_beads(rng, system)))
+    """Fix some beads, which may move; others fall, where that does not end in rest by ever shorter flights."""
+    system = fixed_beads(rng, system)
+    return spins(rng, gravity(rng, system) if system.physics.restitution == 1.0 else system)
 
 
 def drawn(rng, system):
