@@ -42,9 +42,8 @@ def walls(rng, system):
 
 
 def fixed(rng, system):
-    """Fix some beads, which may move; others fall, where that does not end in rest by ever shorter flights."""
-    system = fixed_beads(rng, system)
-    return spins(rng, gravity(rng, system) if system.physics.restitution == 1.0 else system)
+    """Fix some beads, which may move; others fall."""
+    return spins(rng, gravity(rng, fixed_beads(rng, system)))
 
 
 def drawn(rng, system):
@@ -59,7 +58,8 @@ def system_of(sort, seed):
     """Return a system in a box of walls with what a sort of events needs."""
     rng = np.random.default_rng([23, seed])
     kinds = [str(kind) for kind in rng.permutation(KINDS)]
-    e = 1.0 if sort == "wells" else float(rng.choice([1.0, 0.9]))
+    # What falls, or is pushed by beads that move, and loses energy comes to rest by ever shorter flights.
+    e = 1.0 if sort in ("wells", "fixed") else float(rng.choice([1.0, 0.9]))
     return SORTS[sort](rng, gas(kinds, seed, 4.2, None, (1, 1, 1), restitution=e))
 
 
