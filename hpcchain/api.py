@@ -259,11 +259,15 @@ def warmup() -> None:
 
 
 def warm_up_aside(text: str) -> None:
-    """Do what `warm_up` does in a process of its own: one compiler works at a time in each."""
+    """Do what `warm_up` does in a process of its own, since one compiler works at a time in each.
+
+    It imports this very package, wherever it was found, and nothing from the present folder.
+    """
     program = "import sys; from hpcchain import api; api.warm_up(sys.stdin.read())"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program], input=text, text=True, capture_output=True, check=False
-    )
+    found = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}
+    command = [sys.executable, "-P", "-c", program]
+    done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True, check=False)
     if done.returncode != 0:
         raise EngineError(f"the warm-up ended with {done.returncode}: {done.stderr.strip()}")
 

@@ -17,7 +17,7 @@ OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every
 
 
 def cautions(config: Config, begin: float = 0.0) -> list:
-    """Return lines that name the keys with which a run writes, or steps, a million times or more, or meets without end.
+    """Return lines that name the keys which ask for a million outputs or steps, or for contacts without end.
 
     Parameters
     ----------
