@@ -102,6 +102,8 @@ class Slurm:
                 cpus=cpus,
             )
         )
+        # else in /tmp under names that another Slurm's steps have, too, and none starts where one of these is left
+        (self.folder / "mpi.conf").write_text(f"PMIxCliTmpDirBase={self.folder}\n")
         files = {name: self.folder / f"munge.{name}" for name in ("socket", "seed")}
         self._daemon(
             "munged",

