@@ -25,6 +25,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import complete, widened
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
+from hpcchain.parallel.patience import nap
 from hpcchain.sector.core import EVENT_ROW
 from hpcchain.sector.interface import added
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from hpcchain.parallel.decomposition.worth import Choice
     from hpcchain.parallel.exchange import Exchange
 
-LEAST_SLEEP, MOST_SLEEP = 5e-5, 0.02  # wall seconds between two looks of a rank without molecules
-SLEEP = 0.01  # part of the time waited so far that it sleeps until it looks again
 BEAT = 1.0  # wall seconds between two signs of life that the root gives to those who sleep
 GREATEST = tuple(name for name, summed in zip(L.COUNTERS, L.SUMMED, strict=True) if not summed)
 
@@ -205,7 +204,7 @@ class ActiveRanksEngine:
                 if not called and self._wants_to_stop(pause):
                     called = True
                     self.exchange.tell(0, self._call)
-                clock.sleep(min(max(SLEEP * (clock.monotonic() - begin), LEAST_SLEEP), MOST_SLEEP))
+                nap(begin)
         self._slept += clock.monotonic() - begin
         found, failure = note
         if failure is not None:

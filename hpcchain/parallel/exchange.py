@@ -8,6 +8,7 @@ import numpy as np
 from mpi4py import MPI
 
 from hpcchain.parallel.activity import Activity
+from hpcchain.parallel.patience import found_asleep
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
@@ -64,11 +65,14 @@ class Exchange:
         with self.activity.waiting():
             return self._mpi.allgather(value)
 
-    def maximum(self, values: np.ndarray) -> np.ndarray:
-        """Return the element-wise maximum over ranks of a float64 array."""
+    def maximum(self, values: np.ndarray, asleep: bool = False) -> np.ndarray:
+        """Return the element-wise maximum over ranks of a float64 array; `asleep`: who waits keeps no core busy."""
         result = np.empty_like(values)
         with self.activity.waiting():
-            self._mpi.Allreduce(values, result, op=MPI.MAX)
+            if asleep:
+                found_asleep(self._mpi.Iallreduce(values, result, op=MPI.MAX).Test)
+            else:
+                self._mpi.Allreduce(values, result, op=MPI.MAX)
         return result
 
     def total(self, values: np.ndarray) -> np.ndarray:
@@ -78,7 +82,7 @@ class Exchange:
             self._mpi.Allreduce(values, result, op=MPI.SUM)
         return result
 
-    def exchange_known(self, outgoing: dict, sources: list) -> dict:
+    def exchange_known(self, outgoing: dict, sources: list, asleep: bool = False) -> dict:
         """Send one message to each of some ranks and receive one from each of others.
 
         Parameters
@@ -86,6 +90,8 @@ class Exchange:
         outgoing : dict of rank -> float64 array
             Those ranks have this one among their sources.
         sources : list of int
+        asleep : bool
+            Keep no core busy while messages are long in coming.
 
         Returns
         -------
@@ -96,7 +102,10 @@ class Exchange:
         for rank in sources:
             status = MPI.Status()
             with self.activity.waiting(rank):
-                message = self._mpi.Mprobe(rank, TAG, status)
+                if asleep:
+                    message = found_asleep(lambda source=rank, about=status: self._mpi.Improbe(source, TAG, about))
+                else:
+                    message = self._mpi.Mprobe(rank, TAG, status)
             received[rank] = np.empty(status.Get_count(MPI.DOUBLE))
             message.Recv([received[rank], MPI.DOUBLE])
         MPI.Request.Waitall(requests)

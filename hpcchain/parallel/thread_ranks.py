@@ -69,13 +69,13 @@ class ThreadExchange:
         self.hub.barrier.wait()
         return values
 
-    def maximum(self, values: np.ndarray) -> np.ndarray:
+    def maximum(self, values: np.ndarray, asleep: bool = False) -> np.ndarray:
         return np.max(self.allgather(values.copy()), axis=0)
 
     def total(self, values: np.ndarray) -> np.ndarray:
         return np.sum(self.allgather(values.copy()), axis=0)
 
-    def exchange_known(self, outgoing: dict, sources: list) -> dict:
+    def exchange_known(self, outgoing: dict, sources: list, asleep: bool = False) -> dict:
         every = self.allgather({rank: rows.copy() for rank, rows in outgoing.items()})  # a sender may use it anew
         return {rank: every[rank][self.rank].copy() for rank in sources}
 

@@ -36,7 +36,7 @@ class Alone:
         """Return the list of every rank's object."""
         return [value]
 
-    def maximum(self, values: np.ndarray) -> np.ndarray:
+    def maximum(self, values: np.ndarray, asleep: bool = False) -> np.ndarray:
         """Return the element-wise maximum over ranks."""
         return values
 
@@ -44,7 +44,7 @@ class Alone:
         """Return the element-wise sum over ranks."""
         return values
 
-    def exchange_known(self, outgoing: dict, sources: list) -> dict:
+    def exchange_known(self, outgoing: dict, sources: list, asleep: bool = False) -> dict:
         """Return what ranks have sent: nothing."""
         return {}
 

@@ -285,16 +285,21 @@ class SteppedEngine(MidpointRule):
         own, contacts = self.own, self.contacts
         curved = curved or contacts.curved(before, velocity, pairs, self.refresh)
         pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, *curved)
-        done = [(one, *contacts.solved(one, found)) for one, found in contacts.together(pool, pairs)]
-        for one, _, _, place, speed, _, _ in done:
-            self._take(one.ids, place, speed)
+        done, rows = contacts.together(pool, pairs).solved(
+            lambda one, found: (one, *contacts.solved(one, found)), lambda one: np.column_stack(one[3:5])
+        )
+        for ids, row in rows:
+            self._take(ids, row[:, :3], row[:, 3:])
         return done
 
     def _ended(self, done: list) -> np.ndarray:
-        """Count contacts, bring lists or ghosts up to date, return the contacts at rest of own beads; collective."""
+        """Count contacts, bring lists or ghosts up to date, return contacts at rest; collective.
+
+        They are those of own beads, or those that were solved here: all are some rank's.
+        """
         resting = NONE
         for one, geometry, normal, _, _, impulse, smooth in done:
-            self.contacts.count(one, geometry, normal, impulse, self.own.ids)
+            self.contacts.count(one, geometry, normal, impulse)
             resting = np.concatenate([resting, geometry.pairs[smooth]])
         self._wrap()
         return self._listed_after_contacts(resting)
@@ -306,7 +311,7 @@ class SteppedEngine(MidpointRule):
         self._compute()
 
     def _listed_after_contacts(self, resting: np.ndarray) -> np.ndarray:
-        """Bring lists or ghosts up to date; return the contacts at rest of own molecules; collective.
+        """Bring lists or ghosts up to date; return contacts at rest, dealt out anew with molecules; collective.
 
         A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are told anew only
         where, on some rank, beads have moved since they were.
@@ -342,11 +347,13 @@ class SteppedEngine(MidpointRule):
         own = self.own
         place, speed = self.position[self.local], own.velocity.copy()
         pool = Pool(own.molecules, own.ids, self.first, place, speed, self.force, np.zeros((len(own.ids), 0)), NONE)
-        for one, pairs in self.contacts.together(pool, resting):
-            geometry, normal, velocity, impulse = self.contacts.stilled(one, pairs)
-            self._take(one.ids, None, velocity)
-            acts = (impulse != 0.0) & np.isin(pairs[:, 0], own.ids)
-            self.contacts.add(one, geometry, normal, impulse, acts, self.time)
+        done, rows = self.contacts.together(pool, resting).solved(
+            lambda one, pairs: (one, *self.contacts.stilled(one, pairs)), lambda one: one[3]
+        )
+        for ids, velocity in rows:
+            self._take(ids, None, velocity)
+        for one, geometry, normal, _, impulse in done:
+            self.contacts.add(one, geometry, normal, impulse, impulse != 0.0, self.time)
 
     def _half_step_of_friction(self, draw: int) -> None:
         """Let half a step of the thermostat's friction act; `draw`: half steps so far."""

@@ -68,3 +68,20 @@ def test_messages_that_nobody_expects_arrive_each_in_its_own_round():
         assert sorted(received) == np.flatnonzero(sends[:, comm.rank]).tolist()
         for rank, rows in received.items():
             assert rows.tolist() == [100.0 * turn + rank] * (rank + 1)
+
+
+def test_ranks_that_wait_for_a_slow_one_keep_no_core_busy():
+    """The others look for the message, then for the maximum, while rank 0 takes its time."""
+    comm = world()
+    exchange, others = Exchange(comm.mpi), [rank for rank in range(comm.size) if rank]
+    for turn in range(2):
+        begin = time.process_time()
+        if comm.rank == 0:
+            time.sleep(0.5)
+        if turn == 0:
+            outgoing = {other: np.full(3, 1.0 * other) for other in others} if comm.rank == 0 else {}
+            found = exchange.exchange_known(outgoing, [0] if comm.rank else [], asleep=True)
+            assert [rows.tolist() for rows in found.values()] == ([[comm.rank] * 3] if comm.rank else [])
+        else:
+            assert exchange.maximum(np.array([comm.rank, -1.0]), asleep=True).tolist() == [comm.size - 1, -1]
+        assert time.process_time() - begin < 0.25

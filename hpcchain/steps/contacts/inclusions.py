@@ -6,8 +6,8 @@ and neither approach nor part are *smooth*: their impulses are found such that n
 only touching beads push, and their rates are taken out of the velocities at its end. Under `dsi` all active contacts
 are taken to be smooth.
 
-Clusters of molecules that contacts join are solved by every rank that owns one of them, from the same numbers to the
-same bits; those of several ranks are told to all.
+Clusters of molecules that contacts join are solved by one of the ranks that own them (`shared`), from the same numbers
+to the same bits whichever it is.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.steps.contacts import contact_kernels as kernels
-from hpcchain.steps.contacts.clusters import NONE, Geometry, Responses, dot, labels_of, pool_of
+from hpcchain.steps.contacts.clusters import NONE, Geometry, Responses, dot, labels_of
 from hpcchain.steps.contacts.coefficients import Coefficients
 from hpcchain.steps.contacts.complementarity import newton, reflected
+from hpcchain.steps.contacts.shared import Sharing
 from hpcchain.steps.potentials.curvature import EXTRA, Metric
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics
     from hpcchain.steps.contacts.clusters import Pool
+    from hpcchain.steps.contacts.shared import Parts
     from hpcchain.steps.contacts.walls import Walls
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
@@ -58,7 +60,7 @@ class Contacts:
     Attributes
     ----------
     counts : dict
-        "contacts" and "wall_contacts" so far, of beads that this rank owns.
+        "contacts" and "wall_contacts" so far, of those that this rank solves.
     virial, wall_impulse, work : int, list of int, int
         Sums over them, in units of `quanta`; work of walls and of fixed beads that move.
     times : (float, float)
@@ -78,6 +80,7 @@ class Contacts:
         quanta: tuple,
     ) -> None:
         self.box, self.composition, self.comm, self.rigid = box, constants.composition, comm, rigid
+        self.sharing = Sharing(constants.composition, comm)
         self.walls, self.mass = walls, constants.mass
         settings = physics.steps
         self.h, self.integrator, self.solver = settings["step"], settings["integrator"], settings["solver"]
@@ -183,55 +186,17 @@ class Contacts:
         """Return (n,) bool: whether beads are fixed."""
         return self.composition.prototypes.fixed[self.composition.prototype_of(ids)]
 
-    def together(self, pool: Pool, pairs: np.ndarray) -> list:
-        """Return [(Pool, contacts)] to be solved here: of own molecules alone, and of several ranks; collective.
+    def together(self, pool: Pool, pairs: np.ndarray) -> Parts:
+        """Return what is to be solved here, of own molecules alone and of several ranks; collective.
 
         Parameters
         ----------
         pool : Pool
             Own molecules.
         pairs : (n, 2) int64 array
-            Contacts of own beads.
+            Contacts of own beads; others may be among them.
         """
-        links = pool.links
-        crossing, across = np.zeros(len(pairs), dtype=bool), np.zeros(len(links), dtype=bool)
-        if self.comm.size > 1:
-            here, label = self._labelled(pairs, links)
-            foreign = np.unique(label[~np.isin(here, pool.molecules)])
-            crossing, across = (np.isin(self._label(one, here, label), foreign) for one in (pairs, links))
-        inner = pool.part(np.searchsorted(pool.molecules, self._molecules(pairs[~crossing])), links[~across])
-        found = [(inner, pairs[~crossing])] if len(inner.molecules) else []
-        flag = np.array([float(crossing.any())])
-        if self.comm.size == 1 or self.comm.maximum(flag)[0] == 0.0:
-            return found
-        mine = np.intersect1d(self._molecules(pairs[crossing]), pool.molecules)
-        packed = pool.packed(np.searchsorted(pool.molecules, mine))
-        told = self.comm.allgather((pairs[crossing], links[across], packed))
-        every, joined = (np.unique(np.concatenate([one[k] for one in told]), axis=0) for k in (0, 1))
-        rows = np.concatenate([one[2] for one in told])
-        here, label = self._labelled(every, joined)
-        wanted = np.isin(label, label[np.isin(here, mine)])
-        labels = label[wanted]
-        chosen, kept = (np.isin(self._label(one, here, label), labels) for one in (every, joined))
-        if chosen.any():
-            needed = np.isin(self.composition.molecule_of(rows[:, 0].astype(np.int64)), here[wanted])
-            found.append((pool_of(self.composition, rows[needed], joined[kept]), every[chosen]))
-        return found
-
-    def _molecules(self, pairs: np.ndarray) -> np.ndarray:
-        return np.unique(self.composition.molecule_of(pairs[pairs >= 0]))
-
-    def _labelled(self, pairs: np.ndarray, links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the molecules of contacts, ascending, and for each the least that it hangs together with."""
-        joined = np.concatenate([pairs, links])
-        here = self._molecules(joined)
-        one = np.searchsorted(here, self.composition.molecule_of(joined[:, 0]))
-        other = np.searchsorted(here, self.composition.molecule_of(np.maximum(joined[:, 1], 0)))
-        return here, labels_of(one, np.where(joined[:, 1] < 0, one, other), len(here))
-
-    def _label(self, pairs: np.ndarray, here: np.ndarray, label: np.ndarray) -> np.ndarray:
-        """Return the labels (n,) of contacts or links; `here` and `label` as `_labelled` returns them."""
-        return label[np.searchsorted(here, self.composition.molecule_of(pairs[:, 0]))]
+        return self.sharing.parts(pool, pairs)
 
     def solved(
         self, pool: Pool, pairs: np.ndarray
@@ -420,14 +385,13 @@ class Contacts:
         geometry: Geometry,
         normal: np.ndarray,
         impulse: np.ndarray,
-        own: np.ndarray,
         across: np.ndarray | None = None,
     ) -> None:
-        """Count contacts of a step with impulses whose first bead is own, and what these do.
+        """Count contacts of a step with impulses, and what these do.
 
         `across`: parts (n, 3) of impulses that are not along normals.
         """
-        acts = (impulse > 0.0) & np.isin(geometry.pairs[:, 0], own)
+        acts = impulse > 0.0
         self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
         self.counts["wall_contacts"] += int(np.count_nonzero(acts & geometry.wall))
         self.add(pool, geometry, normal, impulse, acts, self.times[0], across)

@@ -67,6 +67,36 @@ class Outcome:
     turned: float
     solved: bool
 
+    def table(self) -> np.ndarray:
+        """Return (m, 12 + SLOTS * WARM) rows of the beads: place, velocity, spin, bend, kept impulses."""
+        return np.concatenate([self.place, self.velocity, self.spin, self.bend, self.kept], axis=1)
+
+
+class After:
+    """What becomes of own beads in a step, besides their places and velocities.
+
+    Parameters
+    ----------
+    extra : (m, e) float64 array
+        Rows of `State.extra` at the step's beginning.
+
+    Attributes
+    ----------
+    bend, spin : (m, 3) float64 arrays
+        See `Outcome`; of beads without contacts 0, and what spins are.
+    met : (m,) bool array
+        Which beads are of molecules with contacts.
+    """
+
+    def __init__(self, extra: np.ndarray) -> None:
+        self.bend, self.spin = np.zeros((len(extra), 3)), extra[:, L.SPIN : L.SPIN + 3].copy()
+        self.met = np.zeros(len(extra), dtype=bool)
+
+    def put(self, extra: np.ndarray) -> None:
+        """Set spins after the step; beads without contacts keep no impulses for the next one."""
+        extra[:, L.SPIN : L.SPIN + 3] = self.spin
+        extra[~self.met, L.INSIDE :] = 0.0
+
 
 class FrictionalContacts(Contacts):
     """Finds contacts as `Contacts` does, and solves them under contact dynamics.
@@ -168,12 +198,10 @@ class ContactEngine(SteppedEngine):
         """
         self._begin_step()
         done = self._solve_step()
-        self._set_extra(done)
-        own = self.own.ids
         for one in done:
             along = dot(one.impulse, one.normal)
             across = one.impulse - along[:, None] * one.normal
-            self.contacts.count(one.pool, one.geometry, one.normal, along, own, across)
+            self.contacts.count(one.pool, one.geometry, one.normal, along, across)
         self._wrap()
         self._listed_after_contacts(NONE)
         self.steps += 1
@@ -202,7 +230,8 @@ class ContactEngine(SteppedEngine):
             if self._moved_far():
                 raise_far(self.time)
         pairs, done, settled = NONE, [], True
-        bend, law, asked = np.zeros_like(velocity), self.contacts.law, self.physics.tolerance
+        law, asked = self.contacts.law, self.physics.tolerance
+        after = After(self.own.extra)
         law.tolerance = max(asked, min(ROUGH * asked, ROUGHEST))
         for _ in range(MOST_ROUNDS):
             self._tell_ghosts()
@@ -211,14 +240,15 @@ class ContactEngine(SteppedEngine):
             more, most = self.comm.maximum(np.array([float(len(pairs) - known), float(len(pairs))]))
             if more == 0.0:
                 if settled and (law.tolerance == asked or most == 0.0):
+                    after.put(self.own.extra)
                     return done
                 law.tolerance = asked
-            done = self._solve_contacts(before, velocity, pairs, bend)
+            done = self._solve_contacts(before, velocity, pairs, after)
             settled = self._has_settled(done)
         raise_unsolved(self.time)
 
-    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, bend: Any = None) -> list:
-        """Solve contacts of a step, put beads where it takes them, and return the Outcomes; collective.
+    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, after: Any = None) -> list:
+        """Solve contacts of a step, put beads where it takes them, return the Outcomes found here; collective.
 
         Parameters
         ----------
@@ -226,24 +256,21 @@ class ContactEngine(SteppedEngine):
             At the step's beginning: places of local beads, velocities of own ones.
         pairs : (k, 2) int64 array
             Contacts of own beads.
-        bend : (m, 3) float64 array
-            Of own beads, that of the last round; it is set anew.
+        after : After
+            As the last round has left it; it is brought up to date.
         """
         own = self.own
-        extra = np.column_stack([own.extra, bend])
+        extra = np.column_stack([own.extra, after.bend])
         pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, extra, NONE)
-        done = [self.contacts.outcome(one, found) for one, found in self.contacts.together(pool, pairs)]
-        for one in done:
-            self._take(one.pool.ids, one.place, one.velocity)
-            mine, rows = self._mine(one)
-            bend[rows] = one.bend[mine]
-            own.extra[rows, L.INSIDE :] = one.kept[mine]
+        done, rows = self.contacts.together(pool, pairs).solved(self.contacts.outcome, Outcome.table)
+        for ids, row in rows:
+            place, speed, spin, bend, kept = np.split(row, [3, 6, 9, 12], axis=1)
+            self._take(ids, place, speed)
+            mine = np.isin(ids, own.ids)
+            at = np.searchsorted(own.ids, ids[mine])
+            after.bend[at], after.spin[at], after.met[at] = bend[mine], spin[mine], True
+            own.extra[at, L.INSIDE :] = kept[mine]
         return done
-
-    def _mine(self, one: Outcome) -> tuple[np.ndarray, np.ndarray]:
-        """Return which beads of an outcome are own (m,) bool, and their rows among own ones."""
-        mine = np.isin(one.pool.ids, self.own.ids)
-        return mine, np.searchsorted(self.own.ids, one.pool.ids[mine])
 
     def _has_settled(self, done: list) -> bool:
         """Return whether a round has changed nothing by bonds that turn any more; collective.
@@ -256,19 +283,11 @@ class ContactEngine(SteppedEngine):
         turned = max((one.turned for one in done), default=0.0)
         fastest = max((float(np.abs(one.velocity).max(initial=0.0)) for one in done), default=0.0)
         wrong = float(not (all(one.solved for one in done) and np.isfinite(turned + fastest)))
-        turned, fastest, wrong = self.comm.maximum(np.nan_to_num(np.array([turned, fastest, wrong])))
+        here = np.nan_to_num(np.array([turned, fastest, wrong]))
+        turned, fastest, wrong = self.comm.maximum(here, asleep=True)
         if wrong > 0.0:
             raise_unsolved(self.time)
         return turned <= self.physics.tolerance * fastest + TURNED * self.contacts.reach / self.h
-
-    def _set_extra(self, done: list) -> None:
-        """Set the spins of own beads after the step, and the impulses that they keep for the next one."""
-        extra = self.own.extra
-        extra[:, L.INSIDE :] = 0.0
-        for one in done:
-            mine, rows = self._mine(one)
-            extra[rows, L.SPIN : L.SPIN + 3] = one.spin[mine]
-            extra[rows, L.INSIDE :] = one.kept[mine]
 
     def state(self) -> State:
         """Return the State of the beads `ids`, from which a run continues to the same bits."""

@@ -15,7 +15,7 @@ from hpcchain.parallel.comm import Single
 from hpcchain.steps.friction.cone_newton import cone_newton
 from hpcchain.steps.friction.contact_dynamics import ContactEngine
 from tests.support.heaps import G, heap, on_floor, require_no_trace
-from tests.support.stepped import config_of, dealt, run_on, system_of, toml
+from tests.support.stepped import config_of, dealt, system_of, toml
 
 SOLVERS = ("newton", "gauss-seidel")
 DOWN = np.array([0.0, 0.0, -G])
@@ -331,29 +331,39 @@ def test_ranks_lists_and_restarts_leave_no_trace(solver):
     require_no_trace(system)
 
 
-def test_a_heap_across_ranks_is_solved_to_the_same_bits():
-    """One cluster that lies on several ranks all the time, with impulses kept from step to step."""
+def test_a_heap_across_ranks_is_solved_once_to_the_same_bits():
+    """One cluster that lies on several ranks all the time, with impulses kept from step to step.
+
+    All ranks together sweep as often, count as many contacts and as much virial as one alone: the group is one rank's.
+    """
     from hpcchain.parallel.thread_ranks import on_ranks
 
     rows = [[14.0 + 0.9999 * k, 20.0, 0.5] for k in range(12)] + [[14.5 + 0.9999 * k, 20.0, 1.37] for k in range(11)]
     tables = on_floor(rows, contact={"friction": 0.5}) | {"initial": {"method": "explicit"}}
     tables["molecule"][0]["diameter"] = 0.9999
     system = system_of(tables)
-    once = run_on(system, 0.3, 1)
+    _, once, work = shared(ContactEngine(system))
+    assert work[0] > 0
     for ranks in (2, 4):
         sectors = (ranks, 1, 1)
-        parts = on_ranks(ranks, lambda comm, sectors=sectors: shared(system, comm, sectors))
-        assert sum(len(ids) > 0 for ids, _ in parts) >= 2
-        velocity = np.empty_like(once[1])
-        for ids, rows_of in parts:
+        parts = on_ranks(
+            ranks, lambda comm, sectors=sectors: shared(ContactEngine(dealt(system, comm), comm, sectors=sectors))
+        )
+        assert sum(len(ids) > 0 for ids, _, _ in parts) >= 2
+        velocity = np.empty_like(once)
+        for ids, rows_of, _ in parts:
             velocity[ids] = rows_of
-        assert velocity.tobytes() == once[1].tobytes()
+        assert velocity.tobytes() == once.tobytes()
+        assert np.sum([part[2] for part in parts], axis=0).tolist() == work.tolist()
+        assert sum(part[2][0] > 0 for part in parts) == 1
 
 
-def shared(system, comm, sectors):
-    engine = ContactEngine(dealt(system, comm), comm, sectors=sectors)
+def shared(engine):
+    """Return the beads of a rank, their velocities, and what it has solved, at 0.3."""
     engine.advance(0.3)
-    return engine.ids, engine.own.velocity
+    contacts = engine.contacts
+    solved = [contacts.sweeps, contacts.changes, *contacts.counts.values(), contacts.virial, *contacts.wall_impulse]
+    return engine.ids, engine.own.velocity, np.array(solved, dtype=object)
 
 
 def pile(rows, friction):
