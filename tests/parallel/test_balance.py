@@ -90,6 +90,7 @@ def test_sectors_that_move_leave_no_trace():
     require_same(serial(system, 0.8), found, "sectors moved")
 
 
+@pytest.mark.long
 def test_sectors_follow_the_cost():
     """Few beads: the second half has some 850 segments per rank, and chance leaves the busiest a tenth too many."""
     even, moved = followed(slab(7), 1.2)

@@ -114,7 +114,7 @@ def each(names, quick, *more):
 def test_rods_bounce_flat(tmp_path, propagator, restitution):
     """Nothing turns them, whatever their beads, wall and order, and each contact parts with e_n of its rate."""
     rods = Rods(restitution)
-    result = run(rods.tables(PROPAGATORS[propagator]), tmp_path, timeout=300)
+    result = run(rods.tables(PROPAGATORS[propagator]), tmp_path)
     velocity = result.frames((SIDE,) * 3).velocity[-1]
     np.testing.assert_allclose(velocity, rods.after(), atol=1e-12)
     log = result.events()
@@ -126,7 +126,7 @@ def test_rods_bounce_flat(tmp_path, propagator, restitution):
 def test_ranks_agree_on_flat_landings(tmp_path):
     (tmp_path / "in.toml").write_text(toml(Rods(1.0).tables(PROPAGATORS["taylor"])), encoding="utf-8")
     for ranks in (1, 3):
-        done = run_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks, timeout=300)
+        done = run_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks)
         assert done.returncode == 0, done.stderr
     for name in ("events.h5", "trajectory.h5"):
         done = run_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
@@ -146,7 +146,7 @@ def test_dimers_that_meet_when_a_step_ends(tmp_path, propagator):
             velocities += 2 * [(0.2 * third - sign * normal).tolist()]
             after += 2 * [0.2 * third + sign * normal]
     chains = {"kind": "chain", "beads": 2, "count": 54, "positions": positions, "velocities": velocities}
-    result = run(tables_of([chains], 1.0, PROPAGATORS[propagator]), tmp_path, timeout=300)
+    result = run(tables_of([chains], 1.0, PROPAGATORS[propagator]), tmp_path)
     log = result.events()
     assert len(log) == 54
     assert log.time == pytest.approx(0.6, abs=1e-13)
@@ -196,7 +196,7 @@ def test_rigid_bodies_land_flat(tmp_path, propagator, restitution):
                 "velocities": velocities,
             }
         )
-    result = run(tables_of(molecules, restitution, PROPAGATORS[propagator]), tmp_path, timeout=300)
+    result = run(tables_of(molecules, restitution, PROPAGATORS[propagator]), tmp_path)
     frames, log = result.frames((SIDE,) * 3), result.events()
     np.testing.assert_allclose(frames.velocity[-1][:, 2], after, atol=1e-12)
     assert len(log) == bounces

@@ -1,10 +1,15 @@
-"""Start hpcchain, or any Python program, as a process of its own: alone or under mpirun."""
+"""Start hpcchain, or any Python program, as a process of its own, alone or under mpirun; or hpcchain here."""
 
+import contextlib
+import io
+import logging
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from hpcchain.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER_PREFIXES = ("OMPI_", "PMIX_", "OPAL_", "ORTE_", "PMI_", "PRTE_", "MPIEXEC_", "HYDRA_", "HYDI_", "SLURM_")
@@ -78,3 +83,28 @@ def run_python(args, cwd, ranks=1, timeout=120.0, **environment):
 def run_hpcchain(args, cwd, ranks=1, timeout=120.0, **environment):
     """Run `python -m hpcchain ARGS` to its end; see run_python."""
     return run_python(["-m", "hpcchain", *args], cwd, ranks, timeout, **environment)
+
+
+def call_hpcchain(args, cwd):
+    """Run `hpcchain ARGS` on one rank in this process, which spares the start of another; see run_python.
+
+    What is about the process itself (its signals, its variables, how it ends) needs run_hpcchain.
+    """
+    words = list(map(str, args))
+    out, said = io.StringIO(), io.StringIO()
+    with contextlib.chdir(cwd), logging_restored("hpcchain"):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+            code = main(words)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), said.getvalue())
+
+
+@contextlib.contextmanager
+def logging_restored(name):
+    """Undo what is done to a logger's handlers and level."""
+    logger = logging.getLogger(name)
+    handlers, level = list(logger.handlers), logger.level
+    try:
+        yield
+    finally:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)

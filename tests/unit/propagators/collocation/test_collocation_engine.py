@@ -131,7 +131,7 @@ def test_through_the_command(tmp_path):
     """A box of mixed molecules through `hpcchain run`: energy in the trajectory, no overlap, no missed contact."""
     system = cases.build("everything")
     given = system.input(4.0, frame_every=0.1) | {"propagator": propagator(5, 0.05)}
-    result = run(given, tmp_path, timeout=200)
+    result = run(given, tmp_path)
     frames, log = result.frames(system.size), result.events()
     energy = np.sum(system.mass[:, None] * frames.velocity**2, axis=(1, 2)) / 2
     assert len(log) > 80

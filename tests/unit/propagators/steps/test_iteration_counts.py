@@ -92,7 +92,7 @@ def test_ranks_count_what_they_solve(tmp_path):
 
 def test_log_and_perf_tell_them(tmp_path, capsys):
     law = {"propagator": {"name": "variational", "step": 0.1}}
-    done = run(tables.thermal_chain().input(4.0, report_every=2.0) | law, tmp_path, timeout=200)
+    done = run(tables.thermal_chain().input(4.0, report_every=2.0) | law, tmp_path)
     reports = [json.loads(line) for line in (done.directory / "run.jsonl").read_text().splitlines()]
     counts = [report["steps_solved"] for report in reports if "steps_solved" in report]
     assert counts == sorted(counts) and counts[-1] >= 40

@@ -154,7 +154,7 @@ def test_law_without_a_root_is_counted(tmp_path):
     assert 0 < engine.counters["no_roots"] < 0.2 * len(events)
     assert np.all(events["impulse"] > 0)
     law = {"propagator": {"name": "variational", "step": 0.1}}
-    done = run(tables.thermal_chain().input(200.0, report_every=100.0) | law, tmp_path, timeout=200)
+    done = run(tables.thermal_chain().input(200.0, report_every=100.0) | law, tmp_path)
     reports = [json.loads(line) for line in (done.directory / "run.jsonl").read_text().splitlines()]
     counts = [report["contacts_without_root"] for report in reports if "contacts_without_root" in report]
     assert counts[-1] == engine.counters["no_roots"] and counts == sorted(counts)
