@@ -3,7 +3,7 @@
 import pytest
 
 from hpcchain.io.tools.compare import compare
-from tests.support.launching import call_hpcchain, run_hpcchain
+from tests.support.launching import call_hpcchain
 from tests.support.stepped import liquid, toml
 
 OUTPUT = {"output": {"frame_every": 0.05, "report_every": 0.02, "checkpoint_every": 0.1}}
@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
 
 def succeed(args, folder, ranks=1):
     """Run a command, which must end well."""
-    done = run_hpcchain(args, folder, ranks) if ranks > 1 else call_hpcchain(args, folder)
+    done = call_hpcchain(args, folder, ranks)
     assert done.returncode == 0, done.stderr
 
 
@@ -45,7 +45,7 @@ def test_restarts_leave_no_trace(folder):
 
 
 def test_a_resume_between_steps_is_refused(folder):
-    done = run_hpcchain(["resume", "one", "--until", "0.4001"], folder, 2)
+    done = call_hpcchain(["resume", "one", "--until", "0.4001"], folder, 2)
     assert done.returncode == 2 and done.stderr.count("whole number of steps") == 1
 
 
@@ -53,7 +53,7 @@ def test_a_torn_bond_ends_the_run_on_all_ranks(folder):
     tables = liquid(9, beads=40, chains=1, run={"engine": "steps", "end_time": 0.3, "sectors": "all"}, **OUTPUT)
     tables["molecule"][-1]["positions"][-1][0] += 0.8
     (folder / "torn.toml").write_text(toml(tables), encoding="utf-8")
-    done = run_hpcchain(["run", "torn.toml", "--output", "torn"], folder, 2)
+    done = call_hpcchain(["run", "torn.toml", "--output", "torn"], folder, 2)
     assert done.returncode == 70 and done.stderr.count("is torn") == 1 and "Traceback" not in done.stderr
 
 
@@ -66,7 +66,7 @@ def test_a_run_with_a_potential_of_its_own_goes_on_with_the_same_file_only(folde
     succeed(["run", "own.toml", "--output", "own"], folder)
     succeed(["run", "own.toml", "--output", "own2", "--until", "0.1"], folder, 2)
     (folder / "law.py").write_text(law.replace("10.0", "11.0"), encoding="utf-8")
-    done = run_hpcchain(["resume", "own2", "--until", "0.3"], folder, 2)
+    done = call_hpcchain(["resume", "own2", "--until", "0.3"], folder, 2)
     assert done.returncode == 78 and done.stderr.count("is not what the run began with") == 1, done.stderr
     assert "Traceback" not in done.stderr
     (folder / "law.py").write_text(law, encoding="utf-8")

@@ -41,7 +41,7 @@ def in_a_corner(spread):
     return [m for k, m in enumerate(molecules) if k % 16 != 15]
 
 
-@pytest.mark.parametrize("boundary", [PERIODIC, WALL, OPEN])
+@pytest.mark.parametrize("boundary", [pytest.param(PERIODIC, marks=pytest.mark.long), WALL, OPEN])
 def test_everything_in_one_corner(boundary):
     """Most sectors are empty, and stay so for a while."""
     molecules = in_a_corner(0.6)
@@ -154,8 +154,10 @@ def test_a_box_only_just_wide_enough(boundary):
     everywhere(boxed(mixed, (3.2, 3.2, 3.2), boundary), 6.0, 10, (2, 5), (0.05, None))
 
 
-@pytest.mark.parametrize("restitution", [0.5, 0.95])
-@pytest.mark.parametrize("boundary", [PERIODIC, WALL])
+LONG = [pytest.param(*case, marks=pytest.mark.long) for case in ((PERIODIC, 0.5), (WALL, 0.95))]
+
+
+@pytest.mark.parametrize(("boundary", "restitution"), [(PERIODIC, 0.95), (WALL, 0.5), *LONG])
 def test_contacts_that_take_energy(restitution, boundary):
     rng = np.random.default_rng(10)
     molecules = []
@@ -240,7 +242,7 @@ def test_a_lattice_that_collides_all_at_once():
     everywhere(boxed(molecules, (8.0, 8.0, 8.0)), 3.0, 200, (8,), (0.5,), sectors=(8, 1, 1))
 
 
-@pytest.mark.parametrize("gap", [0.0, 2.0**-30, 1e-11])
+@pytest.mark.parametrize("gap", [0.0, pytest.param(2.0**-30, marks=pytest.mark.long), 1e-11])
 def test_a_cradle_across_sectors(gap):
     """A row of beads that touch, or nearly, struck from one end and from both."""
     for speeds in ((1.0, 0.0), (1.0, -1.0), (1.0, -0.5)):

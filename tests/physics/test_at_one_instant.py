@@ -14,7 +14,7 @@ from tests.support.extended import crowd, wall_table, with_extended
 from tests.support.gases import monomer, shape
 from tests.support.identity import in_stages, parallel, require_same, serial
 from tests.support.kernel_tools import make_system
-from tests.support.launching import run_hpcchain
+from tests.support.launching import call_hpcchain
 
 
 def ruled(system, rule, **more):
@@ -250,10 +250,10 @@ def test_the_program_agrees_on_any_ranks(tmp_path):
     text = templates()["cradle"]
     (tmp_path / "in.toml").write_text(text, encoding="utf-8")
     for ranks in (1, 3):
-        done = run_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks, timeout=600.0)
+        done = call_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks, timeout=600.0)
         assert done.returncode == 0, done.stderr
     for name in ("events.h5", "trajectory.h5"):
-        done = run_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
+        done = call_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
         assert done.returncode == 0, done.stdout
     velocity = read(tmp_path / "out3").trajectory.velocity[-1][:, 0]
     push = np.linalg.solve(2.0 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1), 2.0 * np.eye(5)[0])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.reference.program import run
 from tests.reference.systems import toml
-from tests.support.launching import run_hpcchain
+from tests.support.launching import call_hpcchain
 
 SIDE, END = 30.0, 3.0
 NORMALS = [(axis, side) for axis in range(3) for side in range(2)]
@@ -126,10 +126,10 @@ def test_rods_bounce_flat(tmp_path, propagator, restitution):
 def test_ranks_agree_on_flat_landings(tmp_path):
     (tmp_path / "in.toml").write_text(toml(Rods(1.0).tables(PROPAGATORS["taylor"])), encoding="utf-8")
     for ranks in (1, 3):
-        done = run_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks)
+        done = call_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks)
         assert done.returncode == 0, done.stderr
     for name in ("events.h5", "trajectory.h5"):
-        done = run_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
+        done = call_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
         assert done.returncode == 0, done.stdout
 
 

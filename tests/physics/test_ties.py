@@ -6,7 +6,7 @@ import pytest
 from tests.reference.contacts import Geometry
 from tests.reference.program import run
 from tests.reference.systems import Molecule, System, toml
-from tests.support.launching import run_hpcchain
+from tests.support.launching import call_hpcchain
 
 
 def three_spheres(restitution):
@@ -43,10 +43,10 @@ def test_who_is_left_behind_is_not_held(tmp_path, restitution):
 def test_ranks_agree_on_who_is_left_behind(tmp_path):
     (tmp_path / "in.toml").write_text(toml(three_spheres(1.0)), encoding="utf-8")
     for ranks in (1, 3):
-        done = run_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks)
+        done = call_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks)
         assert done.returncode == 0, done.stderr
     for name in ("events.h5", "trajectory.h5"):
-        done = run_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
+        done = call_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
         assert done.returncode == 0, done.stdout
 
 

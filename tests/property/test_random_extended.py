@@ -94,7 +94,12 @@ def restarted(system, state, time, folder):
     return read_checkpoint(path).system
 
 
-@pytest.mark.parametrize("seed", range(max(5, DRAWS // len(ADDITIONS)) if DRAWS > 12 else 5))
+SEEDS = range(max(5, DRAWS // len(ADDITIONS)) if DRAWS > 12 else 5)
+DEAR = 2
+"""With everything this seed takes as long as the others together."""
+
+
+@pytest.mark.parametrize("seed", [pytest.param(k, marks=pytest.mark.long) if k == DEAR else k for k in SEEDS])
 @pytest.mark.parametrize("what", ADDITIONS)
 def test_ranks_windows_and_stops_leave_no_trace(seed, what):
     rng, system = system_of(seed, what)

@@ -48,7 +48,7 @@ def stopped(process, number):
 @pytest.mark.parametrize(
     ("name", "number"),
     [
-        ("often", signal.SIGUSR1),
+        pytest.param("often", signal.SIGUSR1, marks=pytest.mark.long),
         ("often", signal.SIGINT),
         ("seldom", signal.SIGTERM),
         ("seldom", signal.SIGUSR1),

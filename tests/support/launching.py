@@ -85,11 +85,13 @@ def run_hpcchain(args, cwd, ranks=1, timeout=120.0, **environment):
     return run_python(["-m", "hpcchain", *args], cwd, ranks, timeout, **environment)
 
 
-def call_hpcchain(args, cwd):
-    """Run `hpcchain ARGS` on one rank in this process, which spares the start of another; see run_python.
+def call_hpcchain(args, cwd, ranks=1, timeout=120.0):
+    """Run `hpcchain ARGS`: on one rank in this process, which spares the start of another; see run_python.
 
     What is about the process itself (its signals, its variables, how it ends) needs run_hpcchain.
     """
+    if ranks > 1:
+        return run_hpcchain(args, cwd, ranks, timeout)
     words = list(map(str, args))
     out, said = io.StringIO(), io.StringIO()
     with contextlib.chdir(cwd), logging_restored("hpcchain"):

@@ -13,7 +13,7 @@ from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.io.tools.compare import compare
 from hpcchain.parallel.comm import Single
-from tests.support.launching import call_hpcchain, clean_environment, mpirun, run_hpcchain
+from tests.support.launching import call_hpcchain, clean_environment, mpirun
 from tests.support.mixtures import to_toml
 
 PATIENCE = 600.0
@@ -23,8 +23,7 @@ EVERY = ("trajectory", "events", "observables")
 
 def command(args, folder, code=0, ranks=1, patience=PATIENCE):
     """Run `hpcchain ARGS` in a folder, require its exit code and no traceback, and return what it said on stderr."""
-    folder = Path(folder)
-    done = call_hpcchain(args, folder) if ranks == 1 else run_hpcchain(args, folder, ranks, timeout=patience)
+    done = call_hpcchain(args, Path(folder), ranks, timeout=patience)
     assert done.returncode == code, f"exit code {done.returncode} of {args}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
     return done.stderr

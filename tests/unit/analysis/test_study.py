@@ -16,7 +16,7 @@ from hpcchain.cli.main import main
 from hpcchain.errors import DataError
 from hpcchain.parallel.thread_ranks import on_ranks
 from tests.support.analysed import free_chains, write_run
-from tests.support.launching import run_hpcchain
+from tests.support.launching import call_hpcchain
 from tests.support.unfinished import PARTS, run_folder
 
 FRAMES, CHAINS, BEADS = 40, 12, 5
@@ -219,7 +219,7 @@ def test_ranks_find_the_same_to_the_last_digit(folder):
     pytest.importorskip("mpi4py")
     texts = []
     for ranks in (1, 2, 3):
-        done = run_hpcchain(["analyze", folder, "--json"], folder.parent, ranks)
+        done = call_hpcchain(["analyze", folder, "--json"], folder.parent, ranks)
         assert done.returncode == 0, done.stderr
         texts.append(done.stdout)
     assert texts[0] == texts[1] == texts[2] and json.loads(texts[0])["runs"]
@@ -227,5 +227,5 @@ def test_ranks_find_the_same_to_the_last_digit(folder):
 
 def test_a_failure_on_ranks_is_one_message(folder, tmp_path):
     pytest.importorskip("mpi4py")
-    done = run_hpcchain(["analyze", folder, "--from", "100"], tmp_path, 2)
+    done = call_hpcchain(["analyze", folder, "--from", "100"], tmp_path, 2)
     assert done.returncode == 2 and done.stderr.count("nothing is left") == 1 and done.stdout == ""

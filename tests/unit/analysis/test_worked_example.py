@@ -5,7 +5,7 @@ import pytest
 from hpcchain.api import run
 from hpcchain.cli.main import main
 from hpcchain.parallel.comm import Single
-from tests.support.launching import run_hpcchain
+from tests.support.launching import call_hpcchain
 from tests.support.manual_pages import ROOT, blocks
 
 PAGE = ROOT / "docs" / "guide" / "analysis.md"
@@ -34,7 +34,7 @@ def test_its_tables_are_those_that_the_page_shows(mixture, capsys):
 
 def test_two_ranks_print_the_same(mixture):
     pytest.importorskip("mpi4py")
-    one, two = (run_hpcchain(["analyze", mixture, "--csv"], mixture.parent, ranks) for ranks in (1, 2))
+    one, two = (call_hpcchain(["analyze", mixture, "--csv"], mixture.parent, ranks) for ranks in (1, 2))
     assert one.returncode == two.returncode == 0, one.stderr + two.stderr
     assert one.stdout == two.stdout and len(one.stdout.splitlines()) > 1000
 

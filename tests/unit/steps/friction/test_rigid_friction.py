@@ -284,7 +284,10 @@ def test_energy_of_bodies_grows_by_no_more_than_the_square_of_the_step(friction,
     assert grown[1] < max(0.5 * grown[0], 1e-12)
 
 
-@pytest.mark.parametrize("solver, restitution", [("newton", 0.3), ("gauss-seidel", 0.0)])
+LONG = pytest.param("newton", 0.3, marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("solver, restitution", [LONG, ("gauss-seidel", 0.0)])
 def test_ranks_and_restarts_leave_no_trace(solver, restitution):
     system = mixed(1, 0.4, restitution, solver, tolerance=1e-9)
     require_no_trace(system)

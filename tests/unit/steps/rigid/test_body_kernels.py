@@ -112,7 +112,7 @@ def test_a_body_that_has_fallen_lies_on_three_beads_which_carry_it():
     assert carried == pytest.approx(7 * 1.5 * G, rel=1e-6)
 
 
-@pytest.mark.parametrize("restitution", [0.0, 0.5])
+@pytest.mark.parametrize("restitution", [pytest.param(0.0, marks=pytest.mark.long), 0.5])
 def test_ranks_and_restarts_leave_no_trace(restitution):
     spots = [[4.0 + 2.9 * i, 4.0 + 2.9 * j, 2.0 + 2.9 * k] for i in range(2) for j in range(2) for k in range(3)]
     system = system_of(falling(CROSS, spots, restitution, diameter=0.8))
