@@ -11,6 +11,10 @@ precondition. Without friction it is the function of complementarity alone.
 Where more impulses are unknown than contacts can tell apart, A is singular and plain steps stall. Proximal points do
 not: A + c diag(a) with b - c diag(a) p in place of A and b, solved from the last p again and again, has the solutions
 of A and b as its fixed points. c is made smaller as long as Newton's method follows (Acary et al. 2018).
+
+With a large mu a contact that slips or sticks by a small p_n has a large p_t, and other contacts are so forced apart or
+on: Newton's method jumps between such states, to ever larger impulses. Then mu begins small and grows to what it is,
+solved anew each time from the last solution.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ PROXIMAL, FIRST_PART, LESS, MORE, LEAST_PART = 100, 1e-3, 0.3, 10.0, 1e-9
 """Proximal points at most; c at first; how c changes where Newton's method has followed and where not; its least."""
 GAIN = 1e-2
 """Part of the residual to which a proximal point is found."""
+LITTLE, RATIO, MISSED = 0.1, 10.0**0.25, 2
+"""Friction from which on there is continuation; by how much it grows at a time; how often in a row that may fail."""
 
 
 def cone_function(p: np.ndarray, w: np.ndarray, scale: np.ndarray, friction: np.ndarray) -> tuple[np.ndarray, tuple]:
@@ -77,8 +83,34 @@ def cone_newton(
     unit : float
         Greatest |F| times a of a solution [length / time].
     """
+    friction = np.broadcast_to(np.asarray(friction, dtype=np.float64), len(offset))
+    found, good = proximal_points(matrix, offset, start, friction, unit)
+    if not good and friction.max() > LITTLE:
+        grown, good = continued(matrix, offset, start, friction, unit)
+        found = grown if good else found
+    return found, good
+
+
+def continued(
+    matrix: np.ndarray, offset: np.ndarray, start: np.ndarray, friction: np.ndarray, unit: float
+) -> tuple[np.ndarray, bool]:
+    """Return what `cone_newton` finds with friction (k,) that grows from LITTLE."""
+    top, p, missed, good = float(friction.max()), start, 0, False
+    steps = int(np.ceil(np.log(top / LITTLE) / np.log(RATIO)))
+    for step in range(steps + 1):
+        part = min(LITTLE / top * RATIO**step, 1.0) if step < steps else 1.0
+        found, good = proximal_points(matrix, offset, p, part * friction, unit)
+        p, missed = (found, 0) if good else (p, missed + 1)
+        if missed > MISSED:
+            return p, False
+    return p, good
+
+
+def proximal_points(
+    matrix: np.ndarray, offset: np.ndarray, start: np.ndarray, friction: np.ndarray, unit: float
+) -> tuple[np.ndarray, bool]:
+    """Return what `cone_newton` finds with one friction (k,)."""
     k = len(offset)
-    friction = np.broadcast_to(np.asarray(friction, dtype=np.float64), k)
     blocks = matrix.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k), :]
     scale = np.column_stack([blocks[:, 0, 0], greatest(blocks[:, 1, 1], blocks[:, 1, 2], blocks[:, 2, 2])])
     weight = np.column_stack([scale[:, 0], scale[:, 1], scale[:, 1]])

@@ -27,8 +27,9 @@ from hpcchain.steps.friction.contact_problem import Law, Problem
 if TYPE_CHECKING:
     from hpcchain.model.system import State
 
-MOST_ROUNDS = 50
-"""Times at most that a step is solved again, as new contacts are met or bonds turn."""
+MOST_ROUNDS, LATE = 50, 10
+"""Times at most that a step is solved again, as new contacts are met or bonds turn; how often before impulses are taken
+to be near their solution: there may be several, and sweeps may go to one and to another in turn."""
 ROUGH, ROUGHEST = 10.0, 1e-2
 """Residual of rounds that find new contacts, relative to that asked for; and at most, unless more is asked for."""
 TURNED = 1e-13
@@ -233,7 +234,8 @@ class ContactEngine(SteppedEngine):
         law, asked = self.contacts.law, self.physics.tolerance
         after = After(self.own.extra)
         law.tolerance = max(asked, min(ROUGH * asked, ROUGHEST))
-        for _ in range(MOST_ROUNDS):
+        for turn in range(MOST_ROUNDS):
+            law.near = turn > LATE
             self._tell_ghosts()
             known = len(pairs)
             pairs = together(pairs, self.contacts.find(before, self.position))

@@ -49,11 +49,14 @@ each; contacts of a cluster up to which Newton's method is tried."""
 
 
 class Law:
-    """Constants of the law of contacts: h [time], coefficients, residual, solver."""
+    """Constants of the law of contacts: h [time], coefficients, residual, solver.
+
+    `near`: impulses to begin with are taken to be near the solution, which Newton's method then looks for first.
+    """
 
     def __init__(self, h: float, coefficients: Coefficients, tolerance: float, solver: str) -> None:
         self.h, self.coefficients = h, coefficients
-        self.tolerance, self.solver = tolerance, solver
+        self.tolerance, self.solver, self.near = tolerance, solver, False
 
 
 class Problem:
@@ -309,6 +312,9 @@ class Problem:
         self._begin(start)
         chosen, left = left, left.copy()
         unit = self._units(velocity, spin)
+        if newton and self.law.near:
+            for q in np.flatnonzero(left):
+                left[q] = not self._newton(int(q), velocity, spin, unit[q])
         bodies = self._pushed(velocity, spin)
         most = FIRST_SWEEPS if newton else MOST_SWEEPS
         self._sweep(bodies, left, unit, most)

@@ -12,7 +12,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.io.tools.compare import compare
 from hpcchain.layout import arrays as L
 from hpcchain.parallel.comm import Single
-from hpcchain.steps.friction.cone_newton import cone_newton
+from hpcchain.steps.friction.cone_newton import cone_newton, proximal_points
 from hpcchain.steps.friction.contact_dynamics import ContactEngine
 from tests.support.heaps import G, heap, on_floor, require_no_trace
 from tests.support.stepped import config_of, dealt, system_of, toml
@@ -280,18 +280,40 @@ def test_newton_solves_random_cones(contacts, unknowns, friction):
     """Conditions looked at one by one, also with more impulses than unknowns."""
     rng = np.random.default_rng(contacts)
     for _ in range(6):
-        jacobian = rng.normal(size=(3 * contacts, unknowns))
-        offset = (jacobian @ rng.normal(size=unknowns)).reshape(contacts, 3)
-        matrix = jacobian @ jacobian.T
+        matrix, offset = cones(rng, contacts, unknowns)
         p, good = cone_newton(matrix, offset, np.zeros((contacts, 3)), friction, 1e-12)
         assert good
-        w = (matrix @ p.ravel()).reshape(contacts, 3) + offset
-        size, slip = np.hypot(p[:, 1], p[:, 2]), np.hypot(w[:, 1], w[:, 2])
-        assert min(p[:, 0].min(), w[:, 0].min()) >= -1e-11
-        assert np.abs(np.minimum(p[:, 0], w[:, 0])).max() <= 1e-11
-        assert (size - friction * p[:, 0]).max() <= 1e-11
-        assert np.abs(slip * (friction * p[:, 0] - size)).max() <= 1e-9
-        assert np.sum(p[:, 1:] * w[:, 1:], axis=1).max() <= 1e-10
+        require_solved(matrix, offset, p, friction, 1e-11)
+
+
+def cones(rng, contacts, unknowns):
+    """Return W and rates of contacts of random bodies, which no impulses at all would solve."""
+    jacobian = rng.normal(size=(3 * contacts, unknowns))
+    offset = (jacobian @ rng.normal(size=unknowns)).reshape(contacts, 3)
+    return jacobian @ jacobian.T, offset
+
+
+def require_solved(matrix, offset, p, friction, limit):
+    """Require that impulses p are in their cones, complementary, and against the slip."""
+    w = (matrix @ p.ravel()).reshape(p.shape) + offset
+    size, slip = np.hypot(p[:, 1], p[:, 2]), np.hypot(w[:, 1], w[:, 2])
+    assert min(p[:, 0].min(), w[:, 0].min()) >= -limit
+    assert np.abs(np.minimum(p[:, 0], w[:, 0])).max() <= limit
+    assert (size - friction * p[:, 0]).max() <= limit
+    assert np.abs(slip * (friction * p[:, 0] - size)).max() <= 100.0 * limit
+    assert np.sum(p[:, 1:] * w[:, 1:], axis=1).max() <= 10.0 * limit
+
+
+def test_newton_comes_to_large_friction_from_little():
+    """With friction 10, 40 problems of which its proximal points alone leave some unsolved."""
+    alone, start, friction = 0, np.zeros((4, 3)), np.full(4, 10.0)
+    for seed in range(40):
+        matrix, offset = cones(np.random.default_rng(seed), 4, 8)
+        alone += proximal_points(matrix, offset, start, friction, 1e-10)[1]
+        p, good = cone_newton(matrix, offset, start, friction, 1e-10)
+        assert good
+        require_solved(matrix, offset, p, 10.0, 1e-8 * max(1.0, np.abs(p).max()))
+    assert alone < 40
 
 
 @pytest.mark.parametrize(

@@ -284,6 +284,13 @@ def test_energy_of_bodies_grows_by_no_more_than_the_square_of_the_step(friction,
     assert grown[1] < max(0.5 * grown[0], 1e-12)
 
 
+def test_rounds_end_where_large_friction_leaves_several_solutions():
+    """At 1.15 two of them took turns: sweeps went from where one round had ended to the other."""
+    engine = ContactEngine(mixed(1, 1e3, 0.0, tolerance=1e-8))
+    engine.advance(1.2)
+    assert engine.counters["contacts"] > 5
+
+
 LONG = pytest.param("newton", 0.3, marks=pytest.mark.long)
 
 
