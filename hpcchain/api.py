@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, EngineError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
@@ -25,6 +26,7 @@ from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
+from hpcchain.run.engines import engine_on
 from hpcchain.run.guards.disk import require_disk_for
 from hpcchain.run.guards.lock import FolderLock
 from hpcchain.run.guards.memory import require_memory_for, require_memory_to_resume
@@ -79,10 +81,14 @@ end_time = 0.2
 [output]
 events = true
 """
-WARMUP_VARIANTS = (  # kernels differ: `jit.struct`
-    "",
-    "[contact]\nrestitution = 0.9\ntangential_restitution = 0.5\n",
-    '[propagator]\nname = "collocation"\nstep = 0.05\n',
+OF_STEPS = WARMUP.replace("[run]", '[run]\nengine = "steps"').replace("events = true", "report_every = 0.1")
+WARMUPS = (  # runs of events, whose kernels differ (`jit.struct`), and of steps; no two share most of their kernels
+    WARMUP,
+    WARMUP + "[contact]\nrestitution = 0.9\ntangential_restitution = 0.5\n",
+    WARMUP + '[propagator]\nname = "collocation"\nstep = 0.05\n',
+    OF_STEPS + "[steps]\nstep = 0.01\n",
+    OF_STEPS
+    + '[steps]\nstep = 0.01\nintegrator = "contact"\n[contact]\nfriction = 0.5\n[propagator]\ntolerance = 1e-6\n',
 )
 WARMUP_ON_RANKS = 0.4
 WARM_SECONDS = 15.0  # within which the runs of the warm-up are over where all is compiled
@@ -251,7 +257,7 @@ def warmup() -> None:
         A run ended otherwise than it should, with what it said.
     """
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        runs = [pool.submit(warm_up_aside, WARMUP + variant) for variant in WARMUP_VARIANTS]
+        runs = [pool.submit(warm_up_aside, text) for text in WARMUPS]
         if wait(runs, WARM_SECONDS).not_done:
             logging.getLogger("hpcchain.compiling").info("compiling for this machine, once: two to three minutes")
         for one in runs:
@@ -275,19 +281,20 @@ def warm_up_aside(text: str) -> None:
 def warm_up(text: str) -> None:
     """Compile what the run of an input needs, on one rank and on several."""
     from hpcchain.parallel.thread_ranks import on_ranks
-    from hpcchain.parallel.windows import WindowedEngine
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "warmup.toml"
         path.write_text(text, encoding="utf-8")
         with quiet():
             run(path, output=Path(folder) / "out", comm=Single())
+        config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
 
     def on_rank(exchange: Any) -> None:
-        engine = WindowedEngine(system, exchange)
+        engine: Any = engine_on(system, config, exchange, None)
         engine.advance(WARMUP_ON_RANKS)
-        engine.ghosts.refresh_skins(engine.now, engine.now, engine.window)
+        if not system.physics.steps:
+            engine.ghosts.refresh_skins(engine.now, engine.now, engine.window)
         engine.frame(WARMUP_ON_RANKS)
 
     on_ranks(2, on_rank)
