@@ -97,6 +97,15 @@ def labels_of(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
         label = fresh
 
 
+def together(*some: np.ndarray) -> np.ndarray:
+    """Return the pairs (n, 2) of some arrays in ascending order, each once."""
+    pairs = np.concatenate(some)
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    fresh = np.ones(len(pairs), dtype=bool)
+    fresh[1:] = np.any(pairs[1:] != pairs[:-1], axis=1)
+    return pairs[fresh]
+
+
 def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return (n,) products of rows (n, 3), summed in one order."""
     return a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2]

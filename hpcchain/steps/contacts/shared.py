@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.steps.contacts.clusters import ROW, labels_of, pool_of
+from hpcchain.steps.contacts.clusters import ROW, labels_of, pool_of, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ class Sharing:
 
     def _dealt(self, pool: Pool, found: list, named: list) -> Parts:
         """Return the Parts of a rank that solves `found` alone; ranks have named contacts and links; collective."""
-        every, joined = (np.unique(np.concatenate([one[k] for one in named]), axis=0) for k in (0, 1))
+        every, joined = (together(*(one[k] for one in named)) for k in (0, 1))
         here, label = self._labelled(every, joined)
         least = np.unique(label)
         counts = np.zeros((self.comm.size, len(least)), dtype=np.int64)

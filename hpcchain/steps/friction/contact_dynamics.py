@@ -18,7 +18,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import SLOTS, WARM
 from hpcchain.steps import motion
-from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot
+from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot, together
 from hpcchain.steps.contacts.inclusions import Contacts
 from hpcchain.steps.engine import SteppedEngine
 from hpcchain.steps.failures import raise_far, raise_unsolved
@@ -172,15 +172,6 @@ def to_keep(beads: int, one: np.ndarray, pairs: np.ndarray, impulse: np.ndarray)
     rows, bead, slot = (each[slot < SLOTS] for each in (rows, bead, slot))
     table[bead, slot, 0], table[bead, slot, 1:] = code_of(pairs[rows]), impulse[rows]
     return table.reshape(beads, SLOTS * WARM)
-
-
-def together(some: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return the pairs (n, 2) of two arrays in ascending order, each once."""
-    pairs = np.concatenate([some, more])
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    fresh = np.ones(len(pairs), dtype=bool)
-    fresh[1:] = np.any(pairs[1:] != pairs[:-1], axis=1)
-    return pairs[fresh]
 
 
 class ContactEngine(SteppedEngine):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from hpcchain.steps.contacts.clusters import together
 from hpcchain.steps.friction import friction_kernels, sweep_kernels
-from hpcchain.steps.friction.contact_dynamics import ContactEngine, together
+from hpcchain.steps.friction.contact_dynamics import ContactEngine
 from hpcchain.steps.friction.contact_problem import Problem
 from tests.support.heaps import heap
 from tests.support.stepped import system_of
