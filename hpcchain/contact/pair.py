@@ -65,7 +65,7 @@ def curve(starts, segment, series, i, t):
     """Return position and velocity (6 floats) of bead i at time t after its segment's start."""
     order = series_order(segment, i)
     if order > 1:
-        return bead_state(series, series_begin(segment, i), order, t)
+        return bead_state(starts, i, series, series_begin(segment, i), order, t)
     u = starts[i, L.VX]
     v = starts[i, L.VY]
     w = starts[i, L.VZ]

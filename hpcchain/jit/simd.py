@@ -15,6 +15,7 @@ from hpcchain.jit.lanes import LANES
 
 ir = cgutils.ir
 DOUBLE = ir.DoubleType()
+BYTE = ir.IntType(8).as_pointer()
 INDEX = ir.IntType(32)
 ALIGNMENT = 8
 
@@ -67,6 +68,22 @@ def load(typing, work, at):
 def load_four(typing, work, at):
     """Return the four floats work[at : at + 4]."""
     return four(work, types.intp), _read
+
+
+@intrinsic
+def load_row(typing, table, row, column):
+    """Return the four floats of a table's row from a column on."""
+
+    def generate(context, builder, signature, args):
+        table = make_array(signature.args[0])(context, builder, args[0])
+        start = builder.bitcast(table.data, BYTE)
+        start = builder.gep(start, [builder.mul(args[1], builder.extract_value(table.strides, 0))])
+        start = builder.gep(builder.bitcast(start, DOUBLE.as_pointer()), [args[2]])
+        value = builder.load(builder.bitcast(start, _vector(HALF).as_pointer()))
+        value.align = ALIGNMENT
+        return value
+
+    return four(table, types.intp, types.intp), generate
 
 
 @intrinsic

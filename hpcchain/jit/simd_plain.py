@@ -16,6 +16,10 @@ def load_four(work, at):
     return work[at : at + LANES // 2].copy()
 
 
+def load_row(table, row, column):
+    return table[row, column : column + LANES // 2].copy()
+
+
 def store(work, at, value):
     work[at : at + len(value)] = value
 

@@ -1,8 +1,8 @@
 """The arrays of one rank's sector: what their rows and columns mean (`build` makes them).
 
 Rows of the two-dimensional arrays (beads in local order, a molecule's beads contiguous). `starts`, `bounds`, `segment`,
-`mol` and `timing` have further rows behind those of the present segments: the window's closed segments (`rollback`),
-each kept like a molecule that moves no more.
+`mol`, `window_molecule` and `timing` have further rows behind those of the present segments: the window's closed
+segments (`rollback`), each kept like a molecule that moves no more.
 
 Every column and every counter has a name below; nothing reads one by its number. A name stands for one column of one
 thing: `X`, `Y`, `Z` for the components of any place (and of what `par` has per axis), `VX`, `VY`, `VZ` of a velocity
@@ -27,10 +27,11 @@ next_event        5 int64     that event: PARTNER bead or code (below), PARTNER_
 list_origin       4 float64   X, Y, Z: position about which the bead's neighbour list was made; ORIGIN_TIME: how long
                               after the segment's start that was, -1 if before it
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
-                              (`broad_phase`)
+                              (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
-                              the time in two parts (`broad_phase`)
-near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1)
+                              the time in two parts (`broad_phase`); no rows where none is single, all smooth and hard
+near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1); in
+                              windows
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
                               OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or DORMANT: see
                               `dormant_beads`
@@ -42,12 +43,15 @@ cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions 
 cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COUNT of them all, GRID_X, GRID_Y, GRID_Z
                               per edge of the box (`allocate.folded`)
 slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
-mol               32 int64    per molecule: columns MOL_… below
+mol               16 int64    per molecule: columns MOL_… below
+window_molecule   16 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
 timing            8 float64   per molecule: RUNNING_LENGTH of segments; END_TICKS, END_REM, SEGMENT_LENGTH of the
                               segment; SERIES_ERROR: how far the series may be from the motion at most [length];
                               TOP_SPEED: its fastest bead's bound; TRAVELLED: how far beads may have gone in this
                               window's segments before it [length]; STEP_ENERGY: discrete energy of a step
                               (`step_molecule`)
+free_series       int64       first of the free blocks of `series` of so many cache lines, -1 if there is none
+                              (`series_pool`); without entries where each molecule has room for the highest order
 first             2 float64   per molecule: EVENT_TICKS, EVENT_REM of its earliest event
 molecule_event    4 int64     per molecule: NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER id of that event; NEXT_HOLDER: the
                               bead that holds it (AT_END, BY_HISTORY)
@@ -180,17 +184,35 @@ ROOT = 1  # of `key` and `winner`: the earliest of all (`tournament`)
     MOL_IMAGE,
     MOL_WORKSPACE,
 ) = (*range(11), 13)
-# Where a segment stands in the window: the closed one before it (-1: none), its number in the window, the event that
-# began it and that event's ids, whether it is the one its owner's history has, and how often a simultaneous contact
-# reopened it.
-MOL_PREVIOUS, MOL_NUMBER, MOL_EVENT, MOL_LOWER, MOL_HIGHER, MOL_MATCH, MOL_REOPENED = range(14, 21)
-MOL_GRAPH = 21
-# What belongs to the molecule and not to its segment: size class, global number, length of its owner's history, number
-# up to which others know its segments, whether they changed since, where a rollback sets it back to, how many of its
-# beads are dormant, and whether it stands in `touched`.
-MOL_CLASS, MOL_ID, MOL_HISTORY, MOL_SENT, MOL_CHANGED, MOL_TARGET, MOL_DORMANT, MOL_TOUCHED = range(22, 30)
-MOL_COLUMNS = 32
-MOL_OF_SEGMENT = 22  # what is a segment's, and goes with it when it is closed: the columns before this one
+MOL_GRAPH, MOL_ID = 14, 15  # the last, its global number, belongs to the molecule and not to its segment
+MOL_COLUMNS = 16
+MOL_OF_SEGMENT = MOL_ID  # what is a segment's, and goes with it when it is closed: the columns before this one
+# Of `window_molecule`. Where a segment stands in the window: the closed one before it (-1: none), its number in the
+# window, the event that began it and that event's ids, whether it is the one its owner's history has, and how often a
+# simultaneous contact reopened it.
+(
+    WINDOW_PREVIOUS,
+    WINDOW_NUMBER,
+    WINDOW_EVENT,
+    WINDOW_LOWER,
+    WINDOW_HIGHER,
+    WINDOW_MATCH,
+    WINDOW_REOPENED,
+) = range(7)
+WINDOW_OF_SEGMENT = 7  # as MOL_OF_SEGMENT
+# What belongs to the molecule: size class, length of its owner's history, number up to which others know its segments,
+# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, and whether it stands
+# in `touched`.
+(
+    WINDOW_CLASS,
+    WINDOW_HISTORY,
+    WINDOW_SENT,
+    WINDOW_CHANGED,
+    WINDOW_TARGET,
+    WINDOW_DORMANT,
+    WINDOW_TOUCHED,
+) = range(7, 14)
+WINDOW_COLUMNS = 16
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
 OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
@@ -216,6 +238,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 # Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
+SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -354,12 +377,14 @@ FIELDS = {
     "near_owned": "i1",
     "found": "i8",
     "mol": f"i8 {MOL_COLUMNS}",
+    "window_molecule": f"i8 {WINDOW_COLUMNS}",
     "timing": f"f8 {TIMING_COLUMNS}",
     "first": "f8 2",
     "molecule_event": "i8 4",
     "key": "f8",
-    "winner": "i8",
+    "winner": "i4",
     "series": "f8",
+    "free_series": "i8",
     "table": "f8",
     "graph": "i8",
     "bonded": "i8",

@@ -28,8 +28,9 @@ segment's end, 1e5 contacts: energy 3.9e-12 up in a straight line with 16, 6e-13
 segments end before a contact (59, 50, 44 of a bead per contact with 17, 19, 21 at packing fraction .1; 24.7, 23.9, 23.6
 at .3) and the more each costs: against 17, 19 is 1.05 times as fast at .1 and the same at .3, 21 1.06 and .96 times.
 
-In a sector's `series` the coefficients of one bead lie together, (order + 1, 3) in whole cache lines (`curve`): a
-bead that comes near another needs that bead's alone. A molecule has CURVE floats a bead, room for the highest order.
+In a sector's `series` the coefficients of one bead lie together, (order + 1 - FIRST_TERM, 3) in whole cache lines
+(`curve`): a bead that comes near another needs that bead's alone. Those before FIRST_TERM are position and velocity at
+the start, which `starts` has. CURVE floats a bead are room for the highest order.
 """
 
 from typing import Any
@@ -57,7 +58,8 @@ PIVOT = BACK + 32
 TILE = PIVOT + 8
 ROW = 3 * LANES
 KEPT = COEF + KMAX * ROW
-CURVE = 64
+FIRST_TERM = 2
+CURVE = (3 * (KMAX + 1 - FIRST_TERM) + 7) & -8
 # In a molecule's static table, per tile: inverse masses as in INVM, then MASK and LEN2.
 TABLE_MASK = 2 * LANES
 TABLE_LEN2 = TABLE_MASK + LANES
@@ -72,4 +74,4 @@ def tiles(beads: Any) -> np.ndarray:
 @inlined
 def curve(order):
     """Return how many floats of `series` a bead's coefficients of that order take: whole cache lines."""
-    return (3 * order + 10) & -8
+    return max(3 * (order - FIRST_TERM) + 10, 8) & -8

@@ -15,8 +15,10 @@ from numba.extending import intrinsic
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.simd import HALF, fma, four
 from hpcchain.jit.simd import load_four as point
+from hpcchain.jit.simd import load_row as start_point
 from hpcchain.jit.simd import splat_four as everywhere
 from hpcchain.jit.simd import store as put
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 
 if TYPE_CHECKING:
@@ -87,52 +89,71 @@ if config.DISABLE_JIT:  # rounded twice there: the last bits differ
 
 
 @inlined
-def bead_state(series, begin, order, t):
-    """Return position and velocity (6 floats) of a bead's polynomial at time t after its start."""
+def bead_state(starts, i, series, begin, order, t):
+    """Return position and velocity (6 floats) of bead i's polynomial, of order 2 or more, at time t after its start."""
     step = everywhere(t)
-    p = begin + 3 * order
+    p = begin + 3 * (order - W.FIRST_TERM)
     rate = point(series, p)
-    p -= 3
-    here = fma(rate, step, point(series, p))
-    for _ in range(order - 1):
+    if order > W.FIRST_TERM:
         p -= 3
+        here = fma(rate, step, point(series, p))
+        for _ in range(order - W.FIRST_TERM - 1):
+            p -= 3
+            rate = fma(rate, step, here)
+            here = fma(here, step, point(series, p))
         rate = fma(rate, step, here)
-        here = fma(here, step, point(series, p))
+        here = fma(here, step, start_point(starts, i, L.VX))
+    else:
+        here = fma(rate, step, start_point(starts, i, L.VX))
+    rate = fma(rate, step, here)
+    here = fma(here, step, start_point(starts, i, L.X))
     x, y, z = coordinates(here)
     u, v, w = coordinates(rate)
     return x, y, z, u, v, w
 
 
 @kernel
-def four_states(series, pa, pb, pc, pd, order, t, count, work, at, row):
+def four_states(starts, i, series, begin, size, order, t, count, work, at, row):
     """Write positions and velocities of four beads' polynomials at time t after their start to rows of a tile.
 
     Parameters
     ----------
-    pa, pb, pc, pd : int
-        Where the beads' coefficients begin in `series`; those from `count` on only have to be valid.
+    i : int
+        Row of the first bead in `starts`.
+    begin, size : int
+        Where its coefficients begin in `series`, and how far behind those of the next one do.
     order : int
     t : float
     count : int
-        How many of the beads are wanted; the lanes of the others become 0.
+        How many of the beads are wanted, at least one; the lanes of the others become 0.
     at : int
         Index of the first bead's x in `work`; y and z follow 8 and 16 behind, the velocity `row` behind.
     """
     step = everywhere(t)
-    k = 3 * order
-    ra, rb, rc, rd = point(series, pa + k), point(series, pb + k), point(series, pc + k), point(series, pd + k)
-    k -= 3
-    a = fma(ra, step, point(series, pa + k))
-    b = fma(rb, step, point(series, pb + k))
-    c = fma(rc, step, point(series, pc + k))
-    d = fma(rd, step, point(series, pd + k))
-    for _ in range(order - 1):
-        k -= 3
+    j, k, m = i + min(1, count - 1), i + min(2, count - 1), i + min(3, count - 1)
+    va, vb = start_point(starts, i, L.VX), start_point(starts, j, L.VX)
+    vc, vd = start_point(starts, k, L.VX), start_point(starts, m, L.VX)
+    ra, rb, rc, rd, a, b, c, d = va, vb, vc, vd, va, vb, vc, vd
+    if order >= W.FIRST_TERM:
+        p = begin + 3 * (order - W.FIRST_TERM)
+        q, r, s = p + (j - i) * size, p + (k - i) * size, p + (m - i) * size
+        ra, rb, rc, rd = point(series, p), point(series, q), point(series, r), point(series, s)
+        if order > W.FIRST_TERM:
+            p, q, r, s = p - 3, q - 3, r - 3, s - 3
+            a, b = fma(ra, step, point(series, p)), fma(rb, step, point(series, q))
+            c, d = fma(rc, step, point(series, r)), fma(rd, step, point(series, s))
+            for _ in range(order - W.FIRST_TERM - 1):
+                p, q, r, s = p - 3, q - 3, r - 3, s - 3
+                ra, rb, rc, rd = fma(ra, step, a), fma(rb, step, b), fma(rc, step, c), fma(rd, step, d)
+                a, b = fma(a, step, point(series, p)), fma(b, step, point(series, q))
+                c, d = fma(c, step, point(series, r)), fma(d, step, point(series, s))
+            ra, rb, rc, rd = fma(ra, step, a), fma(rb, step, b), fma(rc, step, c), fma(rd, step, d)
+            a, b, c, d = fma(a, step, va), fma(b, step, vb), fma(c, step, vc), fma(d, step, vd)
+        else:
+            a, b, c, d = fma(ra, step, va), fma(rb, step, vb), fma(rc, step, vc), fma(rd, step, vd)
         ra, rb, rc, rd = fma(ra, step, a), fma(rb, step, b), fma(rc, step, c), fma(rd, step, d)
-        a = fma(a, step, point(series, pa + k))
-        b = fma(b, step, point(series, pb + k))
-        c = fma(c, step, point(series, pc + k))
-        d = fma(d, step, point(series, pd + k))
+    a, b = fma(a, step, start_point(starts, i, L.X)), fma(b, step, start_point(starts, j, L.X))
+    c, d = fma(c, step, start_point(starts, k, L.X)), fma(d, step, start_point(starts, m, L.X))
     _put_rows(work, at, a, b, c, d, count)
     _put_rows(work, at + row, ra, rb, rc, rd, count)
 

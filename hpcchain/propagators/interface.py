@@ -72,24 +72,21 @@ def load(work, offset, mol, m, table, graph, series, starts, dt, stepper):
             _load_line(work, offset, mol, m, starts)
             rod_step(work, offset, mol[m, L.MOL_BEADS], dt)
             return
-    _load_curves(work, offset, mol, m, series, dt)
+    _load_curves(work, offset, mol, m, series, starts, dt)
 
 
 @kernel
-def _load_curves(work, offset, mol, m, series, dt):
+def _load_curves(work, offset, mol, m, series, starts, dt):
     """Evaluate the beads' polynomials at dt, to the position and velocity rows; 0 in lanes without a bead."""
     begin = mol[m, L.MOL_SERIES]
+    first = mol[m, L.MOL_FIRST]
     n = mol[m, L.MOL_BEADS]
     order = mol[m, L.MOL_ORDER]
     size = W.curve(order)
     for b in range(0, W.LANES * mol[m, L.MOL_TILES], 4):
-        pa = begin + min(b, n - 1) * size
-        pb = begin + min(b + 1, n - 1) * size
-        pc = begin + min(b + 2, n - 1) * size
-        pd = begin + min(b + 3, n - 1) * size
         at = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         if b < n:
-            four_states(series, pa, pb, pc, pd, order, dt, n - b, work, at, W.ROW)
+            four_states(starts, first + b, series, begin + b * size, size, order, dt, n - b, work, at, W.ROW)
         else:
             for c in range(0, 2 * W.ROW, W.LANES):
                 put(work, at + c, everywhere(0.0))
@@ -286,14 +283,14 @@ def note_iterations(count, first, taken):
 
 @kernel
 def store(work, offset, mol, m, series, order):
-    """Copy the coefficients from the workspace to the molecule's beads."""
+    """Copy the coefficients from the workspace to the molecule's beads, but those that are their start."""
     mol[m, L.MOL_ORDER] = order
     n = mol[m, L.MOL_BEADS]
     size = W.curve(order)
     for b in range(0, n, 4):
-        source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.FIRST_TERM * W.ROW
         begin = mol[m, L.MOL_SERIES] + b * size
-        for k in range(0, 3 * (order + 1), 4):
+        for k in range(0, 3 * (order + 1 - W.FIRST_TERM), 4):
             at = source + W.LANES * k
             p, q, r, s = turned(
                 point(work, at), point(work, at + W.LANES), point(work, at + 2 * W.LANES), point(work, at + 3 * W.LANES)

@@ -10,6 +10,7 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.composition import composition_of
@@ -20,6 +21,7 @@ from hpcchain.sector import sampling
 from hpcchain.sector.event_budget import EventBudget
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
+from hpcchain.sector.segments.series_pool import LINE, PADDING, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import build_sector, cell_arrays
 from hpcchain.sector.setup.find_inside import find_inside
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
 """Of runs whose contacts make beads spin."""
+SPARE_SERIES = 16  # the part of what series take that is spared for changes of their orders
+SPARED = 8  # times what one event may take at most, from which on series are packed
 
 
 @dataclass(frozen=True)
@@ -112,10 +116,48 @@ class Core:
         require_finite(self)
         if prepare is not None:
             prepare(self)
-        arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
-        self.sector = L.Sector(**gathered(arrays))
-        initialise.start(self.sector)
+            self.gather()
+            initialise.start(self.sector)
+        else:
+            self.start_packed()
+            self.gather(without=("series",))
         self.enlist()
+
+    def gather(self, without: tuple = ()) -> None:
+        """Move all arrays together, but for those of these names, which may be replaced."""
+        arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
+        own = {name: arrays.pop(name) for name in without}
+        self.sector = L.Sector(**gathered(arrays), **own)
+
+    def start_packed(self) -> None:
+        """Make all first segments, with series that take no more room than their orders ask for."""
+        s = self.sector
+        beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
+        entries = int(beads.max(initial=0)) * W.CURVE // LINE + 1
+        self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
+        if len(beads) and SPARED * event_floats(entries) < len(s.series):
+            s.mol[:, L.MOL_SERIES] = -1
+            s.scalars[L.SCALAR_SERIES_END] = self.series_head
+            self.sector = s._replace(free_series=np.full(entries, -1, dtype=np.int64))
+        initialise.start(self.sector)
+        if len(self.sector.free_series):
+            self.pack_series()
+
+    def pack_series(self) -> None:
+        """Move all series together, with some room behind them, or each to room for the highest order if that is less.
+
+        Their places change, and nothing else.
+        """
+        s, head = self.sector, self.series_head
+        beads = int(s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS].sum())
+        used = int(series_floats(s))
+        packed = head + used + used // SPARE_SERIES + event_floats(len(s.free_series)) + PADDING
+        highest = packed >= head + beads * W.CURVE
+        series = aligned_zeros(head + beads * W.CURVE if highest else packed)
+        series[:head] = s.series[:head]
+        move_series(s, series, head, highest)
+        s.free_series[:] = -1
+        self.sector = s._replace(series=series, free_series=s.free_series[: 0 if highest else None])
 
     def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much room as that takes."""

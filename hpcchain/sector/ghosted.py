@@ -195,6 +195,15 @@ class GhostedSector:
         """Tell the kernels which molecules are ghosts; make the arrays of cells and windows."""
         s, core.entries = core.sector, ENTRIES
         beads = s.mol[:, L.MOL_BEADS]
+        s = s._replace(
+            **cell_arrays(s.cells, len(core.ids), ENTRIES * core.cell_capacity_factor),
+            **window_arrays(len(core.ids), len(self.molecule_ids)),
+            window_event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
+            owner_history=np.zeros(4096),
+            owner_history_at=np.zeros((len(self.molecule_ids), 8), dtype=np.int64),
+        )
+        core.sector = s
+        s.window_molecule[:, L.WINDOW_CLASS] = np.searchsorted(self.classes.sizes, beads)
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
         s.lists[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
         s.scalars[L.SCALAR_WINDOWED] = 1
@@ -202,14 +211,7 @@ class GhostedSector:
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
-        core.sector = s._replace(
-            **cell_arrays(s.cells, len(core.ids), ENTRIES * core.cell_capacity_factor),
-            **window_arrays(len(core.ids), len(self.molecule_ids)),
-            window_event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
-            owner_history=np.zeros(4096),
-            owner_history_at=np.zeros((len(self.molecule_ids), 8), dtype=np.int64),
-        )
-        rows = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows)) + 2 * L.MOST_MEMBERS
+        rows = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows)) + 2 * L.MOST_MEMBERS
         self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules: np.ndarray, rows: np.ndarray) -> list:
@@ -327,7 +329,7 @@ class GhostedSector:
             self.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
         if s.scalars[L.SCALAR_OUT_OF_ROWS]:
             short = s.free_rows[:, L.SPARE_ROWS] < L.MOST_MEMBERS
-            present = np.bincount(s.mol[:, L.MOL_CLASS], minlength=len(s.free_rows))
+            present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
             self._more_rows(self.core, np.where(short, present // 2 + 2 * L.MOST_MEMBERS, 0))
 
     def _more_rows(self, core: Core, more: np.ndarray) -> None:
@@ -338,7 +340,7 @@ class GhostedSector:
         kinds = np.repeat(np.arange(len(sizes)), more)
         beads = sizes[kinds]
         mol = np.zeros((len(kinds), s.mol.shape[1]), dtype=np.int64)
-        mol[:, L.MOL_BEADS], mol[:, L.MOL_TILES], mol[:, L.MOL_CLASS] = beads, tiles_of(beads), kinds
+        mol[:, L.MOL_BEADS], mol[:, L.MOL_TILES] = beads, tiles_of(beads)
         mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
         block = np.where(beads > 1, beads * W.CURVE, 0)
         mol[:, L.MOL_SERIES] = len(s.series) + np.cumsum(block) - block
@@ -347,9 +349,11 @@ class GhostedSector:
         segment[:, L.MOLECULE] = len(s.mol) + row
         inside = np.arange(len(segment)) - np.repeat(np.cumsum(beads) - beads, beads)
         segment[:, L.SERIES] = ORDERS * (mol[row, L.MOL_SERIES] + inside * W.CURVE)
-        mol[:, L.MOL_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
+        in_window = np.zeros((len(kinds), L.WINDOW_COLUMNS), dtype=np.int64)
+        in_window[:, L.WINDOW_CLASS] = kinds
+        in_window[:, L.WINDOW_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
         last = np.cumsum(more) - 1
-        mol[(last - more + 1)[more > 0], L.MOL_PREVIOUS] = s.free_rows[more > 0, L.SPARE_HEAD]
+        in_window[(last - more + 1)[more > 0], L.WINDOW_PREVIOUS] = s.free_rows[more > 0, L.SPARE_HEAD]
         s.free_rows[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
         s.free_rows[:, L.SPARE_ROWS] += more
         s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
@@ -358,6 +362,7 @@ class GhostedSector:
             columns[: len(former)] = former
         core.sector = s._replace(
             mol=extended(s.mol, len(mol)),
+            window_molecule=extended(s.window_molecule, len(mol)),
             starts=lines[0],
             bounds=lines[1],
             segment=lines[2],
@@ -366,6 +371,7 @@ class GhostedSector:
             series=extended(s.series, int(block.sum())),
         )
         core.sector.mol[len(s.mol) :] = mol
+        core.sector.window_molecule[len(s.mol) :] = in_window
         core.sector.segment[len(s.segment) :] = segment
 
     def pack(self, lent: dict, lent_at_all: np.ndarray) -> dict:

@@ -131,6 +131,8 @@ class Engine:
                 self.core.grow_lists()
             elif status == loop.TABLE_FULL:
                 self.core.grow_inside()
+            elif status == loop.HISTORY_FULL:
+                self.core.pack_series()
             elif status != loop.PAUSED:
                 raise self._failure(status)
             bead = standstill.bead(self.sector)

@@ -15,7 +15,7 @@ import numpy as np
 
 from hpcchain.errors import HpcchainError
 from hpcchain.layout import arrays as L
-from hpcchain.layout.arrays import MOL_EVENT, MOL_HISTORY, MOL_MATCH, MOL_NUMBER, VACANT
+from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_MATCH, WINDOW_NUMBER
 from hpcchain.parallel import windows
 from hpcchain.parallel.ghosts import manager, surroundings
 from hpcchain.sector import ghosted
@@ -158,7 +158,7 @@ def ghosts_stay(put):
 def fixed_ghosts(put):
     def match_with_owner(old, s, m):
         old(s, m)
-        if s.mol[m, MOL_EVENT] > 0:
+        if s.window_molecule[m, WINDOW_EVENT] > 0:
             rollback.restore_segment(s, m)
 
     put(ghost_messages, "match_with_owner", match_with_owner)
@@ -181,9 +181,9 @@ def wrap(put):
 
 
 def ghosts_of(s):
-    """Return the molecule rows of ghosts."""
-    here = s.mol[: s.scalars[L.SCALAR_MOLECULES]]
-    return here[np.isin(here[:, L.MOL_OWNERSHIP], (L.GHOST, L.FULL_GHOST))]
+    """Return the rows of ghosts in `window_molecule`."""
+    ownership = s.mol[: s.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP]
+    return s.window_molecule[: len(ownership)][np.isin(ownership, (L.GHOST, L.FULL_GHOST))]
 
 
 @leak("a window ends when ghosts do not contradict their owners", "cradle")
@@ -192,7 +192,7 @@ def no_contradiction(put):
 
     def count_mismatched(old, s):
         ghosts = ghosts_of(s)
-        return int(np.sum((ghosts[:, MOL_MATCH] == 0) & (ghosts[:, MOL_NUMBER] <= ghosts[:, MOL_HISTORY])))
+        return int(np.sum((ghosts[:, WINDOW_MATCH] == 0) & (ghosts[:, WINDOW_NUMBER] <= ghosts[:, WINDOW_HISTORY])))
 
     put(ghost_messages, "count_mismatched", count_mismatched)
     put(ghost_messages, "unsent", lambda old, s, lent: 0)
@@ -222,7 +222,7 @@ def kept_logs(put):
 def no_comparison(put):
     put(ghost_messages, "unsent", lambda old, s, lent: 0)
     put(ghost_messages, "match_with_owner", lambda old, *args: None)
-    put(ghost_messages, "count_mismatched", lambda old, s: int(np.sum(ghosts_of(s)[:, MOL_MATCH] == 0)))
+    put(ghost_messages, "count_mismatched", lambda old, s: int(np.sum(ghosts_of(s)[:, WINDOW_MATCH] == 0)))
 
 
 def shown(name):

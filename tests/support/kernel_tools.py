@@ -8,6 +8,8 @@ from hpcchain.contact.wall import wall_contact
 from hpcchain.layout.arrays import (
     GROWTH,
     GROWTH_RATE,
+    LIST_FIRST,
+    LIST_LENGTH,
     MOL_BEADS,
     MOL_BONDS,
     MOL_SOLVER,
@@ -18,7 +20,7 @@ from hpcchain.layout.arrays import (
     PUSH_ROWS,
 )
 from hpcchain.layout.segment_bits import ORDERS, series_begin, series_order
-from hpcchain.layout.workspace import COEF, CURVE, HIST, KICK, RHS, ROW, TILE
+from hpcchain.layout.workspace import COEF, CURVE, FIRST_TERM, HIST, KICK, RHS, ROW, TILE
 from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import interface as molecule_kernels
@@ -251,9 +253,8 @@ class Paths:
         for i, c in enumerate(self.coefficients):
             self.segment[i, 3] = ORDERS * (i * CURVE + MARGIN) + len(c)
             self.starts[i, 0:3], self.starts[i, 3:6] = c[0], c[1]
-            for k, row in enumerate(c):
-                at = i * CURVE + MARGIN + 3 * k
-                self.series[at : at + 3] = row
+            rest = np.ravel(c[FIRST_TERM:])
+            self.series[i * CURVE + MARGIN : i * CURVE + MARGIN + len(rest)] = rest
 
     def bend(self, i, t):
         """Return a bound of the acceleration of bead i until a time."""
@@ -297,6 +298,16 @@ def first_look_at_single(s, i):
     return s.found[: broad_phase.candidates_straight(s, i, 0, s.extended)].tolist()
 
 
+def candidates(s, i):
+    """Return the beads of bead i's list that its search looks at."""
+    return s.found[: earliest_event._candidates(s, i, 0, s.extended)].tolist()
+
+
+def list_of(s, i):
+    """Return bead i's list."""
+    return s.neighbour[s.lists[i, LIST_FIRST] : s.lists[i, LIST_FIRST] + s.lists[i, LIST_LENGTH]].tolist()
+
+
 def rebuild_one(s, i, point):
     """Make bead i's list about a point; return the status."""
     return neighbour_lists.rebuild_list(s, i, *point, 0.0)
@@ -335,10 +346,8 @@ def bead_curves(s):
     paths = []
     for i in range(len(s.starts)):
         order, place = series_order(s.segment, i), series_begin(s.segment, i)
-        if order > 1:
-            paths.append(np.array([s.series[place + 3 * k : place + 3 * k + 3] for k in range(order + 1)]))
-        else:
-            paths.append(s.starts[i, 0:6].reshape(2, 3).copy())
+        rest = s.series[place : place + 3 * (order + 1 - FIRST_TERM)] if order > 1 else []
+        paths.append(np.concatenate([s.starts[i, 0:6], rest]).reshape(-1, 3))
     return paths, s.starts[:, 6] * s.par[0] + s.starts[:, 7], s.bounds[:, 3].copy()
 
 

@@ -240,7 +240,7 @@ def refresh_touched(s, base):
     """
     status = 0
     for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
-        s.mol[s.rolled_back[k], L.MOL_TARGET] = -1
+        s.window_molecule[s.rolled_back[k], L.WINDOW_TARGET] = -1
     for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
         m = s.rolled_back[k]
         ticks = s.rolled_back_to[m, L.OPENED_TICKS]
@@ -287,7 +287,7 @@ def _go_back(s, holder, partner, ticks, remainder, depth, base):
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
     b = partner - s.mol[m, L.MOL_FIRST]
-    h, newer = closed_with_serial(s.mol, s.segment, m, b, serial)
+    h, newer = closed_with_serial(s.mol, s.window_molecule, s.segment, m, b, serial)
     if h < 0:
         return -1
     r = s.mol[h, L.MOL_FIRST] + b
@@ -308,10 +308,10 @@ def _go_back(s, holder, partner, ticks, remainder, depth, base):
     b = s.next_event[partner, L.BEAD_ID]
     tied = depth == L.REOPENS or not precedes(s, after_r, ticks, remainder, depth, a, b)
     s.scalars[L.SCALAR_REOPENED] += 1
-    request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
+    request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
     roll_back(s)
     if tied:
-        s.mol[m, L.MOL_REOPENED] += 1
+        s.window_molecule[m, L.WINDOW_REOPENED] += 1
     return refresh_touched(s, base)
 
 
@@ -356,12 +356,12 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
     int
         REACHED, PAUSED (more to do), LIST_FULL (lists must be rebuilt with more room), LOG_FULL (log must be
         drained), STUCK (too many events at one instant), NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments or
-        events are needed), TABLE_FULL (a bead's table of those inside is).
+        events are needed, or room for series), TABLE_FULL (a bead's table of those inside is).
     """
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     until = until_ticks * s.par[L.TICK] + until_remainder
     for _ in range(most):
-        m = s.winner[L.ROOT]
+        m = np.int64(s.winner[L.ROOT])
         status = _halt(s, m, until_ticks, until_remainder, until, windowed)
         if status != GO_ON:
             return status
@@ -433,7 +433,7 @@ def _halt(s, m, until_ticks, until_remainder, until, windowed):
         return REACHED
     if s.scalars[L.SCALAR_REOPENED] > MOST_BACKS + s.scalars[L.SCALAR_MOLECULES]:
         return STUCK
-    if windowed and (s.scalars[L.SCALAR_OUT_OF_ROWS] != 0 or s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event)):
+    if s.scalars[L.SCALAR_OUT_OF_ROWS] != 0 or (windowed and s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event)):
         return HISTORY_FULL
     return GO_ON
 
@@ -478,8 +478,8 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
         _meet_free(s, holder, partner, ticks, remainder, depth, log_rows)
         members = 1 if other < 0 else 2
     if windowed:
-        s.scalars[L.SCALAR_EVENT] += 1
-        sign_event(s.window_event, s.mol, s.group, s.count, s.scalars[L.SCALAR_EVENT], members, lower, higher, logged)
+        event = s.scalars[L.SCALAR_EVENT] = s.scalars[L.SCALAR_EVENT] + 1
+        sign_event(s.window_event, s.window_molecule, s.group, s.count, event, members, lower, higher, logged)
         for k in range(members):
             if s.group[k] >= 0 and s.mol[s.group[k], L.MOL_OWNERSHIP] != L.OWNED:
                 match_with_owner(s, s.group[k])

@@ -39,9 +39,8 @@ def redraw(s, m, ticks, remainder, log_rows):
         s.scalars[L.SCALAR_EVENT] += 1
         s.group[0] = m
         lower = s.next_event[first, L.BEAD_ID]
-        sign_event(
-            s.window_event, s.mol, s.group, s.count, s.scalars[L.SCALAR_EVENT], 1, lower, np.int64(L.REDRAW), logged
-        )
+        event = s.scalars[L.SCALAR_EVENT]
+        sign_event(s.window_event, s.window_molecule, s.group, s.count, event, 1, lower, np.int64(L.REDRAW), logged)
 
 
 @kernel

@@ -276,13 +276,13 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
                 m = s.segment[j, L.MOLECULE]
                 h = m
                 while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
-                    h = s.mol[h, L.MOL_PREVIOUS]
+                    h = s.window_molecule[h, L.WINDOW_PREVIOUS]
                 if h == m or h < 0:
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
                 far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
                 if _near(s, s.work, bead_offset(offset[g], b), r, far, ticks, remainder):
-                    request_rollback(s, m, s.mol[h, L.MOL_NUMBER])
+                    request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                     requests += 1
     return requests
 

@@ -4,12 +4,20 @@ An event's depth is one more than that of the events that its segments began wit
 the key of the event that it began with.
 """
 
+import numpy as np
+
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier
 from hpcchain.layout.segment_bits import start_depth
 
 MOST_REOPENED = 4
+
+
+@inlined
+def row_before(s, m):
+    """Return the row of the closed segment before that in molecule row m, -1 if there is none."""
+    return s.window_molecule[m, L.WINDOW_PREVIOUS] if s.scalars[L.SCALAR_WINDOWED] != 0 else np.int64(-1)
 
 
 @kernel
@@ -20,9 +28,9 @@ def begins_later(s, r, ticks, remainder, depth, lower, higher):
     if start_depth(s.segment, r) != depth:
         return start_depth(s.segment, r) > depth
     h = s.segment[r, L.MOLECULE]
-    if s.mol[h, L.MOL_LOWER] != lower:
-        return s.mol[h, L.MOL_LOWER] > lower
-    return s.mol[h, L.MOL_HIGHER] > higher
+    if s.window_molecule[h, L.WINDOW_LOWER] != lower:
+        return s.window_molecule[h, L.WINDOW_LOWER] > lower
+    return s.window_molecule[h, L.WINDOW_HIGHER] > higher
 
 
 @kernel
@@ -31,7 +39,13 @@ def begins_after(s, r, i):
     m = s.segment[i, L.MOLECULE]
     depth = start_depth(s.segment, i)
     return begins_later(
-        s, r, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], depth, s.mol[m, L.MOL_LOWER], s.mol[m, L.MOL_HIGHER]
+        s,
+        r,
+        s.starts[i, L.START_TICKS],
+        s.starts[i, L.START_REM],
+        depth,
+        s.window_molecule[m, L.WINDOW_LOWER],
+        s.window_molecule[m, L.WINDOW_HIGHER],
     )
 
 
@@ -57,8 +71,12 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
     if precedes(s, newer, ticks, remainder, depth, a, b):
         return True
     since = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
-    contact = s.mol[s.segment[newer, L.MOLECULE], L.MOL_HIGHER] > L.SEGMENT_END
-    return contact and since < s.par[L.SIMULTANEOUS] and s.mol[s.segment[r, L.MOLECULE], L.MOL_REOPENED] < MOST_REOPENED
+    contact = s.window_molecule[s.segment[newer, L.MOLECULE], L.WINDOW_HIGHER] > L.SEGMENT_END
+    return (
+        contact
+        and since < s.par[L.SIMULTANEOUS]
+        and s.window_molecule[s.segment[r, L.MOLECULE], L.WINDOW_REOPENED] < MOST_REOPENED
+    )
 
 
 @kernel
@@ -71,7 +89,9 @@ def precedes(s, newer, ticks, remainder, depth, a, b):
     if depth != start_depth(s.segment, newer):
         return depth < start_depth(s.segment, newer)
     lower = min(a, b)
-    return lower < s.mol[h, L.MOL_LOWER] or (lower == s.mol[h, L.MOL_LOWER] and max(a, b) <= s.mol[h, L.MOL_HIGHER])
+    return lower < s.window_molecule[h, L.WINDOW_LOWER] or (
+        lower == s.window_molecule[h, L.WINDOW_LOWER] and max(a, b) <= s.window_molecule[h, L.WINDOW_HIGHER]
+    )
 
 
 @inlined

@@ -1,6 +1,7 @@
-"""An indexed queue as a complete binary tournament of keys.
+"""An indexed queue as a binary tournament of keys, which has as many leaves as entries.
 
-`key[1]` is the least key and `winner[1]` the entry that holds it; the leaves of entry m are at `size + m`.
+`key[1]` is the least key and `winner[1]` the entry that holds it; the leaf of entry m is at `size + m`, and node k has
+the lesser of nodes 2 k and 2 k + 1. Entries are ordered in full, so who plays whom makes no difference.
 Keys are float64 times relative to a base, which round but never reorder; equal keys are settled by the caller's
 exact comparison of (ticks, remainder, depth, lower id, higher id). At one key a bead's event comes before a replayed
 segment.
@@ -14,10 +15,7 @@ from hpcchain.layout import arrays as L
 
 def queue_size(entries: int) -> int:
     """Return the number of leaves for that many entries."""
-    size = 1
-    while size < entries:
-        size *= 2
-    return size
+    return max(entries, 1)
 
 
 @kernel
@@ -45,7 +43,7 @@ def queue_update(key, winner, time, molecule_event, entry, value):
         if key[other] < key[node] or (
             key[other] == key[node]
             and winner[other] >= 0
-            and (winner[node] < 0 or tie_less(time, molecule_event, winner[other], winner[node]))
+            and (winner[node] < 0 or tie_less(time, molecule_event, np.int64(winner[other]), np.int64(winner[node])))
         ):
             best = other
         if winner[parent] == winner[best] and winner[best] != entry and key[parent] == key[best]:
@@ -73,7 +71,7 @@ def queue_build(key, winner, time, molecule_event, entries, base, tick):
         if key[b] < key[a] or (
             key[b] == key[a]
             and winner[b] >= 0
-            and (winner[a] < 0 or tie_less(time, molecule_event, winner[b], winner[a]))
+            and (winner[a] < 0 or tie_less(time, molecule_event, np.int64(winner[b]), np.int64(winner[a])))
         ):
             best = b
         key[node] = key[best]

@@ -183,6 +183,8 @@ def within_reach(s, i, back, at):
 
     `back` is `looking_back`'s, `at` where in `found` they begin. Returns how many.
     """
+    if len(s.swept) == 0:  # all beads are single
+        return all_listed(s, i, at)
     px = np.int64(s.swept[i, L.FRACTION_X])
     py = np.int64(s.swept[i, L.FRACTION_Y])
     pz = np.int64(s.swept[i, L.FRACTION_Z])

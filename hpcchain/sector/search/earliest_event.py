@@ -10,7 +10,15 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
 from hpcchain.layout.segment_bits import series_order, start_depth
-from hpcchain.sector.queue.event_order import begins_after, comes_first, depth_of, is_current, precedes, wall_before
+from hpcchain.sector.queue.event_order import (
+    begins_after,
+    comes_first,
+    depth_of,
+    is_current,
+    precedes,
+    row_before,
+    wall_before,
+)
 from hpcchain.sector.search.broad_phase import all_listed, candidates_straight, looking_back, within_reach
 from hpcchain.sector.search.broad_phase_by_time import FARTHER, NARROWER, WIDER, candidates_within
 from hpcchain.sector.search.pair_span import (
@@ -49,7 +57,7 @@ def _candidates(s, i, at, extended):
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
     if s.bounds[i, L.ACCELERATION] != 0.0 and not (back and s.stepper is not None):
         number = within_reach(s, i, looking_back(s), at)
-    elif back:
+    elif back or len(s.flight) == 0:
         number = all_listed(s, i, at)
     else:
         number = candidates_straight(s, i, at, extended)
@@ -242,7 +250,7 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
                     best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
         if not _begun_since(s, i, r) or s.segment[j, L.MOLECULE] == s.segment[i, L.MOLECULE]:
             break
-        h = s.mol[s.segment[r, L.MOLECULE], L.MOL_PREVIOUS]
+        h = row_before(s, s.segment[r, L.MOLECULE])
         newer = r
         r = s.mol[h, L.MOL_FIRST] + j - s.mol[s.segment[j, L.MOLECULE], L.MOL_FIRST] if h >= 0 else np.int64(-1)
     return lacking, limit, best

@@ -58,8 +58,18 @@ def ask(typing, array, row):
 
 
 @intrinsic
+def ask_pair(typing, array, row):
+    """Ask for the two cache lines that begin with a row of an array, as a molecule's in `mol`, as `ask` does."""
+
+    def generate(context, builder, signature, args):
+        return _ask(context, builder, signature.args[0], *args, 2, 2)
+
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
 def ask_row(typing, array, row):
-    """Ask for the four cache lines that begin with a row of an array, as a molecule's in `mol`, as `ask` does."""
+    """Ask for the four cache lines that begin with a row of an array, as `ask` does."""
 
     def generate(context, builder, signature, args):
         return _ask(context, builder, signature.args[0], *args, 4, 2)
@@ -75,6 +85,13 @@ def ask_first(typing, array, row):
         return _ask(context, builder, signature.args[0], *args, 1, 3)
 
     return types.void(array, types.intp), generate
+
+
+@inlined
+def ask_for_molecule(s, m):
+    """Ask for what a window has of a molecule."""
+    ask_pair(s.mol, m)
+    ask_pair(s.window_molecule, m)
 
 
 @inlined
@@ -102,7 +119,7 @@ def choose_next(s):
     s.prefetch_state[BEAD] = -1
     if best == 0:
         return
-    m = s.winner[best]
+    m = np.int64(s.winner[best])
     s.prefetch_state[best] = m
     if m >= 0:
         s.prefetch_state[THEN] = PARTNER
@@ -273,6 +290,9 @@ if config.DISABLE_JIT:
         """Do nothing."""
 
     def ask(array: Any, row: Any) -> None:
+        """Do nothing."""
+
+    def ask_pair(array: Any, row: Any) -> None:
         """Do nothing."""
 
     def ask_row(array: Any, row: Any) -> None:

@@ -33,6 +33,7 @@ from hpcchain.sector.search.earliest_event import list_expiry, search_alone, sea
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
+from hpcchain.sector.segments.series_pool import reserve
 
 REBASE = 0.25
 SOON = 0.5
@@ -144,6 +145,7 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     if s.extended is not None and order == L.FALLING:
         h = min(h, falling_length(s.par[L.FALL], _speed(s.work, offset), s.par[L.CAP]))
     if solver != L.BALLISTIC:
+        reserve(s, m, order)
         store(s.work, offset, s.mol, m, s.series, order)
     s.timing[m, L.SERIES_ERROR] = series_error(s.work, offset, s.mol, m, s.graph, order, h, s.stepper)
     if solver == L.STEPPER:
@@ -296,8 +298,12 @@ def schedule_molecule(s, m, base):
     start = s.mol[m, L.MOL_FIRST]
     sort = s.mol[m, L.MOL_OWNERSHIP]
     begin = np.int64(-1)
-    if sort != L.OWNED and s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_HISTORY]:
-        begin = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    if (
+        sort != L.OWNED
+        and s.window_molecule[m, L.WINDOW_MATCH] == 1
+        and s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]
+    ):
+        begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
     if begin >= 0 and s.owner_history[begin + E.ALONE] != 0.0:
         ticks = s.owner_history[begin + E.TICKS]
         remainder = s.owner_history[begin + E.REM]
@@ -345,8 +351,11 @@ def schedule_history(s, m, base):
 
     Where the next of them is sooner than all that was due, no bead is looked at.
     """
-    if s.mol[m, L.MOL_MATCH] == 1 and s.mol[m, L.MOL_NUMBER] < s.mol[m, L.MOL_HISTORY]:
-        begin = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    if (
+        s.window_molecule[m, L.WINDOW_MATCH] == 1
+        and s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]
+    ):
+        begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
         ticks = s.owner_history[begin + E.TICKS]
         remainder = s.owner_history[begin + E.REM]
         sooner = earlier(ticks, remainder, s.first[m, L.EVENT_TICKS], s.first[m, L.EVENT_REM])

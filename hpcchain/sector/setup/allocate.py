@@ -192,9 +192,11 @@ def build_sector(
         mol=mol,
         timing=timing,
         **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
+        **first_look_arrays(mol, n, is_extended(system.physics)),
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n),
         series=series_array(size, gravity_of(system.physics)),
+        free_series=np.zeros(0, dtype=np.int64),
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
@@ -237,12 +239,22 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "event_time": np.full((n, 2), np.inf),
         "next_event": next_event,
         "list_origin": np.zeros((n, 4)),
-        "swept": np.full((n, 4), L.UNBOUNDED, dtype=np.int32),
-        "flight": np.full((n, 8), np.nan, dtype=np.float32),  # molecules at rest or in pure translation read theirs
         "mark": np.zeros(n, dtype=np.int8),
-        "near_owned": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
         "origin_fractions": np.full((n, 4), -1, dtype=np.int32),
+    }
+
+
+def first_look_arrays(mol: np.ndarray, beads: int, extended: bool) -> dict:
+    """Return what the first look at neighbours reads of so many beads; what none of these molecules needs has no rows.
+
+    `extended`: whether the run has more than smooth hard beads.
+    """
+    single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
+    flights = beads if single.any() or extended else 0
+    return {
+        "swept": np.full((0 if single.all() and not extended else beads, 4), L.UNBOUNDED, dtype=np.int32),
+        "flight": np.full((flights, 8), np.nan, dtype=np.float32),  # molecules' beads keep it, which tells them apart
     }
 
 
@@ -346,7 +358,7 @@ def queue_arrays(molecules: int) -> dict:
         "first": np.full((molecules, 2), np.inf),
         "molecule_event": np.zeros((molecules, 4), dtype=np.int64),
         "key": np.full(2 * leaves, np.inf),
-        "winner": np.full(2 * leaves, -1, dtype=np.int64),
+        "winner": np.full(2 * leaves, -1, dtype=np.int32),
     }
 
 
@@ -388,7 +400,13 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
 
 def window_arrays(beads: int, molecules: int) -> dict:
     """Return the arrays that windows need for so many beads and molecules; without windows nobody reads them."""
+    rows = aligned_zeros((molecules, L.WINDOW_COLUMNS), np.int64)
+    rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
+    rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
+    rows[:, L.WINDOW_MATCH] = 1
     return {
+        "window_molecule": rows,
+        "near_owned": np.zeros(beads, dtype=np.int8),
         "inside": unplaced(max(molecules, 1)),
         "touched": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
@@ -460,10 +478,7 @@ def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0)
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
     block = np.where(beads > 1, beads * W.CURVE, 0)
     mol[:, L.MOL_SERIES] = np.cumsum(block) - block + head
-    mol[:, L.MOL_PREVIOUS] = mol[:, L.MOL_TARGET] = -1
-    mol[:, L.MOL_HIGHER] = L.SEGMENT_END
     mol[:, L.MOL_ID] = sequence
-    mol[:, L.MOL_MATCH] = 1
     return mol, int(block.sum()) + head or 1
 
 

@@ -61,7 +61,7 @@ class MoleculeClasses:
             physics = system.physics.of(topology.kind[m])
             n = int(topology.first_bead[m + 1] - topology.first_bead[m])
             table = static_table(topology, m)
-            row[L.MOL_BEADS], row[L.MOL_TILES], row[L.MOL_CLASS] = n, tiles(n), np.searchsorted(self.sizes, n)
+            row[L.MOL_BEADS], row[L.MOL_TILES] = n, tiles(n)
             row[L.MOL_SOLVER] = solver_of(topology, m, physics)
             row[L.MOL_BONDS] = topology.first_bond[m + 1] - topology.first_bond[m]
             own = traits(topology, m) if is_extended(physics) else np.zeros(0)

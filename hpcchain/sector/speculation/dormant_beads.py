@@ -24,7 +24,7 @@ def deactivate(s, beads):
         s.event_time[i, L.EVENT_TICKS] = INFINITE
         s.event_time[i, L.EVENT_REM] = INFINITE
         s.next_event[i, L.PARTNER] = L.NO_EVENT
-        s.mol[s.segment[i, L.MOLECULE], L.MOL_DORMANT] += 1
+        s.window_molecule[s.segment[i, L.MOLECULE], L.WINDOW_DORMANT] += 1
 
 
 @kernel
@@ -44,7 +44,7 @@ def activate(s, beads, ticks, remainder, base):
     s.par[L.NOW_REM] = remainder
     for k in range(len(beads)):
         s.lists[beads[k], L.OWNERSHIP] = L.GHOST
-        s.mol[s.segment[beads[k], L.MOLECULE], L.MOL_DORMANT] -= 1
+        s.window_molecule[s.segment[beads[k], L.MOLECULE], L.WINDOW_DORMANT] -= 1
     for k in range(len(beads)):
         i = beads[k]
         m = s.segment[i, L.MOLECULE]

@@ -31,7 +31,7 @@ from hpcchain.layout.clock import after
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.prefetch import ask, ask_row, prefetch
+from hpcchain.sector.search.prefetch import ask, ask_for_molecule, ask_row, prefetch
 from hpcchain.sector.segments.falling import falls
 from hpcchain.sector.segments.new_segment import schedule_history
 from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
@@ -55,7 +55,7 @@ def changed(s, lent, rows):
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
         _ask_for_lent(s, lent, k)
         m = s.touched[k]
-        if lent[m] != 0 and s.mol[m, L.MOL_CHANGED] != 0:
+        if lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0:
             rows[count] = m
             count += 1
     return count
@@ -65,7 +65,7 @@ def changed(s, lent, rows):
 def _ask_for_lent(s, lent, k):
     """Have the row of a touched molecule, a few behind number k, brought to the cache if it is lent."""
     if k + SOON < s.scalars[L.SCALAR_TOUCHED] and lent[s.touched[k + SOON]] != 0:
-        ask_row(s.mol, s.touched[k + SOON])
+        ask_for_molecule(s, s.touched[k + SOON])
 
 
 @kernel
@@ -75,7 +75,9 @@ def message_size(s, rows, lent):
     for k in range(len(rows)):
         m = rows[k]
         if lent[m] != 0:
-            total += E.HEAD + (s.mol[m, L.MOL_NUMBER] - s.mol[m, L.MOL_SENT]) * _size(s, m, s.extended)
+            total += E.HEAD + (s.window_molecule[m, L.WINDOW_NUMBER] - s.window_molecule[m, L.WINDOW_SENT]) * _size(
+                s, m, s.extended
+            )
     return total
 
 
@@ -129,19 +131,19 @@ def pack(s, rows, lent, out):
         m = rows[k]
         if lent[m] == 0:
             continue
-        sent = s.mol[m, L.MOL_SENT]
+        sent = s.window_molecule[m, L.WINDOW_SENT]
         out[at + E.HEAD_ID] = s.mol[m, L.MOL_ID]
         out[at + E.HEAD_KEPT] = sent
-        out[at + E.HEAD_TOTAL] = s.mol[m, L.MOL_NUMBER]
+        out[at + E.HEAD_TOTAL] = s.window_molecule[m, L.WINDOW_NUMBER]
         at += E.HEAD
         size = _size(s, m, s.extended)
         if k + 1 < len(rows) and lent[rows[k + 1]] != 0:
             _ask_for_segment(s, rows[k + 1])
         h = m
-        while s.mol[h, L.MOL_NUMBER] > sent:
-            _write(s, h, out, at + (s.mol[h, L.MOL_NUMBER] - sent - 1) * size)
-            h = s.mol[h, L.MOL_PREVIOUS]
-        at += (s.mol[m, L.MOL_NUMBER] - sent) * size
+        while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
+            _write(s, h, out, at + (s.window_molecule[h, L.WINDOW_NUMBER] - sent - 1) * size)
+            h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+        at += (s.window_molecule[m, L.WINDOW_NUMBER] - sent) * size
     return at
 
 
@@ -159,14 +161,14 @@ def _write(s, h, out, at):
     out[at + E.TICKS] = s.starts[first, L.START_TICKS]
     out[at + E.REM] = s.starts[first, L.START_REM]
     out[at + E.DEPTH] = start_depth(s.segment, first)
-    out[at + E.LOWER] = s.mol[h, L.MOL_LOWER]
-    out[at + E.HIGHER] = s.mol[h, L.MOL_HIGHER]
+    out[at + E.LOWER] = s.window_molecule[h, L.WINDOW_LOWER]
+    out[at + E.HIGHER] = s.window_molecule[h, L.WINDOW_HIGHER]
     out[at + E.RUNNING_LENGTH] = s.timing[h, L.RUNNING_LENGTH]
     for c in range(3):
         out[at + E.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
     out[at + E.LENGTH] = s.timing[h, L.SEGMENT_LENGTH]
     out[at + E.WRONG] = s.timing[h, L.SERIES_ERROR]
-    window_event = s.mol[h, L.MOL_EVENT]
+    window_event = s.window_molecule[h, L.WINDOW_EVENT]
     members = s.window_event[window_event, L.EVENT_SIZE] if window_event > 0 else 0
     out[at + E.MEMBERS] = members
     for k in range(L.MOST_MEMBERS):
@@ -194,8 +196,8 @@ def _marks(segment, i):
 def sent(s, rows):
     """Note that all holders of these molecules have been sent their segments."""
     for k in range(len(rows)):
-        s.mol[rows[k], L.MOL_SENT] = s.mol[rows[k], L.MOL_NUMBER]
-        s.mol[rows[k], L.MOL_CHANGED] = 0
+        s.window_molecule[rows[k], L.WINDOW_SENT] = s.window_molecule[rows[k], L.WINDOW_NUMBER]
+        s.window_molecule[rows[k], L.WINDOW_CHANGED] = 0
 
 
 @kernel
@@ -205,7 +207,7 @@ def unsent(s, lent):
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
         _ask_for_lent(s, lent, k)
         m = s.touched[k]
-        count += lent[m] != 0 and s.mol[m, L.MOL_CHANGED] != 0
+        count += lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0
     return count
 
 
@@ -229,7 +231,7 @@ def longest_history(s, message, row_of):
 @inlined
 def _ask_for_events(s, m):
     """Have what `receive` reads of ghost m, to put it in the queue, brought to the cache."""
-    ask_row(s.mol, m)
+    ask_for_molecule(s, m)
     ask(s.timing, m)
     ask(s.owner_history_at, m)
     ask_row(s.event_time, s.mol[m, L.MOL_FIRST])
@@ -276,8 +278,8 @@ def receive(s, message, row_of, wanted, base):
             at += size
             s.owner_history[begin + E.ALONE] = _alone(s, begin, row_of)
             count = _want(s, begin, row_of, wanted, count)
-        s.mol[m, L.MOL_HISTORY] = total
-        touch(s.mol, s.touched, s.scalars, m)
+        s.window_molecule[m, L.WINDOW_HISTORY] = total
+        touch(s.window_molecule, s.touched, s.scalars, m)
         _check(s, m)
         schedule_history(s, m, base)
     return count
@@ -320,22 +322,22 @@ def _check(s, m):
     Wrong is what differs, and what its owner said earlier and has rolled back. A segment of this rank's own
     making that goes on where the history ends stays: the owner may not have heard yet of what hit its molecule.
     """
-    total = s.mol[m, L.MOL_HISTORY]
-    wrong = s.mol[m, L.MOL_NUMBER] + 1
+    total = s.window_molecule[m, L.WINDOW_HISTORY]
+    wrong = s.window_molecule[m, L.WINDOW_NUMBER] + 1
     h = m
-    while h >= 0 and s.mol[h, L.MOL_NUMBER] > 0:
-        k = s.mol[h, L.MOL_NUMBER]
+    while h >= 0 and s.window_molecule[h, L.WINDOW_NUMBER] > 0:
+        k = s.window_molecule[h, L.WINDOW_NUMBER]
         if k > total:
-            s.mol[h, L.MOL_MATCH] = 0
-            if s.mol[h, L.MOL_EVENT] == FROM_OWNER:
+            s.window_molecule[h, L.WINDOW_MATCH] = 0
+            if s.window_molecule[h, L.WINDOW_EVENT] == FROM_OWNER:
                 wrong = k
         elif same_segment(s, h, s.owner_history_at[m, k]):
-            s.mol[h, L.MOL_MATCH] = 1
+            s.window_molecule[h, L.WINDOW_MATCH] = 1
         else:
-            s.mol[h, L.MOL_MATCH] = 0
+            s.window_molecule[h, L.WINDOW_MATCH] = 0
             wrong = k
-        h = s.mol[h, L.MOL_PREVIOUS]
-    if wrong <= s.mol[m, L.MOL_NUMBER]:
+        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    if wrong <= s.window_molecule[m, L.WINDOW_NUMBER]:
         request_rollback(s, m, wrong - 1)
 
 
@@ -354,8 +356,8 @@ def same_segment(s, h, begin):
     ):
         return False
     if (
-        s.mol[h, L.MOL_LOWER] != s.owner_history[begin + E.LOWER]
-        or s.mol[h, L.MOL_HIGHER] != s.owner_history[begin + E.HIGHER]
+        s.window_molecule[h, L.WINDOW_LOWER] != s.owner_history[begin + E.LOWER]
+        or s.window_molecule[h, L.WINDOW_HIGHER] != s.owner_history[begin + E.HIGHER]
     ):
         return False
     for c in range(3):
@@ -380,21 +382,23 @@ def same_segment(s, h, begin):
 @kernel
 def match_with_owner(s, m):
     """Note whether a ghost's new segment is the next one of its owner's history; owned molecules have none."""
-    if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_MATCH] == 0:
+    if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.window_molecule[m, L.WINDOW_MATCH] == 0:
         return
-    k = s.mol[m, L.MOL_NUMBER]
-    s.mol[m, L.MOL_MATCH] = 1 if k <= s.mol[m, L.MOL_HISTORY] and same_segment(s, m, s.owner_history_at[m, k]) else 0
+    k = s.window_molecule[m, L.WINDOW_NUMBER]
+    s.window_molecule[m, L.WINDOW_MATCH] = (
+        1 if k <= s.window_molecule[m, L.WINDOW_HISTORY] and same_segment(s, m, s.owner_history_at[m, k]) else 0
+    )
 
 
 @kernel
 def replay(s, m):
     """Write the next segment of ghost m's owner, as yet without a series, over its present one, which is kept."""
-    begin = s.owner_history_at[m, s.mol[m, L.MOL_NUMBER] + 1]
+    begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
     save_segment(s, m)
     s.scalars[L.SCALAR_SERIAL] += 1
-    s.mol[m, L.MOL_EVENT] = FROM_OWNER
-    s.mol[m, L.MOL_LOWER] = np.int64(s.owner_history[begin + E.LOWER])
-    s.mol[m, L.MOL_HIGHER] = np.int64(s.owner_history[begin + E.HIGHER])
+    s.window_molecule[m, L.WINDOW_EVENT] = FROM_OWNER
+    s.window_molecule[m, L.WINDOW_LOWER] = np.int64(s.owner_history[begin + E.LOWER])
+    s.window_molecule[m, L.WINDOW_HIGHER] = np.int64(s.owner_history[begin + E.HIGHER])
     s.timing[m, L.RUNNING_LENGTH] = s.owner_history[begin + E.RUNNING_LENGTH]
     for c in range(3):
         s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + E.IMAGE + c])
@@ -428,7 +432,7 @@ def replay(s, m):
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
     sweep(s, m)
-    s.mol[m, L.MOL_MATCH] = 1
+    s.window_molecule[m, L.WINDOW_MATCH] = 1
 
 
 @inlined
@@ -452,6 +456,9 @@ def count_mismatched(s):
         m = s.touched[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue
-        if s.mol[m, L.MOL_MATCH] == 0 or s.mol[m, L.MOL_NUMBER] != s.mol[m, L.MOL_HISTORY]:
+        if (
+            s.window_molecule[m, L.WINDOW_MATCH] == 0
+            or s.window_molecule[m, L.WINDOW_NUMBER] != s.window_molecule[m, L.WINDOW_HISTORY]
+        ):
             count += 1
     return count

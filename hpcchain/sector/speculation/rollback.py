@@ -3,7 +3,7 @@
 A closed segment is kept in rows behind those of the present ones (`arrays`), like a molecule that moves no more:
 everything that reads a bead's segment by its row can read it too. Its series is not kept but made again when something
 comes near (`make_series`), which is seldom. The rows of one molecule's closed segments form a
-chain, MOL_PREVIOUS, from its present segment back to the one that was open when the window began.
+chain, WINDOW_PREVIOUS, from its present segment back to the one that was open when the window began.
 
 A rollback sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
 took part in it, and so on; contacts of undone events are struck from the log.
@@ -24,18 +24,29 @@ def save_segment(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
-        touch(s.mol, s.touched, s.scalars, m)
-        _save_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, s.next_event, s.free_rows, s.scalars, m)
-        copy_extra(s, m, s.mol[m, L.MOL_PREVIOUS], s.extended)
+        touch(s.window_molecule, s.touched, s.scalars, m)
+        _save_segment(
+            s.mol,
+            s.window_molecule,
+            s.timing,
+            s.starts,
+            s.bounds,
+            s.segment,
+            s.next_event,
+            s.free_rows,
+            s.scalars,
+            m,
+        )
+        copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
         s.timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
 
 
 @inlined
-def touch(mol, touched, scalars, m):
+def touch(window_molecule, touched, scalars, m):
     """Note that molecule m is no more as it was when the window began: only such are looked at when it ends."""
-    if mol[m, L.MOL_TOUCHED] == 0:
-        mol[m, L.MOL_TOUCHED] = 1
+    if window_molecule[m, L.WINDOW_TOUCHED] == 0:
+        window_molecule[m, L.WINDOW_TOUCHED] = 1
         touched[scalars[L.SCALAR_TOUCHED]] = m
         scalars[L.SCALAR_TOUCHED] += 1
 
@@ -48,7 +59,9 @@ def known_from(s, m):
     """
     ticks = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
     remainder = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
-    if s.mol[m, L.MOL_NUMBER] == 0 and earlier(ticks, remainder, s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]):
+    if s.window_molecule[m, L.WINDOW_NUMBER] == 0 and earlier(
+        ticks, remainder, s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]
+    ):
         return s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]
     return ticks, remainder
 
@@ -63,28 +76,29 @@ def way(s, m, ticks, remainder):
 
 
 @kernel
-def _save_segment(mol, timing, starts, bounds, segment, next_event, free_rows, scalars, m):
-    h = _take_row(mol, free_rows, scalars, mol[m, L.MOL_CLASS])
-    _copy_segment(mol, timing, starts, bounds, segment, m, h)
-    mol[h, L.MOL_PREVIOUS] = mol[m, L.MOL_PREVIOUS]
-    mol[m, L.MOL_PREVIOUS] = h
-    mol[m, L.MOL_NUMBER] += 1
-    mol[m, L.MOL_EVENT] = 0
-    mol[m, L.MOL_LOWER] = next_event[mol[m, L.MOL_FIRST], L.BEAD_ID]
-    mol[m, L.MOL_HIGHER] = L.SEGMENT_END
-    mol[m, L.MOL_REOPENED] = 0
-    mol[m, L.MOL_CHANGED] = 1
-    _ask_for_row(mol, timing, starts, free_rows[mol[m, L.MOL_CLASS], L.SPARE_HEAD])
+def _save_segment(mol, window_molecule, timing, starts, bounds, segment, next_event, free_rows, scalars, m):
+    h = _take_row(window_molecule, free_rows, scalars, window_molecule[m, L.WINDOW_CLASS])
+    _copy_segment(mol, window_molecule, timing, starts, bounds, segment, m, h)
+    window_molecule[h, L.WINDOW_PREVIOUS] = window_molecule[m, L.WINDOW_PREVIOUS]
+    window_molecule[m, L.WINDOW_PREVIOUS] = h
+    window_molecule[m, L.WINDOW_NUMBER] += 1
+    window_molecule[m, L.WINDOW_EVENT] = 0
+    window_molecule[m, L.WINDOW_LOWER] = next_event[mol[m, L.MOL_FIRST], L.BEAD_ID]
+    window_molecule[m, L.WINDOW_HIGHER] = L.SEGMENT_END
+    window_molecule[m, L.WINDOW_REOPENED] = 0
+    window_molecule[m, L.WINDOW_CHANGED] = 1
+    _ask_for_row(mol, window_molecule, timing, starts, free_rows[window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD])
 
 
 @inlined
-def _ask_for_row(mol, timing, starts, h):
+def _ask_for_row(mol, window_molecule, timing, starts, h):
     """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
     if h < 0:
         return
-    after = mol[h, L.MOL_PREVIOUS]
+    after = window_molecule[h, L.WINDOW_PREVIOUS]
     if after >= 0:
         prefetch(mol, after)
+        ask(window_molecule, after)
     ask(timing, h)
     first = mol[h, L.MOL_FIRST]
     for j in range(first, first + mol[h, L.MOL_BEADS]):
@@ -92,9 +106,9 @@ def _ask_for_row(mol, timing, starts, h):
 
 
 @inlined
-def _take_row(mol, free_rows, scalars, size_class):
+def _take_row(window_molecule, free_rows, scalars, size_class):
     h = free_rows[size_class, L.SPARE_HEAD]
-    free_rows[size_class, L.SPARE_HEAD] = mol[h, L.MOL_PREVIOUS]
+    free_rows[size_class, L.SPARE_HEAD] = window_molecule[h, L.WINDOW_PREVIOUS]
     free_rows[size_class, L.SPARE_ROWS] -= 1
     if free_rows[size_class, L.SPARE_ROWS] < L.MOST_MEMBERS:
         scalars[L.SCALAR_OUT_OF_ROWS] = 1
@@ -103,20 +117,21 @@ def _take_row(mol, free_rows, scalars, size_class):
 
 @kernel
 def _release_row(s, h):
-    size_class = s.mol[h, L.MOL_CLASS]
-    s.mol[h, L.MOL_PREVIOUS] = s.free_rows[size_class, L.SPARE_HEAD]
+    size_class = s.window_molecule[h, L.WINDOW_CLASS]
+    s.window_molecule[h, L.WINDOW_PREVIOUS] = s.free_rows[size_class, L.SPARE_HEAD]
     s.free_rows[size_class, L.SPARE_HEAD] = h
     s.free_rows[size_class, L.SPARE_ROWS] += 1
 
 
 @inlined
-def _copy_segment(mol, timing, starts, bounds, segment, a, b):
+def _copy_segment(mol, window_molecule, timing, starts, bounds, segment, a, b):
     """Copy all that belongs to the segment of molecule row a, but its link in the chain, to row b."""
     first = mol[b, L.MOL_FIRST]
     series = mol[b, L.MOL_SERIES]
     for c in range(L.MOL_OF_SEGMENT):
-        if c != L.MOL_PREVIOUS:
-            mol[b, c] = mol[a, c]
+        mol[b, c] = mol[a, c]
+    for c in range(L.WINDOW_NUMBER, L.WINDOW_OF_SEGMENT):  # not its link in the chain
+        window_molecule[b, c] = window_molecule[a, c]
     mol[b, L.MOL_FIRST] = first
     mol[b, L.MOL_SERIES] = series
     for c in range(7):
@@ -158,22 +173,24 @@ def copy_extra(s, a, b, extended):
 @kernel
 def restore_segment(s, m):
     """Drop molecule m's present segment and open the one before it again."""
-    h = s.mol[m, L.MOL_PREVIOUS]
+    h = s.window_molecule[m, L.WINDOW_PREVIOUS]
     s.rolled_back_to[m, L.OPENED_TICKS] = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
     s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
     s.inside[m, L.IN_UNTIL] = -np.inf
-    _copy_segment(s.mol, s.timing, s.starts, s.bounds, s.segment, h, m)
+    _copy_segment(s.mol, s.window_molecule, s.timing, s.starts, s.bounds, s.segment, h, m)
     copy_extra(s, h, m, s.extended)
     sweep(s, m)
-    s.mol[m, L.MOL_PREVIOUS] = s.mol[h, L.MOL_PREVIOUS]
+    s.window_molecule[m, L.WINDOW_PREVIOUS] = s.window_molecule[h, L.WINDOW_PREVIOUS]
     _release_row(s, h)
-    s.mol[m, L.MOL_SENT] = min(s.mol[m, L.MOL_SENT], s.mol[m, L.MOL_NUMBER])
-    s.mol[m, L.MOL_CHANGED] = 1
+    s.window_molecule[m, L.WINDOW_SENT] = min(
+        s.window_molecule[m, L.WINDOW_SENT], s.window_molecule[m, L.WINDOW_NUMBER]
+    )
+    s.window_molecule[m, L.WINDOW_CHANGED] = 1
     s.scalars[L.SCALAR_RESTORED] += 1 if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED else 0
 
 
 @kernel
-def sign_event(event_table, mol, group, count, window_event, members, lower, higher, log):
+def sign_event(event_table, window_molecule, group, count, window_event, members, lower, higher, log):
     """Write down an event's molecules and the contacts that it logged, and mark the new segments with it.
 
     Parameters
@@ -195,9 +212,9 @@ def sign_event(event_table, mol, group, count, window_event, members, lower, hig
             continue
         row[L.EVENT_MEMBERS + number] = m
         number += 1
-        mol[m, L.MOL_EVENT] = window_event
-        mol[m, L.MOL_LOWER] = lower
-        mol[m, L.MOL_HIGHER] = higher
+        window_molecule[m, L.WINDOW_EVENT] = window_event
+        window_molecule[m, L.WINDOW_LOWER] = lower
+        window_molecule[m, L.WINDOW_HIGHER] = higher
     row[L.EVENT_SIZE] = number
     row[L.EVENT_LOG] = log
     row[L.EVENT_LOGS] = count[L.N_LOGGED] - log
@@ -206,14 +223,14 @@ def sign_event(event_table, mol, group, count, window_event, members, lower, hig
 @kernel
 def request_rollback(s, m, number):
     """Ask for molecule m to be set back to its segment of that number in the window."""
-    if s.mol[m, L.MOL_TARGET] < 0:
+    if s.window_molecule[m, L.WINDOW_TARGET] < 0:
         s.rolled_back[s.scalars[L.SCALAR_ROLLED_BACK]] = m
         s.scalars[L.SCALAR_ROLLED_BACK] += 1
-        s.mol[m, L.MOL_TARGET] = number
+        s.window_molecule[m, L.WINDOW_TARGET] = number
         s.rolled_back_to[m, L.OPENED_TICKS] = s.par[L.NOW]
         s.rolled_back_to[m, L.OPENED_REM] = s.par[L.NOW_REM]
     else:
-        s.mol[m, L.MOL_TARGET] = min(s.mol[m, L.MOL_TARGET], number)
+        s.window_molecule[m, L.WINDOW_TARGET] = min(s.window_molecule[m, L.WINDOW_TARGET], number)
 
 
 @kernel
@@ -229,9 +246,9 @@ def roll_back(s):
         while k < s.scalars[L.SCALAR_ROLLED_BACK]:
             m = s.rolled_back[k]
             k += 1
-            while s.mol[m, L.MOL_NUMBER] > s.mol[m, L.MOL_TARGET]:
+            while s.window_molecule[m, L.WINDOW_NUMBER] > s.window_molecule[m, L.WINDOW_TARGET]:
                 more = True
-                window_event = s.mol[m, L.MOL_EVENT]
+                window_event = s.window_molecule[m, L.WINDOW_EVENT]
                 restore_segment(s, m)
                 if window_event > 0:
                     _cancel_event(s, window_event)
@@ -254,39 +271,39 @@ def _cancel_event(s, window_event):
 def number_of_event(s, m, window_event):
     """Return the number of molecule m's segment that an event began, 0 if it has none."""
     h = m
-    while h >= 0 and s.mol[h, L.MOL_NUMBER] > 0:
-        if s.mol[h, L.MOL_EVENT] == window_event:
-            return s.mol[h, L.MOL_NUMBER]
-        h = s.mol[h, L.MOL_PREVIOUS]
+    while h >= 0 and s.window_molecule[h, L.WINDOW_NUMBER] > 0:
+        if s.window_molecule[h, L.WINDOW_EVENT] == window_event:
+            return s.window_molecule[h, L.WINDOW_NUMBER]
+        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
     return 0
 
 
 @kernel
-def closed_with_serial(mol, segment, m, b, serial):
+def closed_with_serial(mol, window_molecule, segment, m, b, serial):
     """Return the molecule row of m's closed segment in which its bead b has that serial number, and its successor's.
 
     Returns (-1, -1) when it is not in the window.
     """
     after = m
-    h = mol[m, L.MOL_PREVIOUS]
+    h = window_molecule[m, L.WINDOW_PREVIOUS]
     while h >= 0:
         if segment[mol[h, L.MOL_FIRST] + b, L.SERIAL] == serial:
             return h, after
         after = h
-        h = mol[h, L.MOL_PREVIOUS]
+        h = window_molecule[h, L.WINDOW_PREVIOUS]
     return -1, -1
 
 
 @kernel
 def discard_history(s, m):
     """End the window for molecule m: its present segment is the next window's first."""
-    h = s.mol[m, L.MOL_PREVIOUS]
+    h = s.window_molecule[m, L.WINDOW_PREVIOUS]
     while h >= 0:
-        before = s.mol[h, L.MOL_PREVIOUS]
+        before = s.window_molecule[h, L.WINDOW_PREVIOUS]
         _release_row(s, h)
         h = before
-    s.mol[m, L.MOL_PREVIOUS] = -1
-    s.mol[m, L.MOL_NUMBER] = 0
-    s.mol[m, L.MOL_EVENT] = 0
-    s.mol[m, L.MOL_SENT] = 0
-    s.mol[m, L.MOL_CHANGED] = 0
+    s.window_molecule[m, L.WINDOW_PREVIOUS] = -1
+    s.window_molecule[m, L.WINDOW_NUMBER] = 0
+    s.window_molecule[m, L.WINDOW_EVENT] = 0
+    s.window_molecule[m, L.WINDOW_SENT] = 0
+    s.window_molecule[m, L.WINDOW_CHANGED] = 0

@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
-from hpcchain.sector.search.prefetch import ask, ask_row
+from hpcchain.sector.search.prefetch import ask, ask_for_molecule
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
 EARLY = 1.0 - 1e-9
@@ -38,14 +38,14 @@ def commit_window(s):
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
         _ask_ahead(s, k)
         m = s.touched[k]
-        if s.mol[m, L.MOL_NUMBER] > 0:
+        if s.window_molecule[m, L.WINDOW_NUMBER] > 0:
             _note_since(s, m)
             discard_history(s, m)
-        s.mol[m, L.MOL_MATCH] = 1
-        s.mol[m, L.MOL_HISTORY] = 0
-        s.mol[m, L.MOL_REOPENED] = 0
-        s.mol[m, L.MOL_TARGET] = -1
-        s.mol[m, L.MOL_TOUCHED] = 0
+        s.window_molecule[m, L.WINDOW_MATCH] = 1
+        s.window_molecule[m, L.WINDOW_HISTORY] = 0
+        s.window_molecule[m, L.WINDOW_REOPENED] = 0
+        s.window_molecule[m, L.WINDOW_TARGET] = -1
+        s.window_molecule[m, L.WINDOW_TOUCHED] = 0
     fastest = 0.0
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         fastest = max(fastest, s.timing[m, L.TOP_SPEED])
@@ -63,20 +63,20 @@ def commit_window(s):
 def _ask_ahead(s, k):
     """Have what the end of a window changes of the touched molecules behind number k brought to the cache."""
     if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
-        ask_row(s.mol, s.touched[k + SOON])
+        ask_for_molecule(s, s.touched[k + SOON])
         ask(s.inside, s.touched[k + SOON])
         ask(s.timing, s.touched[k + SOON])
     if k + SOONER < s.scalars[L.SCALAR_TOUCHED]:
-        h = s.mol[s.touched[k + SOONER], L.MOL_PREVIOUS]
+        h = s.window_molecule[s.touched[k + SOONER], L.WINDOW_PREVIOUS]
         if h >= 0:
-            ask_row(s.mol, h)
+            ask_for_molecule(s, h)
 
 
 @kernel
 def abort_window(s):
     """Set every molecule back to the segment that it had when the window began."""
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        while s.mol[s.touched[k], L.MOL_NUMBER] > 0:
+        while s.window_molecule[s.touched[k], L.WINDOW_NUMBER] > 0:
             restore_segment(s, s.touched[k])
     commit_window(s)
 
@@ -144,7 +144,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         _ask_for_way(s, m)
         violation[m] = -np.inf
         soon = not earlier(until_ticks, until_remainder, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
-        if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.mol[m, L.MOL_DORMANT] != 0):
+        if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.window_molecule[m, L.WINDOW_DORMANT] != 0):
             violation[m] = _at_most(s, m, until_ticks, until_remainder) - skin[m]
             if not violation[m] <= 0.0:
                 violation[m] = (
@@ -159,7 +159,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
 def _ask_for_way(s, m):
     """Have what bounds the ways of molecules with new segments, a few behind m, brought to the cache."""
     if m + SOON < s.scalars[L.SCALAR_MOLECULES] and s.inside[m + SOON, L.IN_UNTIL] == -np.inf:
-        ask_row(s.mol, m + SOON)
+        ask_for_molecule(s, m + SOON)
         ask(s.timing, m + SOON)
     if m + SOONER < s.scalars[L.SCALAR_MOLECULES] and s.inside[m + SOONER, L.IN_UNTIL] == -np.inf:
         ask(s.starts, s.mol[m + SOONER, L.MOL_FIRST])
@@ -203,7 +203,7 @@ def _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ti
                 _note_now(s, m, now, lag, from_ticks, from_remainder)
             end_ticks = ticks
             end_remainder = remainder
-        h = s.mol[h, L.MOL_PREVIOUS]
+        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
     return far
 
 
@@ -214,7 +214,7 @@ def _note_now(s, m, now, lag, ticks, remainder):
     Of a segment that has been there since before the window, this holds of the window's start, too.
     """
     s.inside[m, L.IN_NOW] = now
-    if s.mol[m, L.MOL_NUMBER] == 0:
+    if s.window_molecule[m, L.WINDOW_NUMBER] == 0:
         s.inside[m, L.IN_FAR] = now
         s.inside[m, L.IN_SINCE] = ticks if lag > 0.0 else -np.inf
         s.inside[m, L.IN_SINCE_REM] = remainder

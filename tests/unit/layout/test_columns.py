@@ -22,6 +22,7 @@ PARAMETERS = {
     "bounds",
     "segment",
     "mol",
+    "window_molecule",
     "next_event",
     "event_time",
     "timing",

@@ -20,7 +20,7 @@ class Reference:
             self.draw(m)
         size = queue_size(entries)
         self.key = np.full(2 * size, np.nan)
-        self.winner = np.full(2 * size, -5, dtype=np.int64)
+        self.winner = np.full(2 * size, -5, dtype=np.int32)
         queue_build(self.key, self.winner, self.time, self.molecule_event, entries, base, TICK)
 
     def draw(self, m):

@@ -7,7 +7,16 @@ from hpcchain.layout.arrays import MOL_BEADS, MOLECULE, UNBOUNDED
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
-from tests.support.kernel_tools import bead_curves, chain_bonds, first_look, first_look_at_single, make_system
+from tests.support.kernel_tools import (
+    bead_curves,
+    candidates,
+    chain_bonds,
+    first_look,
+    first_look_at_single,
+    list_of,
+    make_system,
+)
+from tests.support.shapes import bead
 
 SAMPLES = 15
 
@@ -109,14 +118,30 @@ def test_walls_and_growth_have_all_looked_at(first, growth):
     assert s.lists[:, 1].sum() > 27
 
 
-def test_molecules_at_rest_or_in_pure_translation_have_all_looked_at():
-    """Their accelerations are 0 as those of single beads are; that they fly as such stands nowhere."""
+@pytest.mark.parametrize("single", [0, 1])
+def test_molecules_at_rest_or_in_pure_translation_have_all_looked_at(single):
+    """Their accelerations are 0 as those of single beads are; that they fly as such stands nowhere.
+
+    Where no bead is single nothing has a flight.
+    """
     pair = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     places = 2.5 * np.array(list(np.ndindex(4, 4, 4)))
     velocity = np.random.default_rng(6).normal(size=(len(places), 1, 3))
     dimers = [(chain_bonds(2), pair + x, v + 0.0 * pair, np.ones(2)) for x, v in zip(places, velocity, strict=True)]
-    engine = Engine(make_system(dimers, [10.0] * 3, (PERIODIC,) * 3), shell=0.8)
+    others = [bead((1.2, 1.2, 1.2), (0.1, 0.2, 0.3))] * single
+    engine = Engine(make_system(dimers + others, [10.0] * 3, (PERIODIC,) * 3, diameter=0.9), shell=0.8)
     s = engine.sector
-    assert np.all(s.bounds[:, 0] == 0.0) and len(s.flight) >= len(engine.ids) and s.lists[:, 1].sum() > 500
-    for i in range(len(engine.ids)):
-        assert len(first_look_at_single(s, i)) == s.lists[i, 1]
+    assert np.all(s.bounds[:, 0] == 0.0) and len(s.flight) == single * len(engine.ids)
+    assert s.lists[:, 1].sum() > 500
+    for i in np.flatnonzero(s.mol[s.segment[:, MOLECULE], MOL_BEADS] == 2):
+        assert sorted(candidates(s, i)) == sorted(list_of(s, i))
+
+
+def test_single_beads_alone_have_no_course_and_all_looked_at_where_they_tie():
+    """What molecules' beads are first looked at by has no rows where there are none; a tie's members ask for it."""
+    engine = Engine(gas(["monomer"] * 27, 3, 1.9), shell=0.5)
+    engine.advance(0.3)
+    s = engine.sector
+    assert len(s.swept) == 0 and s.lists[:, 1].sum() > 27
+    for i in range(27):
+        assert sorted(first_look(s, i)) == sorted(list_of(s, i))

@@ -72,9 +72,12 @@ def partner_of(s, m):
 
 
 def earliest_unasked(s):
-    """Return the earliest of those first in a part of the queue not asked for last there, None if all were."""
+    """Return the earliest of those first in a part of the queue not asked for last there, None if all were.
+
+    Of two with one key, as a contact's are, it is that of the part which comes first.
+    """
     parts = [(s.key[n], int(s.winner[n])) for n in range(PARTS, 2 * PARTS) if s.winner[n] != s.prefetch_state[n]]
-    return min(parts)[1] if parts else None
+    return min(parts, key=lambda part: part[0])[1] if parts else None
 
 
 def test_after_a_molecule_comes_its_partner_and_then_another():

@@ -7,12 +7,12 @@ from hpcchain.layout.arrays import (
     DORMANT,
     GHOST,
     MOL_BEADS,
-    MOL_DORMANT,
     MOL_FIRST,
     MOL_OWNERSHIP,
     MOLECULE,
     OWNED,
     OWNERSHIP,
+    WINDOW_DORMANT,
 )
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
@@ -41,7 +41,7 @@ def seen(engine, here):
     wrong = (
         np.count_nonzero(np.isin(np.concatenate(lists), dormant)) + sum(len(lists[i]) for i in dormant),
         np.count_nonzero(s.mol[of, MOL_OWNERSHIP] != GHOST),
-        np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.mol[:, MOL_DORMANT]),
+        np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.window_molecule[:, WINDOW_DORMANT]),
         np.count_nonzero(ghosts.around.reaching(ghosts.around.extent, ghosts.around.bits, ghosts._singly(dormant))),
     )
     apart = here[ids[dormant]][:, None] - here[engine.ids]

@@ -10,15 +10,15 @@ import pytest
 from hpcchain.layout.arrays import (
     MOL_BEADS,
     MOL_FIRST,
-    MOL_NUMBER,
     MOL_OWNERSHIP,
-    MOL_PREVIOUS,
     NOW,
     OWNED,
     SERIES_ERROR,
     TICK,
     UNMADE,
     VACANT,
+    WINDOW_NUMBER,
+    WINDOW_PREVIOUS,
 )
 from hpcchain.layout.segment_bits import series_order, set_order
 from hpcchain.model.system import PERIODIC
@@ -61,7 +61,7 @@ def looked_again(ghosted, m, shift):
     s = ghosted.sector
     request_rollback(s, m, 0)
     roll_back(s)
-    assert s.mol[m, MOL_NUMBER] == 0
+    assert s.window_molecule[m, WINDOW_NUMBER] == 0
     first, n = int(s.mol[m, MOL_FIRST]), int(s.mol[m, MOL_BEADS])
     s.starts[first : first + n, 0:3] += shift
     initialise.begin(s, m)
@@ -83,11 +83,11 @@ def test_who_is_set_back_meets_segments_closed_since():
     times = [event_time[0] * s.par[TICK] + event_time[1] for event_time, _, _ in found]
     k = int(np.argmin(times))
     assert found[k][1] in rows
-    closed = s.mol[fast, MOL_PREVIOUS]
+    closed = s.window_molecule[fast, WINDOW_PREVIOUS]
     serials = []
     while closed >= 0:
         serials.append(int(s.segment[s.mol[closed, MOL_FIRST], 0]))
-        closed = s.mol[closed, MOL_PREVIOUS]
+        closed = s.window_molecule[closed, WINDOW_PREVIOUS]
     assert found[k][2] in serials
     reach = np.sqrt(1.0 - 0.7**2)  # of two beads side by side at a distance of 0.7, as z is the same
     assert times[k] == pytest.approx((10.0 - reach - 8.2) / 40.0, rel=0.02)

@@ -1,0 +1,113 @@
+"""Series take the room that their orders ask for: blocks never overlap, none is lost, and nothing else changes."""
+
+import numpy as np
+import pytest
+
+from hpcchain.config import load_config
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.segment_bits import series_begin, series_order
+from hpcchain.run.starts.growth import grown_system
+from hpcchain.sector import core
+from hpcchain.sector.segments.series_pool import LINE, PADDING, event_floats
+from hpcchain.sector.serial import Engine
+from tests.support.gases import gas
+from tests.support.whole import frame_of
+
+INPUT = """
+[box]
+size = [14, 14, 14]
+[run]
+end_time = 1.0
+[[molecule]]
+kind = "chain"
+beads = 6
+count = 200
+[[molecule]]
+name = "dimer"
+kind = "chain"
+beads = 2
+count = 100
+[[molecule]]
+kind = "monomer"
+count = 100
+"""
+LONGEST, END = 6, 0.3
+
+
+def blocks(s):
+    """Return (begin, end) of all blocks of `series`, those of molecules and the free ones."""
+    found = []
+    for m in np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC):
+        size = int(s.mol[m, L.MOL_BEADS]) * W.curve(int(s.mol[m, L.MOL_ORDER]))
+        found.append((int(s.mol[m, L.MOL_SERIES]), size))
+    for lines, begin in enumerate(s.free_series):
+        while begin >= 0:
+            found.append((int(begin), LINE * lines))
+            begin = int(s.series[begin])
+    return sorted((begin, begin + size) for begin, size in found)
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory):
+    """Return a dense mixture, whose series have many orders."""
+    path = tmp_path_factory.mktemp("pool") / "in.toml"
+    path.write_text(INPUT, encoding="utf-8")
+    return grown_system(load_config(path))
+
+
+@pytest.fixture(scope="module")
+def runs(system):
+    """Return engines with packed series, and with room for the highest orders, after the same run."""
+    packed = Engine(system)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "SPARED", 10**9)
+        roomy = Engine(system)
+    for engine in (packed, roomy):
+        engine.advance(END)
+    return packed, roomy
+
+
+def test_blocks_are_as_long_as_orders_ask_for_and_fill_the_room_without_overlap(runs):
+    s = runs[0].sector
+    assert len(s.free_series) == LONGEST * W.CURVE // LINE + 1 and np.any(s.free_series >= 0)
+    found = blocks(s)
+    assert found[0][0] == 0 and found[-1][1] == s.scalars[L.SCALAR_SERIES_END]
+    assert all(end == begin for (_, end), (begin, _) in zip(found[:-1], found[1:], strict=True))
+    assert found[-1][1] + event_floats(len(s.free_series)) + PADDING <= len(s.series)
+    m = np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC)
+    for k in m:
+        for b in range(s.mol[k, L.MOL_BEADS]):
+            i = int(s.mol[k, L.MOL_FIRST]) + b
+            assert series_order(s.segment, i) == s.mol[k, L.MOL_ORDER]
+            assert series_begin(s.segment, i) == s.mol[k, L.MOL_SERIES] + b * W.curve(int(s.mol[k, L.MOL_ORDER]))
+
+
+def test_bits_are_those_with_room_for_the_highest_orders(runs):
+    packed, roomy = runs
+    assert len(roomy.sector.free_series) == 0 and len(packed.sector.series) < 0.95 * len(roomy.sector.series)
+    assert packed.counters == roomy.counters and packed.counters["contacts"] > 300
+    assert [a.tobytes() for a in frame_of(packed, END)] == [a.tobytes() for a in frame_of(roomy, END)]
+
+
+def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs):
+    """With next to nothing to spare blocks are let go, split, and moved many times over."""
+    moved = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "SPARE_SERIES", 10**9)
+        former = core.Core.pack_series
+        patch.setattr(core.Core, "pack_series", lambda self: (moved.append(1), former(self)))
+        engine = Engine(system)
+        engine.advance(END)
+    assert len(moved) > 3
+    assert [a.tobytes() for a in frame_of(engine, END)] == [a.tobytes() for a in frame_of(runs[1], END)]
+
+
+def test_high_orders_everywhere_have_room_for_the_highest():
+    """Where packing saves nothing each molecule has a place of its own, as in windows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "SPARED", 0)
+        engine = Engine(gas(["chain5"] * 60, 5, 6.0))
+        engine.advance(1.0)
+    s = engine.sector
+    assert engine.counters["contacts"] > 20 and len(s.free_series) == 0 and len(s.series) == 300 * W.CURVE
