@@ -34,7 +34,9 @@ EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("im
 ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
 """Of runs whose contacts make beads spin."""
 SPARE_SERIES = 16  # the part of what series take that is spared for changes of their orders
-SPARED = 8  # times what one event may take at most, from which on series are packed
+# Floats, and times what one event may take at most, from which on series are packed: moving what caches hold costs
+# more than it saves (.97 times as fast at 10,000 beads in chains of 10, 1.04 times at 50,000).
+LEAST_PACKED, SPARED = 1 << 20, 8
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Core:
         beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
         entries = int(beads.max(initial=0)) * W.CURVE // LINE + 1
         self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
-        if len(beads) and SPARED * event_floats(entries) < len(s.series):
+        if len(beads) and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
             s.mol[:, L.MOL_SERIES] = -1
             s.scalars[L.SCALAR_SERIES_END] = self.series_head
             self.sector = s._replace(free_series=np.full(entries, -1, dtype=np.int64))

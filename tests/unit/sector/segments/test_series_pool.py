@@ -59,10 +59,10 @@ def system(tmp_path_factory):
 @pytest.fixture(scope="module")
 def runs(system):
     """Return engines with packed series, and with room for the highest orders, after the same run."""
-    packed = Engine(system)
+    roomy = Engine(system)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core, "SPARED", 10**9)
-        roomy = Engine(system)
+        patch.setattr(core, "LEAST_PACKED", 0)
+        packed = Engine(system)
     for engine in (packed, roomy):
         engine.advance(END)
     return packed, roomy
@@ -94,6 +94,7 @@ def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs):
     """With next to nothing to spare blocks are let go, split, and moved many times over."""
     moved = []
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "LEAST_PACKED", 0)
         patch.setattr(core, "SPARE_SERIES", 10**9)
         former = core.Core.pack_series
         patch.setattr(core.Core, "pack_series", lambda self: (moved.append(1), former(self)))
@@ -106,6 +107,7 @@ def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs):
 def test_high_orders_everywhere_have_room_for_the_highest():
     """Where packing saves nothing each molecule has a place of its own, as in windows."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "LEAST_PACKED", 0)
         patch.setattr(core, "SPARED", 0)
         engine = Engine(gas(["chain5"] * 60, 5, 6.0))
         engine.advance(1.0)
