@@ -33,6 +33,7 @@ kind = "monomer"
 count = 100
 """
 LONGEST, END = 6, 0.3
+pytestmark = pytest.mark.engine
 
 
 def blocks(s):
