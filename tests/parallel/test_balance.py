@@ -97,7 +97,9 @@ def test_sectors_follow_the_cost():
     assert even[1] > 2.0 and moved[1] < 1.25, f"even {even}, moved {moved}"
 
 
-@pytest.mark.parametrize(("seconds", "moves"), [(1e-9, True), (1e9, False)], ids=["cheap", "dear"])
+@pytest.mark.parametrize(
+    ("seconds", "moves"), [(1e-9, True), pytest.param(1e9, False, marks=pytest.mark.long)], ids=["cheap", "dear"]
+)
 def test_sectors_follow_seconds_once_a_move_has_paid_for_itself(monkeypatch, seconds, moves):
     """A rank whose processor takes five times as long as others gives molecules away, unless moves are too dear."""
     monkeypatch.setattr(windows, "MOVE_SECONDS", seconds)

@@ -170,6 +170,7 @@ def test_a_start_from_another_runs_checkpoint_goes_on_with_its_orientations(plac
     assert difference(resumed, folder, NO_EVENTS) is None
 
 
+@pytest.mark.long
 def test_such_a_start_on_ranks(place, middle):
     started_from(place, "one", middle)
     command(["run", "one.toml", "--output", "two"], place, ranks=2)

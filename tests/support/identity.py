@@ -13,7 +13,7 @@ from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.serial import Engine
 from tests.support.whole import frame_of, state_of
 
-DRAWS = int(os.environ.get("HPCCHAIN_DRAWS", "8"))
+DRAWS = int(os.environ.get("HPCCHAIN_DRAWS", "6"))
 """Random draws per test; the long form is some hundred."""
 
 

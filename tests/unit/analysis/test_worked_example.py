@@ -32,6 +32,7 @@ def test_its_tables_are_those_that_the_page_shows(mixture, capsys):
     assert captured.err.count("shorter than 5 correlation times") == 1
 
 
+@pytest.mark.long
 def test_two_ranks_print_the_same(mixture):
     pytest.importorskip("mpi4py")
     one, two = (call_hpcchain(["analyze", mixture, "--csv"], mixture.parent, ranks) for ranks in (1, 2))

@@ -99,6 +99,7 @@ def falling(sites, places, restitution=0.0, **kind):
     }
 
 
+@pytest.mark.long
 def test_a_body_that_has_fallen_lies_on_three_beads_which_carry_it():
     system = system_of(falling(CROSS, [[10.0, 10.0, 3.0]], diameter=0.8, mass=1.5))
     engine = ContactEngine(system)
