@@ -285,7 +285,7 @@ class SteppedEngine(MidpointRule):
         own, contacts = self.own, self.contacts
         curved = curved or contacts.curved(before, velocity, pairs, self.refresh)
         pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, *curved)
-        done, rows = contacts.together(pool, pairs).solved(
+        done, rows = contacts.sharing.parts(pool, pairs).solved(
             lambda one, found: (one, *contacts.solved(one, found)), lambda one: np.column_stack(one[3:5])
         )
         for ids, row in rows:
@@ -347,7 +347,7 @@ class SteppedEngine(MidpointRule):
         own = self.own
         place, speed = self.position[self.local], own.velocity.copy()
         pool = Pool(own.molecules, own.ids, self.first, place, speed, self.force, np.zeros((len(own.ids), 0)), NONE)
-        done, rows = self.contacts.together(pool, resting).solved(
+        done, rows = self.contacts.sharing.parts(pool, resting).solved(
             lambda one, pairs: (one, *self.contacts.stilled(one, pairs)), lambda one: one[3]
         )
         for ids, velocity in rows:

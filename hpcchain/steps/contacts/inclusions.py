@@ -26,7 +26,6 @@ from hpcchain.steps.potentials.curvature import EXTRA, Metric
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics
     from hpcchain.steps.contacts.clusters import Pool
-    from hpcchain.steps.contacts.shared import Parts
     from hpcchain.steps.contacts.walls import Walls
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
@@ -185,18 +184,6 @@ class Contacts:
     def _fixed(self, ids: np.ndarray) -> np.ndarray:
         """Return (n,) bool: whether beads are fixed."""
         return self.composition.prototypes.fixed[self.composition.prototype_of(ids)]
-
-    def together(self, pool: Pool, pairs: np.ndarray) -> Parts:
-        """Return what is to be solved here, of own molecules alone and of several ranks; collective.
-
-        Parameters
-        ----------
-        pool : Pool
-            Own molecules.
-        pairs : (n, 2) int64 array
-            Contacts of own beads; others may be among them.
-        """
-        return self.sharing.parts(pool, pairs)
 
     def solved(
         self, pool: Pool, pairs: np.ndarray

@@ -255,7 +255,7 @@ class ContactEngine(SteppedEngine):
         own = self.own
         extra = np.column_stack([own.extra, after.bend])
         pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, extra, NONE)
-        done, rows = self.contacts.together(pool, pairs).solved(self.contacts.outcome, Outcome.table)
+        done, rows = self.contacts.sharing.parts(pool, pairs).solved(self.contacts.outcome, Outcome.table)
         for ids, row in rows:
             place, speed, spin, bend, kept = np.split(row, [3, 6, 9, 12], axis=1)
             self._take(ids, place, speed)
