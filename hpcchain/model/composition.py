@@ -20,6 +20,8 @@ PER_BEAD, PER_BOND = ("mass", "diameter", "soft", "bead_type", "moment", "fixed"
 PER_MOLECULE = ("self_contact", "rod", "body", "flexible", "exclude")
 FLAGS = ("soft", "fixed", "self_contact", "rod", "body", "flexible")
 """Files have bytes in their place."""
+KEPT = "_composition"
+"""Under this name a Topology keeps its Composition: an engine asks for it eight times, and all tables are looked at."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class Composition:
 
 
 def composition_of(topology: Composition | Topology) -> Composition:
-    """Return the Composition of a topology, which may be one already.
+    """Return the Composition of a topology, which may be one already; it is found once and kept by the topology.
 
     Raises
     ------
@@ -178,6 +180,13 @@ def composition_of(topology: Composition | Topology) -> Composition:
     """
     if isinstance(topology, Composition):
         return topology
+    if KEPT not in vars(topology):
+        object.__setattr__(topology, KEPT, _found_in(topology))
+    return vars(topology)[KEPT]
+
+
+def _found_in(topology: Topology) -> Composition:
+    """Return the Composition of a Topology, whose tables are all looked at."""
     _, prototypes, classes = np.unique(topology.kind, return_index=True, return_inverse=True)
     classes = classes.reshape(-1).astype(np.int64)
     starts = np.flatnonzero(np.diff(classes, prepend=-1))

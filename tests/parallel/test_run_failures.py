@@ -128,7 +128,7 @@ def test_a_rank_that_does_not_come(tmp_path):
     told = [line for line in done.stderr.splitlines() if "no step for" in line]  # more than one where loading is slow
     asleep = [line for line in told if "rank 1 wait for nobody (in advance, failing.py:" in line]
     assert asleep and all("ranks 0, 2 wait for all ranks" in line for line in asleep), told
-    assert len(asleep) <= done.stderr.count("goes on after") <= len(told)  # the last silence may be the files' end
+    assert len(asleep) <= done.stderr.count("goes on after") <= len(told)
     assert sorted(path.name for path in (tmp_path / "out" / "stuck").iterdir()) == [
         f"rank-0000{rank}.txt" for rank in range(3)
     ]

@@ -53,6 +53,7 @@ def test_an_even_rod_meets_its_own_images(tmp_path):
     assert min(geometry.smallest_gap(position) for position in frames.position) > -1e-12
 
 
+@pytest.mark.long  # ten seconds of extended precision; the small dense systems are as chaotic
 def test_four_beads_in_space(tmp_path):
     """Section 4.5's chaotic motion between walls: round-off grows 1e9-fold within about 15 contacts."""
     system = tables.four_beads_chaotic()

@@ -1,20 +1,19 @@
 """Rules for contacts at one instant: exact cases, what they keep, and the equations solved with dense matrices."""
 
+import tomllib
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
-from hpcchain import read
 from hpcchain.cli.template import templates
 from hpcchain.sector.serial import Engine
 from tests.support import twins
 from tests.support.extended import crowd, wall_table, with_extended
 from tests.support.gases import monomer, shape
-from tests.support.identity import in_stages, parallel, require_same, serial
+from tests.support.identity import DRAWS, given, in_stages, parallel, require_same, serial
 from tests.support.kernel_tools import make_system
-from tests.support.launching import call_hpcchain
 
 
 def ruled(system, rule, **more):
@@ -159,7 +158,7 @@ def test_moreau_is_the_dense_equation(e):
 
 
 @pytest.mark.parametrize("rule", ["generalised", "moreau"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(DRAWS // 2))
 def test_ranks_windows_and_stops_leave_no_trace(rule, seed):
     rng = np.random.default_rng(seed)
     boundary = rng.choice([0, 1], size=3)
@@ -245,16 +244,12 @@ def test_a_thermal_wall_has_its_own_contacts(rule):
     assert velocity[:, 0].sum() - 1.0 == pytest.approx(-log["impulse"][struck].sum(), abs=1e-12)
 
 
-def test_the_program_agrees_on_any_ranks(tmp_path):
+def test_the_template_agrees_on_any_ranks():
     """The template's row of balls: six in a row, of which the first has the speed."""
-    text = templates()["cradle"]
-    (tmp_path / "in.toml").write_text(text, encoding="utf-8")
-    for ranks in (1, 3):
-        done = call_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks, timeout=600.0)
-        assert done.returncode == 0, done.stderr
-    for name in ("events.h5", "trajectory.h5"):
-        done = call_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
-        assert done.returncode == 0, done.stdout
-    velocity = read(tmp_path / "out3").trajectory.velocity[-1][:, 0]
+    tables = tomllib.loads(templates()["cradle"])
+    system, end = given(tables), tables["run"]["end_time"]
+    one = serial(system, end)
+    require_same(one, parallel(system, end, 3), "three ranks")
+    velocity = one.frame[1][:, 0]
     push = np.linalg.solve(2.0 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1), 2.0 * np.eye(5)[0])
     np.testing.assert_allclose(velocity, np.eye(6)[0] - np.append(push, 0.0) + np.append(0.0, push), atol=1e-14)

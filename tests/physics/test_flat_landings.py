@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from tests.reference.program import run
-from tests.reference.systems import toml
-from tests.support.launching import call_hpcchain
+from tests.support.identity import given, parallel, require_same, serial
 
 SIDE, END = 30.0, 3.0
 NORMALS = [(axis, side) for axis in range(3) for side in range(2)]
@@ -123,14 +122,9 @@ def test_rods_bounce_flat(tmp_path, propagator, restitution):
     np.testing.assert_allclose(on_walls, 1 + restitution, rtol=1e-10)
 
 
-def test_ranks_agree_on_flat_landings(tmp_path):
-    (tmp_path / "in.toml").write_text(toml(Rods(1.0).tables(PROPAGATORS["taylor"])), encoding="utf-8")
-    for ranks in (1, 3):
-        done = call_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks)
-        assert done.returncode == 0, done.stderr
-    for name in ("events.h5", "trajectory.h5"):
-        done = call_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
-        assert done.returncode == 0, done.stdout
+def test_ranks_agree_on_flat_landings():
+    system = given(Rods(1.0).tables(PROPAGATORS["taylor"]))
+    require_same(serial(system, END), parallel(system, END, 3), "three ranks")
 
 
 @pytest.mark.parametrize("propagator", each(list(PROPAGATORS)[1:], ("null-space",)))

@@ -5,8 +5,8 @@ import pytest
 
 from tests.reference.contacts import Geometry
 from tests.reference.program import run
-from tests.reference.systems import Molecule, System, toml
-from tests.support.launching import call_hpcchain
+from tests.reference.systems import Molecule, System
+from tests.support.identity import given, parallel, require_same, serial
 
 
 def three_spheres(restitution):
@@ -40,14 +40,9 @@ def test_who_is_left_behind_is_not_held(tmp_path, restitution):
     np.testing.assert_array_equal(velocity[2], [-0.0175, -0.06, 0])
 
 
-def test_ranks_agree_on_who_is_left_behind(tmp_path):
-    (tmp_path / "in.toml").write_text(toml(three_spheres(1.0)), encoding="utf-8")
-    for ranks in (1, 3):
-        done = call_hpcchain(["run", "in.toml", "--output", f"out{ranks}"], tmp_path, ranks=ranks)
-        assert done.returncode == 0, done.stderr
-    for name in ("events.h5", "trajectory.h5"):
-        done = call_hpcchain(["compare", f"out1/{name}", f"out3/{name}"], tmp_path)
-        assert done.returncode == 0, done.stdout
+def test_ranks_agree_on_who_is_left_behind():
+    system = given(three_spheres(1.0))
+    require_same(serial(system, 1.0), parallel(system, 1.0, 3), "three ranks")
 
 
 def test_beads_that_do_not_bounce_come_to_rest(tmp_path):

@@ -94,7 +94,7 @@ def restarted(system, state, time, folder):
     return read_checkpoint(path).system
 
 
-SEEDS = range(max(5, DRAWS // len(ADDITIONS)) if DRAWS > 12 else 5)
+SEEDS = range(max(4, DRAWS // len(ADDITIONS)) if DRAWS > 12 else 4)
 DEAR = 2
 """With everything this seed takes as long as the others together."""
 

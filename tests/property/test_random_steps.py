@@ -128,7 +128,7 @@ def require_no_trace(build, seed, hot, ranks, skin, cut):
     return True
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=16, deadline=None, derandomize=True)
 @given(**DRAWN)
 def test_bits(build, seed, hot, ranks, skin, cut):
     require_no_trace(build, seed, hot, ranks, skin, cut)

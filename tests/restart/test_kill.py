@@ -73,7 +73,7 @@ def test_killed_again_and_again(place):
     assert same_end(folder, place / "whole")
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.03, 0.08])
+@pytest.mark.parametrize("delay", [0.0, *(pytest.param(delay, marks=pytest.mark.long) for delay in (0.03, 0.08))])
 def test_killed_while_the_output_files_are_made(place, delay):
     folder = place / f"end-{delay}"
     process = start(["run", "in.toml", "--output", folder], place)

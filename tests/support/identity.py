@@ -5,15 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hpcchain.config.load import config_from_table
 from hpcchain.io.output.events import sorted_rows
 from hpcchain.model.composition import composition_of
+from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.serial import Engine
 from tests.support.whole import frame_of, state_of
 
-DRAWS = int(os.environ.get("HPCCHAIN_DRAWS", "6"))
+DRAWS = int(os.environ.get("HPCCHAIN_DRAWS", "4"))
 """Random draws per test; the long form is some hundred."""
 
 
@@ -26,6 +28,11 @@ class Outcome:
     state: State
     sums: list
     reports: list
+
+
+def given(tables):
+    """Return the System of an input's tables whose start is explicit."""
+    return build_system(config_from_table(tables, "in.toml"))
 
 
 def serial(system, end, **options):

@@ -61,30 +61,31 @@ class Watchdog:
             faulthandler.cancel_dump_traceback_later()
 
     def _watch(self) -> None:
-        signs, moved, told = self.activity.signs, time.monotonic(), False
+        signs, moved, asked, told = self.activity.signs, time.monotonic(), False, False
         while not self._over.wait(0.1 * self.silence):
             arm(2.0 * self.silence)
             if self.activity.signs != signs:
                 self._say_it_goes_on(told, moved)
-                signs, moved, told = self.activity.signs, time.monotonic(), False
-            elif not told and time.monotonic() - moved > self.silence:
-                told = True
-                self._tell(time.monotonic() - moved)
+                signs, moved, asked, told = self.activity.signs, time.monotonic(), False, False
+            elif not asked and time.monotonic() - moved > self.silence:
+                asked, told = True, self._tell(time.monotonic() - moved)
         if self.activity.signs != signs:  # a run may end before the next look
             self._say_it_goes_on(told, moved)
 
     def _say_it_goes_on(self, told: bool, moved: float) -> None:
-        """Log on the root that a silence that was told of is over."""
-        if told and self.rank == 0:
+        """Log that a silence that was told of is over."""
+        if told:
             LOG.warning("goes on after %.0f s without a step", time.monotonic() - moved)
 
-    def _tell(self, quiet: float) -> None:
-        """Write this rank's file; on the root, wait for the others' and put them together."""
+    def _tell(self, quiet: float) -> bool:
+        """Write this rank's file; on the root, wait for the others' and put them together; whether it was told of."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._write(self.path_of(self.rank), self._state())
-        if self.rank == 0 and not self._over.wait(0.5 * self.silence):
-            LOG.warning("no step for %.0f s: %s; see %s", quiet, self._summary(), self.folder)
+        if self.rank != 0 or self._over.wait(0.5 * self.silence):  # the run may end meanwhile
+            return False
+        LOG.warning("no step for %.0f s: %s; see %s", quiet, self._summary(), self.folder)
+        return True
 
     def _write(self, path: Path, text: str) -> None:
         """Write this rank's file anew; one that is there already may be a link."""

@@ -174,6 +174,7 @@ def gaps(one, two, t):
     return np.linalg.norm(x[:, None] - y, axis=2) - 1.0
 
 
+@pytest.mark.engine
 def test_two_rods_collide_as_bodies():
     """Time from bisecting the exact curves; J = -(1+e) v_n m_eff, 1/m_eff = sum 1/M + (s^2/I)(1 - (u.n)^2)."""
     one, two = two_rods()

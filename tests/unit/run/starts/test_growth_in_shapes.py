@@ -42,6 +42,7 @@ def test_molecules_grow_within_a_shape(shape):
     assert outside(now, position, radius).max() < 1e-12
 
 
+@pytest.mark.long  # tests/parallel/test_run_mpi.py grows starts on ranks; shapes are no other there
 def test_two_ranks_grow_the_same_start(tmp_path):
     path = write_input(tmp_path / "in.toml", tables(SPHERE))
     for ranks in (1, 2):
