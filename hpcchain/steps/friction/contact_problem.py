@@ -31,6 +31,7 @@ from hpcchain.steps.contacts.inclusions import CLOSE
 from hpcchain.steps.friction import friction_kernels as kernels
 from hpcchain.steps.friction import sweep_kernels, turning_kernels
 from hpcchain.steps.friction.cone_newton import cone_newton, greatest
+from hpcchain.steps.friction.regions import solve_regions
 from hpcchain.steps.rigid.molecules import Bodies
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ WON = 1e-9
 """Work of impacts above 0, relative to the sum of the sizes of its parts, by which energy counts as won, at least."""
 FIRST_SWEEPS, MOST_SWEEPS, NEWTON_TURNS, DENSE = 40, 20_000, 4, 120
 """Sweeps before Newton's method; sweeps at most without it; how often both take turns, with five times as many sweeps
-each; contacts of a cluster up to which Newton's method is tried."""
+each; contacts of a cluster up to which Newton's method is tried on it as a whole."""
+REGIONS_FROM, REGION_TURNS, REGION_SWEEPS = 2, 10, 100
+"""Turn from which on regions of larger clusters are solved; how often at most in a turn, and sweeps after each."""
 
 
 class Law:
@@ -323,6 +326,8 @@ class Problem:
                 break
             for q in np.flatnonzero(left):
                 left[q] = not self._newton(int(q), velocity, spin, unit[q])
+            if turn >= REGIONS_FROM:
+                self._sweep_regions(velocity, spin, left, unit)
             bodies, most = self._pushed(velocity, spin), FIRST_SWEEPS * 5 ** (turn + 1)
             self._sweep(bodies, left, unit, most)
         bodies = self._pushed(velocity, spin)
@@ -360,6 +365,24 @@ class Problem:
         cluster = np.repeat(np.arange(len(fastest)), np.diff(self.starts))
         np.maximum.at(fastest, cluster, speed[self.geometry.one] + mates)
         return self.law.tolerance * np.maximum(fastest, np.finfo(float).tiny)
+
+    def _sweep_regions(self, velocity: np.ndarray, spin: np.ndarray, left: np.ndarray, unit: np.ndarray) -> None:
+        """Solve larger clusters that are left by Newton's method where they fail, and by sweeps; see `_solved`."""
+        geometry, zero = self.geometry, np.zeros_like(velocity)
+        sides = np.column_stack([geometry.one, geometry.other])
+        kept = ~self.fixed[sides] & np.column_stack([np.ones(len(sides), dtype=bool), ~geometry.wall])
+        mates = np.where(kept, self.first[sides], -1)
+        larger = left & (np.diff(self.starts) > DENSE)
+        still = self.bodies(zero, zero.copy())
+        for _ in range(REGION_TURNS):
+            if not larger.any():
+                break
+            bodies = self._pushed(velocity, spin)
+            for q in np.flatnonzero(larger):
+                solve_regions(bodies, still, self.contacts, *self.starts[q : q + 2], mates, self.frames, unit[q])
+            left &= ~larger
+            self._sweep(self._pushed(velocity, spin), larger, unit, REGION_SWEEPS)
+            left |= larger
 
     def _newton(self, q: int, velocity: np.ndarray, spin: np.ndarray, unit: float) -> bool:
         """Solve cluster q by Newton's method, if it is small enough; return whether it is solved; see `_solved`."""

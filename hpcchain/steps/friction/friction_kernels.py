@@ -152,18 +152,32 @@ def wanted_across(bodies, contacts, c):
 
 
 @kernel
+def residual_of(bodies, contacts, c):
+    """Return by how much contact c fails its conditions, as a velocity."""
+    stiff, slip, friction = contacts[5], contacts[6], contacts[9]
+    p = abs(wanted_normal(bodies, contacts, c)) * stiff[c]
+    if friction[c] > 0.0:
+        x, y, z = wanted_across(bodies, contacts, c)
+        p = max(p, math.sqrt(x * x + y * y + z * z) * slip[c])
+    return p
+
+
+@kernel
 def residual(bodies, contacts, low, high):
     """Return by how much contacts low ... high - 1 fail their conditions, as a velocity; no number stays none."""
-    stiff, slip, friction = contacts[5], contacts[6], contacts[9]
     worst = 0.0
     for c in range(low, high):
-        p = abs(wanted_normal(bodies, contacts, c)) * stiff[c]
-        if friction[c] > 0.0:
-            x, y, z = wanted_across(bodies, contacts, c)
-            p = max(p, math.sqrt(x * x + y * y + z * z) * slip[c])
+        p = residual_of(bodies, contacts, c)
         if p > worst or p != p:
             worst = p
     return worst
+
+
+@kernel
+def residuals(bodies, contacts, low, high, found):
+    """Write by how much each of contacts low ... high - 1 fails its conditions, (high - low,), as velocities."""
+    for c in range(low, high):
+        found[c - low] = residual_of(bodies, contacts, c)
 
 
 @kernel

@@ -1,0 +1,127 @@
+"""Parts of a large group that sweeps do not solve, each solved by Newton's method with the rest held.
+
+In groups of thousands of contacts sweeps solve all but a few. These go round: what friction does to one contact undoes
+the next one, again and again, and the worst residual never falls. What they need from each other is near: a contact
+that fails is taken with those around it, and Newton's method solves these together, with all other impulses as they
+are. A block Gauss-Seidel method so, whose blocks are where single contacts are too small.
+
+`bodies` and `contacts` are those of `friction_kernels`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hpcchain.steps.friction import friction_kernels as kernels
+from hpcchain.steps.friction.cone_newton import cone_newton
+
+MOST_CONTACTS, MOST_REGIONS = 120, 16
+"""Contacts of a region at most, and regions at most that are solved before sweeps go on. With 15 and with 40 contacts
+those that fail do so again when the rest has answered; with 80 they do not."""
+PART = 0.1
+"""Part of the residual to which a region is solved, since sweeps of the rest change it again."""
+
+
+class Neighbours:
+    """Which contacts of a group act on one another.
+
+    Parameters
+    ----------
+    mates : (k, 2) int64 array
+        The molecules of each contact, -1 for what no impulse moves: a wall, a fixed bead.
+    """
+
+    def __init__(self, mates: np.ndarray) -> None:
+        self.mates = mates
+        molecule = mates.ravel()
+        order = np.argsort(molecule, kind="stable")
+        self._molecule, self._contact = molecule[order], order // 2
+
+    def region(self, seed: int, most: int) -> np.ndarray:
+        """Return the numbers of contacts around one, ascending: its molecules' first, then those of these, ...
+
+        Parameters
+        ----------
+        seed : int
+        most : int
+            There are no more.
+        """
+        chosen, met = [seed], {seed}
+        for contact in chosen:
+            for molecule in self.mates[contact]:
+                if molecule < 0:
+                    continue
+                low, high = np.searchsorted(self._molecule, [molecule, molecule + 1])
+                for one in self._contact[low:high].tolist():
+                    if len(chosen) == most:
+                        return np.sort(np.array(chosen))
+                    if one not in met:
+                        met.add(one)
+                        chosen.append(one)
+        return np.sort(np.array(chosen))
+
+
+def solve_region(
+    bodies: tuple, still: tuple, contacts: tuple, rows: np.ndarray, frames: np.ndarray, unit: float
+) -> None:
+    """Solve some contacts with all others as they are; bodies and impulses are then those with what was found.
+
+    Parameters
+    ----------
+    bodies, contacts : tuple
+        Velocities are those with all impulses.
+    still : tuple
+        `bodies` with velocities and spins of 0, which they are again in the end.
+    rows : (k,) int64 array
+        Which contacts.
+    frames : (n, 3, 3) float64 array
+        Normals and two vectors across, of all contacts.
+    unit : float
+        Residual [length / time].
+    """
+    part, frame, k = tuple(np.ascontiguousarray(one[rows]) for one in contacts), frames[rows], len(rows)
+    before, offset, friction = part[3].copy(), part[4], part[-1]
+    matrix, rates = np.empty((3 * k, 3 * k)), np.empty((k, 3))
+    kernels.fill_matrix(still, part, 0, frame, matrix)
+    kernels.rates(bodies, part, rates)
+    start, now = (np.einsum("kab,kb->ka", frame, one) for one in (before, rates + offset))
+    found, _ = cone_newton(matrix, now - (matrix @ start.ravel()).reshape(k, 3), start, friction, PART * unit)
+    found[:, 0] = np.maximum(found[:, 0], 0.0)
+    after = np.einsum("kab,ka->kb", frame, found)
+    contacts[3][rows] = after
+    part[3][:] = after - before
+    kernels.apply_all(bodies, part)
+
+
+def solve_regions(
+    bodies: tuple,
+    still: tuple,
+    contacts: tuple,
+    low: int,
+    high: int,
+    mates: np.ndarray,
+    frames: np.ndarray,
+    unit: float,
+) -> int:
+    """Solve regions around those of contacts low ... high - 1 that fail, the worst first; return how many regions.
+
+    Parameters
+    ----------
+    bodies, still, contacts, frames, unit :
+        See `solve_region`.
+    low, high : int
+    mates : (n, 2) int64 array
+        See `Neighbours`; of all contacts.
+    """
+    failure = np.empty(high - low)
+    kernels.residuals(bodies, contacts, low, high, failure)
+    neighbours, tried, count = Neighbours(mates[low:high]), np.zeros(high - low, dtype=bool), 0
+    for seed in np.argsort(-failure, kind="stable").tolist():
+        if failure[seed] <= unit or count == MOST_REGIONS:
+            break
+        if not tried[seed]:
+            near = neighbours.region(seed, MOST_CONTACTS)
+            tried[near] = True
+            solve_region(bodies, still, contacts, low + near, frames, unit)
+            count += 1
+    return count
