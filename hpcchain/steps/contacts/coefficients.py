@@ -29,8 +29,8 @@ class Coefficients:
         Of beads of two types; then of a type and each wall, in the order of their codes -1, -2, ...; s have shapes.
     same : bool
         Whether all contacts have one restitution.
-    rubs : bool
-        Whether any contact has friction.
+    rubs, strikes : bool
+        Whether any contact has friction; whether any has restitution.
     """
 
     def __init__(self, composition: Composition, physics: Physics) -> None:
@@ -44,7 +44,7 @@ class Coefficients:
             self.restitution[:, len(names) + L.SIDES + number] = wall["restitution"]
         self.friction = table_of(names, settings.get("friction", 0.0), pairs, "friction", len(shapes))
         self.same = bool(np.all(self.restitution == physics.restitution))
-        self.rubs = bool(np.any(self.friction > 0.0))
+        self.rubs, self.strikes = (bool(np.any(one > 0.0)) for one in (self.friction, self.restitution))
 
     def of(self, table: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """Return a coefficient (n,) of contacts (n, 2) by global numbers, of `restitution` or `friction`."""

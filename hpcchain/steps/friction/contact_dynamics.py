@@ -6,6 +6,7 @@ is predicted again until no contact is met that was not known, and until the bon
 with the impulses.
 
 Impulses of a step are those that the next one begins with. They are part of the state, so they stand in checkpoints.
+Those of impacts are what the next round of a step begins with: new contacts change few of them.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Outcome:
         [mass length / time].
     place, velocity, spin, bend : (m, 3) float64 arrays
         After the step; `bend` as in `contact_problem.Problem`.
-    kept : (m, SLOTS * WARM) float64 array
-        Impulses for the next step.
+    kept, struck : (m, SLOTS * WARM) float64 arrays
+        Impulses for the next step; those of impacts, for the next round, without columns where nothing has restitution.
     turned : float
         Greatest change of `bend` [length / time].
     solved : bool
@@ -65,12 +66,13 @@ class Outcome:
     spin: np.ndarray
     bend: np.ndarray
     kept: np.ndarray
+    struck: np.ndarray
     turned: float
     solved: bool
 
     def table(self) -> np.ndarray:
-        """Return (m, 12 + SLOTS * WARM) rows of the beads: place, velocity, spin, bend, kept impulses."""
-        return np.concatenate([self.place, self.velocity, self.spin, self.bend, self.kept], axis=1)
+        """Return rows (m, 12 + ...) of the beads: place, velocity, spin, bend, kept impulses, those of impacts."""
+        return np.concatenate([self.place, self.velocity, self.spin, self.bend, self.kept, self.struck], axis=1)
 
 
 class After:
@@ -80,17 +82,22 @@ class After:
     ----------
     extra : (m, e) float64 array
         Rows of `State.extra` at the step's beginning.
+    columns : int
+        SLOTS * WARM, or 0 where nothing has restitution.
 
     Attributes
     ----------
     bend, spin : (m, 3) float64 arrays
         See `Outcome`; of beads without contacts 0, and what spins are.
+    struck : (m, columns) float64 array
+        See `Outcome`; at first 0.
     met : (m,) bool array
         Which beads are of molecules with contacts.
     """
 
-    def __init__(self, extra: np.ndarray) -> None:
+    def __init__(self, extra: np.ndarray, columns: int) -> None:
         self.bend, self.spin = np.zeros((len(extra), 3)), extra[:, L.SPIN : L.SPIN + 3].copy()
+        self.struck = np.zeros((len(extra), columns))
         self.met = np.zeros(len(extra), dtype=bool)
 
     def put(self, extra: np.ndarray) -> None:
@@ -104,6 +111,8 @@ class FrictionalContacts(Contacts):
 
     Attributes
     ----------
+    columns : int
+        Of a bead's impulses of impacts: SLOTS * WARM, or 0 where nothing has restitution.
     sweeps, changes : int
         Sweeps over clusters so far, and changes of contacts' impulses in them; for measurements.
     """
@@ -112,36 +121,39 @@ class FrictionalContacts(Contacts):
         super().__init__(*given)
         physics = given[4]
         self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
+        self.columns = SLOTS * WARM if self.coefficients.strikes else 0
         self.sweeps = self.changes = 0
 
     def outcome(self, pool: Pool, pairs: np.ndarray) -> Outcome:
-        """Return what contacts do to a pool; its `extra` are rows of `State.extra`, then `bend`."""
-        state, bend = pool.extra[:, :-3], pool.extra[:, -3:]
+        """Return what contacts do to a pool; its `extra` are rows of `State.extra`, `struck` and `bend` of `After`."""
+        state, struck, bend = np.split(pool.extra, [-3 - self.columns, -3], axis=1)
         problem = Problem(
             pool, pairs, self._clusters, self._geometry, self.times[0], self.law, self.composition, self.rigid, bend
         )
-        velocity, spin, blows, impulse, solved = problem.solve(kept_impulses(state, problem))
+        begin = np.zeros((len(problem.pairs), 3)) if not self.columns else kept_impulses(struck, problem)
+        kept = kept_impulses(state[:, L.INSIDE : L.INSIDE + SLOTS * WARM], problem)
+        velocity, spin, blows, impulse, solved = problem.solve(kept, begin)
         self.sweeps += int(problem.counts[:, 0].sum())
         self.changes += int(problem.counts[:, 1].sum())
         place, moved = self.flown(pool, velocity)
         bent = moved - velocity
         turned = float(np.abs(bent - bend).max(initial=0.0))
-        kept = to_keep(len(pool.ids), problem.geometry.one, problem.pairs, impulse)
-        return Outcome(
-            pool, problem.geometry, problem.normal, blows + impulse, place, moved, spin, bent, kept, turned, solved
-        )
+        given = (len(pool.ids), problem.geometry.one, problem.pairs)
+        tables = (to_keep(*given, impulse), to_keep(*given, blows)[:, : self.columns])
+        found = (pool, problem.geometry, problem.normal, blows + impulse, place, moved, spin, bent)
+        return Outcome(*found, *tables, turned, solved)
 
 
-def kept_impulses(state: np.ndarray, problem: Problem) -> np.ndarray:
-    """Return the impulses (n, 3) of a problem's contacts in the last step, 0 of new ones.
+def kept_impulses(kept: np.ndarray, problem: Problem) -> np.ndarray:
+    """Return the impulses (n, 3) of a problem's contacts that have been kept, 0 of new ones.
 
     Parameters
     ----------
-    state : (m, e) float64 array
-        Rows of `State.extra`.
+    kept : (m, SLOTS * WARM) float64 array
+        As `to_keep` returns it.
     problem : Problem
     """
-    table = state[:, L.INSIDE : L.INSIDE + SLOTS * WARM].reshape(len(state), SLOTS, WARM)[problem.geometry.one]
+    table = kept.reshape(len(kept), SLOTS, WARM)[problem.geometry.one]
     same = table[:, :, 0] == code_of(problem.pairs)[:, None]
     slot = np.argmax(same, axis=1)
     found = table[np.arange(len(table)), slot, 1:]
@@ -223,7 +235,7 @@ class ContactEngine(SteppedEngine):
                 raise_far(self.time)
         pairs, done, settled = NONE, [], True
         law, asked = self.contacts.law, self.physics.tolerance
-        after = After(self.own.extra)
+        after = After(self.own.extra, self.contacts.columns)
         law.tolerance = max(asked, min(ROUGH * asked, ROUGHEST))
         for turn in range(MOST_ROUNDS):
             law.near = turn > LATE
@@ -253,16 +265,16 @@ class ContactEngine(SteppedEngine):
             As the last round has left it; it is brought up to date.
         """
         own = self.own
-        extra = np.column_stack([own.extra, after.bend])
+        extra = np.column_stack([own.extra, after.struck, after.bend])
         pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, extra, NONE)
         done, rows = self.contacts.sharing.parts(pool, pairs).solved(self.contacts.outcome, Outcome.table)
         for ids, row in rows:
-            place, speed, spin, bend, kept = np.split(row, [3, 6, 9, 12], axis=1)
+            place, speed, spin, bend, kept, struck = np.split(row, [3, 6, 9, 12, 12 + SLOTS * WARM], axis=1)
             self._take(ids, place, speed)
             mine = np.isin(ids, own.ids)
             at = np.searchsorted(own.ids, ids[mine])
             after.bend[at], after.spin[at], after.met[at] = bend[mine], spin[mine], True
-            own.extra[at, L.INSIDE :] = kept[mine]
+            own.extra[at, L.INSIDE :], after.struck[at] = kept[mine], struck[mine]
         return done
 
     def _has_settled(self, done: list) -> bool:

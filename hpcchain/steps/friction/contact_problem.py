@@ -241,13 +241,15 @@ class Problem:
         self.rows = np.argsort(self.cluster, kind="stable")
         self.row_starts = np.searchsorted(self.cluster[self.rows], np.arange(count + 1))
 
-    def solve(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
+    def solve(
+        self, start: np.ndarray, begin: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
         """Return velocities and spins (m, 3) after the step, impulses (n, 3) of both its parts, whether all are solved.
 
         Parameters
         ----------
-        start : (n, 3) float64 array
-            Impulses of the second part to begin with, in the order of `pairs`.
+        start, begin : (n, 3) float64 arrays
+            Impulses of the second part, and of the first one, to begin with, in the order of `pairs`.
         """
         law, k = self.law, len(self.pairs)
         velocity, spin = self.pool.velocity, np.ascontiguousarray(self.pool.extra[:, L.SPIN : L.SPIN + 3])
@@ -259,7 +261,7 @@ class Problem:
         struck = np.bincount(cluster, strikes, len(self.starts) - 1) > 0.0
         blows, solved = np.zeros((k, 3)), True
         if struck.any():
-            velocity, spin, solved = self._struck(velocity, spin, before, cluster, struck)
+            velocity, spin, solved = self._struck(velocity, spin, before, begin, cluster, struck)
             blows = self.impulse.copy()
         gap = np.where(self.gap > CLOSE * self.geometry.contact, self.gap, 0.0)  # that of what touches is rounding
         offset = bent + (gap / law.h)[:, None] * self.normal - self.leaving
@@ -268,22 +270,28 @@ class Problem:
         return velocity, spin, blows, self.impulse, solved and good
 
     def _struck(
-        self, velocity: np.ndarray, spin: np.ndarray, before: np.ndarray, cluster: np.ndarray, struck: np.ndarray
+        self,
+        velocity: np.ndarray,
+        spin: np.ndarray,
+        before: np.ndarray,
+        begin: np.ndarray,
+        cluster: np.ndarray,
+        struck: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Solve the impacts; where contacts with coefficients of their own would win energy, all take the least.
 
         Parameters
         ----------
         velocity, spin : (m, 3) float64 arrays
-        before : (n, 3) float64 array
-            Rates of contacts.
+        before, begin : (n, 3) float64 arrays
+            Rates of contacts; impulses to begin with.
         cluster : (n,) int64 array
             Which cluster each contact is of.
         struck : (q,) bool array
             Which clusters have impacts.
         """
-        restitution, none, count = self.restitution, np.zeros_like(before), len(struck)
-        found = self._solved(velocity, spin, restitution[:, None] * before - self.leaving, none, struck)
+        restitution, count = self.restitution, len(struck)
+        found = self._solved(velocity, spin, restitution[:, None] * before - self.leaving, begin, struck)
         if self.law.coefficients.same:
             return found
         work = dot(self.impulse, before + (self._rates(found[0], found[1]) - self.leaving))
@@ -294,7 +302,7 @@ class Problem:
         least = np.ones(count)
         np.minimum.at(least, cluster, restitution)
         restitution = np.where(wins[cluster], least[cluster], restitution)
-        return self._solved(velocity, spin, restitution[:, None] * before - self.leaving, none, struck)
+        return self._solved(velocity, spin, restitution[:, None] * before - self.leaving, begin, struck)
 
     def _solved(
         self, velocity: np.ndarray, spin: np.ndarray, offset: np.ndarray, start: np.ndarray, left: np.ndarray
@@ -379,7 +387,8 @@ class Problem:
                 break
             bodies = self._pushed(velocity, spin)
             for q in np.flatnonzero(larger):
-                solve_regions(bodies, still, self.contacts, *self.starts[q : q + 2], mates, self.frames, unit[q])
+                given = (int(self.starts[q]), int(self.starts[q + 1]), mates, self.frames, unit[q])
+                left[q] = larger[q] = not solve_regions(bodies, still, self.contacts, *given)
             left &= ~larger
             self._sweep(self._pushed(velocity, spin), larger, unit, REGION_SWEEPS)
             left |= larger

@@ -102,8 +102,8 @@ def solve_regions(
     mates: np.ndarray,
     frames: np.ndarray,
     unit: float,
-) -> int:
-    """Solve regions around those of contacts low ... high - 1 that fail, the worst first; return how many regions.
+) -> bool:
+    """Solve regions around those of contacts low ... high - 1 that fail, the worst first.
 
     Parameters
     ----------
@@ -112,6 +112,11 @@ def solve_regions(
     low, high : int
     mates : (n, 2) int64 array
         See `Neighbours`; of all contacts.
+
+    Returns
+    -------
+    bool
+        Whether all of these contacts are within the residual then.
     """
     failure = np.empty(high - low)
     kernels.residuals(bodies, contacts, low, high, failure)
@@ -124,4 +129,4 @@ def solve_regions(
             tried[near] = True
             solve_region(bodies, still, contacts, low + near, frames, unit)
             count += 1
-    return count
+    return bool(kernels.residual(bodies, contacts, low, high) <= unit)

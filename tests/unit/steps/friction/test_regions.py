@@ -1,0 +1,128 @@
+"""Regions of large groups under contact dynamics: what is solved with the rest held, and groups that need it."""
+
+import numpy as np
+import pytest
+
+from hpcchain.errors import EngineError
+from hpcchain.layout import arrays as L
+from hpcchain.steps.friction import contact_problem, friction_kernels, regions
+from hpcchain.steps.friction.contact_dynamics import ContactEngine
+from hpcchain.steps.friction.contact_problem import Problem
+from tests.support.heaps import heap, require_no_trace
+from tests.support.stepped import system_of
+
+
+def fallen(kinds=("monomer",), count=60, pitch=1.6, restitution=0.0, residual=1e-6, seed=2):
+    """Return the System of molecules that fall into a box of walls, where they make one heap."""
+    law = {"restitution": restitution, "friction": 0.5}
+    tables = heap(seed, count, pitch, kinds, contact=law, propagator={"tolerance": residual})
+    tables["external"]["gravity"] = [0.0, 0.0, -5.0]
+    return system_of(tables)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Make groups of more than 16 contacts large ones, and count their regions."""
+    solved, once = [], regions.solve_region
+
+    def counted(*given):
+        once(*given)
+        solved.append(1)
+
+    monkeypatch.setattr(contact_problem, "DENSE", 16)
+    monkeypatch.setattr(contact_problem, "REGIONS_FROM", 0)
+    monkeypatch.setattr(regions, "solve_region", counted)
+    monkeypatch.setattr(regions, "MOST_CONTACTS", 40)
+    return solved
+
+
+def test_a_region_is_what_acts_on_a_contact_nearest_first():
+    """A row of six balls: contact k joins balls k and k + 1, of which -1 passes nothing on."""
+    mates = np.array([[0, 1], [1, 2], [2, 3], [3, -1], [4, 5], [-1, 4]])
+    near = regions.Neighbours(mates)
+    assert near.region(1, 10).tolist() == [0, 1, 2, 3]
+    assert near.region(1, 3).tolist() == [0, 1, 2]
+    assert near.region(0, 2).tolist() == [0, 1]
+    assert near.region(3, 2).tolist() == [2, 3]
+    assert near.region(5, 10).tolist() == [4, 5]
+
+
+@pytest.mark.parametrize("kinds", [("monomer",), ("chain", "monomer", "ring")])
+def test_a_region_is_solved_with_the_rest_held(kinds, small, monkeypatch):
+    """Within it the residual is reached, outside impulses stay, and bodies have what impulses give them."""
+    met, once = [], regions.solve_region
+
+    def watched(bodies, still, contacts, rows, frames, unit):
+        before = contacts[3].copy()
+        once(bodies, still, contacts, rows, frames, unit)
+        left = np.empty(len(before))
+        friction_kernels.residuals(bodies, contacts, 0, len(before), left)
+        others = np.delete(np.arange(len(before)), rows)
+        met.append((left[rows].max() / unit, contacts[3][others].tobytes() == before[others].tobytes()))
+        assert not any(one.any() for one in still[:2])
+
+    monkeypatch.setattr(regions, "solve_region", watched)
+    count, pitch = (60, 1.6) if kinds == ("monomer",) else (8, 4.7)
+    ContactEngine(fallen(kinds, count, pitch)).advance(2.6)
+    worst, held = np.array([one[0] for one in met]), [one[1] for one in met]
+    assert len(met) >= 10
+    assert all(held)
+    assert np.median(worst) < 0.2
+    assert np.mean(worst < 1.0) > 0.9
+
+
+@pytest.mark.parametrize("reaches", [False, True])
+def test_a_heap_whose_sweeps_go_round_is_solved_by_regions(reaches, monkeypatch):
+    """Sixty balls, residual 1e-6: 6,240 sweeps of the group end unsolved, with regions of it they do not."""
+    monkeypatch.setattr(contact_problem, "DENSE", 20)
+    monkeypatch.setattr(contact_problem, "NEWTON_TURNS", 3)
+    monkeypatch.setattr(contact_problem, "REGION_TURNS", contact_problem.REGION_TURNS if reaches else 0)
+    monkeypatch.setattr(regions, "MOST_CONTACTS", 60)
+    engine = ContactEngine(fallen(seed=3))
+    if reaches:
+        engine.advance(2.8)
+        return
+    with pytest.raises(EngineError, match="no solution"):
+        engine.advance(2.8)
+
+
+@pytest.mark.parametrize(("kinds", "restitution"), [(("monomer",), 0.0), (("chain", "monomer", "ring"), 0.5)])
+def test_regions_reach_the_residual_and_leave_energy(kinds, restitution, small):
+    """Each group is within the residual, which is checked anew from its impulses; energy never grows."""
+    system = fallen(kinds, *((60, 1.6) if len(kinds) == 1 else (8, 4.7)), restitution, 1e-5)
+    engine, once, worst = ContactEngine(system), Problem._solved, []
+
+    def watched(self, velocity, spin, offset, start, left):
+        found = once(self, velocity, spin, offset, start, left)
+        bodies, unit = self._pushed(velocity, spin), self._units(velocity, spin)
+        ends = zip(self.starts, self.starts[1:], unit, left, strict=False)
+        worst.extend(
+            friction_kernels.residual(bodies, self.contacts, low, high) / one for low, high, one, of in ends if of
+        )
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Problem, "_solved", watched)
+        before = energy_of(engine, system)
+        for end in np.arange(0.1, 2.75, 0.1).tolist():
+            engine.advance(end)
+            now = energy_of(engine, system)
+            assert now <= before + 1e-4 * abs(before)
+            before = now
+    assert sum(small) >= 3
+    assert len(worst) > 100
+    assert max(worst) < 1.0 + 1e-6
+
+
+def energy_of(engine, system):
+    """Return kinetic, turning and potential energy."""
+    turning = engine.own.extra[:, L.SPIN : L.SPIN + 3]
+    mass, moment = system.topology.mass, system.topology.moment
+    moving = mass @ np.sum(engine.own.velocity**2, axis=1) + moment @ np.sum(turning**2, axis=1)
+    return 0.5 * moving + engine.energies()[:, 0].sum()
+
+
+def test_regions_leave_no_trace_of_ranks_lists_and_restarts(small):
+    """Bits of groups that are solved so on 1, 2 and 3 ranks."""
+    require_no_trace(fallen(count=40, restitution=0.2, residual=1e-6), end=2.2)
+    assert sum(small) >= 3
