@@ -206,8 +206,8 @@ def test_impulses_are_in_their_cones_and_act_on_bodies_where_surfaces_touch(monk
     """Of every contact of every step, from places, impulses and velocities alone."""
     seen, solve = [], Problem.solve
 
-    def watched(problem, start):
-        seen.append((problem, solve(problem, start)))
+    def watched(problem, *given):
+        seen.append((problem, solve(problem, *given)))
         return seen[-1][1]
 
     monkeypatch.setattr(Problem, "solve", watched)
