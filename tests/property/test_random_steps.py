@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcchain.errors import ConfigError, EngineError
+from hpcchain.steps.friction import contact_problem, regions
 from tests.support.heaps import heap
 from tests.support.stepped import LJ, liquid, require_equal, rigid, run_on, system_of
 
@@ -94,6 +95,13 @@ def heaped(seed, hot):
     return heap(seed, 3, 2.4, ("monomer", "dimer"), hot=9.0 if hot else 1.0, contact=contact, steps=solver)
 
 
+def dense(seed, hot):
+    """Return balls with friction that are so near to each other that a box of them soon hangs together."""
+    law, fall = {"friction": 0.4, "restitution": 0.3 * (seed % 2)}, {"gravity": [0.0, 0.0, -30.0]}
+    tables = heap(seed, 64, 1.06, ("monomer",), hot=9.0 if hot else 1.0, contact=law, external=fall)
+    return tables | {"propagator": {"tolerance": 1e-7}}
+
+
 DRAWN = {
     "build": st.sampled_from([flexible, stiff, hard, attracting, mixed, outside, heaped]),
     "seed": st.integers(1, 10**6),
@@ -115,7 +123,7 @@ def require_no_trace(build, seed, hot, ranks, skin, cut):
     except ConfigError as error:
         assert "overlap" in str(error)
         return False
-    if build is heaped:
+    if build in (heaped, dense):
         part = 0.02  # its step is longer
     try:
         once = run_on(system, END, 1)
@@ -132,6 +140,23 @@ def require_no_trace(build, seed, hot, ranks, skin, cut):
 @given(**DRAWN)
 def test_bits(build, seed, hot, ranks, skin, cut):
     require_no_trace(build, seed, hot, ranks, skin, cut)
+
+
+@pytest.mark.parametrize("draws", [3, pytest.param(100, marks=pytest.mark.long)])
+def test_bits_of_heaps_that_are_solved_region_by_region(draws, monkeypatch):
+    """Groups of more than two contacts count as large ones, regions are of four contacts and come after two sweeps."""
+    met, once = [], regions.solve_region
+    monkeypatch.setattr(contact_problem, "DENSE", 2)
+    monkeypatch.setattr(contact_problem, "FIRST_SWEEPS", 2)
+    monkeypatch.setattr(contact_problem, "REGIONS_FROM", 0)
+    monkeypatch.setattr(regions, "MOST_CONTACTS", 4)
+    monkeypatch.setattr(regions, "solve_region", lambda *given: met.append(once(*given)))
+    rng = np.random.default_rng(29)
+    for _ in range(draws):
+        seed, ranks = int(rng.integers(1, 10**6)), rng.integers(1, 4, size=2).tolist()
+        given = (bool(rng.integers(2)), ranks, float(rng.choice([0.3, 0.7])), int(rng.integers(1, 8)))
+        require_no_trace(dense, seed, *given)
+    assert len(met) >= 2 * draws
 
 
 @pytest.mark.long
