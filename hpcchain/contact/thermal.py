@@ -74,7 +74,7 @@ def diffuse_single(s, i, code, n, mobility):
     What leaves has the normal velocity of what crosses a plane in a gas, and Maxwell's across (Cercignani 1988, III.5).
     """
     temperature = s.walls[-1 - code, L.WALL_TEMPERATURE] * mobility
-    p, q, r, _ = uniforms(s, DIFFUSE, s.next_event[i, L.BEAD_ID], next_number(s, i))
+    p, q, r, _ = uniforms(s, DIFFUSE, s.bead_id[i], next_number(s, i))
     normal = math.sqrt(-2.0 * temperature * math.log(1.0 - p))
     spread = math.sqrt(-2.0 * temperature * math.log(1.0 - q))
     across, along = spread * math.cos(2.0 * math.pi * r), spread * math.sin(2.0 * math.pi * r)
@@ -109,7 +109,7 @@ def diffuse(s, offset, m, a, i, code, n):
     tiles = s.mol[m, L.MOL_TILES]
     at = p + W.KICK
     here = p + W.COEF + W.ROW
-    one, two, three, _ = uniforms(s, DIFFUSE, s.next_event[i, L.BEAD_ID], next_number(s, i))
+    one, two, three, _ = uniforms(s, DIFFUSE, s.bead_id[i], next_number(s, i))
     spread = math.sqrt(-2.0 * temperature * math.log(1.0 - two))
     first, second = spread * math.cos(2.0 * math.pi * three), spread * math.sin(2.0 * math.pi * three)
     mobility = kick(s.work, offset, s.mol, m, s.graph, a, n[0], n[1], n[2], s.stepper)
@@ -155,7 +155,7 @@ def draw_spin(s, i, code):
     if inverse == 0.0:
         return 0.0
     turn(s, i)
-    p, q, r, t = uniforms(s, WALL_SPIN, s.next_event[i, L.BEAD_ID], np.int64(s.extra[i, L.DRAWS]))
+    p, q, r, t = uniforms(s, WALL_SPIN, s.bead_id[i], np.int64(s.extra[i, L.DRAWS]))
     x, y, z, _ = normals(p, q, r, t)
     spread = math.sqrt(s.walls[-1 - code, L.WALL_TEMPERATURE] * inverse)
     before = s.extra[i, L.SPIN] ** 2 + s.extra[i, L.SPIN + L.Y] ** 2 + s.extra[i, L.SPIN + L.Z] ** 2
@@ -181,7 +181,7 @@ def next_redraw(s, m):
     i = s.mol[m, L.MOL_FIRST]
     ticks, remainder = s.extra[i, L.NEXT_DRAW], s.extra[i, L.NEXT_DRAW_REM]
     if ticks == 0.0 and remainder == 0.0:
-        return after(0.0, 0.0, waiting(s, s.next_event[i, L.BEAD_ID], np.int64(0)), s.par[L.TICK])
+        return after(0.0, 0.0, waiting(s, s.bead_id[i], np.int64(0)), s.par[L.TICK])
     return ticks, remainder
 
 
@@ -189,7 +189,7 @@ def next_redraw(s, m):
 def set_next_redraw(s, m, ticks, remainder):
     """Set when molecule m's velocities are drawn next, at a time at which they are; count the draws of its beads."""
     first = s.mol[m, L.MOL_FIRST]
-    wait = waiting(s, s.next_event[first, L.BEAD_ID], np.int64(s.extra[first, L.DRAWS]) + 1)
+    wait = waiting(s, s.bead_id[first], np.int64(s.extra[first, L.DRAWS]) + 1)
     t, r = after(ticks, remainder, wait, s.par[L.TICK])
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         s.extra[i, L.DRAWS] += 1.0
@@ -200,7 +200,7 @@ def set_next_redraw(s, m, ticks, remainder):
 @kernel
 def maxwell(s, i, mobility):
     """Return a Maxwellian velocity (3 floats) of the bead in row i, of its inverse mass, by its present draw."""
-    p, q, r, t = uniforms(s, MAXWELL, s.next_event[i, L.BEAD_ID], np.int64(s.extra[i, L.DRAWS]))
+    p, q, r, t = uniforms(s, MAXWELL, s.bead_id[i], np.int64(s.extra[i, L.DRAWS]))
     x, y, z, _ = normals(p, q, r, t)
     spread = math.sqrt(s.par[L.REDRAW_TEMPERATURE] * mobility)
     return spread * x, spread * y, spread * z

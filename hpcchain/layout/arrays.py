@@ -6,8 +6,7 @@ segments (`rollback`), each kept like a molecule that moves no more.
 
 Every column and every counter has a name below; nothing reads one by its number. A name stands for one column of one
 thing: `X`, `Y`, `Z` for the components of any place (and of what `par` has per axis), `VX`, `VY`, `VZ` of a velocity
-behind it, `EVENT_TICKS` and `EVENT_REM` for the time of an earliest event, a bead's (`event_time`) or a molecule's
-(`first`).
+behind it, `EVENT_TICKS` and `EVENT_REM` for the time of a bead's earliest event.
 
 ================  ==========  ======================================================================================
 array             columns     meaning
@@ -20,12 +19,12 @@ segment           4 int64     SERIAL number of the segment; START_MARKS: depth o
                               to the bead (`layout.segment_bits`); MOLECULE; SERIES: where the bead's coefficients begin
                               in `series` and order of the polynomial (`layout.segment_bits`); beside `bounds`
 event_time        2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
-next_event        5 int64     that event: PARTNER bead or code (below), PARTNER_SERIAL, DEPTH; BEAD_ID: global id of
-                              the bead; TIED: whether another of its events follows within SIMULTANEOUS (0, 1), or
-                              AWAITED while the bead waits for its search, with CANDIDATES_AT and CANDIDATES:
-                              where in `found` those are that it may meet, and how many
-list_origin       4 float64   X, Y, Z: position about which the bead's neighbour list was made; ORIGIN_TIME: how long
-                              after the segment's start that was, -1 if before it
+next_event        2 int64     that event, beside `event_time` in memory: PARTNER_SERIAL; EVENT_BITS: partner, a bead or
+                              a code (below), depth, and whether another of its events follows within SIMULTANEOUS, or
+                              AWAITED while the bead waits for its search (`layout.event_bits`), with CANDIDATES_AT
+                              and, as depth, their number: where in `found` those are that it may meet
+bead_id           int64       global id of the bead
+origin_time       float64     how long after its segment's start the bead's neighbour list was made, -1 if before it
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
@@ -45,16 +44,18 @@ cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COU
 slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
 mol               16 int64    per molecule: columns MOL_… below
 window_molecule   16 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
-timing            8 float64   per molecule: RUNNING_LENGTH of segments; END_TICKS, END_REM, SEGMENT_LENGTH of the
-                              segment; SERIES_ERROR: how far the series may be from the motion at most [length];
-                              TOP_SPEED: its fastest bead's bound; TRAVELLED: how far beads may have gone in this
-                              window's segments before it [length]; STEP_ENERGY: discrete energy of a step
-                              (`step_molecule`)
+timing            2 float64   per molecule: RUNNING_LENGTH of segments; SERIES_ERROR: how far the series may be from
+                              the motion at most [length]. The segment's length is its first bead's LENGTH, its end
+                              follows from that (`event_order.segment_end`)
+window_timing     2 float64   per molecule, in windows: TOP_SPEED: its fastest bead's bound; TRAVELLED: how far beads
+                              may have gone in this window's segments before it [length]
+step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
+free_rooms        int64       first of the free rooms of `neighbour` of so many steps, -1 if there is none
+                              (`list_pool`); without entries where each list has a room of its own for good
 free_series       int64       first of the free blocks of `series` of so many cache lines, -1 if there is none
                               (`series_pool`); without entries where each molecule has room for the highest order
-first             2 float64   per molecule: EVENT_TICKS, EVENT_REM of its earliest event
-molecule_event    4 int64     per molecule: NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER id of that event; NEXT_HOLDER: the
-                              bead that holds it (AT_END, BY_HISTORY)
+holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
+                              BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
 scalars           32 int64    whole numbers of the sector that kernels change: SCALAR_… below
 free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
                               SPARE_ROWS: their number
@@ -105,7 +106,7 @@ from hpcchain.jit.struct import kernel_struct
 
 # Codes in place of a partner's row: below those of walls, which are -1 - axis (lower), -4 - axis (upper) and, of those
 # with shapes, -7, -8, ... (`contact.walls`).
-NO_EVENT, RELIST, REDRAW, SEGMENT_END = -(2**40) - 3, -(2**40) - 2, -(2**40) - 1, -(2**40)
+NO_EVENT, RELIST, REDRAW, SEGMENT_END = -(2**30) - 3, -(2**30) - 2, -(2**30) - 1, -(2**30)
 SIDE_NAMES = ("x-", "y-", "z-", "x+", "y+", "z+")  # of the box: walls of rows 0 ... 5, of codes -1 ... -6
 SIDES = len(SIDE_NAMES)
 
@@ -121,12 +122,11 @@ ORIENTATION, ORIENTATION_X, TURNED, TURNED_REM, INSIDE = 8, 9, 12, 13, 16  # sca
 SERIAL, START_MARKS, MOLECULE, SERIES = range(4)
 SEGMENT_COLUMNS = 4
 EVENT_TICKS, EVENT_REM = range(2)
-PARTNER, PARTNER_SERIAL, DEPTH, BEAD_ID, TIED = range(5)
-NEXT_EVENT_COLUMNS = 5
-AWAITED = 2  # value of TIED
-REOPENS = -2  # value of DEPTH: the event has a closed segment opened again, before all else at its instant
-CANDIDATES_AT, CANDIDATES = PARTNER_SERIAL, DEPTH
-ORIGIN_TIME = 3
+PARTNER_SERIAL, EVENT_BITS = range(2)
+NEXT_EVENT_COLUMNS = 2
+AWAITED = 2  # value of `event_bits.tied_with`
+REOPENS = -2  # a depth: the event has a closed segment opened again, before all else at its instant
+CANDIDATES_AT = PARTNER_SERIAL
 FRACTION_X, FRACTION_Y, FRACTION_Z, REACH = range(4)
 CELL = OCCUPANT = 3
 FLIGHT_HIGH, FLIGHT_LOW = 6, 7
@@ -135,9 +135,10 @@ CELLS_X, CELLS_Y, CELLS_Z, CELL_COUNT, GRID_X, GRID_Y, GRID_Z = range(7)
 CELL_LINE = 4  # entries of a line of `cell_entries`, a cache line
 SLAB_SQUARE, SLAB_AHEAD = range(2)
 SLABS = 3 * AXES
-RUNNING_LENGTH, END_TICKS, END_REM, SEGMENT_LENGTH, SERIES_ERROR, TOP_SPEED, TRAVELLED, STEP_ENERGY = range(8)
-TIMING_COLUMNS = 8
-NEXT_DEPTH, NEXT_LOWER, NEXT_HIGHER, NEXT_HOLDER = range(4)
+RUNNING_LENGTH, SERIES_ERROR = range(2)
+TIMING_COLUMNS = 2
+TOP_SPEED, TRAVELLED = range(2)
+WINDOW_TIMING_COLUMNS = 2
 SPARE_HEAD, SPARE_ROWS = range(2)
 EVENT_SIZE = 0
 (
@@ -239,6 +240,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
 SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
+SCALAR_ROOMS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -319,7 +321,8 @@ INSTANT_RULE = 59  # which contacts of one instant are resolved together, in run
 JOINT, GENERALISED, MOREAU = range(3)
 HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
 TURNS = 61  # whether beads that spin have orientations
-PARAMETERS = 62
+SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
+PARAMETERS = 63
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if
@@ -360,13 +363,15 @@ FIELDS = {
     "starts": f"f8 {START_COLUMNS}/16",
     "bounds": f"f8 {BOUNDS_COLUMNS}/16",
     "segment": f"i8 {SEGMENT_COLUMNS}/16",
-    "event_time": "f8 2",
-    "next_event": f"i8 {NEXT_EVENT_COLUMNS}",
-    "list_origin": "f8 4",
+    "event_time": "f8 2/4",
+    "next_event": f"i8 {NEXT_EVENT_COLUMNS}/4",
+    "bead_id": "i8",
+    "origin_time": "f8",
     "swept": "i4 4",
     "flight": "f4 8",
     "lists": "i4 4",
     "neighbour": "i4",
+    "free_rooms": "i8",
     "cells": "i8",
     "origin_fractions": "i4 4",
     "cell_entries": "i4 4",
@@ -379,8 +384,9 @@ FIELDS = {
     "mol": f"i8 {MOL_COLUMNS}",
     "window_molecule": f"i8 {WINDOW_COLUMNS}",
     "timing": f"f8 {TIMING_COLUMNS}",
-    "first": "f8 2",
-    "molecule_event": "i8 4",
+    "window_timing": f"f8 {WINDOW_TIMING_COLUMNS}",
+    "step_energy": "f8",
+    "holder": "i4",
     "key": "f8",
     "winner": "i4",
     "series": "f8",

@@ -12,6 +12,8 @@ import numpy as np
 from hpcchain.layout import arrays as L
 
 BEAD_LINE = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
+EVENT_LINE = 4  # floats of a bead's earliest event: `event_time` in front, then `next_event`
+EVENT_AT = 2
 BOUNDS_AT = L.START_COLUMNS  # of a bead's lines; `starts` is in front
 SEGMENT_AT = BOUNDS_AT + L.BOUNDS_COLUMNS
 LINE = 8 * CACHE_LINES  # bytes
@@ -57,6 +59,23 @@ def columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return table[:, :BOUNDS_AT], table[:, BOUNDS_AT:SEGMENT_AT], whole[:, SEGMENT_AT : SEGMENT_AT + L.SEGMENT_COLUMNS]
 
 
+def event_lines(beads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return `event_time` and `next_event` of that many beads: columns of one table, as they are read together."""
+    return event_columns_of(aligned_zeros((beads, EVENT_LINE)))
+
+
+def event_columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of a table of beads' events that are `event_time` and `next_event`."""
+    return table[:, :EVENT_AT], table.view(np.int64)[:, EVENT_AT : EVENT_AT + L.NEXT_EVENT_COLUMNS]
+
+
+TABLES = (
+    (("starts", "bounds", "segment"), BEAD_LINE, columns_of),
+    (("event_time", "next_event"), EVENT_LINE, event_columns_of),
+)
+"""Arrays that are columns of one table, floats of its rows, and what returns the columns."""
+
+
 def gathered(arrays: dict) -> dict:
     """Return arrays with the same contents, all in one stretch of memory; each is let go of when it has been copied.
 
@@ -72,16 +91,18 @@ def gathered(arrays: dict) -> dict:
     dict
     """
     moved = {name: arrays.pop(name) for name in [*arrays] if not isinstance(arrays[name], np.ndarray)}
-    lines = [arrays.pop(name) for name in ("starts", "bounds", "segment")]
-    sizes = {name: -(-array.nbytes // LINE) * LINE for name, array in arrays.items()}
-    beads = len(lines[0])
-    at = beads * LINE
-    memory = stretch(at + sum(sizes.values()))
-    columns = columns_of(memory[:at].view(np.float64).reshape(beads, BEAD_LINE))
-    for name, column, former in zip(("starts", "bounds", "segment"), columns, lines, strict=True):
-        column[:] = former
-        moved[name] = column
-    del lines, former
+    joined = [name for names, _, _ in TABLES for name in names]
+    sizes = {name: -(-arrays[name].nbytes // LINE) * LINE for name in arrays if name not in joined}
+    for names, columns, _ in TABLES:
+        sizes[names] = -(-len(arrays[names[0]]) * columns * 8 // LINE) * LINE
+    memory, at = stretch(sum(sizes.values())), 0
+    for names, columns, columns_of_table in TABLES:
+        beads = len(arrays[names[0]])
+        table = memory[at : at + beads * columns * 8].view(np.float64).reshape(beads, columns)
+        for name, column in zip(names, columns_of_table(table), strict=True):
+            column[:] = arrays.pop(name)
+            moved[name] = column
+        at += sizes[names]
     for name in [*arrays]:
         array = arrays.pop(name)
         moved[name] = memory[at : at + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -9,6 +9,7 @@ import numpy as np
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import MOST_DEPTH
+from hpcchain.sector.queue.event_order import next_time_of
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -33,14 +34,15 @@ class Standstill:
     def bead(self, s: Any) -> int | None:
         """Return the local number of a bead that moves on at a standstill of sector s, None where time gets on."""
         m = int(s.winner[L.ROOT])
-        if m < 0 or not np.isfinite(s.first[m, L.EVENT_TICKS]):
+        if m < 0:
+            return None
+        now = next_time_of(s, m)
+        if not np.isfinite(now[0]):
             return None
         ticks, remainder = self._since
         segments = int(s.count[L.C["segments"]])
-        if (s.first[m, L.EVENT_TICKS] - ticks) * s.par[L.TICK] + s.first[m, L.EVENT_REM] - remainder > s.par[
-            L.SIMULTANEOUS
-        ]:
-            self._since, self._segments = (float(s.first[m, L.EVENT_TICKS]), float(s.first[m, L.EVENT_REM])), segments
+        if (now[0] - ticks) * s.par[L.TICK] + now[1] - remainder > s.par[L.SIMULTANEOUS]:
+            self._since, self._segments = now, segments
             return None
         begun = segments - self._segments
         if begun <= 2 * self._most:  # two molecules at least

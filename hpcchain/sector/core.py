@@ -21,9 +21,10 @@ from hpcchain.sector import sampling
 from hpcchain.sector.event_budget import EventBudget
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
+from hpcchain.sector.search.list_pool import STEP
 from hpcchain.sector.segments.series_pool import LINE, PADDING, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import build_sector, cell_arrays
+from hpcchain.sector.setup.allocate import LEAST_FOUND, SPARE_ENTRIES, build_sector, cell_arrays
 from hpcchain.sector.setup.find_inside import find_inside
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
 """Of runs whose contacts make beads spin."""
+# Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
+# entries at least; lengths of rooms to begin with.
+SPARE_ROOMS, MORE_ROOMS, LEAST_SPARE, LEAST_ROOMS = 0.25, 0.1, 1024, 32
 SPARE_SERIES = 16  # the part of what series take that is spared for changes of their orders
 # Floats, and times what one event may take at most, from which on series are packed: moving what caches hold costs
 # more than it saves (.97 times as fast at 10,000 beads in chains of 10, 1.04 times at 50,000).
@@ -93,7 +97,9 @@ class Core:
     ids : (N,) int64 array
         Global ids of the local beads.
     batch : EventBudget
-    entries : int
+    spare_rooms : float
+        Room for changes of lists, as a part of what they take when they are made.
+    entries : float
         Entries that cells may hold of a bead before they are given more room.
     """
 
@@ -108,11 +114,12 @@ class Core:
         prepare: Callable | None = None,
     ) -> None:
         self.options, self.capacity = options, capacity
-        self.cell_capacity_factor, self.entries = options.cell_capacity_factor, 1
+        self.cell_capacity_factor, self.entries = options.cell_capacity_factor, SPARE_ENTRIES
         self.sector, self.ids = build_sector(
             classes, system, options.shell, options.cell, sequence, capacity, options.log_rows, at, options.inside
         )
         self.state_row = self.ids if at is None else at
+        self.spare_rooms = SPARE_ROOMS
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         require_finite(self)
@@ -122,7 +129,8 @@ class Core:
             initialise.start(self.sector)
         else:
             self.start_packed()
-            self.gather(without=("series",))
+            self.gather(without=("series", "neighbour"))
+            self.sector = self.sector._replace(free_rooms=np.full(LEAST_ROOMS, -1, dtype=np.int64))
         self.enlist()
 
     def gather(self, without: tuple = ()) -> None:
@@ -163,18 +171,49 @@ class Core:
 
     def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much room as that takes."""
+        self.fit_found()
         while status := initialise.enlist(self.sector):
             if status == CELL_FULL:
-                self.cell_capacity_factor *= 2.0
-                entries = self.entries * self.cell_capacity_factor
-                self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), entries))
+                self.grow_cells()
+                continue
+            if len(self.sector.free_rooms):
+                self.make_rooms()
                 continue
             need = self.sector.lists[:, L.LIST_LENGTH].astype(np.int64)
             np.maximum.at(self.capacity, self.state_row, need + need // 2 + 8)  # vacant rows share theirs
             self.resize_lists()
+        if len(self.sector.free_rooms):
+            self.fit_rooms()
         while find_inside(self.sector, self.sector.extended):
             self.grow_inside()
         initialise.search_all(self.sector, self.options.base)
+
+    def grow_cells(self) -> None:
+        """Give cells, and what is found in them, twice the room; they are empty then."""
+        self.cell_capacity_factor *= 2.0
+        entries = self.entries * self.cell_capacity_factor
+        self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), entries))
+        self.fit_found()
+
+    def fit_found(self) -> None:
+        """Give `found` room for the longest list."""
+        longest = int(self.sector.lists[:, L.LIST_CAPACITY].max(initial=0)) + LEAST_FOUND
+        if longest > len(self.sector.found):
+            self.sector = self.sector._replace(found=np.zeros(2 * longest, dtype=np.int64))
+
+    def make_rooms(self) -> None:
+        """Make as much room for lists as the present numbers of their entries ask for, the longest ones doubled."""
+        steps = self.sector.lists[:, L.LIST_LENGTH].astype(np.int64) // STEP + 1
+        free = np.full(max(2 * int(steps.max()), len(self.sector.free_rooms)) + 1, -1, dtype=np.int64)
+        neighbour = aligned_zeros(STEP * int(steps.sum()), np.int32)
+        self.sector = self.sector._replace(neighbour=neighbour, free_rooms=free)
+
+    def fit_rooms(self) -> None:
+        """Give lists that have just been made the room behind theirs that is spared for changes, and no more."""
+        used = int(self.sector.scalars[L.SCALAR_ROOMS_END])
+        neighbour = aligned_zeros(used + max(int(self.spare_rooms * used), LEAST_SPARE), np.int32)
+        neighbour[:used] = self.sector.neighbour[:used]
+        self.sector = self.sector._replace(neighbour=neighbour)
 
     @property
     def inside_columns(self) -> int:
@@ -193,9 +232,16 @@ class Core:
         self.sector.lists[:, L.LIST_FIRST] = starts[:-1]
         self.sector.lists[:, L.LIST_CAPACITY] = lengths
         self.sector = self.sector._replace(neighbour=aligned_zeros(int(starts[-1]), np.int32))
+        self.fit_found()
 
     def grow_lists(self) -> None:
-        """Give all lists more room and make them anew."""
+        """Give all lists more room and make them anew; cells too, if they have none left."""
+        if self.sector.scalars[L.SCALAR_FREE_LINE] < 0:
+            self.grow_cells()
+        if len(self.sector.free_rooms):
+            self.spare_rooms += MORE_ROOMS
+            self.enlist()
+            return
         self.capacity = self.capacity + self.capacity // 4 + 4
         self.resize_lists()
         self.enlist()

@@ -251,9 +251,7 @@ class GhostedSector:
             if s.extended is not None:
                 s.extra[i : i + n] = own[:, 15:]
             s.mol[m, L.MOL_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
-            self.ids[i : i + n] = s.next_event[i : i + n, L.BEAD_ID] = composition.first_bead_of(molecule) + np.arange(
-                n
-            )
+            self.ids[i : i + n] = s.bead_id[i : i + n] = composition.first_bead_of(molecule) + np.arange(n)
             self.molecule_ids[m], self.ownership[m] = molecule, L.GHOST
             insert(self.row_of, self.molecule_ids[m : m + 1], np.array([m]))
             deactivate(s, np.arange(i, i + n))
@@ -367,6 +365,8 @@ class GhostedSector:
             bounds=lines[1],
             segment=lines[2],
             timing=extended(s.timing, len(kinds)),
+            window_timing=extended(s.window_timing, len(kinds)),
+            step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
             series=extended(s.series, int(block.sum())),
         )

@@ -16,6 +16,7 @@ from hpcchain.sector.collapse import Standstill, stuck
 from hpcchain.sector.core import Core, Options, energies_of, event_row, event_rows, require_finite
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import added
+from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.setup.allocate import energy_quantum, list_capacity, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_sequence
@@ -195,8 +196,8 @@ class Engine:
     @property
     def time(self) -> float:
         """A time before which all events are done: that of the next one [time]."""
-        m = int(self.sector.winner[L.ROOT])
-        return float(self.sector.first[m, L.EVENT_TICKS] * self.system.physics.tick + self.sector.first[m, L.EVENT_REM])
+        ticks, remainder = next_time_of(self.sector, int(self.sector.winner[L.ROOT]))
+        return float(ticks * self.system.physics.tick + remainder)
 
     @property
     def counters(self) -> dict:

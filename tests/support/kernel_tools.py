@@ -1,11 +1,14 @@
 """The one place where the kernel tests know layouts: molecules in the tiled workspace, paths, sectors, and calls."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from hpcchain.contact import impulse as impulse_kernels
 from hpcchain.contact.pair import Pair, curved_contact
 from hpcchain.contact.wall import wall_contact
 from hpcchain.layout.arrays import (
+    EVENT_BITS,
     GROWTH,
     GROWTH_RATE,
     LIST_FIRST,
@@ -19,6 +22,7 @@ from hpcchain.layout.arrays import (
     MOST_TIES,
     PUSH_ROWS,
 )
+from hpcchain.layout.event_bits import LEAST_DEPTH, LOWER, PARTNER_BITS, TIED_BITS
 from hpcchain.layout.segment_bits import ORDERS, series_begin, series_order
 from hpcchain.layout.workspace import COEF, CURVE, FIRST_TERM, HIST, KICK, RHS, ROW, TILE
 from hpcchain.model.molecules.bodies import body_sites
@@ -282,10 +286,28 @@ class Paths:
         return wall_contact(self.starts, self.segment, self.series, pair, axis, limit)
 
 
+def partners_of(s):
+    """Return with what all beads' earliest events are: rows or codes."""
+    return s.next_event[:, EVENT_BITS] >> PARTNER_BITS
+
+
+def depths_of(s):
+    """Return the depths of all beads' earliest events."""
+    return ((s.next_event[:, EVENT_BITS] & LOWER) >> TIED_BITS) + LEAST_DEPTH
+
+
+@contextmanager
+def events_kept(s):
+    """Search as one likes: afterwards events are again those that the queue knows of."""
+    event_time, next_event = s.event_time.copy(), s.next_event.copy()
+    yield
+    s.event_time[:], s.next_event[:] = event_time, next_event
+
+
 def search_one(s, i):
     """Search bead i and return (time, partner or code)."""
     earliest_event.search_bead(s, i, s.stepper, s.extended)
-    return s.event_time[i, 0] * s.par[0] + s.event_time[i, 1], int(s.next_event[i, 0])
+    return s.event_time[i, 0] * s.par[0] + s.event_time[i, 1], int(partners_of(s)[i])
 
 
 def first_look(s, i):
@@ -320,8 +342,7 @@ def enlist(s):
 
 def set_list_origins(s, points):
     """Place all list origins and build all lists about them; return the status."""
-    s.list_origin[:, 0:3] = points
-    return neighbour_lists.build_lists(s)
+    return neighbour_lists.build_lists(s, points)
 
 
 def cell_counts(s):

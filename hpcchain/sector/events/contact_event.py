@@ -27,10 +27,12 @@ PACE_RATIO = 2.0
 
 
 @kernel
-def learn_pace(timing, m, realised):
+def learn_pace(s, m, realised):
     """Move a molecule's running segment length towards PACE_RATIO times the length that came true."""
-    old = timing[m, L.RUNNING_LENGTH] if timing[m, L.RUNNING_LENGTH] > 0.0 else timing[m, L.SEGMENT_LENGTH]
-    timing[m, L.RUNNING_LENGTH] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
+    old = s.timing[m, L.RUNNING_LENGTH]
+    if not old > 0.0:
+        old = s.bounds[s.mol[m, L.MOL_FIRST], L.LENGTH]
+    s.timing[m, L.RUNNING_LENGTH] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
 
 
 @kernel
@@ -39,7 +41,7 @@ def _close(s, m, ticks, remainder):
     save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
     length = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
-    learn_pace(s.timing, m, length)
+    learn_pace(s, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
     pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
@@ -80,8 +82,8 @@ def record(s, log_rows, time, i, partner, impulse, moment, work, heat):
     `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis,
     and the energy that comes in, as work of what moves and as heat. In a window contacts are counted when it is final.
     """
-    gid_a = s.next_event[i, L.BEAD_ID]
-    gid_b = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
+    gid_a = s.bead_id[i]
+    gid_b = s.bead_id[partner] if partner >= 0 else partner
     count_event(s, i, s.extended)
     if partner >= 0:
         count_event(s, partner, s.extended)
@@ -181,7 +183,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
         so that one code does them all.
     """
     mol, group, offset = s.mol, s.group, s.offset
-    if partner >= 0 and s.next_event[partner, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
+    if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
@@ -220,8 +222,8 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
 @kernel
 def _set_touching_back(s, i, partner, members, ticks, remainder, depth):
     """Set back those that touch the first members of the group but have been carried past this event; how many."""
-    lower = s.next_event[i, L.BEAD_ID]
-    higher = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
+    lower = s.bead_id[i]
+    higher = s.bead_id[partner] if partner >= 0 else partner
     count = rewind_touching(s, s.group, s.offset, members, ticks, remainder, depth, lower, higher)
     roll_back(s)
     return count

@@ -79,8 +79,8 @@ def pass_distance(s, i, j, side, rate, inverse_mass):
     impulse, crossed = step_impulse(rate, height, inverse_mass)
     if not crossed:
         return impulse, TURNED_BACK
-    set_level(s, i, s.next_event[j, L.BEAD_ID], beyond)
-    set_level(s, j, s.next_event[i, L.BEAD_ID], beyond)
+    set_level(s, i, s.bead_id[j], beyond)
+    set_level(s, j, s.bead_id[i], beyond)
     return impulse, ENTERED if side == INNER else LEFT
 
 

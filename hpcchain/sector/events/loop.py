@@ -11,16 +11,17 @@ from hpcchain.contact.walls import wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.segment_bits import series_order, set_struck
+from hpcchain.layout.event_bits import event_depth, partner_of, tied_with
+from hpcchain.layout.segment_bits import set_struck
 from hpcchain.layout.state_bounds import MOST_DEPTH
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
 from hpcchain.sector.events.crossing import is_full, note_kind, part_free
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.simultaneous import counts_resting
-from hpcchain.sector.queue.event_order import is_current, precedes
+from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes, segment_end
 from hpcchain.sector.search.broad_phase import store_path
-from hpcchain.sector.search.earliest_event import list_expiry
+from hpcchain.sector.search.earliest_event import outside_shell
 from hpcchain.sector.search.prefetch import BEAD, choose_next, prefetch
 from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
@@ -55,23 +56,24 @@ def _search_one(s, i):
 def _end_segment(s, m, ticks, remainder):
     """Start the next segment of a molecule that nothing has hit."""
     first = s.mol[m, L.MOL_FIRST]
+    length = s.bounds[first, L.LENGTH]
     s.scalars[L.SCALAR_SERIAL] += 1
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         save_segment(s, m)
-        pass_time(s.par, s.segment, first, 1, s.timing[m, L.SEGMENT_LENGTH])
-        move_straight(s, first, m, s.timing[m, L.SEGMENT_LENGTH], ticks, remainder, s.scalars[L.SCALAR_SERIAL], 0, 0)
+        pass_time(s.par, s.segment, first, 1, length)
+        move_straight(s, first, m, length, ticks, remainder, s.scalars[L.SCALAR_SERIAL], 0, 0)
         set_bounds(s, first, m)
         store_path(s, first)
         return
     make_own_series(s, m)
     offset = np.int64(0)
-    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, s.timing[m, L.SEGMENT_LENGTH], s.stepper)
+    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, length, s.stepper)
     prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
     save_segment(s, m)
-    learn_pace(s.timing, m, s.timing[m, L.SEGMENT_LENGTH])
+    learn_pace(s, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
-    pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], s.timing[m, L.SEGMENT_LENGTH])
+    pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
     new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], offset)
 
 
@@ -108,9 +110,9 @@ def _crowded(s, i, partner, m, other, ticks, remainder, base):
     latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
     if others_before(s.key, s.winner, m, other, latest):
         return True
-    if s.next_event[i, L.TIED] != 0 or (partner >= 0 and s.next_event[partner, L.TIED] != 0):
+    if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):
         return True
-    if partner >= 0 and s.next_event[partner, L.PARTNER] != i:  # an event of its own, found before this one
+    if partner >= 0 and partner_of(s.next_event, partner) != i:  # an event of its own, found before this one
         if (
             abs(
                 time_span(
@@ -126,10 +128,8 @@ def _crowded(s, i, partner, m, other, ticks, remainder, base):
             return True
     for k in (m, other):
         if k >= 0 and s.mol[k, L.MOL_BEADS] > 1:
-            if (
-                abs(time_span(s.timing[k, L.END_TICKS], s.timing[k, L.END_REM], ticks, remainder, s.par[L.TICK]))
-                < s.par[L.SIMULTANEOUS]
-            ):
+            end_ticks, end_remainder = segment_end(s, k)
+            if abs(time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
                 return True  # its next segment, in which others may be due, has not been searched
             if others_due(
                 s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, remainder, i, partner
@@ -226,6 +226,8 @@ def _refresh(s, m, base):
     status = 0
     if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
         status = renew_lists(s, m)
+    else:
+        s.origin_time[s.mol[m, L.MOL_FIRST]] = -1.0
     if status == 0:
         search_molecule(s, m)
         schedule_molecule(s, m, base)
@@ -248,11 +250,11 @@ def refresh_touched(s, base):
         s.par[L.NOW] = ticks
         s.par[L.NOW_REM] = remainder
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            s.list_origin[i, L.ORIGIN_TIME] = -1.0
+            s.origin_time[i] = -1.0
             dt = max(
                 time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0
             )
-            if status == 0 and s.lists[i, L.OWNERSHIP] != L.DORMANT and _outside_shell(s, i, dt):
+            if status == 0 and s.lists[i, L.OWNERSHIP] != L.DORMANT and outside_shell(s, i, dt):
                 status = renew_list(s, i, dt)
         if status == 0:
             search_molecule(s, m)
@@ -266,19 +268,6 @@ def set_back(s, base):
     """Roll back all that was requested, list and search anew what that changed; return 0 or an error."""
     roll_back(s)
     return refresh_touched(s, base)
-
-
-@inlined
-def _outside_shell(s, i, dt):
-    """Whether bead i may be out of its list's shell a time dt after its segment's start."""
-    if s.bounds[i, L.ACCELERATION] != 0.0 or series_order(s.segment, i) == L.FALLING:
-        return list_expiry(s, i) <= dt
-    far = 0.0
-    for c in range(3):
-        d = s.starts[i, c] + s.starts[i, L.VX + c] * dt - s.list_origin[i, c]
-        d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
-        far += d * d
-    return far >= s.par[L.SHELL] * s.par[L.SHELL]
 
 
 @inlined
@@ -300,12 +289,12 @@ def _go_back(s, holder, partner, ticks, remainder, depth, base):
         ticks,
         remainder,
         depth,
-        s.next_event[holder, L.BEAD_ID],
-        s.next_event[partner, L.BEAD_ID],
+        s.bead_id[holder],
+        s.bead_id[partner],
     ):
         return -1
-    a = s.next_event[holder, L.BEAD_ID]
-    b = s.next_event[partner, L.BEAD_ID]
+    a = s.bead_id[holder]
+    b = s.bead_id[partner]
     tied = depth == L.REOPENS or not precedes(s, after_r, ticks, remainder, depth, a, b)
     s.scalars[L.SCALAR_REOPENED] += 1
     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
@@ -322,7 +311,7 @@ def _looks_further_back(s, i, j):
         s.event_time[i, L.EVENT_TICKS] == s.event_time[j, L.EVENT_TICKS]
         and s.event_time[i, L.EVENT_REM] == s.event_time[j, L.EVENT_REM]
     )
-    return together and s.next_event[i, L.PARTNER] == j and s.next_event[i, L.PARTNER_SERIAL] != s.segment[j, L.SERIAL]
+    return together and partner_of(s.next_event, i) == j and s.next_event[i, L.PARTNER_SERIAL] != s.segment[j, L.SERIAL]
 
 
 @kernel
@@ -365,8 +354,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         status = _halt(s, m, until_ticks, until_remainder, until, windowed)
         if status != GO_ON:
             return status
-        ticks = s.first[m, L.EVENT_TICKS]
-        remainder = s.first[m, L.EVENT_REM]
+        ticks, remainder = next_time_of(s, m)
         if s.prefetch_state[BEAD] < 0:
             choose_next(s)
         s.par[L.NOW] = ticks
@@ -375,7 +363,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         if windowed and not is_straggler:
             s.par[L.LATEST] = ticks
             s.par[L.LATEST_REM] = remainder
-        holder = s.molecule_event[m, L.NEXT_HOLDER]
+        holder = np.int64(s.holder[m])
         if holder < 0:
             if s.extended is not None:
                 if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
@@ -384,14 +372,14 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             if _refresh(s, m, base):
                 return LIST_FULL
             continue
-        partner = s.next_event[holder, L.PARTNER]
+        partner = partner_of(s.next_event, holder)
         if partner == L.RELIST:
             if _renew_list(s, holder, ticks, remainder):
                 return LIST_FULL
             _search_one(s, holder)
             schedule_molecule(s, m, base)
             continue
-        depth = s.next_event[holder, L.DEPTH]
+        depth = event_depth(s.next_event, holder)
         if partner >= 0:
             prefetch(s.starts, partner)
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
@@ -425,8 +413,7 @@ def _halt(s, m, until_ticks, until_remainder, until, windowed):
     """Return why `advance` is to return before the first event, that of molecule m, or GO_ON."""
     if m < 0:
         return REACHED
-    ticks = s.first[m, L.EVENT_TICKS]
-    remainder = s.first[m, L.EVENT_REM]
+    ticks, remainder = next_time_of(s, m)
     if not ticks < np.inf:
         return REACHED if ticks == np.inf else NOT_A_NUMBER
     if earlier(until_ticks, until_remainder, ticks, remainder) and ticks * s.par[L.TICK] + remainder > until:
@@ -458,8 +445,9 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     logged = s.count[L.N_LOGGED]
-    lower = s.molecule_event[m, L.NEXT_LOWER]
-    higher = s.molecule_event[m, L.NEXT_HIGHER]
+    lower = higher = np.int64(0)
+    if windowed:
+        _, lower, higher = next_event_of(s, m)
     crowded = _crowded(s, holder, partner, m, other, ticks, remainder, base)
     crowded = (
         crowded or s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED)
@@ -484,13 +472,11 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
             if s.group[k] >= 0 and s.mol[s.group[k], L.MOL_OWNERSHIP] != L.OWNED:
                 match_with_owner(s, s.group[k])
     if free:
-        if s.extended is not None:
-            s.list_origin[holder, L.ORIGIN_TIME] = -1.0
-            if other >= 0:
-                s.list_origin[partner, L.ORIGIN_TIME] = -1.0
+        s.origin_time[holder] = -1.0
         _search_one(s, holder)
         schedule_molecule(s, m, base)
         if other >= 0:
+            s.origin_time[partner] = -1.0
             _search_one(s, partner)
             schedule_molecule(s, other, base)
     else:

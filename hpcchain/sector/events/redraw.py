@@ -38,7 +38,7 @@ def redraw(s, m, ticks, remainder, log_rows):
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         s.scalars[L.SCALAR_EVENT] += 1
         s.group[0] = m
-        lower = s.next_event[first, L.BEAD_ID]
+        lower = s.bead_id[first]
         event = s.scalars[L.SCALAR_EVENT]
         sign_event(s.window_event, s.window_molecule, s.group, s.count, event, 1, lower, np.int64(L.REDRAW), logged)
 
@@ -70,7 +70,7 @@ def _molecule(s, first, m, dt, ticks, remainder, depth):
     load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
     prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
     save_segment(s, m)
-    learn_pace(s.timing, m, dt)
+    learn_pace(s, m, dt)
     beads, tiles = s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_TILES]
     pass_time(s.par, s.segment, first, beads, dt)
     before = kinetic_energy(s.work, offset, tiles)
@@ -103,8 +103,8 @@ def _record(s, first, time, heat, log_rows):
     row[:] = 0.0
     row[L.LOG_TIME] = time
     row[L.LOG_KIND] = L.DRAW_KIND
-    row[L.LOG_LOWER] = s.next_event[first, L.BEAD_ID]
-    row[L.LOG_HIGHER] = s.next_event[first, L.BEAD_ID]
+    row[L.LOG_LOWER] = s.bead_id[first]
+    row[L.LOG_HIGHER] = s.bead_id[first]
     row[L.LOG_HEAT] = quanta
     row[L.LOG_STATUS] = L.VALID
     row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]

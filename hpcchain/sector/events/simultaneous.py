@@ -34,7 +34,7 @@ def bring(s, offset, m, ticks, remainder):
         note_iterations(s.count, L.N_NODES, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
     if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
         excess = steps_excess(offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
-        s.work[excess] = s.timing[m, L.STEP_ENERGY] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
+        s.work[excess] = s.step_energy[m] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
     return project(s.work, offset, s.mol, m, s.graph, s.stepper)
 
 
@@ -104,7 +104,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
         )
         others = others or ((s.impulses[k] != 0.0 or counts_resting(s)) and not main)
     _sort_members(s.mol, s.group, s.offset, core, members, s.contacts, count)
-    _sort_ties(s.next_event, s.contacts, beads, s.normals, s.growths, s.impulses, count)
+    _sort_ties(s.bead_id, s.contacts, beads, s.normals, s.growths, s.impulses, count)
     return count, members, others
 
 
@@ -131,7 +131,7 @@ def _touching(s, core, highest, ticks, remainder):
                 sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
                 mj = s.segment[j, L.MOLECULE]
                 inner = mj == group[0] or (core > 1 and mj == group[1])
-                if inner and s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
+                if inner and s.bead_id[j] < s.bead_id[i]:
                     continue
                 if not inner and (
                     mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)
@@ -198,7 +198,7 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
             m = s.segment[j, L.MOLECULE]
             sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
             h = _index_in(group, members, m)
-            if h == g and s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
+            if h == g and s.bead_id[j] < s.bead_id[i]:
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
                 continue
@@ -338,7 +338,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     if s.extended is not None:
         if inverse_mass(s, i) == 0.0 and inverse_mass(s, j) == 0.0:
             return count
-    if s.next_event[j, L.BEAD_ID] < s.next_event[i, L.BEAD_ID]:
+    if s.bead_id[j] < s.bead_id[i]:
         g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
     r = separation(s.par, s.work, p, q, n)
     s.growths[count] = sigma * s.par[L.GROWTH_RATE]
@@ -361,7 +361,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
 def _one_more(s, count):
     """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
     if count == L.MOST_TIES:
-        _sort_ties(s.next_event, s.contacts, s.tied, s.normals, s.growths, s.impulses, count + 1)
+        _sort_ties(s.bead_id, s.contacts, s.tied, s.normals, s.growths, s.impulses, count + 1)
         return count
     return count + 1
 
@@ -434,11 +434,11 @@ def _wall_tie(s, g, b, i, code, gap, rate, growth, count):
 
 
 @kernel
-def _sort_ties(next_event, contacts, beads, normals, growths, closing, count):
+def _sort_ties(bead_id, contacts, beads, normals, growths, closing, count):
     """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
     for k in range(1, count):
         at = k
-        while at > 0 and _before(next_event, beads, at, at - 1):
+        while at > 0 and _before(bead_id, beads, at, at - 1):
             for c in range(4):
                 contacts[at, c], contacts[at - 1, c] = contacts[at - 1, c], contacts[at, c]
             for c in range(3):
@@ -451,12 +451,12 @@ def _sort_ties(next_event, contacts, beads, normals, growths, closing, count):
 
 
 @kernel
-def _before(next_event, beads, a, b):
-    first = next_event[beads[a, L.FIRST_BEAD], L.BEAD_ID] - next_event[beads[b, L.FIRST_BEAD], L.BEAD_ID]
+def _before(bead_id, beads, a, b):
+    first = bead_id[beads[a, L.FIRST_BEAD]] - bead_id[beads[b, L.FIRST_BEAD]]
     if first != 0:
         return first < 0
-    x = next_event[beads[a, L.SECOND_BEAD], L.BEAD_ID] if beads[a, L.SECOND_BEAD] >= 0 else beads[a, L.SECOND_BEAD]
-    y = next_event[beads[b, L.SECOND_BEAD], L.BEAD_ID] if beads[b, L.SECOND_BEAD] >= 0 else beads[b, L.SECOND_BEAD]
+    x = bead_id[beads[a, L.SECOND_BEAD]] if beads[a, L.SECOND_BEAD] >= 0 else beads[a, L.SECOND_BEAD]
+    y = bead_id[beads[b, L.SECOND_BEAD]] if beads[b, L.SECOND_BEAD] >= 0 else beads[b, L.SECOND_BEAD]
     return x < y
 
 

@@ -6,12 +6,79 @@ the key of the event that it began with.
 
 import numpy as np
 
+from hpcchain.contact.thermal import next_redraw
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import earlier
+from hpcchain.layout import segment_entry as E
+from hpcchain.layout.clock import after, earlier
+from hpcchain.layout.event_bits import event_depth, partner_of
 from hpcchain.layout.segment_bits import start_depth
 
 MOST_REOPENED = 4
+
+
+@inlined
+def segment_end(s, m):
+    """Return ticks and remainder of when molecule m's segment ends."""
+    i = s.mol[m, L.MOL_FIRST]
+    return after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.bounds[i, L.LENGTH], s.par[L.TICK])
+
+
+@inlined
+def _next_of_history(s, m):
+    """Return where in `owner_history` the segment begins that ghost m has next, -1 if its owner has told of none."""
+    if s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]:
+        return s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
+    return np.int64(-1)
+
+
+@kernel
+def next_time_of(s, m):
+    """Return ticks and remainder of molecule m's earliest event, as it is in the queue: `holder` says whose that is."""
+    holder = np.int64(s.holder[m])
+    if holder >= 0:
+        return s.event_time[holder, L.EVENT_TICKS], s.event_time[holder, L.EVENT_REM]
+    if holder == L.BY_HISTORY:
+        begin = _next_of_history(s, m)
+        if begin < 0:
+            return np.inf, np.inf
+        return s.owner_history[begin + E.TICKS], s.owner_history[begin + E.REM]
+    if s.extended is not None and holder == L.BY_THERMOSTAT:
+        return next_redraw(s, m)
+    if s.mol[m, L.MOL_OWNERSHIP] == L.GHOST or s.mol[m, L.MOL_OWNERSHIP] == L.VACANT:  # it waits for its owner
+        return np.inf, np.inf
+    return segment_end(s, m)
+
+
+@kernel
+def next_event_of(s, m):
+    """Return depth, lower and higher id of molecule m's earliest event, that of `next_time_of`."""
+    holder = np.int64(s.holder[m])
+    if holder >= 0:
+        a = s.bead_id[holder]
+        partner = partner_of(s.next_event, holder)
+        if partner < 0:
+            return event_depth(s.next_event, holder), a, partner
+        b = s.bead_id[partner]
+        return event_depth(s.next_event, holder), min(a, b), max(a, b)
+    if holder == L.BY_HISTORY:
+        begin = _next_of_history(s, m)
+        if begin < 0:
+            return np.int64(0), np.int64(0), np.int64(L.SEGMENT_END)
+        return (
+            np.int64(s.owner_history[begin + E.DEPTH]),
+            np.int64(s.owner_history[begin + E.LOWER]),
+            np.int64(s.owner_history[begin + E.HIGHER]),
+        )
+    first = s.mol[m, L.MOL_FIRST]
+    depth = np.int64(0)
+    higher = np.int64(L.SEGMENT_END)
+    if s.extended is not None and holder == L.BY_THERMOSTAT:
+        ticks, remainder = next_redraw(s, m)
+        if ticks == s.starts[first, L.START_TICKS] and remainder == s.starts[first, L.START_REM]:
+            depth = start_depth(s.segment, first) + 1
+        higher = np.int64(L.REDRAW)
+    return depth, s.bead_id[first], higher
 
 
 @inlined
@@ -95,11 +162,11 @@ def precedes(s, newer, ticks, remainder, depth, a, b):
 
 
 @inlined
-def comes_first(t, q, depth, gid, other, best_ticks, best_remainder, best_depth, best, next_event):
+def comes_first(t, q, depth, gid, other, best_ticks, best_remainder, best_depth, best, bead_id):
     """Whether a contact comes before the best candidate so far."""
     first = t < best_ticks or (t == best_ticks and q < best_remainder)
     if t == best_ticks and q == best_remainder and best >= 0:
-        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, next_event[best, L.BEAD_ID]))
+        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, bead_id[best]))
     return first
 
 
@@ -123,8 +190,8 @@ def _pair_before(gid, new, old):
 
 
 @inlined
-def wall_before(gid, code, best, next_event):
+def wall_before(gid, code, best, bead_id):
     """Whether bead gid's contact with a wall orders before its contact with `best`, a bead or another wall."""
-    lower = min(gid, next_event[best, L.BEAD_ID]) if best >= 0 else gid
-    higher = max(gid, next_event[best, L.BEAD_ID]) if best >= 0 else best
+    lower = min(gid, bead_id[best]) if best >= 0 else gid
+    higher = max(gid, bead_id[best]) if best >= 0 else best
     return gid < lower or (gid == lower and code < higher)

@@ -9,8 +9,9 @@ segment.
 
 import numpy as np
 
-from hpcchain.jit.decorators import kernel
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
+from hpcchain.sector.queue.event_order import next_event_of, next_time_of
 
 
 def queue_size(entries: int) -> int:
@@ -18,21 +19,35 @@ def queue_size(entries: int) -> int:
     return max(entries, 1)
 
 
-@kernel
-def tie_less(time, molecule_event, a, b):
-    """Return whether entry a comes before entry b in the exact order."""
-    for k in range(2):
-        if time[a, k] != time[b, k]:
-            return time[a, k] < time[b, k]
-    for k in range(3):
-        if molecule_event[a, k] != molecule_event[b, k]:
-            return molecule_event[a, k] < molecule_event[b, k]
-    return molecule_event[a, L.NEXT_HOLDER] > molecule_event[b, L.NEXT_HOLDER]
+@outlined
+def tie_less(s, a, b):
+    """Return whether molecule a's event comes before molecule b's in the exact order."""
+    ticks, remainder = next_time_of(s, a)
+    other_ticks, other_remainder = next_time_of(s, b)
+    if ticks != other_ticks:
+        return ticks < other_ticks
+    if remainder != other_remainder:
+        return remainder < other_remainder
+    depth, lower, higher = next_event_of(s, a)
+    other_depth, other_lower, other_higher = next_event_of(s, b)
+    if depth != other_depth:
+        return depth < other_depth
+    if lower != other_lower:
+        return lower < other_lower
+    if higher != other_higher:
+        return higher < other_higher
+    return s.holder[a] > s.holder[b]
 
 
 @kernel
-def queue_update(key, winner, time, molecule_event, entry, value):
-    """Give an entry a new key and replay its matches up to the root."""
+def queue_update(s, entry, value):
+    """Give a molecule's entry a new key and replay its matches up to the root.
+
+    What others' events are is looked up where keys are equal. While some molecules have new segments and are yet to
+    be put into the queue, such a match may go wrong; their own updates play it again.
+    """
+    key = s.key
+    winner = s.winner
     node = (len(key) >> 1) + entry
     key[node] = value
     winner[node] = entry
@@ -43,7 +58,7 @@ def queue_update(key, winner, time, molecule_event, entry, value):
         if key[other] < key[node] or (
             key[other] == key[node]
             and winner[other] >= 0
-            and (winner[node] < 0 or tie_less(time, molecule_event, np.int64(winner[other]), np.int64(winner[node])))
+            and (winner[node] < 0 or tie_less(s, np.int64(winner[other]), np.int64(winner[node])))
         ):
             best = other
         if winner[parent] == winner[best] and winner[best] != entry and key[parent] == key[best]:
@@ -54,12 +69,16 @@ def queue_update(key, winner, time, molecule_event, entry, value):
 
 
 @kernel
-def queue_build(key, winner, time, molecule_event, entries, base, tick):
-    """Fill the whole tree from the entries' exact times, relative to `base` ticks."""
+def queue_build(s, base):
+    """Fill the whole tree from the molecules' exact times, relative to `base` ticks."""
+    key = s.key
+    winner = s.winner
+    entries = s.scalars[L.SCALAR_MOLECULES]
     size = len(key) >> 1
     for m in range(size):
         if m < entries:
-            key[size + m] = (time[m, L.EVENT_TICKS] - base) * tick + time[m, L.EVENT_REM]
+            ticks, remainder = next_time_of(s, m)
+            key[size + m] = (ticks - base) * s.par[L.TICK] + remainder
             winner[size + m] = m
         else:
             key[size + m] = np.inf
@@ -71,7 +90,7 @@ def queue_build(key, winner, time, molecule_event, entries, base, tick):
         if key[b] < key[a] or (
             key[b] == key[a]
             and winner[b] >= 0
-            and (winner[a] < 0 or tie_less(time, molecule_event, np.int64(winner[b]), np.int64(winner[a])))
+            and (winner[a] < 0 or tie_less(s, np.int64(winner[b]), np.int64(winner[a])))
         ):
             best = b
         key[node] = key[best]

@@ -28,6 +28,17 @@ def fraction(par, k, x):
     return u if u < 1.0 else 0.0
 
 
+@inlined
+def way_from_origin(s, i, k, x):
+    """Return how far a coordinate is along axis k from where bead i's list was made, by the nearest image [length].
+
+    Lists are kept as if all axes were periodic: what a bead meets after a whole turn is on its list, too.
+    """
+    u = (x - s.par[L.ORIGIN + k]) * s.par[L.INVERSE_PERIOD + k]
+    u -= (s.origin_fractions[i, k] + np.float64(HALF_TURN)) / TURN
+    return (u - np.rint(u)) * s.par[L.PERIOD + k]
+
+
 @kernel
 def sweep(s, m):
     """Write down where the beads of molecule m may be during its segment, or the way of a single one.

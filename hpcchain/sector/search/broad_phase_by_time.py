@@ -60,5 +60,5 @@ def candidates_within(s, i, horizon):
         count += 1 if (meets | unknown) & (not left < 0.0) else 0
     for e in range(count):
         prefetch(s.starts, s.found[e])
-        ask_first(s.next_event, s.found[e])
+        ask_first(s.bead_id, s.found[e])
     return count

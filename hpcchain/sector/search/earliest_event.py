@@ -9,6 +9,7 @@ from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
+from hpcchain.layout.event_bits import event_depth, set_event
 from hpcchain.layout.segment_bits import series_order, start_depth
 from hpcchain.sector.queue.event_order import (
     begins_after,
@@ -19,7 +20,13 @@ from hpcchain.sector.queue.event_order import (
     row_before,
     wall_before,
 )
-from hpcchain.sector.search.broad_phase import all_listed, candidates_straight, looking_back, within_reach
+from hpcchain.sector.search.broad_phase import (
+    all_listed,
+    candidates_straight,
+    looking_back,
+    way_from_origin,
+    within_reach,
+)
 from hpcchain.sector.search.broad_phase_by_time import FARTHER, NARROWER, WIDER, candidates_within
 from hpcchain.sector.search.pair_span import (
     LACKING,
@@ -146,10 +153,7 @@ def _store_event(s, i, best):
     """Store bead i's earliest event."""
     s.event_time[i, L.EVENT_TICKS] = best.ticks
     s.event_time[i, L.EVENT_REM] = best.remainder
-    s.next_event[i, L.PARTNER] = best.partner
-    s.next_event[i, L.PARTNER_SERIAL] = best.serial
-    s.next_event[i, L.DEPTH] = best.depth
-    s.next_event[i, L.TIED] = best.tied
+    set_event(s.next_event, i, best.partner, best.serial, best.depth, best.tied)
     s.count[L.N_SEARCHES] += 1
 
 
@@ -163,9 +167,7 @@ def search_alone(s, i, at):
     """
     number = _candidates(s, i, at, s.extended)
     if number > 0:
-        s.next_event[i, L.TIED] = L.AWAITED
-        s.next_event[i, L.CANDIDATES_AT] = at
-        s.next_event[i, L.CANDIDATES] = number
+        set_event(s.next_event, i, np.int64(L.NO_EVENT), at, number, np.int64(L.AWAITED))
         return at + number
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     if not _surely_listed(s, i):
@@ -177,15 +179,15 @@ def search_alone(s, i, at):
 @inlined
 def search_awaited(s, i, stepper, extended):
     """Find and store the earliest event of bead i, whose candidates are known; returns what `meet_candidates` does."""
-    number = s.next_event[i, L.CANDIDATES]
+    number = event_depth(s.next_event, i)
     return meet_candidates(s, i, s.next_event[i, L.CANDIDATES_AT], number, stepper, extended)
 
 
 @inlined
 def _surely_listed(s, i):
     """Whether bead i surely stays within its list's shell during its segment, told without a root or a division."""
-    left = s.par[L.SHELL] - s.bounds[i, L.SPEED] * s.bounds[i, L.LENGTH]
-    if left <= 0.0 or s.list_origin[i, L.ORIGIN_TIME] >= 0.0:
+    left = s.par[L.SAFE_SHELL] - s.bounds[i, L.SPEED] * s.bounds[i, L.LENGTH]
+    if left <= 0.0 or s.origin_time[i] >= 0.0:
         return False
     dx, dy, dz = _from_list_origin(s, i)
     return dx * dx + dy * dy + dz * dz < left * left * SURELY
@@ -228,8 +230,8 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
             lacking = s.segment[i if series_order(s.segment, i) == L.UNMADE else r, L.MOLECULE]
             break
         if time < np.inf:
-            gid = s.next_event[i, L.BEAD_ID]
-            other = s.next_event[j, L.BEAD_ID]  # read only here: of most candidates it is not in the cache
+            gid = s.bead_id[i]
+            other = s.bead_id[j]  # read only here: of most candidates it is not in the cache
             late = i if lag >= 0.0 else r  # whose segment begins where the common span does
             t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
             depth = depth_of(s.starts, s.segment, i, r, t, q)
@@ -241,7 +243,7 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
                     t, q, depth = s.starts[newer, L.START_TICKS], s.starts[newer, L.START_REM], np.int64(L.REOPENS)
                 older = newer >= 0 and best.partner == j and abs(after_best) < s.par[L.SIMULTANEOUS]
                 if older or comes_first(
-                    t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.next_event
+                    t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.bead_id
                 ):
                     best = Candidate(t, q, depth, j, s.segment[r, L.SERIAL], tied)
                     if stepper is None:
@@ -298,7 +300,7 @@ def _with_wall(s, i, code, time, best):
     sooner = t < best.ticks or (t == best.ticks and q < best.remainder)
     if t == best.ticks and q == best.remainder:
         sooner = depth < best.depth or (
-            depth == best.depth and wall_before(s.next_event[i, L.BEAD_ID], code, best.partner, s.next_event)
+            depth == best.depth and wall_before(s.bead_id[i], code, best.partner, s.bead_id)
         )
     if sooner:
         return Candidate(t, q, depth, code, np.int64(0), tied)
@@ -356,10 +358,10 @@ def _against_limited(s, i, limit, best, extended):
                 continue
             t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], time, s.par[L.TICK])
             depth = depth_of(s.starts, s.segment, i, j, t, q)
-            gid = s.next_event[i, L.BEAD_ID]
-            other = s.next_event[j, L.BEAD_ID]
+            gid = s.bead_id[i]
+            other = s.bead_id[j]
             tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
-            if comes_first(t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.next_event):
+            if comes_first(t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.bead_id):
                 best = Candidate(t, q, depth, j, s.segment[j, L.SERIAL], tied)
                 limit = min(limit, time * SLACK + s.par[L.SIMULTANEOUS])
             else:
@@ -438,20 +440,18 @@ def joined(s, i, j):
 @inlined
 def _from_list_origin(s, i):
     """Return from where bead i's list was made to where its segment starts (3), by the nearest image [length]."""
-    dx = s.starts[i, L.X] - s.list_origin[i, L.X]
-    dy = s.starts[i, L.Y] - s.list_origin[i, L.Y]
-    dz = s.starts[i, L.Z] - s.list_origin[i, L.Z]
-    dx -= s.par[L.SIZE] * np.rint(dx * s.par[L.INVERSE])
-    dy -= s.par[L.SIZE + L.Y] * np.rint(dy * s.par[L.INVERSE + L.Y])
-    dz -= s.par[L.SIZE + L.Z] * np.rint(dz * s.par[L.INVERSE + L.Z])
-    return dx, dy, dz
+    return (
+        way_from_origin(s, i, 0, s.starts[i, L.X]),
+        way_from_origin(s, i, 1, s.starts[i, L.Y]),
+        way_from_origin(s, i, 2, s.starts[i, L.Z]),
+    )
 
 
 @kernel
 def list_expiry(s, i):
     """Return how long after its segment's start bead i surely stays within its list's shell [time]."""
     dx, dy, dz = _from_list_origin(s, i)
-    shell = s.par[L.SHELL]
+    shell = s.par[L.SAFE_SHELL]
     dd = dx * dx + dy * dy + dz * dz
     if s.extended is not None:
         if series_order(s.segment, i) == L.FALLING:
@@ -463,10 +463,30 @@ def list_expiry(s, i):
         a = u * u + v * v + w * w
         if a == 0.0:
             return np.inf
+        if s.origin_time[i] >= 0.0:
+            return s.origin_time[i] + shell / math.sqrt(a)
         b = dx * u + dy * v + dz * w
         return (-b + math.sqrt(max(b * b + a * (shell * shell - dd), 0.0))) / a
     if s.bounds[i, L.SPEED] == 0.0:
         return np.inf
-    if s.list_origin[i, L.ORIGIN_TIME] >= 0.0:
-        return s.list_origin[i, L.ORIGIN_TIME] + shell / s.bounds[i, L.SPEED]
+    if s.origin_time[i] >= 0.0:
+        return s.origin_time[i] + shell / s.bounds[i, L.SPEED]
     return max(shell - math.sqrt(dd), 0.0) / s.bounds[i, L.SPEED]
+
+
+@inlined
+def outside_shell(s, i, dt):
+    """Whether bead i may be out of its list's shell a time dt after its segment's start.
+
+    Straight flight may have begun farther from where the list was made than half the box: where that is open, too far
+    to tell (`way_from_origin`).
+    """
+    if s.bounds[i, L.ACCELERATION] != 0.0 or series_order(s.segment, i) == L.FALLING:
+        return list_expiry(s, i) <= dt
+    far = 0.0
+    for c in range(3):
+        if s.par[L.SIZE + c] == 0.0:
+            return True
+        d = way_from_origin(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * dt)
+        far += d * d
+    return far >= s.par[L.SAFE_SHELL] * s.par[L.SAFE_SHELL]

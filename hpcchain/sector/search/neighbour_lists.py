@@ -30,6 +30,7 @@ from hpcchain.sector.search.cells import (
     place_list_origin,
 )
 from hpcchain.sector.search.earliest_event import joined
+from hpcchain.sector.search.list_pool import clear_rooms, make_room, trim_room
 from hpcchain.sector.search.prefetch import ask, ask_first
 
 ROUNDING = 1e-8
@@ -82,10 +83,7 @@ def rebuild_list(s, i, x, y, z, t):
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
     there is no room; lists are then incomplete and must be built anew.
     """
-    s.list_origin[i, L.X] = x
-    s.list_origin[i, L.Y] = y
-    s.list_origin[i, L.Z] = z
-    s.list_origin[i, L.ORIGIN_TIME] = t
+    s.origin_time[i] = t
     qx = np.int64(s.origin_fractions[i, L.FRACTION_X])
     qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
     qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
@@ -102,7 +100,7 @@ def rebuild_list(s, i, x, y, z, t):
 
 @kernel
 def _amend_list(s, i, number, qx, qy, qz):
-    """Take off bead i's list what is far now, and put on it what is near now and was not; return 0 or FULL.
+    """Take off bead i's list what is far now, put on it what is near now and was not; return as `rebuild_list`.
 
     For beads of one size and outside windows: then a list has the beads that are near, all of them and no other. The
     first `number` of `found` are the cells of those that may be new, `qx`, `qy`, `qz` the former origin. What a step
@@ -126,24 +124,31 @@ def _amend_list(s, i, number, qx, qy, qz):
     for e in range(number, far):
         ask_first(s.lists, s.found[e])
     new = _newly_near(s, i, number, far, qx, qy, qz)
+    if new < 0:
+        return CELL_FULL
     for e in range(number, far):
         ask_first(s.neighbour, np.int64(s.lists[s.found[e], L.LIST_FIRST]))
     for e in range(far, new):
         ask_first(s.lists, s.found[e])
     for e in range(number, far):
         drop(s, s.found[e], i)
-    end = first + s.lists[i, L.LIST_CAPACITY]
+    s.lists[i, L.LIST_LENGTH] = kept - first
+    if not make_room(s, i, kept - first + new - far):
+        return FULL
+    kept += np.int64(s.lists[i, L.LIST_FIRST]) - first
+    first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(far, new):
         j = s.found[e]
         if excluded(s, i, j):
             continue
-        if kept == end or s.lists[j, L.LIST_LENGTH] == s.lists[j, L.LIST_CAPACITY]:
+        if not make_room(s, j, s.lists[j, L.LIST_LENGTH] + 1):
             return FULL
         s.neighbour[np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH]] = i
         s.lists[j, L.LIST_LENGTH] += 1
         s.neighbour[kept] = j
         kept += 1
     s.lists[i, L.LIST_LENGTH] = kept - first
+    trim_room(s, i)
     return 0
 
 
@@ -151,7 +156,7 @@ def _amend_list(s, i, number, qx, qy, qz):
 def _newly_near(s, i, number, at, qx, qy, qz):
     """Write the beads near bead i's origin that were not near the former one to `found`, from `at` on; return the end.
 
-    The cells are the first `number` of `found`.
+    The cells are the first `number` of `found`. Returns -1 where that has no room.
     """
     px = np.int64(s.origin_fractions[i, L.FRACTION_X])
     py = np.int64(s.origin_fractions[i, L.FRACTION_Y])
@@ -164,6 +169,8 @@ def _newly_near(s, i, number, at, qx, qy, qz):
     for c in range(number):
         line = s.found[c]
         while line >= 0:
+            if at + PER_LINE > len(s.found):
+                return np.int64(-1)
             start = PER_LINE * line
             bits = newly_near_rows(s.cell_entries, start, px, py, pz, qx, qy, qz, sx, sy, sz, limit)
             for k in range(PER_LINE):
@@ -197,7 +204,7 @@ def _renew_whole_list(s, i):
         if s.mark[j] == 0:
             if excluded(s, i, j):
                 continue
-            if s.lists[j, L.LIST_LENGTH] == s.lists[j, L.LIST_CAPACITY]:
+            if not make_room(s, j, s.lists[j, L.LIST_LENGTH] + 1):
                 return _unmark(s, first, old, kept, FULL)
             s.neighbour[np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH]] = i
             s.lists[j, L.LIST_LENGTH] += 1
@@ -218,14 +225,25 @@ def _renew_whole_list(s, i):
         s.mark[j] = 0
     for e in range(kept):
         s.mark[s.found[e]] = 0
-    if kept > s.lists[i, L.LIST_CAPACITY]:
+    if not _write_list(s, i, kept):
         return FULL
-    for e in range(kept):
-        s.neighbour[first + e] = s.found[e]
-    s.lists[i, L.LIST_LENGTH] = kept
+    trim_room(s, i)
     if windowed:
         _note_owned(s, i)
     return 0
+
+
+@inlined
+def _write_list(s, i, kept):
+    """Make the first entries of `found` bead i's list; return whether there is room, else it has but their number."""
+    s.lists[i, L.LIST_LENGTH] = 0
+    fits = make_room(s, i, kept)
+    if fits:
+        first = np.int64(s.lists[i, L.LIST_FIRST])
+        for e in range(kept):
+            s.neighbour[first + e] = s.found[e]
+    s.lists[i, L.LIST_LENGTH] = kept
+    return fits
 
 
 @inlined
@@ -265,8 +283,14 @@ def drop(s, j, i):
 
 
 @kernel
-def build_lists(s):
-    """Make all lists anew about the present list origins.
+def build_lists(s, places):
+    """Make all lists anew.
+
+    Parameters
+    ----------
+    s : Sector
+    places : (N, 3 or more) float64 array
+        What each bead's list is made about, x, y and z [length].
 
     Returns
     -------
@@ -277,15 +301,16 @@ def build_lists(s):
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     s.near_owned[:] = 0
     clear_cells(s)
+    clear_rooms(s)
     s.scalars[L.SCALAR_STALE] = 0
     s.scalars[L.SCALAR_DRIFTED_PAIRS] = 0
-    for i in range(len(s.list_origin)):
+    for i in range(len(s.origin_time)):
         s.origin_fractions[i, L.CELL] = -1
         if s.lists[i, L.OWNERSHIP] >= L.VACANT:
             continue
-        if place_list_origin(s, i, s.list_origin[i, L.X], s.list_origin[i, L.Y], s.list_origin[i, L.Z]):
+        if place_list_origin(s, i, places[i, L.X], places[i, L.Y], places[i, L.Z]):
             return CELL_FULL
-    for i in range(len(s.list_origin)):
+    for i in range(len(s.origin_time)):
         if s.lists[i, L.OWNERSHIP] >= L.VACANT:
             s.lists[i, L.LIST_LENGTH] = 0
             continue
@@ -293,16 +318,13 @@ def build_lists(s):
         if count < 0:
             return CELL_FULL
         kept = 0
-        first = np.int64(s.lists[i, L.LIST_FIRST])
         for e in range(count):
             j = s.found[e]
             if j == i or far_apart(s, i, j) or excluded(s, i, j):
                 continue
-            if kept < s.lists[i, L.LIST_CAPACITY]:
-                s.neighbour[first + kept] = j
+            s.found[kept] = j
             kept += 1
-        s.lists[i, L.LIST_LENGTH] = kept
-        if kept > s.lists[i, L.LIST_CAPACITY]:
+        if not _write_list(s, i, kept):
             status = FULL
         elif windowed:
             _note_owned(s, i)

@@ -11,6 +11,7 @@ from numba.np.arrayobj import make_array
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.event_bits import partner_of
 
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
@@ -140,8 +141,7 @@ def _ask_for_molecule(s, m):
     prefetch(s.mol, m)
     ask(s.lists, m)
     ask(s.timing, m)
-    ask(s.first, m)
-    ask(s.molecule_event, m)
+    ask(s.holder, m)
 
 
 @inlined
@@ -179,7 +179,7 @@ def _ask_for_single_beads(s, i):
     partner = np.int64(-1)
     last = _still_there(s, LAST)
     if last >= 0:
-        partner = s.next_event[last, L.PARTNER]
+        partner = partner_of(s.next_event, last)
         if partner == L.RELIST:
             _ask_for_origins(s, last)
         _ask_for_flights(s, last)
@@ -207,8 +207,10 @@ def _still_there(s, k):
 def _ask_for_single(s, i):
     """Ask for what a new flight of single bead i will read and write."""
     _ask_for_state(s, i)
-    ask(s.event_time, i)
+    ask(s.bead_id, i)
     ask(s.flight, i)
+    ask(s.origin_fractions, i)
+    ask(s.origin_time, i)
     if s.extended is not None:
         ask_row(s.extra, i)
 
@@ -219,7 +221,6 @@ def _ask_for_state(s, i):
     ask(s.starts, i)
     ask(s.bounds, i)
     ask(s.next_event, i)
-    ask(s.list_origin, i)
 
 
 @inlined
@@ -257,8 +258,8 @@ def _at_once(s, m):
 def _ask_for_partner(s, m):
     """Ask where the partner of molecule m's event is; once that is known begin with it, and then with another."""
     then = s.prefetch_state[THEN]
-    if then == PARTNER and s.molecule_event[m, L.NEXT_HOLDER] >= 0:
-        then = s.next_event[s.molecule_event[m, L.NEXT_HOLDER], L.PARTNER]
+    if then == PARTNER and s.holder[m] >= 0:
+        then = partner_of(s.next_event, np.int64(s.holder[m]))
         if then >= 0:
             ask(s.segment, then)
             s.prefetch_state[THEN] = then
@@ -277,9 +278,9 @@ def _ask_for_bead(s, i, at, size):
     for k in range(0, size, 8):
         ask(s.series, at + k)
     if i % 4 == 0:
-        ask(s.event_time, i)
         ask(s.swept, i)
         ask(s.origin_fractions, i)
+        ask(s.origin_time, i)
         ask(s.lists, i + 4)
     ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
 

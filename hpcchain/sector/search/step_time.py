@@ -99,7 +99,7 @@ def borders(s, i, j, limits):
     level = np.int64(0)
     if begin > 0:
         steps = np.int64(s.potential[begin])
-        level = level_of(s, i, s.next_event[j, L.BEAD_ID])
+        level = level_of(s, i, s.bead_id[j])
         at = begin + 2 + steps  # distance between levels 0 and 1
         if level < steps:
             inner = s.potential[at + level]

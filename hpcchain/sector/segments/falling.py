@@ -98,7 +98,7 @@ def falling_expiry(s, i, shell, away):
     `away` is how far from the list's origin its segment began [length].
     """
     speed = math.sqrt(s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2)
-    since = s.list_origin[i, L.ORIGIN_TIME]
+    since = s.origin_time[i]
     if since >= 0.0:
         return since + falling_length(s.par[L.FALL], speed + s.par[L.FALL] * since, shell)
     return falling_length(s.par[L.FALL], speed, max(shell - away, 0.0))

@@ -13,7 +13,6 @@ from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after
 from hpcchain.layout.segment_bits import series_order, set_start
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.sector.segments.falling import falling_length, inverse_mass
@@ -58,11 +57,8 @@ def set_bounds(s, i, m):
         h = par[L.CAP] / speed
     s.bounds[i, L.SPEED] = speed
     s.bounds[i, L.LENGTH] = h
-    s.timing[m, L.END_TICKS], s.timing[m, L.END_REM] = after(
-        starts[i, L.START_TICKS], starts[i, L.START_REM], h, par[L.TICK]
-    )
-    s.timing[m, L.SEGMENT_LENGTH] = h
-    s.timing[m, L.TOP_SPEED] = speed
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        s.window_timing[m, L.TOP_SPEED] = speed
     if speed > par[L.FASTEST]:
         par[L.FASTEST] = speed
 

@@ -10,7 +10,8 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import after, earlier
+from hpcchain.layout.clock import earlier
+from hpcchain.layout.event_bits import event_depth, partner_of, tied_with
 from hpcchain.layout.segment_bits import series_order, set_series, set_start, start_depth, struck
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.propagators.interface import (
@@ -27,6 +28,7 @@ from hpcchain.propagators.interface import (
 )
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
 from hpcchain.propagators.taylor.graph_molecule import web_hanging
+from hpcchain.sector.queue.event_order import next_time_of, segment_end
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead
@@ -149,7 +151,7 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         store(s.work, offset, s.mol, m, s.series, order)
     s.timing[m, L.SERIES_ERROR] = series_error(s.work, offset, s.mol, m, s.graph, order, h, s.stepper)
     if solver == L.STEPPER:
-        s.timing[m, L.SERIES_ERROR], s.timing[m, L.STEP_ENERGY] = steps_figures(
+        s.timing[m, L.SERIES_ERROR], s.step_energy[m] = steps_figures(
             s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
         )
     fastest = 0.0
@@ -177,17 +179,14 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         s.segment[i, L.SERIAL] = serial
         set_start(s.segment, i, depth, struck(s.segment, i))
         set_series(s.segment, i, s.mol[m, L.MOL_SERIES] + b * W.curve(order), order)
-    s.timing[m, L.TOP_SPEED] = fastest
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        s.window_timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
     if fastest * h > s.par[L.CAP]:
         h = s.par[L.CAP] / fastest
     for i in range(first, first + n):
         s.bounds[i, L.LENGTH] = h
-    end_ticks, end_remainder = after(ticks, remainder, h, s.par[L.TICK])
-    s.timing[m, L.END_TICKS] = end_ticks
-    s.timing[m, L.END_REM] = end_remainder
-    s.timing[m, L.SEGMENT_LENGTH] = h
     if first < s.scalars[L.SCALAR_BEADS]:
         sweep(s, m)
     s.count[L.N_ORDERS] += order
@@ -261,7 +260,7 @@ def renew_lists(s, m):
     """
     first = s.mol[m, L.MOL_FIRST]
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        s.list_origin[i, L.ORIGIN_TIME] = -1.0
+        s.origin_time[i] = -1.0
         if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
         if s.bounds[i, L.ACCELERATION] != 0.0 and list_expiry(s, i) < SOON * s.bounds[i, L.LENGTH]:
@@ -313,10 +312,12 @@ def schedule_molecule(s, m, base):
         holder = L.BY_HISTORY
     else:
         waits = sort == L.GHOST or sort == L.VACANT
-        ticks = np.inf if waits else s.timing[m, L.END_TICKS]
-        remainder = np.inf if waits else s.timing[m, L.END_REM]
+        if waits:
+            ticks = remainder = np.inf
+        else:
+            ticks, remainder = segment_end(s, m)
         depth = np.int64(0)
-        lower = s.next_event[start, L.BEAD_ID]
+        lower = s.bead_id[start]
         higher = np.int64(L.SEGMENT_END)
         holder = L.AT_END
         if s.extended is not None and not waits:
@@ -324,14 +325,14 @@ def schedule_molecule(s, m, base):
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
         if earlier(ticks, remainder, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
             continue
-        partner = s.next_event[i, L.PARTNER]
+        partner = partner_of(s.next_event, i)
         if partner == L.NO_EVENT:
             continue
-        a = s.next_event[i, L.BEAD_ID]
-        b = s.next_event[partner, L.BEAD_ID] if partner >= 0 else partner
+        a = s.bead_id[i]
+        b = s.bead_id[partner] if partner >= 0 else partner
         lo = min(a, b) if partner >= 0 else a
         hi = max(a, b) if partner >= 0 else b
-        d = s.next_event[i, L.DEPTH]
+        d = event_depth(s.next_event, i)
         if ticks == s.event_time[i, L.EVENT_TICKS] and remainder == s.event_time[i, L.EVENT_REM]:
             same = holder != L.BY_HISTORY and hi == higher
             if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
@@ -342,7 +343,7 @@ def schedule_molecule(s, m, base):
         lower = lo
         higher = hi
         holder = i
-    _enqueue(s, m, ticks, remainder, depth, lower, higher, holder, base)
+    _enqueue(s, m, ticks, remainder, holder, base)
 
 
 @kernel
@@ -358,26 +359,19 @@ def schedule_history(s, m, base):
         begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
         ticks = s.owner_history[begin + E.TICKS]
         remainder = s.owner_history[begin + E.REM]
-        sooner = earlier(ticks, remainder, s.first[m, L.EVENT_TICKS], s.first[m, L.EVENT_REM])
+        due_ticks, due_remainder = next_time_of(s, m)
+        sooner = earlier(ticks, remainder, due_ticks, due_remainder)
         if sooner and s.owner_history[begin + E.ALONE] != 0.0:
-            depth = np.int64(s.owner_history[begin + E.DEPTH])
-            lower = np.int64(s.owner_history[begin + E.LOWER])
-            higher = np.int64(s.owner_history[begin + E.HIGHER])
-            _enqueue(s, m, ticks, remainder, depth, lower, higher, np.int64(L.BY_HISTORY), base)
+            _enqueue(s, m, ticks, remainder, np.int64(L.BY_HISTORY), base)
             return
     schedule_molecule(s, m, base)
 
 
 @inlined
-def _enqueue(s, m, ticks, remainder, depth, lower, higher, holder, base):
-    """Write down molecule m's earliest event, and renew its entry in the queue."""
-    s.first[m, L.EVENT_TICKS] = ticks
-    s.first[m, L.EVENT_REM] = remainder
-    s.molecule_event[m, L.NEXT_DEPTH] = depth
-    s.molecule_event[m, L.NEXT_LOWER] = lower
-    s.molecule_event[m, L.NEXT_HIGHER] = higher
-    s.molecule_event[m, L.NEXT_HOLDER] = holder
-    queue_update(s.key, s.winner, s.first, s.molecule_event, m, (ticks - base) * s.par[L.TICK] + remainder)
+def _enqueue(s, m, ticks, remainder, holder, base):
+    """Write down who holds molecule m's earliest event, which `next_event_of` tells, and renew its queue entry."""
+    s.holder[m] = holder
+    queue_update(s, m, (ticks - base) * s.par[L.TICK] + remainder)
 
 
 @kernel
@@ -432,7 +426,7 @@ def search_molecule(s, m):
 def _search_awaited(s, first, end):
     """Search the beads from `first` on before `end` that a first pass has left, and make the series that this needs."""
     for i in range(first, end):
-        if s.next_event[i, L.TIED] == L.AWAITED:
+        if tied_with(s.next_event, i) == L.AWAITED:
             while True:
                 lacking = search_awaited(s, i, s.stepper, s.extended)
                 if lacking < 0:

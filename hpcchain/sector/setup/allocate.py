@@ -11,7 +11,8 @@ from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned_zeros, bead_lines
+from hpcchain.layout.event_bits import PARTNER_BITS
+from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
 
 UNEVEN = 1.5  # how many more neighbours than the mean a list has room for
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
+FOUND = 4096  # beads that `found` has room for, where there are so many, before it is given more
+SPARE_ENTRIES = 0.4  # of every bead, that lines have room for which are not the first of their cells, to begin with
 INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
+ORIGIN_ROUNDING = 2.0**-31  # of the box: no list origin is farther from where it should be
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 
 
@@ -59,6 +63,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.UPPER_WALL : L.UPPER_WALL + L.AXES] = np.where(wall, box.origin + box.size, np.inf)
     par[L.GROWTH] = 1.0
     par[L.SHELL] = shell
+    par[L.SAFE_SHELL] = max(shell - ORIGIN_ROUNDING * float(box.size.max()), 0.0)
     par[L.CAP] = np.min(np.where(periodic, 0.5 * box.size - greatest, np.inf)) / 2
     if not np.isfinite(par[L.CAP]):
         par[L.CAP] = float(np.max(box.size))
@@ -185,12 +190,10 @@ def build_sector(
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
     if part:  # molecules of others may come from anywhere, but not before all is built anew
         cells = folded(cells, system.box, state.position[at])
-    timing = np.zeros((m, L.TIMING_COLUMNS))
-    timing[:, L.RUNNING_LENGTH] = state.step[starting]
     sector = L.Sector(
         par=par,
         mol=mol,
-        timing=timing,
+        **timing_arrays(state.step[starting], options(classes, system)["stepper"]),
         **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
         **first_look_arrays(mol, n, is_extended(system.physics)),
         **list_arrays(capacity[at]),
@@ -207,6 +210,13 @@ def build_sector(
         **scalar_arrays(n, m, len(classes.sizes), system.physics.extended.get("seed", 0)),
     )
     return sector, ids
+
+
+def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
+    """Return `timing` of molecules with these running lengths, and `step_energy`, where there are steps."""
+    timing = np.zeros((len(running_length), L.TIMING_COLUMNS))
+    timing[:, L.RUNNING_LENGTH] = running_length
+    return {"timing": timing, "step_energy": np.zeros(len(timing) if stepper else 0)}
 
 
 def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: np.ndarray) -> dict:
@@ -230,15 +240,17 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
     segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
     segment[:, L.MOLECULE] = of
     segment[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
-    next_event = np.full((n, L.NEXT_EVENT_COLUMNS), L.NO_EVENT, dtype=np.int64)
-    next_event[:, L.BEAD_ID] = ids
+    event_time, next_event = event_lines(n)
+    event_time[:] = np.inf
+    next_event[:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
     return {
         "starts": starts,
         "bounds": bounds,
         "segment": segment,
-        "event_time": np.full((n, 2), np.inf),
+        "event_time": event_time,
         "next_event": next_event,
-        "list_origin": np.zeros((n, 4)),
+        "bead_id": ids.astype(np.int64),
+        "origin_time": np.zeros(n),
         "mark": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
         "origin_fractions": np.full((n, 4), -1, dtype=np.int32),
@@ -331,7 +343,8 @@ def list_arrays(capacity: np.ndarray) -> dict:
     lists = np.zeros((len(capacity), 4), dtype=np.int32)
     first = np.concatenate([[0], np.cumsum(capacity)])
     lists[:, L.LIST_FIRST], lists[:, L.LIST_CAPACITY] = first[:-1], capacity
-    return {"lists": lists, "neighbour": np.zeros(int(first[-1]), dtype=np.int32)}
+    neighbour, free_rooms = np.zeros(int(first[-1]), dtype=np.int32), np.zeros(0, dtype=np.int64)
+    return {"lists": lists, "neighbour": neighbour, "free_rooms": free_rooms}
 
 
 def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
@@ -355,8 +368,7 @@ def queue_arrays(molecules: int) -> dict:
     """Return the arrays of the event queue, empty."""
     leaves = queue_size(molecules)
     return {
-        "first": np.full((molecules, 2), np.inf),
-        "molecule_event": np.zeros((molecules, 4), dtype=np.int64),
+        "holder": np.full(molecules, L.AT_END, dtype=np.int32),
         "key": np.full(2 * leaves, np.inf),
         "winner": np.full(2 * leaves, -1, dtype=np.int32),
     }
@@ -406,6 +418,7 @@ def window_arrays(beads: int, molecules: int) -> dict:
     rows[:, L.WINDOW_MATCH] = 1
     return {
         "window_molecule": rows,
+        "window_timing": np.zeros((molecules, L.WINDOW_TIMING_COLUMNS)),
         "near_owned": np.zeros(beads, dtype=np.int8),
         "inside": unplaced(max(molecules, 1)),
         "touched": np.zeros(max(molecules, 1), dtype=np.int64),
@@ -448,7 +461,7 @@ def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:
     return np.array([*few, 0, *edge], dtype=np.int64)
 
 
-def cell_arrays(cells: np.ndarray, beads: int, entries: float = 1.0) -> dict:
+def cell_arrays(cells: np.ndarray, beads: int, entries: float = SPARE_ENTRIES) -> dict:
     """Return the arrays of cells: a line each, and as many more as that many entries of every bead can fill.
 
     Parameters
@@ -457,7 +470,7 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float = 1.0) -> dict:
         Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
     beads : int
     entries : float
-        Entries that cells may hold of a bead: one, and in a window those that it had before too.
+        Entries that the further lines may hold of a bead: one at most, and in a window those that it had before too.
     """
     number = int(np.prod(cells[:3]))
     lines = number + 1 + int(entries * beads) // L.CELL_LINE
@@ -466,7 +479,7 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float = 1.0) -> dict:
         "cell_entries": aligned_zeros((L.CELL_LINE * lines, 4), np.int32),
         "next_line": np.zeros(lines, dtype=np.int32),
         "slabs": np.zeros((L.SLABS, 2)),
-        "found": np.zeros(int(max(entries, 1.0) * beads) + LEAST_FOUND, dtype=np.int64),
+        "found": np.zeros(int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND, dtype=np.int64),
     }
 
 

@@ -68,4 +68,4 @@ def _note(s, i, j):
     level = np.int64(0)
     while level < steps and r < s.potential[begin + 2 + steps + level]:
         level += 1
-    return set_level(s, i, s.next_event[j, L.BEAD_ID], level) if level > 0 else True
+    return set_level(s, i, s.bead_id[j], level) if level > 0 else True

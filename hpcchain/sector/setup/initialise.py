@@ -60,11 +60,8 @@ def start(s):
 @kernel
 def enlist(s):
     """Build all neighbour lists about the segments' starts; 0 or LIST_FULL (see `build_lists`)."""
-    for i in range(s.scalars[L.SCALAR_BEADS]):
-        for c in range(3):
-            s.list_origin[i, c] = s.starts[i, c]
-        s.list_origin[i, L.ORIGIN_TIME] = 0.0
-    return build_lists(s)
+    s.origin_time[:] = 0.0
+    return build_lists(s, s.starts)
 
 
 @kernel
@@ -75,4 +72,4 @@ def search_all(s, base):
         if s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
             search_molecule(s, m)
         schedule_molecule(s, m, base)
-    queue_build(s.key, s.winner, s.first, s.molecule_event, s.scalars[L.SCALAR_MOLECULES], base, s.par[L.TICK])
+    queue_build(s, base)

@@ -5,9 +5,12 @@ a ghost is a whole molecule of which a bead or two come near. The owner of a gho
 hold it. Dormant beads have further skins, which each rank watches itself.
 """
 
+import numpy as np
+
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
+from hpcchain.layout.event_bits import set_event
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import renew_list, schedule_molecule, search_range
 from hpcchain.sector.speculation.window import move_reference
@@ -23,7 +26,7 @@ def deactivate(s, beads):
         s.lists[i, L.OWNERSHIP] = L.DORMANT
         s.event_time[i, L.EVENT_TICKS] = INFINITE
         s.event_time[i, L.EVENT_REM] = INFINITE
-        s.next_event[i, L.PARTNER] = L.NO_EVENT
+        set_event(s.next_event, i, np.int64(L.NO_EVENT), np.int64(0), np.int64(0), np.int64(0))
         s.window_molecule[s.segment[i, L.MOLECULE], L.WINDOW_DORMANT] += 1
 
 

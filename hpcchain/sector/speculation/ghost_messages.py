@@ -27,11 +27,10 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
-from hpcchain.layout.clock import after
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.prefetch import ask, ask_for_molecule, ask_row, prefetch
+from hpcchain.sector.search.prefetch import ask, ask_for_molecule, prefetch
 from hpcchain.sector.segments.falling import falls
 from hpcchain.sector.segments.new_segment import schedule_history
 from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
@@ -166,7 +165,7 @@ def _write(s, h, out, at):
     out[at + E.RUNNING_LENGTH] = s.timing[h, L.RUNNING_LENGTH]
     for c in range(3):
         out[at + E.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
-    out[at + E.LENGTH] = s.timing[h, L.SEGMENT_LENGTH]
+    out[at + E.LENGTH] = s.bounds[first, L.LENGTH]
     out[at + E.WRONG] = s.timing[h, L.SERIES_ERROR]
     window_event = s.window_molecule[h, L.WINDOW_EVENT]
     members = s.window_event[window_event, L.EVENT_SIZE] if window_event > 0 else 0
@@ -234,7 +233,6 @@ def _ask_for_events(s, m):
     ask_for_molecule(s, m)
     ask(s.timing, m)
     ask(s.owner_history_at, m)
-    ask_row(s.event_time, s.mol[m, L.MOL_FIRST])
     for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS], 2):
         ask(s.next_event, i)
 
@@ -420,15 +418,8 @@ def replay(s, m):
         s.bounds[i, L.SPEED] = s.owner_history[at + E.BEAD_SPEED]
         s.bounds[i, L.LENGTH] = s.owner_history[begin + E.LENGTH]
         at = _read_extra(s, i, at, s.extended)
-    s.timing[m, L.END_TICKS], s.timing[m, L.END_REM] = after(
-        s.owner_history[begin + E.TICKS],
-        s.owner_history[begin + E.REM],
-        s.owner_history[begin + E.LENGTH],
-        s.par[L.TICK],
-    )
-    s.timing[m, L.SEGMENT_LENGTH] = s.owner_history[begin + E.LENGTH]
     s.timing[m, L.SERIES_ERROR] = s.owner_history[begin + E.WRONG]
-    s.timing[m, L.TOP_SPEED] = fastest
+    s.window_timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
     sweep(s, m)

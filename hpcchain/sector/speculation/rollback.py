@@ -29,16 +29,17 @@ def save_segment(s, m):
             s.mol,
             s.window_molecule,
             s.timing,
+            s.window_timing,
             s.starts,
             s.bounds,
             s.segment,
-            s.next_event,
+            s.bead_id,
             s.free_rows,
             s.scalars,
             m,
         )
         copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
-        s.timing[m, L.TRAVELLED] += further
+        s.window_timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
 
 
@@ -70,28 +71,30 @@ def known_from(s, m):
 def way(s, m, ticks, remainder):
     """Return how far the beads of molecule m may go at most in its present segment up to a time [length]."""
     from_ticks, from_remainder = known_from(s, m)
-    return s.timing[m, L.SERIES_ERROR] + s.timing[m, L.TOP_SPEED] * max(
+    return s.timing[m, L.SERIES_ERROR] + s.window_timing[m, L.TOP_SPEED] * max(
         time_span(ticks, remainder, from_ticks, from_remainder, s.par[L.TICK]), 0.0
     )
 
 
 @kernel
-def _save_segment(mol, window_molecule, timing, starts, bounds, segment, next_event, free_rows, scalars, m):
+def _save_segment(mol, window_molecule, timing, window_timing, starts, bounds, segment, bead_id, free_rows, scalars, m):
     h = _take_row(window_molecule, free_rows, scalars, window_molecule[m, L.WINDOW_CLASS])
-    _copy_segment(mol, window_molecule, timing, starts, bounds, segment, m, h)
+    _copy_segment(mol, window_molecule, timing, window_timing, starts, bounds, segment, m, h)
     window_molecule[h, L.WINDOW_PREVIOUS] = window_molecule[m, L.WINDOW_PREVIOUS]
     window_molecule[m, L.WINDOW_PREVIOUS] = h
     window_molecule[m, L.WINDOW_NUMBER] += 1
     window_molecule[m, L.WINDOW_EVENT] = 0
-    window_molecule[m, L.WINDOW_LOWER] = next_event[mol[m, L.MOL_FIRST], L.BEAD_ID]
+    window_molecule[m, L.WINDOW_LOWER] = bead_id[mol[m, L.MOL_FIRST]]
     window_molecule[m, L.WINDOW_HIGHER] = L.SEGMENT_END
     window_molecule[m, L.WINDOW_REOPENED] = 0
     window_molecule[m, L.WINDOW_CHANGED] = 1
-    _ask_for_row(mol, window_molecule, timing, starts, free_rows[window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD])
+    _ask_for_row(
+        mol, window_molecule, window_timing, starts, free_rows[window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD]
+    )
 
 
 @inlined
-def _ask_for_row(mol, window_molecule, timing, starts, h):
+def _ask_for_row(mol, window_molecule, window_timing, starts, h):
     """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
     if h < 0:
         return
@@ -99,7 +102,7 @@ def _ask_for_row(mol, window_molecule, timing, starts, h):
     if after >= 0:
         prefetch(mol, after)
         ask(window_molecule, after)
-    ask(timing, h)
+    ask(window_timing, h)
     first = mol[h, L.MOL_FIRST]
     for j in range(first, first + mol[h, L.MOL_BEADS]):
         prefetch(starts, j)
@@ -124,7 +127,7 @@ def _release_row(s, h):
 
 
 @inlined
-def _copy_segment(mol, window_molecule, timing, starts, bounds, segment, a, b):
+def _copy_segment(mol, window_molecule, timing, window_timing, starts, bounds, segment, a, b):
     """Copy all that belongs to the segment of molecule row a, but its link in the chain, to row b."""
     first = mol[b, L.MOL_FIRST]
     series = mol[b, L.MOL_SERIES]
@@ -134,8 +137,10 @@ def _copy_segment(mol, window_molecule, timing, starts, bounds, segment, a, b):
         window_molecule[b, c] = window_molecule[a, c]
     mol[b, L.MOL_FIRST] = first
     mol[b, L.MOL_SERIES] = series
-    for c in range(7):
+    for c in range(L.TIMING_COLUMNS):
         timing[b, c] = timing[a, c]
+    for c in range(L.WINDOW_TIMING_COLUMNS):
+        window_timing[b, c] = window_timing[a, c]
     i = mol[a, L.MOL_FIRST]
     j = mol[b, L.MOL_FIRST]
     order = L.UNMADE if mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(segment, i)
@@ -177,7 +182,7 @@ def restore_segment(s, m):
     s.rolled_back_to[m, L.OPENED_TICKS] = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
     s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
     s.inside[m, L.IN_UNTIL] = -np.inf
-    _copy_segment(s.mol, s.window_molecule, s.timing, s.starts, s.bounds, s.segment, h, m)
+    _copy_segment(s.mol, s.window_molecule, s.timing, s.window_timing, s.starts, s.bounds, s.segment, h, m)
     copy_extra(s, h, m, s.extended)
     sweep(s, m)
     s.window_molecule[m, L.WINDOW_PREVIOUS] = s.window_molecule[h, L.WINDOW_PREVIOUS]

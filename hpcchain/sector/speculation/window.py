@@ -48,7 +48,7 @@ def commit_window(s):
         s.window_molecule[m, L.WINDOW_TOUCHED] = 0
     fastest = 0.0
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
-        fastest = max(fastest, s.timing[m, L.TOP_SPEED])
+        fastest = max(fastest, s.window_timing[m, L.TOP_SPEED])
     s.par[L.FASTEST] = fastest
     s.scalars[L.SCALAR_TOUCHED] = 0
     s.scalars[L.SCALAR_EVENT] = 0
@@ -65,7 +65,7 @@ def _ask_ahead(s, k):
     if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
         ask_for_molecule(s, s.touched[k + SOON])
         ask(s.inside, s.touched[k + SOON])
-        ask(s.timing, s.touched[k + SOON])
+        ask(s.window_timing, s.touched[k + SOON])
     if k + SOONER < s.scalars[L.SCALAR_TOUCHED]:
         h = s.window_molecule[s.touched[k + SOONER], L.WINDOW_PREVIOUS]
         if h >= 0:
@@ -161,6 +161,7 @@ def _ask_for_way(s, m):
     if m + SOON < s.scalars[L.SCALAR_MOLECULES] and s.inside[m + SOON, L.IN_UNTIL] == -np.inf:
         ask_for_molecule(s, m + SOON)
         ask(s.timing, m + SOON)
+        ask(s.window_timing, m + SOON)
     if m + SOONER < s.scalars[L.SCALAR_MOLECULES] and s.inside[m + SOONER, L.IN_UNTIL] == -np.inf:
         ask(s.starts, s.mol[m + SOONER, L.MOL_FIRST])
 
@@ -168,7 +169,7 @@ def _ask_for_way(s, m):
 @inlined
 def _at_most(s, m, until_ticks, until_remainder):
     """Return a bound of how far molecule m is from its reference position up to a time, by its fastest bead's speed."""
-    s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.timing[m, L.TRAVELLED]
+    s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.window_timing[m, L.TRAVELLED]
     return s.inside[m, L.IN_NOW] + way(s, m, until_ticks, until_remainder)
 
 
@@ -225,7 +226,7 @@ def _keep_inside(s, m, skin):
     """Note until when a molecule stays in its skin if nothing begins another segment of it."""
     ticks, remainder = known_from(s, m)
     left = skin - s.inside[m, L.IN_NOW] - s.timing[m, L.SERIES_ERROR]
-    safe = EARLY * left / s.timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
+    safe = EARLY * left / s.window_timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
     s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, remainder, min(safe, LONGEST), s.par[L.TICK])
 
 
@@ -233,7 +234,7 @@ def _keep_inside(s, m, skin):
 def _note_since(s, m):
     """At a window's end: what is known of a new segment's start is what is known of the next window's."""
     s.inside[m, L.IN_FAR] = s.inside[m, L.IN_NOW]
-    s.timing[m, L.TRAVELLED] = 0.0
+    s.window_timing[m, L.TRAVELLED] = 0.0
     s.inside[m, L.IN_SINCE] = -np.inf
 
 

@@ -26,7 +26,7 @@ PARAMETERS = {
     "next_event",
     "event_time",
     "timing",
-    "molecule_event",
+    "window_timing",
     "spare",
     "contacts",
     "log",
@@ -260,11 +260,9 @@ def test_columns_of_an_array_are_told_apart():
         ("X Y Z VX VY VZ START_TICKS START_REM", arrays.START_COLUMNS),
         ("ACCELERATION SPEED RADIUS LENGTH", arrays.BOUNDS_COLUMNS),
         ("SERIAL START_MARKS MOLECULE SERIES", arrays.SEGMENT_COLUMNS),
-        ("PARTNER PARTNER_SERIAL DEPTH BEAD_ID TIED", arrays.NEXT_EVENT_COLUMNS),
-        (
-            "RUNNING_LENGTH END_TICKS END_REM SEGMENT_LENGTH SERIES_ERROR TOP_SPEED TRAVELLED STEP_ENERGY",
-            arrays.TIMING_COLUMNS,
-        ),
+        ("PARTNER_SERIAL EVENT_BITS", arrays.NEXT_EVENT_COLUMNS),
+        ("RUNNING_LENGTH SERIES_ERROR", arrays.TIMING_COLUMNS),
+        ("TOP_SPEED TRAVELLED", arrays.WINDOW_TIMING_COLUMNS),
         (
             "LOG_TIME LOG_KIND LOG_LOWER LOG_HIGHER LOG_IMPULSE LOG_QUANTA LOG_STATUS LOG_MOLECULE LOG_TANGENTIAL "
             "LOG_TANGENTIAL_Y LOG_TANGENTIAL_Z LOG_WORK LOG_HEAT",

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpcchain.layout.memory import LARGE, LINE, aligned_zeros, bead_lines, gathered, stretch
+from hpcchain.layout.memory import LARGE, LINE, aligned_zeros, bead_lines, event_lines, gathered, stretch
 from hpcchain.sector.setup.allocate import cell_arrays
+
+ALIGNED = {"bounds": 64, "segment": 32, "next_event": 16}  # columns behind the first of their tables
 
 
 @pytest.mark.parametrize("size", [1, LINE, LARGE - 1, LARGE, 5 * LARGE + 3])
@@ -27,33 +29,40 @@ def test_gathered_arrays_keep_their_contents(beads):
     starts, bounds, segment = bead_lines(beads)
     starts[:], bounds[:] = rng.normal(size=starts.shape), rng.normal(size=bounds.shape)
     segment[:] = rng.integers(-(2**60), 2**60, segment.shape)
+    event_time, next_event = event_lines(beads)
+    event_time[:], next_event[:] = rng.normal(size=(beads, 2)), rng.integers(0, 2**60, (beads, 2))
     arrays = {
         "starts": starts,
         "bounds": bounds,
         "segment": segment,
-        "next_event": rng.integers(0, 99, (beads, 5)),
+        "event_time": event_time,
+        "next_event": next_event,
         "mark": np.ones(beads, dtype=np.int8),
         "none": np.zeros((0, 4)),
         "series": aligned_zeros(beads),
         "stepper": None,
     }
     expected = {name: None if array is None else array.copy() for name, array in arrays.items()}
-    del starts, bounds, segment
+    del starts, bounds, segment, event_time, next_event
     moved = gathered(arrays)
     assert not arrays and moved.keys() == expected.keys() and moved["stepper"] is None
     for name in expected.keys() - {"stepper"}:
         assert moved[name].dtype == expected[name].dtype and np.array_equal(moved[name], expected[name]), name
-        assert moved[name].size == 0 or moved[name].ctypes.data % {"bounds": 64, "segment": 32}.get(name, LINE) == 0
+        assert moved[name].size == 0 or moved[name].ctypes.data % ALIGNED.get(name, LINE) == 0
     assert moved["bounds"].ctypes.data - moved["starts"].ctypes.data == 64
     assert moved["segment"].ctypes.data - moved["starts"].ctypes.data == 96
+    assert moved["next_event"].ctypes.data - moved["event_time"].ctypes.data == 16
+    assert moved["event_time"].strides == moved["next_event"].strides == (32, 8)
     assert moved["starts"].strides == moved["bounds"].strides == moved["segment"].strides == (LINE, 8)
 
 
 def test_arrays_are_let_go_as_they_are_copied():
     starts, bounds, segment = bead_lines(2)
+    event_time, next_event = event_lines(2)
     old = np.arange(1000.0)
     gone = weakref.ref(old)
-    arrays = {"starts": starts, "bounds": bounds, "segment": segment, "old": old}
+    arrays = {"starts": starts, "bounds": bounds, "segment": segment}
+    arrays |= {"event_time": event_time, "next_event": next_event, "old": old}
     del old
     moved = gathered(arrays)
     gc.collect()
@@ -63,9 +72,11 @@ def test_arrays_are_let_go_as_they_are_copied():
 def test_zeros_take_no_memory_before_they_are_written():
     """Of two arrays of 64 MB the one of zeros is there, but none of its pages is."""
     starts, bounds, segment = bead_lines(2)
+    event_time, next_event = event_lines(2)
     ones, zeros = np.ones(8 << 20), np.zeros(8 << 20)
     before = resident()
-    moved = gathered({"starts": starts, "bounds": bounds, "segment": segment, "zeros": zeros, "ones": ones})
+    arrays = {"starts": starts, "bounds": bounds, "segment": segment, "event_time": event_time}
+    moved = gathered(arrays | {"next_event": next_event, "zeros": zeros, "ones": ones})
     assert 60 << 20 < resident() - before < 80 << 20
     assert not moved["zeros"].any() and moved["ones"].all()
     moved["zeros"][:] = 1.0

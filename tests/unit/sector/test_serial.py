@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import EngineError
-from hpcchain.layout.arrays import LIST_LENGTH, MOST_TIES
+from hpcchain.layout.arrays import MOST_TIES
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State, System
+from hpcchain.sector import core as core_module
 from hpcchain.sector import serial as engine_module
 from hpcchain.sector.serial import Engine
 from tests.support import twins
@@ -123,22 +124,17 @@ def test_interruptions_leave_no_trace(original):
 
 
 def test_short_lists_leave_no_trace(original, monkeypatch):
-    """Lists that overflow at the start and again on the way are made longer, and nothing else changes."""
+    """Lists that find no room at the start, and again on the way, are made anew with more, and nothing else changes."""
     system, engine, events = original
-    with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "list_capacity", lambda topology, *_: np.ones(topology.beads, dtype=np.int64))
-        other = Engine(system, log_events=True)
-    grown = 0
+    monkeypatch.setattr(engine_module, "list_capacity", lambda topology, *_: np.ones(topology.beads, dtype=np.int64))
+    for name, value in (("SPARE_ROOMS", 0.0), ("MORE_ROOMS", 1e-3), ("LEAST_SPARE", 0)):
+        monkeypatch.setattr(core_module, name, value)
+    other = Engine(system, log_events=True)
+    assert other.core.spare_rooms == 0.0
     for time in np.linspace(0, END, 13):
-        held = np.zeros(len(other.ids), dtype=np.int64)
-        held[other.ids] = np.maximum(other.sector.lists[:, LIST_LENGTH], 1)
-        other.core.capacity = held
-        other.core.resize_lists()
         other.core.enlist()
-        before = other.core.capacity.copy()
         other.advance(time)
-        grown += np.any(other.core.capacity != before)
-    assert grown >= 1
+    assert other.core.spare_rooms > 0.0
     np.testing.assert_array_equal(other.drain_events(), events)
     assert_same_state(other, engine)
 

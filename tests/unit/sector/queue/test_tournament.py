@@ -3,45 +3,57 @@
 import numpy as np
 import pytest
 
+from hpcchain.layout import arrays as L
+from hpcchain.layout.event_bits import set_event
+from hpcchain.sector.queue.event_order import next_event_of, next_time_of
 from hpcchain.sector.queue.tournament import queue_build, queue_size, queue_update
+from tests.support.kernel_tools import make_system, plain_sector, random_chain
 
 TICK = 2.0**-5
 
 
 class Reference:
-    """Entries with exact times (ticks, remainder) and tags, and the queue over them."""
+    """Single beads with exact times (ticks, remainder) and ids of their events, and the queue over them."""
 
     def __init__(self, entries, seed, base=0.0, ties=False):
         self.rng = np.random.default_rng(seed)
         self.base, self.ties, self.entries = base, ties, entries
-        self.time = np.zeros((entries, 2))
-        self.molecule_event = np.zeros((entries, 4), dtype=np.int64)
+        self.s = plain_sector(make_system([random_chain(1, k) for k in range(entries)]))
+        self.s.par[L.TICK] = TICK
+        self.time, self.id, self.key, self.winner = self.s.event_time, self.s.bead_id, self.s.key, self.s.winner
+        self.depth, self.partner = np.zeros(entries, dtype=np.int64), np.full(entries, -1)
+        self.s.holder[:] = np.arange(entries)
         for m in range(entries):
             self.draw(m)
-        size = queue_size(entries)
-        self.key = np.full(2 * size, np.nan)
-        self.winner = np.full(2 * size, -5, dtype=np.int32)
-        queue_build(self.key, self.winner, self.time, self.molecule_event, entries, base, TICK)
+        assert len(self.key) == 2 * queue_size(entries)
+        self.key[:], self.winner[:] = np.nan, -5
+        queue_build(self.s, base)
 
     def draw(self, m):
         """Give an entry a new event; with ties, of few times and with equal rounded keys."""
         if self.ties:
             self.time[m] = self.base + 4096 + self.rng.integers(3), self.rng.choice([0.0, 0.25 * TICK])
             self.time[m, 1] += self.rng.choice([0.0, 1e-17])
-            self.molecule_event[m, :3] = self.rng.integers(0, 3, 3)
+            self.depth[m], self.id[m] = self.rng.integers(0, 3, 2)
+            self.partner[m] = self.rng.integers(-3, min(3, self.entries))
         else:
             self.time[m] = self.base + self.rng.integers(50), self.rng.uniform(0, TICK)
-        self.molecule_event[m, 3] = m
+        set_event(self.s.next_event, m, self.partner[m], np.int64(0), self.depth[m], np.int64(0))
 
     def update(self, m):
-        """Draw again and update the queue."""
+        """Draw again and update the queue; others that name the bead as a partner have other ids then, too."""
         self.draw(m)
-        value = (self.time[m, 0] - self.base) * TICK + self.time[m, 1]
-        queue_update(self.key, self.winner, self.time, self.molecule_event, m, value)
+        for k in [m, *np.flatnonzero(self.partner == m)]:
+            value = (self.time[k, 0] - self.base) * TICK + self.time[k, 1]
+            queue_update(self.s, int(k), value)
 
     def rank(self, m):
         """Return what entries are ordered by."""
-        return (*self.time[m], *self.molecule_event[m, :3])
+        lower, partner = int(self.id[m]), int(self.partner[m])
+        higher = int(self.id[partner]) if partner >= 0 else partner
+        if partner >= 0:
+            lower, higher = min(lower, higher), max(lower, higher)
+        return (*self.time[m], int(self.depth[m]), lower, higher)
 
     def check(self):
         """The winner is an entry of least rank and its key is its rounded time."""
@@ -70,15 +82,15 @@ def test_taking_all_out_sorts():
         top = int(queue.winner[1])
         assert queue.rank(top) == expected
         queue.time[top] = 1e6, 0.0
-        queue_update(queue.key, queue.winner, queue.time, queue.molecule_event, top, 1e6 * TICK)
+        queue_update(queue.s, top, 1e6 * TICK)
 
 
 def test_a_built_queue_and_an_updated_one_agree():
     queue = Reference(37, 2, ties=True)
     for m in range(37):
         queue.update(m)
-    key, winner = np.empty_like(queue.key), np.empty_like(queue.winner)
-    queue_build(key, winner, queue.time, queue.molecule_event, 37, queue.base, TICK)
+    key, winner = queue.key.copy(), queue.winner.copy()
+    queue_build(queue.s, queue.base)
     np.testing.assert_array_equal(key[1:], queue.key[1:])
     assert queue.rank(int(winner[1])) == queue.rank(int(queue.winner[1]))
 
@@ -88,8 +100,25 @@ def test_no_end_in_sight():
     queue = Reference(5, 3)
     for m in range(5):
         queue.time[m] = np.inf, np.inf
-        queue_update(queue.key, queue.winner, queue.time, queue.molecule_event, m, np.inf)
+        queue_update(queue.s, m, np.inf)
     assert queue.key[1] == np.inf and 0 <= queue.winner[1] < 5
     queue.time[3] = 7.0, 0.0
-    queue_update(queue.key, queue.winner, queue.time, queue.molecule_event, 3, 7.0 * TICK)
+    queue_update(queue.s, 3, 7.0 * TICK)
     assert queue.winner[1] == 3
+
+
+def test_what_is_next_follows_from_who_holds_it():
+    """A bead's event; the segment's end; none where a ghost waits for its owner."""
+    queue = Reference(4, 5, ties=True)
+    s = queue.s
+    for m in range(4):
+        assert (*next_time_of(s, m), *next_event_of(s, m)) == queue.rank(m)
+    s.holder[1] = L.AT_END
+    s.starts[1, L.START_TICKS], s.starts[1, L.START_REM], s.bounds[1, L.LENGTH] = 7.0, 0.5 * TICK, 2.75 * TICK
+    assert next_time_of(s, 1) == (10.0, 0.25 * TICK)
+    assert next_event_of(s, 1) == (0, s.bead_id[1], L.SEGMENT_END)
+    for waits in (L.GHOST, L.VACANT):
+        s.mol[1, L.MOL_OWNERSHIP] = waits
+        assert next_time_of(s, 1) == (np.inf, np.inf)
+    s.mol[1, L.MOL_OWNERSHIP] = L.FULL_GHOST
+    assert next_time_of(s, 1) == (10.0, 0.25 * TICK)

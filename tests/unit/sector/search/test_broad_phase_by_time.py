@@ -12,6 +12,7 @@ from hpcchain.sector.search.step_time import step_time
 from hpcchain.sector.serial import Engine
 from tests.support.extended import gravity, step_potentials, with_extended
 from tests.support.gases import gas
+from tests.support.kernel_tools import events_kept
 
 
 def wells(system):
@@ -55,10 +56,11 @@ def test_who_is_left_out_is_not_met_and_nothing_is_missed(number):
                     meets = late - min(lag, 0.0) <= horizon
                     assert j in near or not meets
                     met, left_out, told = met + meets, left_out + (j not in near), told + (j in near)
-            search_bead(s, i, s.stepper, s.extended)
-            found = event(s, i)
-            meet_candidates(s, i, 0, all_listed(s, i, 0), s.stepper, s.extended)
-            assert event(s, i) == found
+            with events_kept(s):
+                search_bead(s, i, s.stepper, s.extended)
+                found = event(s, i)
+                meet_candidates(s, i, 0, all_listed(s, i, 0), s.stepper, s.extended)
+                assert event(s, i) == found
     assert met > 15 and told < 2 * left_out and left_out > 500, (met, told, left_out)
 
 

@@ -11,9 +11,12 @@ from tests.support.kernel_tools import (
     TICK,
     bead_curves,
     chain_bonds,
+    depths_of,
     enlist,
+    events_kept,
     list_ends,
     make_system,
+    partners_of,
     plain_sector,
     reverse_lists,
     search_one,
@@ -134,7 +137,8 @@ def test_every_bead_of_running_gases(case):
     pairs = walls = 0
     for time in np.linspace(0.05, 3.0, 20):
         engine.advance(time)
-        found = check(engine, system, np.random.default_rng(2).permutation(len(engine.ids))[:2])
+        with events_kept(engine.sector):
+            found = check(engine, system, np.random.default_rng(2).permutation(len(engine.ids))[:2])
         pairs, walls = pairs + found[0], walls + found[1]
     assert pairs > 3
     if WALL in boundary and "monomers" in case:
@@ -163,10 +167,10 @@ def test_who_asks_does_not_matter(growth):
         assert enlist(s) == 0
         search_one(s, 0)
         search_one(s, 1)
-        if s.next_event[0, 0] == 1:
+        if partners_of(s)[0] == 1:
             met += 1
             np.testing.assert_array_equal(s.event_time[0], s.event_time[1])
-            np.testing.assert_array_equal(s.next_event[:, 2], s.next_event[0, 2])
+            np.testing.assert_array_equal(depths_of(s), depths_of(s)[0])
     assert met > 500
 
 

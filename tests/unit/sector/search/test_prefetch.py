@@ -18,6 +18,7 @@ from hpcchain.sector.search.prefetch import (
 )
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
+from tests.support.kernel_tools import partners_of
 
 
 @kernel
@@ -66,7 +67,7 @@ def ask_for_beads(s):
 
 def partner_of(s, m):
     """Return the other molecule of molecule m's next event, None where there is none."""
-    partner = s.next_event[s.molecule_event[m, 3], 0] if s.molecule_event[m, 3] >= 0 else -1
+    partner = partners_of(s)[s.holder[m]] if s.holder[m] >= 0 else -1
     other = int(s.segment[partner, MOLECULE]) if partner >= 0 else m
     return other if other != m else None
 
@@ -146,7 +147,7 @@ def test_of_single_beads_the_partner_follows_a_step_later():
     for _ in range(6):
         m, last, met = (int(s.prefetch_state[k]) for k in (NEXT, LAST, MET))
         ask_once(s)
-        partners.append(int(s.next_event[last, 0]) if last >= 0 else -1)
+        partners.append(int(partners_of(s)[last]) if last >= 0 else -1)
         assert (s.prefetch_state[LAST], s.prefetch_state[MET], s.prefetch_state[MET_BEFORE]) == (m, partners[-1], met)
     assert max(partners) >= 0
 

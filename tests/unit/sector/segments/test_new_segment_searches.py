@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
+from hpcchain.layout.event_bits import PARTNER_BITS
 from hpcchain.sector.search.earliest_event import search_bead
 from hpcchain.sector.segments.new_segment import search_molecule
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
-
-EVENT = [L.PARTNER, L.PARTNER_SERIAL, L.DEPTH, L.TIED]
+from tests.support.kernel_tools import events_kept
 
 
 def events(s, search):
     """Return times and events of all beads after a search."""
     s.event_time[:] = np.nan
-    s.next_event[:, EVENT] = -77
+    s.next_event[:] = -77
     search(s)
-    return s.event_time.copy(), s.next_event[:, EVENT].copy()
+    return s.event_time.copy(), s.next_event.copy()
 
 
 def one_by_one(s):
@@ -37,13 +37,14 @@ def test_two_passes_find_what_single_searches_find(shell):
     for time in np.arange(0.25, 10.0, 0.25):
         engine.advance(time)
         s = engine.sector
-        expected = events(s, one_by_one)
-        found = events(s, by_molecules)
+        with events_kept(s):
+            expected, found = events(s, one_by_one), events(s, by_molecules)
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
         chains = s.bounds[:, L.ACCELERATION] != 0.0
-        met += np.sum(found[1][chains, 0] >= 0)
-        renewed += np.sum(found[1][chains, 0] == L.RELIST)
+        partners = found[1][chains, L.EVENT_BITS] >> PARTNER_BITS
+        met += np.sum(partners >= 0)
+        renewed += np.sum(partners == L.RELIST)
     assert met > 10 and renewed > 50, (met, renewed)
 
 
@@ -70,10 +71,10 @@ def test_molecules_that_do_not_turn():
     for time in np.arange(0.1, 4.0, 0.1):
         engine.advance(time)
         s = engine.sector
-        expected = events(s, one_by_one)
-        found = events(s, by_molecules)
+        with events_kept(s):
+            expected, found = events(s, one_by_one), events(s, by_molecules)
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
         straight = (s.bounds[:, L.ACCELERATION] == 0.0) & (s.mol[s.segment[:, L.MOLECULE], L.MOL_BEADS] > 1)
-        met += np.sum(found[1][straight, 0] >= 0)
+        met += np.sum(found[1][straight, L.EVENT_BITS] >> PARTNER_BITS >= 0)
     assert met > 0, met

@@ -9,7 +9,7 @@ from hpcchain.model.system import PERIODIC, Box
 from hpcchain.sector.setup.allocate import build_sector, folded
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_sequence
-from tests.support.kernel_tools import make_system, random_chain
+from tests.support.kernel_tools import make_system, partners_of, random_chain
 
 
 def test_every_array_of_beads_has_the_states_row():
@@ -29,8 +29,8 @@ def test_every_array_of_beads_has_the_states_row():
     depth, struck, _ = unpacked_starts(s.segment[:, L.START_MARKS])
     assert np.array_equal(depth, state.depth[ids]) and np.array_equal(struck, state.struck[ids].astype(bool))
     assert s.segment[:, L.MOLECULE].tolist() == [0] * 5 + [1] * 3 + [2]
-    assert np.all(s.bounds[:, L.RADIUS] == 0.25) and np.array_equal(s.next_event[:, L.BEAD_ID], ids)
-    assert np.all(s.next_event[:, L.PARTNER] == L.NO_EVENT) and np.all(np.isinf(s.event_time))
+    assert np.all(s.bounds[:, L.RADIUS] == 0.25) and np.array_equal(s.bead_id, ids)
+    assert np.all(partners_of(s) == L.NO_EVENT) and np.all(np.isinf(s.event_time))
     assert s.mol[:, L.MOL_FIRST].tolist() == [0, 5, 8] and s.mol[:, L.MOL_BEADS].tolist() == [5, 3, 1]
     assert len(np.unique(s.segment[:, L.SERIES])) == beads
 

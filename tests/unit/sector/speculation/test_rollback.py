@@ -13,6 +13,7 @@ from hpcchain.layout.arrays import (
     MOL_OWNERSHIP,
     NOW,
     OWNED,
+    PARTNER_SERIAL,
     SERIES_ERROR,
     TICK,
     UNMADE,
@@ -30,7 +31,7 @@ from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.speculation.rollback import request_rollback, roll_back
 from tests.support.gases import MIXTURE, gas
-from tests.support.kernel_tools import chain_bonds
+from tests.support.kernel_tools import chain_bonds, partners_of
 from tests.support.shapes import bead, boxed
 from tests.support.whole import frame_of
 
@@ -69,7 +70,8 @@ def looked_again(ghosted, m, shift):
         assert rebuild_list(s, i, *s.starts[i, :3], 0.0) == 0
     s.par[NOW], s.par[NOW + 1] = s.starts[first, 6], s.starts[first, 7]
     loop.search_range(s, np.int64(first), np.int64(n))
-    return [(s.event_time[i].copy(), int(s.next_event[i, 0]), int(s.next_event[i, 1])) for i in range(first, first + n)]
+    events = zip(s.event_time.copy(), partners_of(s).tolist(), s.next_event[:, PARTNER_SERIAL].tolist(), strict=True)
+    return [*events][first : first + n]
 
 
 def test_who_is_set_back_meets_segments_closed_since():

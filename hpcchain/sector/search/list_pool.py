@@ -1,0 +1,100 @@
+"""Room for neighbour lists in a sector without windows: each has about what it needs, by steps of two entries.
+
+A list that is full takes a longer room: one of that length that was let go of, else the rest of `neighbour`, else a
+part of a longer one. A list that is renewed, and has far more room than it needs, takes a shorter one. Rooms of one
+length that are free form a chain: `free_rooms` has the first by the number of steps, and the first entry of each tells
+the next. When there is no room left all lists are made anew (`Core.grow_lists`).
+
+In windows, where lists only grow, each has a room of its own for good: `free_rooms` has no entries then.
+"""
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.layout import arrays as L
+
+STEP = 2  # entries
+SLACK = 2  # entries that a renewed list keeps beyond the steps that it needs
+
+
+@inlined
+def steps_for(entries):
+    """Return how many steps of room a list of so many entries is given, so that another one fits in."""
+    return entries // STEP + 1
+
+
+@kernel
+def clear_rooms(s):
+    """Let go of all rooms, where lists share them; the lists are empty then."""
+    if len(s.free_rooms) > 0:
+        s.free_rooms[:] = -1
+        s.scalars[L.SCALAR_ROOMS_END] = 0
+        for i in range(len(s.lists)):
+            s.lists[i, L.LIST_LENGTH] = 0
+            s.lists[i, L.LIST_CAPACITY] = 0
+
+
+@inlined
+def make_room(s, i, entries):
+    """Give bead i's list room for so many entries, if it has less; return whether it has."""
+    return entries <= s.lists[i, L.LIST_CAPACITY] or (len(s.free_rooms) > 0 and _move(s, i, steps_for(entries)))
+
+
+@inlined
+def trim_room(s, i):
+    """Give bead i's list less room if it has far more than it needs."""
+    if len(s.free_rooms) > 0:
+        steps = steps_for(np.int64(s.lists[i, L.LIST_LENGTH]))
+        if s.lists[i, L.LIST_CAPACITY] > STEP * steps + SLACK:
+            _move(s, i, steps)
+
+
+@outlined
+def _move(s, i, steps):
+    """Move bead i's list to a room of so many steps; return whether there is one."""
+    begin = _take(s, steps)
+    if begin < 0:
+        return False
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(s.lists[i, L.LIST_LENGTH]):
+        s.neighbour[begin + e] = s.neighbour[first + e]
+    had = np.int64(s.lists[i, L.LIST_CAPACITY]) // STEP
+    if had > 0:
+        _let_go(s, first, had)
+    s.lists[i, L.LIST_FIRST] = begin
+    s.lists[i, L.LIST_CAPACITY] = STEP * steps
+    return True
+
+
+@inlined
+def _let_go(s, begin, steps):
+    """Put a room on the chain of free ones of its length."""
+    s.neighbour[begin] = s.free_rooms[steps]
+    s.free_rooms[steps] = begin
+
+
+@inlined
+def _first_free(s, steps):
+    """Take the first room off the chain of free ones of a length."""
+    begin = s.free_rooms[steps]
+    s.free_rooms[steps] = np.int64(s.neighbour[begin])
+    return begin
+
+
+@kernel
+def _take(s, steps):
+    """Return where a room of so many steps begins, -1 if there is none."""
+    if steps >= len(s.free_rooms):
+        return np.int64(-1)
+    if s.free_rooms[steps] >= 0:
+        return _first_free(s, steps)
+    end = s.scalars[L.SCALAR_ROOMS_END]
+    if end + STEP * steps <= len(s.neighbour):
+        s.scalars[L.SCALAR_ROOMS_END] = end + STEP * steps
+        return end
+    for longer in range(steps + 1, len(s.free_rooms)):
+        if s.free_rooms[longer] >= 0:
+            begin = _first_free(s, longer)
+            _let_go(s, begin + STEP * steps, longer - steps)
+            return begin
+    return np.int64(-1)
