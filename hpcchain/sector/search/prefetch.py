@@ -244,6 +244,10 @@ def _ask_for_beads(s, m, b):
     """Ask for beads of molecule m from number b on."""
     first = s.mol[m, L.MOL_FIRST]
     size = W.curve(s.mol[m, L.MOL_ORDER])
+    if b == 0:
+        ask(s.swept, first)
+        ask(s.origin_fractions, first)
+        ask(s.origin_time, first)
     for k in range(b, min(b + _at_once(s, m), s.mol[m, L.MOL_BEADS])):
         _ask_for_bead(s, first + k, s.mol[m, L.MOL_SERIES] + k * size, size)
 
