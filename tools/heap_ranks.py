@@ -8,8 +8,9 @@ The input is that of `hpcchain template heap`, enlarged: chains of 5, friction 0
 four upright ones have no friction, so that the floor carries all of the weight. Restitution is 0 unless --restitution
 says another. Chains start on a lattice, shifted at random.
 
-Each number of ranks has a folder DIR/ranks-N. A run that has come to its end is kept, one that has not is resumed: the
-command may be given again. Each is compared with the first, bit for bit (`hpcchain compare`).
+All ranks have beads, also where fewer would be as fast. Each number of ranks has a folder DIR/ranks-N. A run that has
+come to its end is kept, one that has not is resumed: the command may be given again. Each is compared with the first,
+bit for bit (`hpcchain compare`).
 
 Printed are wall seconds of the commands (not of runs that were there), and whether runs are equal. Then, of the first,
 at each report: root mean square velocity, and which part of the weight the floor has carried since the report before;
@@ -115,7 +116,7 @@ def run(folder, ranks, end):
     if reached(folder / f"ranks-{ranks}") == end:
         return 0.0
     words = [*(mpirun(ranks) if ranks > 1 else []), sys.executable, "-m", "hpcchain", "run", "in.toml"]
-    words += ["--output", f"ranks-{ranks}", "--resume", "auto"]
+    words += ["--output", f"ranks-{ranks}", "--resume", "auto", "--set", f"run.sectors=[{ranks}, 1, 1]"]
     begin = time.monotonic()
     subprocess.run(words, cwd=folder, env=clean_environment(), check=True)
     return time.monotonic() - begin
