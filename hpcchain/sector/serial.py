@@ -64,7 +64,7 @@ class Engine:
         growth: tuple = (1.0, 0.0),
     ) -> None:
         self.system, self.growth = system, growth
-        self.log_rows = LOG_ROWS if log_events else 0
+        self.log_rows, self._least_time = LOG_ROWS if log_events else 0, -np.inf
         self.quantum, self.impulse_quantum = quanta(system)
         self.virial, self.wall_impulse, self.rows = 0, [0, 0, 0], []
         self.virial_tensor = [0] * L.TENSOR_PARTS
@@ -129,6 +129,7 @@ class Engine:
             if status == loop.LOG_FULL:
                 self._drain()
             elif status == loop.LIST_FULL:
+                self._least_time = max(self._least_time, self._present)
                 self.core.grow_lists()
             elif status == loop.TABLE_FULL:
                 self.core.grow_inside()
@@ -195,9 +196,18 @@ class Engine:
 
     @property
     def time(self) -> float:
-        """A time before which all events are done: that of the next one [time]."""
+        """A time before which all events are done: that of the next one [time].
+
+        Lists that were made anew, about the segments' starts, may have to be renewed at times that are over.
+        """
         ticks, remainder = next_time_of(self.sector, int(self.sector.winner[L.ROOT]))
-        return float(ticks * self.system.physics.tick + remainder)
+        return max(float(ticks * self.system.physics.tick + remainder), self._least_time)
+
+    @property
+    def _present(self) -> float:
+        """Time of the event that is carried out, or was last [time]."""
+        par = self.sector.par
+        return float(par[L.NOW] * self.system.physics.tick + par[L.NOW_REM])
 
     @property
     def counters(self) -> dict:
