@@ -31,7 +31,8 @@ def require_same(folder, other):
         assert compare(folder / "one" / name, folder / other / name) is None
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.long), 3])  # 2 ranks are in the next test, too
+@pytest.mark.long  # 2 ranks and 3 are in the next test, too
+@pytest.mark.parametrize("ranks", [2, 3])
 def test_ranks_leave_no_trace(folder, ranks):
     succeed(["run", "input.toml", "--output", f"on{ranks}"], folder, ranks)
     require_same(folder, f"on{ranks}")

@@ -98,7 +98,8 @@ def test_output_times_leave_no_trace(place):
     assert difference(folder, place / "whole", ("trajectory",), common=True) is None
 
 
-@pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.long)])  # each runs on both numbers
+@pytest.mark.long  # tests/parallel/test_directors_mpi.py has ranks, too
+@pytest.mark.parametrize("ranks", [2, 3])  # each runs on both numbers
 def test_on_ranks_and_on_with_others(place, ranks):
     name = f"ranks-{ranks}"
     command(["run", "in.toml", "--output", name, "--until", "1.3"], place, ranks=ranks)

@@ -315,7 +315,9 @@ sys.exit(main(["run", "in.toml", "--output", "a"]))
 """
 
 
-@pytest.mark.parametrize("most", [100, 600, 20_000, 45_000, 100_000])
+@pytest.mark.parametrize(
+    "most", [100, 45_000, *(pytest.param(n, marks=pytest.mark.long) for n in (600, 20_000, 100_000))]
+)
 def test_a_full_disk_gives_one_message_and_the_run_can_go_on(tmp_path, most):
     """No file may become longer than some bytes: lock, input, part, checkpoint or output file meets the limit."""
     write_input(tmp_path / "in.toml", tables(output={"frame_every": 0.05}, run={"end_time": 2.0}))

@@ -150,7 +150,7 @@ def test_what_a_cached_caller_needs_is_handed_on(folder):
     assert called(folder, "outermost") == (float(OUTER + 1.0).hex(), [0, 0, 0, 0])
 
 
-@pytest.mark.parametrize("name", ["inner", "middle"])
+@pytest.mark.parametrize("name", ["inner", pytest.param("middle", marks=pytest.mark.long)])
 def test_a_name_is_the_same_whoever_compiles(folder, name):
     """A kernel that is lost from the cache is compiled again, before others or after them, under the name it had."""
     lose(folder, name)

@@ -38,7 +38,7 @@ def found_by(system, ranks, tolerance):
     return on_ranks(ranks, on_rank)
 
 
-@pytest.mark.parametrize("ranks", [2, 5, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize("ranks", [2, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in (5, 8))])
 def test_the_pair_of_one_rank(ranks):
     """One chain is put close to another, or to another's image through a side of the box."""
     for seed in range(8):

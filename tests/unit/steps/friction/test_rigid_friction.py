@@ -268,7 +268,9 @@ def energy(engine, system):
     return 0.5 * (moving + system.topology.moment @ np.sum(spins**2, axis=1)) + engine.energies()[:, 0].sum()
 
 
-@pytest.mark.parametrize("friction, restitution", [(0.4, 0.0), (0.4, 0.9), (50.0, 0.0)])
+@pytest.mark.parametrize(
+    "friction, restitution", [(0.4, 0.0), (0.4, 0.9), pytest.param(50.0, 0.0, marks=pytest.mark.long)]
+)
 def test_energy_of_bodies_grows_by_no_more_than_the_square_of_the_step(friction, restitution):
     grown = []
     for step in (0.01, 0.005):
