@@ -3,7 +3,7 @@
 In groups of thousands of contacts sweeps solve all but a few. These go round: what friction does to one contact undoes
 the next one, again and again, and the worst residual never falls. What they need from each other is near: a contact
 that fails is taken with those around it, and Newton's method solves these together, with all other impulses as they
-are. A block Gauss-Seidel method so, whose blocks are where single contacts are too small.
+are. So this is a block Gauss-Seidel method, with blocks only where single contacts are too small.
 
 `bodies` and `contacts` are those of `friction_kernels`.
 """
