@@ -4,7 +4,7 @@
 the lesser of nodes 2 k and 2 k + 1. Entries are ordered in full, so who plays whom makes no difference.
 Keys are float64 times relative to a base, which round but never reorder; equal keys are settled by the caller's
 exact comparison of (ticks, remainder, depth, lower id, higher id). At one key a bead's event comes before a replayed
-segment.
+segment. Molecules that have no event, as ghosts that wait for their owners, are in no order.
 """
 
 import numpy as np
@@ -57,6 +57,7 @@ def queue_update(s, entry, value):
         best = node
         if key[other] < key[node] or (
             key[other] == key[node]
+            and key[node] < np.inf
             and winner[other] >= 0
             and (winner[node] < 0 or tie_less(s, np.int64(winner[other]), np.int64(winner[node])))
         ):
@@ -89,6 +90,7 @@ def queue_build(s, base):
         best = a
         if key[b] < key[a] or (
             key[b] == key[a]
+            and key[a] < np.inf
             and winner[b] >= 0
             and (winner[a] < 0 or tie_less(s, np.int64(winner[b]), np.int64(winner[a])))
         ):

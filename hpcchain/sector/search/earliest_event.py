@@ -132,7 +132,7 @@ def meet_candidates(s, i, at, number, stepper, extended):
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     for e in range(at, at + number):
         j = s.found[e]
-        if _concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]):
+        if _concerns_others(s, i, j):
             continue
         lacking, limit, best = _against_bead(s, i, j, limit, best, stepper, extended)
         if lacking >= 0:
@@ -206,10 +206,16 @@ def _search_span(s, i, stepper):
     return limit, expiry
 
 
-@kernel
-def _concerns_others(own, other):
-    """Whether the contact of beads of these ownerships is another rank's: neither is owned, and one is a far ghost."""
-    return own != L.OWNED and other != L.OWNED and (own == L.GHOST or other == L.GHOST)
+@inlined
+def _concerns_others(s, i, j):
+    """Whether the contact of two beads is another rank's: neither is owned, and one is a far ghost.
+
+    Of the candidates of owned beads nothing is read: what lists have of them is seldom in the cache.
+    """
+    if s.lists[i, L.OWNERSHIP] == L.OWNED:
+        return False
+    other = s.lists[j, L.OWNERSHIP]
+    return other != L.OWNED and (other == L.GHOST or s.lists[i, L.OWNERSHIP] == L.GHOST)
 
 
 @inlined
@@ -349,7 +355,7 @@ def _against_limited(s, i, limit, best, extended):
     if extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = s.limited[e]
-            if _concerns_others(s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]):
+            if _concerns_others(s, i, j):
                 continue
             time, lag = step_time(s, i, j, j, np.int64(-1), limit, np.int64(e))
             if time == LACKING:

@@ -34,7 +34,7 @@ from hpcchain.sector.search.list_pool import clear_rooms, make_room, trim_room
 from hpcchain.sector.search.prefetch import ask, ask_first
 
 ROUNDING = 1e-8
-SOON = 8  # entries ahead for which memory is asked
+SOON, SOONER = 8, 4  # entries ahead for which memory is asked: what tells where the rest is, and the rest
 
 
 @kernel
@@ -91,11 +91,68 @@ def rebuild_list(s, i, x, y, z, t):
     if place_list_origin(s, i, x, y, z):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
-    if placed and s.par[L.UNEQUAL] == 0.0 and s.scalars[L.SCALAR_WINDOWED] == 0 and not narrow:
+    if placed and s.par[L.UNEQUAL] == 0.0 and not narrow:
         number = cells_ahead(s, i, x, y, z, qx, qy, qz, reach_of(s, i))
+        if number >= 0 and s.scalars[L.SCALAR_WINDOWED] != 0:
+            return _lengthen_list(s, i, number, qx, qy, qz)
         if number >= 0:
             return _amend_list(s, i, number, qx, qy, qz)
     return _renew_whole_list(s, i)
+
+
+@kernel
+def _lengthen_list(s, i, number, qx, qy, qz):
+    """Put on bead i's list what is near now and was not; arguments and result as `_amend_list`, but in a window.
+
+    Whatever stands in the cells near the former origin is on the list already: it was, when that was chosen, or has
+    come there since and found bead i. Beads that are far now stay until the window ends (`clean_lists`).
+    """
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    end = first + s.lists[i, L.LIST_LENGTH]
+    for e in range(first, end):
+        ask_first(s.origin_fractions, np.int64(s.neighbour[e]))
+    for c in range(number):
+        ask_first(s.cell_entries, PER_LINE * s.found[c])
+    for e in range(first, end):
+        if far_apart(s, i, np.int64(s.neighbour[e])):
+            _note_drifted(s, i, np.int64(s.neighbour[e]))
+    new = _newly_near(s, i, number, number, qx, qy, qz)
+    if new < 0:
+        return CELL_FULL
+    for e in range(number, new):
+        ask_first(s.lists, s.found[e])
+    for e in range(number, new):
+        j = s.found[e]
+        if _lists(s, i, j) or excluded(s, i, j):
+            continue
+        if not (make_room(s, i, s.lists[i, L.LIST_LENGTH] + 1) and make_room(s, j, s.lists[j, L.LIST_LENGTH] + 1)):
+            return FULL
+        _put_on_list(s, i, j)
+        _put_on_list(s, j, i)
+        if far_apart(s, i, j):  # found by a list origin that it had before
+            _note_drifted(s, i, j)
+        if s.lists[i, L.OWNERSHIP] == L.OWNED:
+            s.near_owned[j] = 1
+    if s.lists[i, L.OWNERSHIP] != L.OWNED:
+        _note_owned(s, i)
+    return 0
+
+
+@inlined
+def _lists(s, i, j):
+    """Whether bead j is on bead i's list."""
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    found = False
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
+        found |= s.neighbour[e] == j
+    return found
+
+
+@inlined
+def _put_on_list(s, i, j):
+    """Put bead j on bead i's list, which has room."""
+    s.neighbour[np.int64(s.lists[i, L.LIST_FIRST]) + s.lists[i, L.LIST_LENGTH]] = j
+    s.lists[i, L.LIST_LENGTH] += 1
 
 
 @kernel
@@ -208,8 +265,8 @@ def _renew_whole_list(s, i):
                 return _unmark(s, first, old, kept, FULL)
             s.neighbour[np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH]] = i
             s.lists[j, L.LIST_LENGTH] += 1
-            if windowed and far_apart(s, i, j):  # found by a list origin that it had before, or of unequal beads
-                _note_drifted(s, i, j)
+        if windowed and far_apart(s, i, j):  # found by a list origin that it had before, or of unequal beads
+            _note_drifted(s, i, j)
         s.mark[j] = 2
         s.found[kept] = j
         kept += 1
@@ -335,14 +392,10 @@ def build_lists(s, places):
 def clean_lists(s):
     """At a window's end, take former list origins out of the cells, and beads near those alone out of the lists."""
     for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else s.cells[L.CELL_COUNT]):
-        if k + SOON < s.scalars[L.SCALAR_STALE]:
-            ask(s.cell_entries, s.stale_cells[k + SOON] * PER_LINE)
-            ask(s.next_line, s.stale_cells[k + SOON])
+        _ask_for_stale(s, k)
         compact(s, s.stale_cells[k] if s.scalars[L.SCALAR_STALE] >= 0 else k)
     for k in range(s.scalars[L.SCALAR_DRIFTED_PAIRS]):
-        if k + SOON < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
-            ask(s.origin_fractions, s.drifted_pairs[k + SOON, L.FIRST_BEAD])
-            ask(s.origin_fractions, s.drifted_pairs[k + SOON, L.SECOND_BEAD])
+        _ask_for_pair(s, k)
         i, j = s.drifted_pairs[k]
         if far_apart(s, i, j) and drop(s, j, i):
             drop(s, i, j)
@@ -351,6 +404,33 @@ def clean_lists(s):
             _drop_far(s, i)
     s.scalars[L.SCALAR_STALE] = 0
     s.scalars[L.SCALAR_DRIFTED_PAIRS] = 0
+
+
+@inlined
+def _ask_for_stale(s, k):
+    """Ask for what `compact` reads of the noted cells behind number k, each step what the one before tells of."""
+    if k + SOON < s.scalars[L.SCALAR_STALE]:
+        ask(s.cell_entries, s.stale_cells[k + SOON] * PER_LINE)
+        ask(s.next_line, s.stale_cells[k + SOON])
+    if k + SOONER < s.scalars[L.SCALAR_STALE]:
+        start = s.stale_cells[k + SOONER] * PER_LINE
+        for at in range(start, start + PER_LINE):
+            ask(s.where, max(np.int64(s.cell_entries[at, L.OCCUPANT]), 0))
+
+
+@inlined
+def _ask_for_pair(s, k):
+    """Ask for what parting the noted pairs behind number k reads, each step what the one before tells of."""
+    if k + SOON < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
+        i, j = s.drifted_pairs[k + SOON]
+        ask(s.origin_fractions, i)
+        ask(s.origin_fractions, j)
+        ask(s.lists, i)
+        ask(s.lists, j)
+    if k + SOONER < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
+        i, j = s.drifted_pairs[k + SOONER]
+        ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
+        ask(s.neighbour, np.int64(s.lists[j, L.LIST_FIRST]))
 
 
 @inlined

@@ -142,6 +142,10 @@ def _ask_for_molecule(s, m):
     ask(s.lists, m)
     ask(s.timing, m)
     ask(s.holder, m)
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        ask_pair(s.window_molecule, m)
+        ask(s.window_timing, m)
+        ask(s.inside, m)
 
 
 @inlined
@@ -245,6 +249,7 @@ def _ask_for_beads(s, m, b):
     first = s.mol[m, L.MOL_FIRST]
     size = W.curve(s.mol[m, L.MOL_ORDER])
     if b == 0:
+        ask(s.bead_id, first)
         ask(s.swept, first)
         ask(s.origin_fractions, first)
         ask(s.origin_time, first)

@@ -8,7 +8,8 @@ import pytest
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.sector.search.cells import CELL_FULL, FULL
-from hpcchain.sector.setup.allocate import cell_arrays, folded
+from hpcchain.sector.search.neighbour_lists import clean_lists
+from hpcchain.sector.setup.allocate import cell_arrays, folded, window_arrays
 from tests.support.kernel_tools import (
     cell_counts,
     chain_bonds,
@@ -243,3 +244,50 @@ def test_molecules_without_self_contact_are_not_listed_inside():
     assert enlist(s) == 0
     inside = {(i // 4) for i, j in listed(s)[0] if i // 4 == j // 4}
     assert inside == {0, 2}
+
+
+def near_at_any(system, origins):
+    """Return the pairs of beads of which any two origins, of the lists (n, 3) of each, are near."""
+    bead = np.repeat(np.arange(len(origins)), [len(places) for places in origins])
+    points = np.concatenate(origins)
+    apart = points[:, None] - points[None]
+    period = np.where(system.box.boundary == PERIODIC, system.box.size, 0.0)
+    apart -= period * np.rint(apart / np.where(period > 0.0, period, 1.0))
+    far = system.topology.diameter.max() + 2 * SHELL
+    near = {(int(bead[k]), int(bead[m])) for k, m in np.argwhere((apart**2).sum(-1) < far**2)}
+    bonded = {tuple(map(int, pair)) for pair in system.topology.bonds}
+    return {(i, j) for i, j in near if i != j and (min(i, j), max(i, j)) not in bonded}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("stride", [0.02, 0.2, 0.7, 3.0])
+def test_lists_of_a_window_have_what_was_near_any_of_its_origins(stride, seed):
+    """In a window lists only grow, by all that any two origins bring near; at its end they are those made anew."""
+    s, system = equal_gas(160, np.array([4.9, 6.1, 9.0]) if seed else np.array([4.3, 4.3, 4.3]), seed)
+    beads = len(s.lists)
+    s = s._replace(**window_arrays(beads, len(s.mol)), **cell_arrays(s.cells, beads, 4.0))
+    s.scalars[L.SCALAR_WINDOWED] = 1
+    rng = np.random.default_rng(20 + seed)
+    s.lists[:, L.OWNERSHIP] = rng.choice([L.OWNED, L.GHOST], beads, p=[0.3, 0.7])
+    assert enlist(s) == 0
+    points = s.starts[:, 0:3].copy()
+    for window in range(8):
+        origins = [[place.copy()] for place in points]
+        for k in range(40):
+            i = int(rng.integers(beads))
+            points[i] += stride * rng.normal(size=3) * (rng.random(3) < 0.6)
+            if k % 10 < 2:
+                points[i] = system.box.origin + 0.3 + 0.01 * rng.random(3)
+            assert rebuild_one(s, i, points[i]) == 0
+            origins[i].append(points[i].copy())
+        entries, doubled = listed(s)
+        assert not doubled and entries == {(j, i) for i, j in entries}
+        assert entries >= near_at_any(system, origins)
+        assert all(
+            s.near_owned[i]
+            for i, j in entries
+            if s.lists[i, L.OWNERSHIP] != L.OWNED and s.lists[j, L.OWNERSHIP] == L.OWNED
+        )
+        clean_lists(s)
+        assert_complete(s, system, points)
+        assert_sound_cells(s, beads)
