@@ -271,7 +271,7 @@ def test_lists_of_a_window_have_what_was_near_any_of_its_origins(stride, seed):
     s.lists[:, L.OWNERSHIP] = rng.choice([L.OWNED, L.GHOST], beads, p=[0.3, 0.7])
     assert enlist(s) == 0
     points = s.starts[:, 0:3].copy()
-    for window in range(8):
+    for _ in range(8):
         origins = [[place.copy()] for place in points]
         for k in range(40):
             i = int(rng.integers(beads))
