@@ -22,6 +22,7 @@ from numba.core.ir_utils import guard, simplify_CFG
 from numba.core.postproc import PostProcessor
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.untyped_passes import InlineInlinables
+from numba.np import arrayobj
 
 from hpcchain.jit.known_options import KnownOptions
 
@@ -37,6 +38,26 @@ def seldom_collected():
         yield
     finally:
         gc.set_threshold(*usual)
+
+
+@contextmanager
+def counted_from_the_start():
+    """Let indices of arrays count from the start alone: below 0 they do not count from the end, as they do in Python.
+
+    Numba has each index of each access looked at for that: three operations, before the address is known. Those of
+    kernels are none below 0; with NUMBA_BOUNDSCHECK=1 one that is raises IndexError.
+    """
+    usual = arrayobj.fix_integer_index
+    arrayobj.fix_integer_index = _from_the_start
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = usual
+
+
+def _from_the_start(context, builder, kind, index, size):
+    """Return an index as numba's address of an entry takes it."""
+    return context.cast(builder, index, kind, types.intp)
 
 
 class FlagsInForce(Flags):
@@ -176,7 +197,7 @@ class KernelCompiler(Compiler):
 
     def compile_extra(self, func):
         """Compile a function."""
-        with seldom_collected():
+        with seldom_collected(), counted_from_the_start():
             return super().compile_extra(func)
 
     def define_pipelines(self):
