@@ -13,6 +13,7 @@ import operator
 from contextlib import contextmanager
 from inspect import isbuiltin
 
+from llvmlite.ir import Constant
 from numba.core import types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler import Compiler, Flags
@@ -42,22 +43,24 @@ def seldom_collected():
 
 @contextmanager
 def counted_from_the_start():
-    """Let indices of arrays count from the start alone: below 0 they do not count from the end, as they do in Python.
+    """Let indices that kernels find count from the start alone: below 0 not from the end, as they do in Python.
 
-    Numba has each index of each access looked at for that: three operations, before the address is known. Those of
-    kernels are none below 0; with NUMBA_BOUNDSCHECK=1 one that is raises IndexError.
+    Numba has each index of each access looked at for that: three operations before the address is known. Kernels find
+    none below 0; with NUMBA_BOUNDSCHECK=1 one that is raises IndexError. Those that are written as numbers, as in
+    `a[-1]`, mean what they do in Python.
     """
     usual = arrayobj.fix_integer_index
-    arrayobj.fix_integer_index = _from_the_start
+
+    def from_the_start(context, builder, kind, index, size):
+        if isinstance(index, Constant):
+            return usual(context, builder, kind, index, size)
+        return context.cast(builder, index, kind, types.intp)
+
+    arrayobj.fix_integer_index = from_the_start
     try:
         yield
     finally:
         arrayobj.fix_integer_index = usual
-
-
-def _from_the_start(context, builder, kind, index, size):
-    """Return an index as numba's address of an entry takes it."""
-    return context.cast(builder, index, kind, types.intp)
 
 
 class FlagsInForce(Flags):
