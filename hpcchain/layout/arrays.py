@@ -322,7 +322,8 @@ JOINT, GENERALISED, MOREAU = range(3)
 HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
 TURNS = 61  # whether beads that spin have orientations
 SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
-PARAMETERS = 63
+REACH_SCALE = 63  # of each axis: REACH_UNITs in a unit of the fractions in `swept`
+PARAMETERS = 66
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if

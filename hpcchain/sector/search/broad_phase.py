@@ -202,10 +202,9 @@ def within_reach(s, i, back, at):
     own = np.int64(s.swept[i, L.REACH])
     if own == L.UNBOUNDED:
         return all_listed(s, i, at)
-    sx = s.par[L.PERIOD] / TURN
-    sy = s.par[L.PERIOD + L.Y] / TURN
-    sz = s.par[L.PERIOD + L.Z] / TURN
-    unit = s.par[L.REACH_UNIT]
+    sx, sy, sz = s.par[L.REACH_SCALE], s.par[L.REACH_SCALE + L.Y], s.par[L.REACH_SCALE + L.Z]
+    if back != 0.0:
+        back /= s.par[L.REACH_UNIT]
     count = at
     e = np.int64(s.lists[i, L.LIST_FIRST])
     left = np.int64(s.lists[i, L.LIST_LENGTH])
@@ -214,15 +213,16 @@ def within_reach(s, i, back, at):
         b = np.int64(s.neighbour[e + min(left - 1, 1)])
         c = np.int64(s.neighbour[e + min(left - 1, 2)])
         d = np.int64(s.neighbour[e + min(left - 1, 3)])
-        bits = broad_phase_rows(s.swept, a, b, c, d, left, px, py, pz, own, sx, sy, sz, unit, back, L.UNBOUNDED)
-        s.found[count] = a
-        count += bits & 1
-        s.found[count] = b
-        count += (bits >> 1) & 1
-        s.found[count] = c
-        count += (bits >> 2) & 1
-        s.found[count] = d
-        count += bits >> 3
+        bits = broad_phase_rows(s.swept, a, b, c, d, left, px, py, pz, own, sx, sy, sz, back)
+        if bits != 0:  # of long chains seldom
+            s.found[count] = a
+            count += bits & 1
+            s.found[count] = b
+            count += (bits >> 4) & 1
+            s.found[count] = c
+            count += (bits >> 8) & 1
+            s.found[count] = d
+            count += bits >> 12
         e += 4
         left -= 4
     return count - at

@@ -31,6 +31,7 @@ from hpcchain.model.physics.step_potentials import (
 from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.queue.tournament import queue_size
+from hpcchain.sector.search.broad_phase import TURN
 from hpcchain.sector.setup.molecule_classes import has_law
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.UNEQUAL] = float(topology.diameter.min() != contact)
     par[L.NOW] = par[L.NOW_REM] = par[L.LATEST] = par[L.LATEST_REM] = -np.inf
     par[L.REACH_UNIT] = 2.0**-20 * contact
+    par[L.REACH_SCALE : L.REACH_SCALE + L.AXES] = box.size / par[L.REACH_UNIT] / TURN
     par[L.REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.REACH_UNIT]
     par[L.QUANTUM], par[L.IMPULSE_QUANTUM] = quanta(system)
     par[L.ENERGY_QUANTUM] = energy_quantum(system)

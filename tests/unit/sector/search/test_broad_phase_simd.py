@@ -8,7 +8,7 @@ from hpcchain.layout.arrays import UNBOUNDED
 from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, near_rows, newly_near_rows
 
 SCALE = 7.0 / 2**32, 9.0 / 2**32, 11.0 / 2**32
-UNIT, BACK = 2.0**-20, 0.125
+UNIT, BACK = 2.0**-18, 32768.0
 
 
 @kernel
@@ -24,7 +24,7 @@ def newly_near(rows, first, p, q, scale, limit):
 
 
 @kernel
-def met(rows, four, count, bead, scale, unit, back, unbounded):
+def met(rows, four, count, bead, scale, back):
     """Call `broad_phase_rows` for a bead's row of int64."""
     return broad_phase_rows(
         rows,
@@ -40,9 +40,7 @@ def met(rows, four, count, bead, scale, unit, back, unbounded):
         scale[0],
         scale[1],
         scale[2],
-        unit,
         back,
-        unbounded,
     )
 
 
@@ -88,14 +86,36 @@ def test_a_row_just_as_far_is_not_near():
 
 @pytest.mark.parametrize("count", [1, 2, 4, 6])
 def test_met_rows(count):
+    """All that are within reach are told, and none that is farther by more than single precision rounds."""
     rows, bead = some_rows(3)
     rows[::7, 3] = UNBOUNDED
-    far = UNIT * np.float64(bead[3] + np.int64(rows[:, 3])) + BACK
-    reached = (squares(bead, rows) <= (4.0 * far) ** 2) | (rows[:, 3] == UNBOUNDED)
+    far = np.float64(bead[3] + np.int64(rows[:, 3])) + BACK
+    scale = np.array(SCALE) / UNIT
+    distance = np.sqrt(squares(bead, rows)) / UNIT
+    endless = rows[:, 3] == UNBOUNDED
+    reached, beyond = (distance <= far) | endless, (distance > 1.00001 * far) & ~endless
     rng, kinds = np.random.default_rng(4), set()
     for _ in range(600):
         four = rng.integers(0, len(rows), 4)
-        want = sum(1 << k for k in range(min(count, 4)) if reached[four[k]])
-        assert met(rows, four, count, bead, SCALE, 4.0 * UNIT, 4.0 * BACK, UNBOUNDED) == want
-        kinds.add(want)
+        told = met(rows, four, count, bead, scale, BACK)
+        assert told & ~0x1111 == 0 and told < 1 << 4 * count
+        for k in range(min(count, 4)):
+            assert told >> 4 * k & 1 == reached[four[k]] or not beyond[four[k]]
+            assert told >> 4 * k & 1 or not reached[four[k]]
+        kinds.add(told)
     assert len(kinds) == 2 ** min(count, 4)
+
+
+def test_a_row_just_within_reach_is_met():
+    """Rows exactly as far as both reach, in all directions and at all distances: none is missed."""
+    rng = np.random.default_rng(5)
+    way = rng.normal(size=(4000, 3))
+    way = (way / np.sqrt(np.sum(way**2, axis=1))[:, None] * 2.0 ** rng.uniform(6, 30, 4000)[:, None]).astype(np.int64)
+    scale = np.array([0.125, 0.25, 0.5])
+    reach = np.sqrt(np.sum((way * scale) ** 2, axis=1))
+    rows = np.column_stack([way, np.ceil(reach)]).astype(np.int32)
+    for k in range(0, 4000, 4):
+        assert met(rows, np.arange(k, k + 4), 4, np.zeros(4, dtype=np.int64), scale, 0.0) == 0x1111
+    rows[:, 3] = np.floor(reach * (1.0 - 1e-5)) - 1
+    for k in range(0, 4000, 4):
+        assert met(rows, np.arange(k, k + 4), 4, np.zeros(4, dtype=np.int64), scale, 0.0) == 0
