@@ -24,7 +24,8 @@ next_event        2 int64     that event, beside `event_time` in memory: PARTNER
                               AWAITED while the bead waits for its search (`layout.event_bits`), with CANDIDATES_AT
                               and, as depth, their number: where in `found` those are that it may meet
 bead_id           int64       global id of the bead
-origin_time       float64     how long after its segment's start the bead's neighbour list was made, -1 if before it
+origin_time       float64     how long after its segment's start the bead is where its neighbour list was made about
+                              (`list_place`), -1 if the list was made before the segment
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
@@ -56,6 +57,8 @@ free_series       int64       first of the free blocks of `series` of so many ca
                               (`series_pool`); without entries where each molecule has room for the highest order
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
+key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; beside it
+                              `winner` (4 int32): the molecules that have them, -1: none
 scalars           32 int64    whole numbers of the sector that kernels change: SCALAR_… below
 free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
                               SPARE_ROWS: their number
@@ -168,7 +171,8 @@ SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
 LEAST, MOST, ACTS = range(3)
 OPENED_TICKS, OPENED_REM = range(2)
-ROOT = 1  # of `key` and `winner`: the earliest of all (`tournament`)
+TOP, ROOT = 0, 3  # row and column of `key` and `winner` that have the earliest of all (`tournament`)
+MATCH = 4  # columns of both
 
 # The first eight, a cache line, are all that single beads need.
 (
@@ -388,8 +392,8 @@ FIELDS = {
     "window_timing": f"f8 {WINDOW_TIMING_COLUMNS}",
     "step_energy": "f8",
     "holder": "i4",
-    "key": "f8",
-    "winner": "i4",
+    "key": f"f8 {MATCH}/8",
+    "winner": f"i4 {MATCH}/16",
     "series": "f8",
     "free_series": "i8",
     "table": "f8",

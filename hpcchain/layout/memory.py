@@ -14,6 +14,7 @@ from hpcchain.layout import arrays as L
 BEAD_LINE = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
 EVENT_LINE = 4  # floats of a bead's earliest event: `event_time` in front, then `next_event`
 EVENT_AT = 2
+MATCH_LINE = 8  # floats of a row of the queue: `key` in front, then `winner`, in the first half of what is left
 BOUNDS_AT = L.START_COLUMNS  # of a bead's lines; `starts` is in front
 SEGMENT_AT = BOUNDS_AT + L.BOUNDS_COLUMNS
 LINE = 8 * CACHE_LINES  # bytes
@@ -69,9 +70,20 @@ def event_columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return table[:, :EVENT_AT], table.view(np.int64)[:, EVENT_AT : EVENT_AT + L.NEXT_EVENT_COLUMNS]
 
 
+def queue_lines(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return `key` and `winner` of that many rows of the queue: columns of one table, a cache line each."""
+    return queue_columns_of(aligned_zeros((rows, MATCH_LINE)))
+
+
+def queue_columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of a table of the queue's rows that are `key` and `winner`."""
+    return table[:, : L.MATCH], table.view(np.int32)[:, 2 * L.MATCH : 3 * L.MATCH]
+
+
 TABLES = (
     (("starts", "bounds", "segment"), BEAD_LINE, columns_of),
     (("event_time", "next_event"), EVENT_LINE, event_columns_of),
+    (("key", "winner"), MATCH_LINE, queue_columns_of),
 )
 """Arrays that are columns of one table, floats of its rows, and what returns the columns."""
 

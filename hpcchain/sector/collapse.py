@@ -33,7 +33,7 @@ class Standstill:
 
     def bead(self, s: Any) -> int | None:
         """Return the local number of a bead that moves on at a standstill of sector s, None where time gets on."""
-        m = int(s.winner[L.ROOT])
+        m = int(s.winner[L.TOP, L.ROOT])
         if m < 0:
             return None
         now = next_time_of(s, m)

@@ -200,7 +200,7 @@ class Engine:
 
         Lists that were made anew, about the segments' starts, may have to be renewed at times that are over.
         """
-        ticks, remainder = next_time_of(self.sector, int(self.sector.winner[L.ROOT]))
+        ticks, remainder = next_time_of(self.sector, int(self.sector.winner[L.TOP, L.ROOT]))
         return max(float(ticks * self.system.physics.tick + remainder), self._least_time)
 
     @property
@@ -232,7 +232,7 @@ def default_shell(system: System) -> float:
     mean = float(np.sum(copies * diameter)) / max(composition.beads, 1)
     single = float(np.sum(composition.copies[size == 1])) / max(composition.beads, 1)
     volume = 1.0 / max(fraction, 0.03)
-    wider = 0.025 * single * max(volume - 2.2, 0.0)
+    wider = 0.013 * single * max(volume - 2.2, 0.0)
     shell = mean * float(np.clip(0.2 + 0.03 * volume + wider, 0.2, 0.6 + 0.6 * single))
     beyond = beyond_contact(composition.prototypes, system.physics)
     return shell * mean / (mean + beyond) if beyond > 0.0 else shell

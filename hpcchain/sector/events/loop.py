@@ -20,9 +20,10 @@ from hpcchain.sector.events.crossing import is_full, note_kind, part_free
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.simultaneous import counts_resting
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes, segment_end
+from hpcchain.sector.queue.tournament import others_before
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.earliest_event import outside_shell
-from hpcchain.sector.search.prefetch import BEAD, choose_next, prefetch
+from hpcchain.sector.search.prefetch import BEAD, ask_first, choose_next, prefetch
 from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import (
@@ -85,30 +86,11 @@ def _renew_list(s, i, ticks, remainder):
     )
 
 
-@kernel
-def others_before(key, winner, m, other, latest):
-    """Whether another entry than these two has a key up to `latest`: a walk over the few nodes that do."""
-    leaves = len(key) >> 1
-    node = 1
-    while True:
-        if key[node] <= latest:
-            if node < leaves:
-                node *= 2
-                continue
-            if winner[node] != m and winner[node] != other:
-                return True
-        while node & 1:
-            node >>= 1
-        if node == 0:
-            return False
-        node += 1
-
-
 @inlined
 def _crowded(s, i, partner, m, other, ticks, remainder, base):
     """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
     latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
-    if others_before(s.key, s.winner, m, other, latest):
+    if others_before(s, m, other, latest):
         return True
     if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):
         return True
@@ -214,10 +196,10 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
 
 @inlined
 def _ask_for_neighbours(s, i):
-    """Have bead i's neighbours brought to the cache, where its search will want them."""
+    """Have what a first look at single bead i's neighbours reads brought to the cache, where its search wants it."""
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        prefetch(s.starts, np.int64(s.neighbour[e]))
+        ask_first(s.flight, np.int64(s.neighbour[e]))
 
 
 @inlined
@@ -350,7 +332,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     until = until_ticks * s.par[L.TICK] + until_remainder
     for _ in range(most):
-        m = np.int64(s.winner[L.ROOT])
+        m = np.int64(s.winner[L.TOP, L.ROOT])
         status = _halt(s, m, until_ticks, until_remainder, until, windowed)
         if status != GO_ON:
             return status

@@ -162,11 +162,14 @@ def precedes(s, newer, ticks, remainder, depth, a, b):
 
 
 @inlined
-def comes_first(t, q, depth, gid, other, best_ticks, best_remainder, best_depth, best, bead_id):
-    """Whether a contact comes before the best candidate so far."""
+def comes_first(t, q, depth, i, j, best_ticks, best_remainder, best_depth, best, bead_id):
+    """Whether a contact of beads in rows i and j comes before the best candidate so far, which is bead i's.
+
+    Ids are read only where times are equal: of most candidates they are not in the cache.
+    """
     first = t < best_ticks or (t == best_ticks and q < best_remainder)
     if t == best_ticks and q == best_remainder and best >= 0:
-        first = depth < best_depth or (depth == best_depth and _pair_before(gid, other, bead_id[best]))
+        first = depth < best_depth or (depth == best_depth and _pair_before(bead_id[i], bead_id[j], bead_id[best]))
     return first
 
 

@@ -236,20 +236,18 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
             lacking = s.segment[i if series_order(s.segment, i) == L.UNMADE else r, L.MOLECULE]
             break
         if time < np.inf:
-            gid = s.bead_id[i]
-            other = s.bead_id[j]  # read only here: of most candidates it is not in the cache
             late = i if lag >= 0.0 else r  # whose segment begins where the common span does
             t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
             depth = depth_of(s.starts, s.segment, i, r, t, q)
-            if newer < 0 or is_current(s, i, r, newer, t, q, depth, gid, other):
+            if newer < 0 or is_current(s, i, r, newer, t, q, depth, s.bead_id[i], s.bead_id[j]):
                 after_best = (t - best.ticks) * tick + (q - best.remainder)
                 tied = _tied(s, after_best, best.tied)
-                if newer >= 0 and not precedes(s, newer, t, q, depth, gid, other):
+                if newer >= 0 and not precedes(s, newer, t, q, depth, s.bead_id[i], s.bead_id[j]):
                     # what closed the segment is done once more: now, since what comes before that may move bead i on
                     t, q, depth = s.starts[newer, L.START_TICKS], s.starts[newer, L.START_REM], np.int64(L.REOPENS)
                 older = newer >= 0 and best.partner == j and abs(after_best) < s.par[L.SIMULTANEOUS]
                 if older or comes_first(
-                    t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.bead_id
+                    t, q, depth, i, j, best.ticks, best.remainder, best.depth, best.partner, s.bead_id
                 ):
                     best = Candidate(t, q, depth, j, s.segment[r, L.SERIAL], tied)
                     if stepper is None:
@@ -364,10 +362,8 @@ def _against_limited(s, i, limit, best, extended):
                 continue
             t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], time, s.par[L.TICK])
             depth = depth_of(s.starts, s.segment, i, j, t, q)
-            gid = s.bead_id[i]
-            other = s.bead_id[j]
             tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
-            if comes_first(t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.bead_id):
+            if comes_first(t, q, depth, i, j, best.ticks, best.remainder, best.depth, best.partner, s.bead_id):
                 best = Candidate(t, q, depth, j, s.segment[j, L.SERIAL], tied)
                 limit = min(limit, time * SLACK + s.par[L.SIMULTANEOUS])
             else:

@@ -169,8 +169,15 @@ def _amend_list(s, i, number, qx, qy, qz):
         ask_first(s.origin_fractions, np.int64(s.neighbour[e]))
     for c in range(number):
         ask_first(s.cell_entries, PER_LINE * s.found[c])
+        ask_first(s.next_line, s.found[c])
+    new = _newly_near(s, i, number, number, qx, qy, qz)
+    if new < 0 or new + end - first > len(s.found):
+        return CELL_FULL
+    for e in range(number, new):
+        ask_first(s.lists, s.found[e])
+        ask_first(s.flight, s.found[e])
     kept = first
-    far = number
+    far = new
     for e in range(first, end):
         j = np.int64(s.neighbour[e])
         drifted = far_apart(s, i, j)
@@ -178,23 +185,19 @@ def _amend_list(s, i, number, qx, qy, qz):
         s.found[far] = j
         kept += not drifted
         far += drifted
-    for e in range(number, far):
+    for e in range(new, far):
         ask_first(s.lists, s.found[e])
-    new = _newly_near(s, i, number, far, qx, qy, qz)
-    if new < 0:
-        return CELL_FULL
-    for e in range(number, far):
+    for e in range(number, new):
+        j = s.found[e]
+        ask_first(s.neighbour, np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH])
+    for e in range(new, far):
         ask_first(s.neighbour, np.int64(s.lists[s.found[e], L.LIST_FIRST]))
-    for e in range(far, new):
-        ask_first(s.lists, s.found[e])
-    for e in range(number, far):
-        drop(s, s.found[e], i)
     s.lists[i, L.LIST_LENGTH] = kept - first
-    if not make_room(s, i, kept - first + new - far):
+    if not make_room(s, i, kept - first + new - number):
         return FULL
     kept += np.int64(s.lists[i, L.LIST_FIRST]) - first
     first = np.int64(s.lists[i, L.LIST_FIRST])
-    for e in range(far, new):
+    for e in range(number, new):
         j = s.found[e]
         if excluded(s, i, j):
             continue
@@ -205,6 +208,8 @@ def _amend_list(s, i, number, qx, qy, qz):
         s.neighbour[kept] = j
         kept += 1
     s.lists[i, L.LIST_LENGTH] = kept - first
+    for e in range(new, far):
+        drop(s, s.found[e], i)
     trim_room(s, i)
     return 0
 

@@ -11,18 +11,24 @@ from numba.np.arrayobj import make_array
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import time_span
 from hpcchain.layout.event_bits import partner_of
+from hpcchain.sector.queue.tournament import ROW_BITS, leaf_of, parent
+from hpcchain.sector.search.broad_phase import fraction
+from hpcchain.sector.search.list_place import list_time
 
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
-PARTS = 8
+FIRST_ROW, ROWS = 2, 4  # of the queue, whose places have the first of its PARTS (`tournament`)
+PARTS = ROWS * L.MATCH
 # In a sector's `prefetch_state`, behind the entry asked for last in each part of the queue: the molecule that is asked
 # for now, its bead that comes next, counted from 1 (0: none yet, -1: nobody is asked for), and what comes after it.
-NEXT, BEAD, THEN = 2 * PARTS, 2 * PARTS + 1, 2 * PARTS + 2
+NEXT, BEAD, THEN = range(PARTS, PARTS + 3)
 # In a gas: the bead that was asked for last, and the two partners.
-LAST, MET, MET_BEFORE = range(2 * PARTS + 3, 2 * PARTS + 6)
+LAST, MET, MET_BEFORE = range(PARTS + 3, PARTS + 6)
 PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
 AT_ONCE = 4  # beads
+COLD_ROWS = 3  # of the queue, from an entry's leaf on: what lies before them is in the cache
 LONG = 100  # beads of a molecule beyond which one is asked for at once
 
 
@@ -103,6 +109,14 @@ def ask_for_listed(s, i):
         ask_first(s.swept, np.int64(s.neighbour[e]))
 
 
+@inlined
+def _part_key(s, part):
+    """Return the least key of a part of the queue, inf if the entry that has it was the last asked for there."""
+    row = FIRST_ROW + part // L.MATCH
+    c = part % L.MATCH
+    return s.key[row, c] if s.winner[row, c] != s.prefetch_state[part] else np.inf
+
+
 @kernel
 def choose_next(s):
     """Choose whose memory to ask for next: of those that are first in a part of the queue, the earliest not asked for.
@@ -110,17 +124,20 @@ def choose_next(s):
     What a processor has to fetch from memory takes as long as some hundred operations. The molecules of events to come
     are known: they are asked for a few beads at a time while others are searched, and have come when they are wanted.
     """
-    best = np.int64(0)
+    best = np.int64(-1)
     least = np.inf
-    if len(s.key) >= 8 * PARTS:
-        for node in range(PARTS, 2 * PARTS):
-            key = s.key[node] if s.winner[node] != s.prefetch_state[node] else np.inf
-            best = node if key < least else best
-            least = min(key, least)
+    if len(s.key) > 2 * (FIRST_ROW + ROWS):
+        for part in range(0, PARTS, 2):
+            key = _part_key(s, part)
+            later = _part_key(s, part + 1)
+            first = part + 1 if later < key else part
+            key = later if later < key else key
+            best = first if key < least else best
+            least = key if key < least else least
     s.prefetch_state[BEAD] = -1
-    if best == 0:
+    if best < 0:
         return
-    m = np.int64(s.winner[best])
+    m = np.int64(s.winner[FIRST_ROW + best // L.MATCH, best % L.MATCH])
     s.prefetch_state[best] = m
     if m >= 0:
         s.prefetch_state[THEN] = PARTNER
@@ -142,6 +159,10 @@ def _ask_for_molecule(s, m):
     ask(s.lists, m)
     ask(s.timing, m)
     ask(s.holder, m)
+    place = leaf_of(s, m)
+    for _ in range(COLD_ROWS):
+        ask(s.key, place >> ROW_BITS)
+        place = parent(place)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         ask_pair(s.window_molecule, m)
         ask(s.window_timing, m)
@@ -186,6 +207,7 @@ def _ask_for_single_beads(s, i):
         partner = partner_of(s.next_event, last)
         if partner == L.RELIST:
             _ask_for_origins(s, last)
+            _ask_for_cells(s, last)
         _ask_for_flights(s, last)
         if partner >= 0:
             _ask_for_molecule(s, partner)
@@ -241,6 +263,34 @@ def _ask_for_origins(s, i):
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         ask(s.origin_fractions, np.int64(s.neighbour[e]))
+
+
+@inlined
+def _ask_for_cells(s, i):
+    """Ask for the cells that single bead i's list will be renewed from, the lines behind them, and its own entry."""
+    ny = s.cells[L.CELLS_Y]
+    nz = s.cells[L.CELLS_Z]
+    lag = time_span(
+        s.event_time[i, L.EVENT_TICKS],
+        s.event_time[i, L.EVENT_REM],
+        s.starts[i, L.START_TICKS],
+        s.starts[i, L.START_REM],
+        s.par[L.TICK],
+    )
+    t = list_time(s, i, lag)
+    cx = np.int64(fraction(s.par, 0, s.starts[i, L.X] + s.starts[i, L.VX] * t) * s.cells[L.GRID_X])
+    cy = np.int64(fraction(s.par, 1, s.starts[i, L.Y] + s.starts[i, L.VY] * t) * s.cells[L.GRID_Y])
+    cz = np.int64(fraction(s.par, 2, s.starts[i, L.Z] + s.starts[i, L.VZ] * t) * s.cells[L.GRID_Z])
+    own = (cx % s.cells[L.CELLS_X] * ny + cy % ny) * nz + cz % nz
+    last = s.cells[L.CELL_COUNT] - 1
+    ask(s.where, i)
+    for ax in range(-1, 2):
+        for ay in range(-1, 2):
+            cell = own + (ax * ny + ay) * nz
+            if 0 < cell < last:
+                ask(s.next_line, cell)
+                for az in range(-1, 2):
+                    ask(s.cell_entries, (cell + az) * L.CELL_LINE)
 
 
 @inlined

@@ -32,6 +32,7 @@ from hpcchain.sector.queue.event_order import next_time_of, segment_end
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead
+from hpcchain.sector.search.list_place import list_time
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
@@ -234,10 +235,11 @@ def renew_list(s, i, dt):
     """Make bead i's list anew about where it is a time dt after its segment's start; 0 or an error.
 
     A series is not made for that alone: without one the place is on the straight line, and how far the bead may have
-    bent away from it makes the list so much older.
+    bent away from it makes the list so much older. That of a single bead is made about a place before it (`list_time`).
     """
     s.count[L.N_RELISTS] += 1
     m = s.segment[i, L.MOLECULE]
+    dt = list_time(s, i, dt)
     if s.stepper is None and series_order(s.segment, s.mol[m, L.MOL_FIRST]) == L.UNMADE:
         bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + s.timing[m, L.SERIES_ERROR]
         if s.extended is not None:

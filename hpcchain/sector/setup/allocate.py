@@ -12,7 +12,7 @@ from hpcchain.contact.tc_model import contact_rate
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.event_bits import PARTNER_BITS
-from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines
+from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines, queue_lines
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
@@ -368,12 +368,9 @@ def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> d
 
 def queue_arrays(molecules: int) -> dict:
     """Return the arrays of the event queue, empty."""
-    leaves = queue_size(molecules)
-    return {
-        "holder": np.full(molecules, L.AT_END, dtype=np.int32),
-        "key": np.full(2 * leaves, np.inf),
-        "winner": np.full(2 * leaves, -1, dtype=np.int32),
-    }
+    key, winner = queue_lines(queue_size(molecules))
+    key[:], winner[:] = np.inf, -1
+    return {"holder": np.full(molecules, L.AT_END, dtype=np.int32), "key": key, "winner": winner}
 
 
 def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:

@@ -16,7 +16,7 @@ KERNELS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
 NO_TABLES = {"normals", "owner_history_at", "matrix"}
 SCRATCH = {"normals", "matrix"}
 TABLES = {name for name, text in arrays.FIELDS.items() if " " in text} - NO_TABLES
-FLAT = {"par", "count", "scalars", "cells", "winner", "key", "owner_history"}
+FLAT = {"par", "count", "scalars", "cells", "owner_history"}
 PARAMETERS = {
     "starts",
     "bounds",
@@ -207,7 +207,7 @@ def test_names_of_columns_are_no_numbers(module):
         "self.ghosted.sector.bounds[rows, 2]",
         "contacts[k, 2 * side]",
         "beads[k, 0]",
-        "s.winner[1]",
+        "s.winner[k, 3]",
         "s.owner_history[place + 3]",
         "s.mol[m, 10:13]",
         "s.normals[0]",

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpcchain.layout.memory import LARGE, LINE, aligned_zeros, bead_lines, event_lines, gathered, stretch
+from hpcchain.layout.memory import LARGE, LINE, aligned_zeros, bead_lines, event_lines, gathered, queue_lines, stretch
 from hpcchain.sector.setup.allocate import cell_arrays
 
-ALIGNED = {"bounds": 64, "segment": 32, "next_event": 16}  # columns behind the first of their tables
+ALIGNED = {"bounds": 64, "segment": 32, "next_event": 16, "winner": 32}  # columns behind the first of their tables
 
 
 @pytest.mark.parametrize("size", [1, LINE, LARGE - 1, LARGE, 5 * LARGE + 3])
@@ -31,19 +31,23 @@ def test_gathered_arrays_keep_their_contents(beads):
     segment[:] = rng.integers(-(2**60), 2**60, segment.shape)
     event_time, next_event = event_lines(beads)
     event_time[:], next_event[:] = rng.normal(size=(beads, 2)), rng.integers(0, 2**60, (beads, 2))
+    key, winner = queue_lines(beads // 3)
+    key[:], winner[:] = rng.normal(size=key.shape), rng.integers(0, 2**31 - 1, winner.shape)
     arrays = {
         "starts": starts,
         "bounds": bounds,
         "segment": segment,
         "event_time": event_time,
         "next_event": next_event,
+        "key": key,
+        "winner": winner,
         "mark": np.ones(beads, dtype=np.int8),
         "none": np.zeros((0, 4)),
         "series": aligned_zeros(beads),
         "stepper": None,
     }
     expected = {name: None if array is None else array.copy() for name, array in arrays.items()}
-    del starts, bounds, segment, event_time, next_event
+    del starts, bounds, segment, event_time, next_event, key, winner
     moved = gathered(arrays)
     assert not arrays and moved.keys() == expected.keys() and moved["stepper"] is None
     for name in expected.keys() - {"stepper"}:
@@ -52,6 +56,8 @@ def test_gathered_arrays_keep_their_contents(beads):
     assert moved["bounds"].ctypes.data - moved["starts"].ctypes.data == 64
     assert moved["segment"].ctypes.data - moved["starts"].ctypes.data == 96
     assert moved["next_event"].ctypes.data - moved["event_time"].ctypes.data == 16
+    assert moved["winner"].ctypes.data - moved["key"].ctypes.data == 32
+    assert moved["key"].strides == (64, 8) and moved["winner"].strides == (64, 4)
     assert moved["event_time"].strides == moved["next_event"].strides == (32, 8)
     assert moved["starts"].strides == moved["bounds"].strides == moved["segment"].strides == (LINE, 8)
 
@@ -63,6 +69,7 @@ def test_arrays_are_let_go_as_they_are_copied():
     gone = weakref.ref(old)
     arrays = {"starts": starts, "bounds": bounds, "segment": segment}
     arrays |= {"event_time": event_time, "next_event": next_event, "old": old}
+    arrays |= dict(zip(("key", "winner"), queue_lines(1), strict=True))
     del old
     moved = gathered(arrays)
     gc.collect()
@@ -76,6 +83,7 @@ def test_zeros_take_no_memory_before_they_are_written():
     ones, zeros = np.ones(8 << 20), np.zeros(8 << 20)
     before = resident()
     arrays = {"starts": starts, "bounds": bounds, "segment": segment, "event_time": event_time}
+    arrays |= dict(zip(("key", "winner"), queue_lines(1), strict=True))
     moved = gathered(arrays | {"next_event": next_event, "zeros": zeros, "ones": ones})
     assert 60 << 20 < resident() - before < 80 << 20
     assert not moved["zeros"].any() and moved["ones"].all()

@@ -6,7 +6,7 @@ import pytest
 from hpcchain.layout import arrays as L
 from hpcchain.layout.event_bits import set_event
 from hpcchain.sector.queue.event_order import next_event_of, next_time_of
-from hpcchain.sector.queue.tournament import queue_build, queue_size, queue_update
+from hpcchain.sector.queue.tournament import others_before, queue_build, queue_size, queue_update
 from tests.support.kernel_tools import make_system, plain_sector, random_chain
 
 TICK = 2.0**-5
@@ -25,7 +25,7 @@ class Reference:
         self.s.holder[:] = np.arange(entries)
         for m in range(entries):
             self.draw(m)
-        assert len(self.key) == 2 * queue_size(entries)
+        assert len(self.key) == queue_size(entries) and 0 <= 3 * len(self.key) - 2 - entries <= 3
         self.key[:], self.winner[:] = np.nan, -5
         queue_build(self.s, base)
 
@@ -58,9 +58,9 @@ class Reference:
     def check(self):
         """The winner is an entry of least rank and its key is its rounded time."""
         best = min(self.rank(m) for m in range(self.entries))
-        top = int(self.winner[1])
+        top = int(self.winner[L.TOP, L.ROOT])
         assert self.rank(top) == best
-        assert self.key[1] == (self.time[top, 0] - self.base) * TICK + self.time[top, 1]
+        assert self.key[L.TOP, L.ROOT] == (self.time[top, 0] - self.base) * TICK + self.time[top, 1]
 
 
 @pytest.mark.parametrize("entries", [1, 2, 3, 7, 8, 9, 50, 64, 65])
@@ -70,7 +70,7 @@ def test_random_updates(entries, ties, base):
     queue = Reference(entries, entries, base, ties)
     queue.check()
     for _ in range(400):
-        top = int(queue.winner[1])
+        top = int(queue.winner[L.TOP, L.ROOT])
         queue.update(top if queue.rng.random() < 0.5 else int(queue.rng.integers(entries)))
         queue.check()
 
@@ -79,7 +79,7 @@ def test_taking_all_out_sorts():
     queue = Reference(100, 1, ties=True)
     order = sorted(queue.rank(m) for m in range(100))
     for expected in order:
-        top = int(queue.winner[1])
+        top = int(queue.winner[L.TOP, L.ROOT])
         assert queue.rank(top) == expected
         queue.time[top] = 1e6, 0.0
         queue_update(queue.s, top, 1e6 * TICK)
@@ -91,8 +91,8 @@ def test_a_built_queue_and_an_updated_one_agree():
         queue.update(m)
     key, winner = queue.key.copy(), queue.winner.copy()
     queue_build(queue.s, queue.base)
-    np.testing.assert_array_equal(key[1:], queue.key[1:])
-    assert queue.rank(int(winner[1])) == queue.rank(int(queue.winner[1]))
+    np.testing.assert_array_equal(key, queue.key)
+    assert queue.rank(int(winner[L.TOP, L.ROOT])) == queue.rank(int(queue.winner[L.TOP, L.ROOT]))
 
 
 def test_no_end_in_sight():
@@ -101,10 +101,10 @@ def test_no_end_in_sight():
     for m in range(5):
         queue.time[m] = np.inf, np.inf
         queue_update(queue.s, m, np.inf)
-    assert queue.key[1] == np.inf and 0 <= queue.winner[1] < 5
+    assert queue.key[L.TOP, L.ROOT] == np.inf and 0 <= queue.winner[L.TOP, L.ROOT] < 5
     queue.time[3] = 7.0, 0.0
     queue_update(queue.s, 3, 7.0 * TICK)
-    assert queue.winner[1] == 3
+    assert queue.winner[L.TOP, L.ROOT] == 3
 
 
 def test_what_is_next_follows_from_who_holds_it():
@@ -122,3 +122,22 @@ def test_what_is_next_follows_from_who_holds_it():
         assert next_time_of(s, 1) == (np.inf, np.inf)
     s.mol[1, L.MOL_OWNERSHIP] = L.FULL_GHOST
     assert next_time_of(s, 1) == (10.0, 0.25 * TICK)
+
+
+@pytest.mark.parametrize("entries", [1, 2, 3, 4, 5, 8, 14, 47, 200])
+@pytest.mark.parametrize("ties", [False, True])
+def test_others_that_are_due(entries, ties):
+    """Whether another than one or two entries has a key up to some time: of all keys by themselves."""
+    queue = Reference(entries, 7 + entries, ties=ties)
+    found = []
+    for _ in range(300):
+        queue.update(int(queue.rng.integers(entries)))
+        keys = np.array([(queue.time[m, 0] - queue.base) * TICK + queue.time[m, 1] for m in range(entries)])
+        m, other = int(queue.winner[L.TOP, L.ROOT]), int(queue.rng.integers(-1, entries))
+        if queue.rng.random() < 0.3:
+            m = int(queue.rng.integers(entries))
+        rest = np.delete(keys, [m] if other < 0 else [m, other])
+        latest = float(np.sort(keys)[queue.rng.integers(min(4, entries))])
+        found.append(bool(np.any(rest <= latest)))
+        assert others_before(queue.s, m, other, latest) == found[-1]
+    assert entries < 3 or (ties and entries > 6) or len(set(found)) == 2

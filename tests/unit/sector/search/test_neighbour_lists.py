@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
+from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.sector.search.cells import CELL_FULL, FULL
-from hpcchain.sector.search.neighbour_lists import clean_lists
+from hpcchain.sector.search.cells import CELL_FULL, FULL, near_beads
+from hpcchain.sector.search.neighbour_lists import clean_lists, reach_of
 from hpcchain.sector.setup.allocate import cell_arrays, folded, window_arrays
 from tests.support.kernel_tools import (
     cell_counts,
@@ -199,14 +200,14 @@ def assert_sound_cells(s, beads):
     assert held + free == len(s.next_line)
 
 
-def equal_gas(count, size, seed):
+def equal_gas(count, size, seed, boundary=(PERIODIC, OPEN, PERIODIC)):
     """Return a sector of equal monomers and trimers at random places, as their lists are renewed in part."""
     rng = np.random.default_rng(seed)
     place = rng.uniform(-0.5, 0.5, (count, 3)) * size
     step = np.array([[0.0, 0, 0], [0.6, 0, 0], [0.6, 0.6, 0]])
     molecules = [(chain_bonds(3), p + step, np.zeros((3, 3)), np.ones(3)) for p in place[: count // 4]]
     molecules += [(NO_BONDS, p[None], np.zeros((1, 3)), np.ones(1)) for p in place[count // 4 :]]
-    system = make_system(molecules, size, (PERIODIC, OPEN, PERIODIC))
+    system = make_system(molecules, size, boundary)
     return plain_sector(system, SHELL, capacity=400), system
 
 
@@ -232,6 +233,45 @@ def test_lists_renewed_in_part_are_whole(stride, seed):
     assert set_list_origins(s, points) == 0
     assert renewed == listed(s)[0]
     assert_sound_cells(s, len(points))
+
+
+@kernel
+def all_near(s, i):
+    """Write to `found` all beads whose list origins are near bead i's, of all cells about it; return how many."""
+    return near_beads(s, reach_of(s, i), i)
+
+
+@pytest.mark.parametrize("boundary", [(PERIODIC,) * 3, (WALL,) * 3, (OPEN, PERIODIC, WALL)])
+@pytest.mark.parametrize("size", [(2.9, 4.3, 4.4), (4.3, 4.4, 4.5), (5.9, 7.3, 8.8)])
+def test_a_renewed_list_is_that_of_all_cells(size, boundary):
+    """After each renewal the list has what is near in any cell, once: short and long ways, places on cells' borders."""
+    s, system = equal_gas(90, np.array(size), 11, boundary)
+    assert enlist(s) == 0
+    rng = np.random.default_rng(12)
+    points = s.starts[:, 0:3].copy()
+    width = system.box.size / cell_counts(s)
+    changed = 0
+    for k in range(500):
+        i = int(rng.integers(len(points)))
+        points[i] += rng.choice([0.05, 0.3, 1.2]) * rng.normal(size=3)
+        if k % 3 == 0:
+            on = rng.random(3) < 0.7
+            border = system.box.origin + width * np.rint((points[i] - system.box.origin) / width)
+            points[i] = np.where(on, border + rng.choice([0.0, 1e-16, -1e-16], 3), points[i])
+        before = set(neighbours_of(s, i))
+        assert rebuild_one(s, i, points[i]) == 0
+        after = neighbours_of(s, i)
+        near = {int(j) for j in s.found[: all_near(s, i)]} - {i}
+        bonded = {int(j) for pair in system.topology.bonds if i in pair for j in pair} - {i}
+        assert len(after) == len(set(after)) and set(after) == near - bonded
+        changed += set(after) != before
+    assert changed > 200
+
+
+def neighbours_of(s, i):
+    """Return bead i's list."""
+    first, length = s.lists[i, :2]
+    return s.neighbour[first : first + length].tolist()
 
 
 def test_molecules_without_self_contact_are_not_listed_inside():

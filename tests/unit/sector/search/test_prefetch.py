@@ -3,15 +3,17 @@
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.layout.arrays import MOL_BEADS, MOLECULE, SCALAR_BEADS, SCALAR_MOLECULES
+from hpcchain.layout.arrays import MOL_BEADS, MOLECULE, ROOT, SCALAR_BEADS, SCALAR_MOLECULES, TICK, TOP
+from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.search.prefetch import (
     AT_ONCE,
     BEAD,
+    FIRST_ROW,
     LAST,
     MET,
     MET_BEFORE,
     NEXT,
-    PARTS,
+    ROWS,
     THEN,
     ask_for_next,
     choose_next,
@@ -37,15 +39,15 @@ def fresh_sector():
 
 def test_the_earliest_are_chosen_first_and_once():
     s = fresh_sector()
-    parts = [int(m) for m in s.winner[PARTS : 2 * PARTS] if m >= 0]
+    parts = [int(m) for m in s.winner[FIRST_ROW : FIRST_ROW + ROWS].ravel() if m >= 0]
     assert len(parts) > 4
     chosen = []
     for _ in range(len(parts)):
         choose_next(s)
         assert s.prefetch_state[BEAD] == 0
         chosen.append(int(s.prefetch_state[NEXT]))
-    keys = s.key[len(s.key) // 2 + np.array(chosen)]
-    assert chosen[0] == s.winner[1] and np.all(np.diff(keys) >= 0.0) and sorted(chosen) == sorted(parts)
+    keys = [next_time_of(s, m)[0] * s.par[TICK] + next_time_of(s, m)[1] for m in chosen]
+    assert chosen[0] == s.winner[TOP, ROOT] and np.all(np.diff(keys) >= 0.0) and sorted(chosen) == sorted(parts)
     choose_next(s)
     assert s.prefetch_state[BEAD] == -1
 
@@ -77,7 +79,9 @@ def earliest_unasked(s):
 
     Of two with one key, as a contact's are, it is that of the part which comes first.
     """
-    parts = [(s.key[n], int(s.winner[n])) for n in range(PARTS, 2 * PARTS) if s.winner[n] != s.prefetch_state[n]]
+    rows = slice(FIRST_ROW, FIRST_ROW + ROWS)
+    parts = zip(s.key[rows].ravel(), s.winner[rows].ravel(), s.prefetch_state, strict=False)
+    parts = [(key, int(m)) for key, m, asked in parts if m != asked]
     return min(parts, key=lambda part: part[0])[1] if parts else None
 
 
@@ -121,7 +125,7 @@ def test_a_partner_that_is_no_longer_there_is_not_asked_for():
     s.prefetch_state[BEAD] = beads_of(s, m) + 1
     s.prefetch_state[THEN] = s.scalars[SCALAR_BEADS]
     ask_once(s)
-    assert s.prefetch_state[NEXT] != m and s.winner[1] != s.prefetch_state[NEXT]
+    assert s.prefetch_state[NEXT] != m and s.winner[TOP, ROOT] != s.prefetch_state[NEXT]
 
 
 def gas_in_motion():

@@ -8,6 +8,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import series_order, set_order
 from hpcchain.sector.search.earliest_event import list_expiry
+from hpcchain.sector.search.list_place import AHEAD
 from hpcchain.sector.segments.new_segment import make_own_series, renew_list
 from hpcchain.sector.serial import Engine
 from tests.support.gases import gas
@@ -62,3 +63,35 @@ def test_beads_stay_in_the_shell_until_the_list_expires(seed):
             for t in np.linspace(dt, min(expiry, lengths[i]), 5):
                 assert off_origin(s, i, t) <= shell
     assert straight > 0
+
+
+@kernel
+def renewed_as_it_is(s, i, dt):
+    """Renew bead i's list a time dt after its segment's start; return the status and its expiry."""
+    return renew_list(s, i, dt), list_expiry(s, i)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_single_beads_lists_are_made_before_them(seed):
+    """From a place on the way to come; beads are in the shell from then on, to its end, and leave it then."""
+    engine = Engine(gas(["monomer"] * 27, seed=seed, pitch=2.2))
+    engine.advance(0.3)
+    s = engine.core.sector
+    shell, speeds = s.par[L.SHELL], s.bounds[:, L.SPEED]
+    for i in range(s.scalars[L.SCALAR_BEADS]):
+        for dt in (0.0, 0.1, 0.7 / speeds[i]):
+            status, expiry = renewed_as_it_is(s, i, dt)
+            assert status == 0
+            assert off_origin(s, i, dt) == pytest.approx(AHEAD * shell, abs=1e-8)
+            assert expiry == pytest.approx(dt + (1.0 + AHEAD) * shell / speeds[i], rel=1e-6)
+            for t in np.linspace(dt, expiry, 7):
+                assert off_origin(s, i, t) <= shell
+            s.origin_time[i] = -1.0  # as in the next segment: the same from the places alone
+            if speeds[i] * dt < shell:
+                assert renewed_expiry(s, i) == pytest.approx(expiry, rel=1e-6)
+
+
+@kernel
+def renewed_expiry(s, i):
+    """Return how long after its segment's start bead i's list expires."""
+    return list_expiry(s, i)
