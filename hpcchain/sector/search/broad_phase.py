@@ -14,7 +14,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.sector.search.broad_phase_simd import broad_phase_rows
+from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, straight_rows
 
 TURN = 4294967296.0
 HALF_TURN = 2147483648
@@ -155,10 +155,28 @@ def candidates_straight(s, i, at, extended):
     (ASTRAY) of it. Molecules' beads, whose place here is not a number, are not; nor, in a window, are those whose
     flights begin when bead i's does: what began them may come after what began bead i's (`search_bead`).
     """
-    xi, yi, zi, ui, vi, wi, high, low = own_flight(s, i)
     rough = 4.0 * s.par[L.ASTRAY] if s.par[L.GROWTH_RATE] == 0.0 else np.inf
     wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough + farther(s.par, extended)
     together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
+    if extended is not None:
+        return _candidates_falling(s, i, at, rough, wide, together, extended)
+    count = at
+    e = np.int64(s.lists[i, L.LIST_FIRST])
+    left = np.int64(s.lists[i, L.LIST_LENGTH])
+    while left > 0:
+        bits = straight_rows(s.flight, i, s.neighbour, e, left, s.par, rough, wide, together)
+        for k in range(min(left, 8)):
+            s.found[count] = s.neighbour[e + k]
+            count += (bits >> k) & 1
+        e += 8
+        left -= 8
+    return count - at
+
+
+@kernel
+def _candidates_falling(s, i, at, rough, wide, together, extended):
+    """Do what `candidates_straight` does, of beads that may fall, or act on one another from afar."""
+    xi, yi, zi, ui, vi, wi, high, low = own_flight(s, i)
     count = at
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):

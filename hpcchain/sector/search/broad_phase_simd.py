@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import config, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from hpcchain.layout import arrays as L
 
 INT, LONG, REAL, SINGLE = ir.IntType(32), ir.IntType(64), ir.DoubleType(), ir.FloatType()
-SINGLES = ir.VectorType(SINGLE, 16)
+SINGLES, REALS = ir.VectorType(SINGLE, 16), ir.VectorType(REAL, 8)
 FOUR = range(4)
 WIDER = 1.0 + 2.0**-19  # what single precision may round of a distance, several times over
 
@@ -154,6 +155,90 @@ def _within_rows(builder: Any, values: Any, lanes: list) -> Any:
     return _shuffle(builder, values, values, [4 * k + lane for k in FOUR for lane in lanes])
 
 
+@intrinsic
+def straight_rows(typing, flight, i, neighbour, first, count, par, rough, wide, together):
+    """Tell which of up to eight listed beads straight flight may bring to single bead i (`candidates_straight`).
+
+    Bit k of the result is that of entry `first` + k of `neighbour`; entries from `first` + `count` on have none. The
+    arithmetic is that of `broad_phase.flights_apart`, to the bit.
+    """
+
+    def generate(context, builder, signature, args):
+        rows = make_array(signature.args[0])(context, builder, args[0]).data
+        listed = make_array(signature.args[2])(context, builder, args[2]).data
+        par = make_array(signature.args[5])(context, builder, args[5]).data
+        own = _eight_floats(builder, rows, args[1])
+        own = builder.fpext(own, REALS)
+        own = [_shuffle(builder, own, own, [c] * 8) for c in range(8)]
+        other = []
+        for k in range(8):
+            last = builder.sub(args[4], LONG(1))
+            at = builder.select(builder.icmp_signed("<", last, LONG(k)), last, LONG(k))
+            j = builder.load(builder.gep(listed, [builder.add(args[3], at)]))
+            other.append(_eight_floats(builder, rows, builder.sext(j, LONG)))
+        other = [builder.fpext(column, REALS) for column in _transposed(builder, other)]
+        periods = [
+            [_splat(builder, [builder.load(builder.gep(par, [LONG(at + c)]))], 8) for at in (L.SIZE, L.INVERSE)]
+            for c in range(L.AXES)
+        ]
+        rough, wide, together = (_splat(builder, [value], 8) for value in args[6:])
+        left_out = _astray(builder, own, other, periods, rough, wide, together)
+        bits = builder.zext(builder.bitcast(builder.not_(left_out), ir.IntType(8)), LONG)
+        there = builder.select(builder.icmp_signed("<", args[4], LONG(8)), args[4], LONG(8))
+        return builder.and_(bits, builder.sub(builder.shl(LONG(1), there), LONG(1)))
+
+    types_of = flight, types.intp, neighbour, types.intp, types.intp, par, types.float64, types.float64, types.float64
+    return types.int64(*types_of), generate
+
+
+def _eight_floats(builder: Any, rows: Any, row: Any) -> Any:
+    """Return a row of eight float32."""
+    values = builder.load(
+        builder.bitcast(builder.gep(rows, [builder.mul(row, LONG(8))]), ir.VectorType(SINGLE, 8).as_pointer())
+    )
+    values.align = 4
+    return values
+
+
+def _transposed(builder: Any, rows: list) -> list:
+    """Return the eight columns of eight rows of eight."""
+    low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+    pairs = [[_shuffle(builder, *rows[k : k + 2], lanes) for k in range(0, 8, 2)] for lanes in (low, high)]
+    low, high = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    fours = [
+        [_shuffle(builder, *half[k : k + 2], lanes) for k in range(0, 4, 2)] for half in pairs for lanes in (low, high)
+    ]
+    low, high = [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]
+    return [_shuffle(builder, *four, lanes) for lanes in (low, high) for four in fours]
+
+
+def _astray(builder: Any, own: list, other: list, periods: list, rough: Any, wide: Any, together: Any) -> Any:
+    """Return for which of eight flights it is sure that they do not meet another one; not a number is never sure."""
+    zero = ir.Constant(REALS, [0.0] * 8)
+    lag = builder.fadd(builder.fsub(own[6], other[6]), builder.fsub(own[7], other[7]))
+    back = builder.select(builder.fcmp_ordered("<", lag, zero), lag, zero)
+    ahead = builder.select(builder.fcmp_ordered(">", lag, zero), lag, zero)
+    rint = cgutils.get_or_insert_function(builder.module, ir.FunctionType(REALS, [REALS]), "llvm.rint.v8f64")
+    rr = uu = ru = None
+    for c, (size, inverse) in enumerate(periods):
+        here = builder.fsub(own[c], builder.fmul(own[c + 3], back))
+        there = builder.fadd(other[c], builder.fmul(other[c + 3], ahead))
+        r = builder.fsub(here, there)
+        r = builder.fsub(r, builder.fmul(size, builder.call(rint, [builder.fmul(r, inverse)])))
+        u = builder.fsub(own[c + 3], other[c + 3])
+        products = [builder.fmul(*pair) for pair in ((r, r), (u, u), (r, u))]
+        sums = products if c == 0 else [builder.fadd(*pair) for pair in zip((rr, uu, ru), products, strict=True)]
+        rr, uu, ru = sums
+    square = builder.fmul(ru, ru)
+    parts = builder.and_(
+        builder.fcmp_ordered(">", ru, zero),
+        builder.fcmp_ordered(">", square, builder.fmul(builder.fmul(rough, rough), uu)),
+    )
+    most = builder.fadd(builder.fmul(wide, wide), builder.fmul(ir.Constant(REALS, [L.ROUGHNESS] * 8), rr))
+    passes = builder.fcmp_ordered(">", builder.fsub(builder.fmul(rr, uu), square), builder.fmul(most, uu))
+    return builder.and_(builder.or_(parts, passes), builder.fcmp_unordered("!=", lag, together))
+
+
 if config.DISABLE_JIT:
 
     def _square(px: Any, py: Any, pz: Any, row: Any, sx: Any, sy: Any, sz: Any) -> Any:
@@ -214,4 +299,30 @@ if config.DISABLE_JIT:
             far = WIDER * (int(own) + int(rows[j, L.REACH]) + back)
             met = rows[j, L.REACH] == L.UNBOUNDED or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
             bits |= int(met) << 4 * k
+        return bits
+
+    def straight_rows(
+        flight: np.ndarray,
+        i: int,
+        neighbour: np.ndarray,
+        first: int,
+        count: int,
+        par: np.ndarray,
+        rough: float,
+        wide: float,
+        together: float,
+    ) -> Any:
+        """Tell which listed beads a single bead may meet, as bits."""
+        own, bits = flight[i].astype(float), 0
+        for k in range(min(count, 8)):
+            other = flight[neighbour[first + k]].astype(float)
+            lag = (own[6] - other[6]) + (own[7] - other[7])
+            back, ahead = (lag if lag < 0.0 else 0.0), (lag if lag > 0.0 else 0.0)
+            r = (own[:3] - own[3:6] * back) - (other[:3] + other[3:6] * ahead)
+            r -= par[L.SIZE : L.SIZE + 3] * np.rint(r * par[L.INVERSE : L.INVERSE + 3])
+            u = own[3:6] - other[3:6]
+            rr, uu, ru = ((a[0] * b[0] + a[1] * b[1]) + a[2] * b[2] for a, b in ((r, r), (u, u), (r, u)))
+            parts = ru > 0.0 and ru * ru > rough * rough * uu
+            passes = rr * uu - ru * ru > (wide * wide + L.ROUGHNESS * rr) * uu
+            bits |= int(not ((parts or passes) and lag != together)) << k
         return bits
