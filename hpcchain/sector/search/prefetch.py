@@ -29,7 +29,7 @@ LAST, MET, MET_BEFORE = range(PARTS + 3, PARTS + 6)
 PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
 AT_ONCE = 4  # beads
 COLD_ROWS = 3  # of the queue, from an entry's leaf on: what lies before them is in the cache
-LONG = 100  # beads of a molecule beyond which one is asked for at once
+LONG = 100  # beads of a molecule beyond which nobody is asked for: what lies in a row for so long comes by itself
 
 
 def _ask(context: Any, builder: Any, kind: Any, array: Any, row: Any, lines: int, nearness: int) -> Any:
@@ -183,6 +183,8 @@ def ask_for_next(s):
         return
     if m >= s.scalars[L.SCALAR_MOLECULES]:  # the sector has been made anew since
         s.prefetch_state[BEAD] = -1
+    elif s.mol[m, L.MOL_BEADS] > LONG:
+        s.prefetch_state[BEAD] = -1
     elif b == 0 and s.mol[m, L.MOL_BEADS] == 1 and s.mol[m, L.MOL_FIRST] == m:
         _ask_for_single_beads(s, m)
         choose_next(s)
@@ -191,7 +193,7 @@ def ask_for_next(s):
         s.prefetch_state[BEAD] = 1
     elif b <= s.mol[m, L.MOL_BEADS]:
         _ask_for_beads(s, m, b - 1)
-        s.prefetch_state[BEAD] = b + _at_once(s, m)
+        s.prefetch_state[BEAD] = b + AT_ONCE
     else:
         _ask_for_partner(s, m)
 
@@ -303,14 +305,8 @@ def _ask_for_beads(s, m, b):
         ask(s.swept, first)
         ask(s.origin_fractions, first)
         ask(s.origin_time, first)
-    for k in range(b, min(b + _at_once(s, m), s.mol[m, L.MOL_BEADS])):
+    for k in range(b, min(b + AT_ONCE, s.mol[m, L.MOL_BEADS])):
         _ask_for_bead(s, first + k, s.mol[m, L.MOL_SERIES] + k * size, size)
-
-
-@inlined
-def _at_once(s, m):
-    """Return how many beads of molecule m are asked for in a step: of long ones few, as their own searches are many."""
-    return 1 if s.mol[m, L.MOL_BEADS] > LONG else AT_ONCE
 
 
 @inlined
