@@ -170,7 +170,7 @@ def search_alone(s, i, at):
         set_event(s.next_event, i, np.int64(L.NO_EVENT), at, number, np.int64(L.AWAITED))
         return at + number
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
-    if not _surely_listed(s, i):
+    if not surely_listed(s, i, s.bounds[i, L.LENGTH]):
         best = _until_expiry(s, i, list_expiry(s, i), best, None)
     _store_event(s, i, best)
     return at
@@ -184,9 +184,12 @@ def search_awaited(s, i, stepper, extended):
 
 
 @inlined
-def _surely_listed(s, i):
-    """Whether bead i surely stays within its list's shell during its segment, told without a root or a division."""
-    left = s.par[L.SAFE_SHELL] - s.bounds[i, L.SPEED] * s.bounds[i, L.LENGTH]
+def surely_listed(s, i, time):
+    """Whether bead i surely stays within its list's shell for a time after its segment's start.
+
+    That is told without a root or a division, where the list was not made within the segment.
+    """
+    left = s.par[L.SAFE_SHELL] - s.bounds[i, L.SPEED] * time
     if left <= 0.0 or s.origin_time[i] >= 0.0:
         return False
     dx, dy, dz = _from_list_origin(s, i)

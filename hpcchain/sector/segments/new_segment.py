@@ -31,7 +31,7 @@ from hpcchain.propagators.taylor.graph_molecule import web_hanging
 from hpcchain.sector.queue.event_order import next_time_of, segment_end
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead
+from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead, surely_listed
 from hpcchain.sector.search.list_place import list_time
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
@@ -265,7 +265,9 @@ def renew_lists(s, m):
         s.origin_time[i] = -1.0
         if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
-        if s.bounds[i, L.ACCELERATION] != 0.0 and list_expiry(s, i) < SOON * s.bounds[i, L.LENGTH]:
+        if s.bounds[i, L.ACCELERATION] == 0.0 or surely_listed(s, i, SOON * s.bounds[i, L.LENGTH]):
+            continue
+        if list_expiry(s, i) < SOON * s.bounds[i, L.LENGTH]:
             s.count[L.N_RELISTS] += 1
             status = rebuild_list(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], 0.0)
             if status:
