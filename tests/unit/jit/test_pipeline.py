@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from numba import TypingError
+from numba import TypingError, config
 from numba.core.caching import NullCache
 from numba.core.compiler import Flags
 
@@ -53,6 +53,24 @@ def quotient(a, b):
 def checked(a, b):
     """As Python does it."""
     return np.full(1, a / b)
+
+
+@kernel
+def entry(values, i):
+    """At an index that is found."""
+    return values[i]
+
+
+@kernel
+def last(values):
+    """At an index that is written as a number."""
+    return values[-1]
+
+
+@allocating
+def any_entry(values, i):
+    """At an index from either end, as in Python."""
+    return values[i]
 
 
 @kernel
@@ -136,3 +154,16 @@ def test_python_collects_as_before_when_compiling_is_over_or_has_failed(usual):
 def test_both_sides_of_a_kernel_go_through_it():
     assert issubclass(outlined.InnerCompiler, pipeline.KernelCompiler)
     assert issubclass(outlined.EntryCompiler, pipeline.KernelCompiler)
+
+
+def test_indices_that_kernels_find_count_from_the_start():
+    """One below 0 is before the array, which checked bounds tell; others than kernels have them count from the end."""
+    values = np.arange(5.0)
+    behind = values[1:]
+    if config.BOUNDSCHECK:
+        with pytest.raises(IndexError):
+            entry(behind, -1)
+    else:
+        assert entry(behind, -1) == values[0]
+    assert entry(behind, 1) == values[2]
+    assert last(behind) == any_entry(behind, -1) == values[4]
