@@ -1,15 +1,16 @@
 """Numba's pipeline as kernels go through it: what it does again and again for one result is done once.
 
-Nothing here changes the code that comes out. With some three hundred kernels that call each other, numba spends a
-third of its time on five things: it works out an inlined function afresh at each call of it; it copies the function
-twice, and all its names once for each of its blocks; it compares its flags field by field whenever it looks for the
-type of an operation; it finds that type among a dozen candidates although it found it a moment ago; and Python looks
-through all of its objects for unused ones again and again.
+But for indices of arrays, nothing here changes the code that comes out. With some three hundred kernels that call each
+other, numba spends a third of its time on five things: it works out an inlined function afresh at each call of it; it
+copies the function twice, and all its names once for each of its blocks; it compares its flags field by field whenever
+it looks for the type of an operation; it finds that type among a dozen candidates although it found it a moment ago;
+and Python looks through all of its objects for unused ones again and again.
 """
 
 import copy
 import gc
 import operator
+import threading
 from contextlib import contextmanager
 from inspect import isbuiltin
 
@@ -41,26 +42,39 @@ def seldom_collected():
         gc.set_threshold(*usual)
 
 
+class _InThread(threading.local):
+    """What one thread does; several may compile at once."""
+
+    kernels = 0  # that are being compiled, one for the sake of the other
+
+
+_in_thread = _InThread()
+_from_either_end = arrayobj.fix_integer_index
+
+
+def _fixed_index(context, builder, kind, index, size):
+    """Return an index as numba's address of an entry takes it; see `counted_from_the_start`."""
+    if _in_thread.kernels == 0 or isinstance(index, Constant):
+        return _from_either_end(context, builder, kind, index, size)
+    return context.cast(builder, index, kind, types.intp)
+
+
+arrayobj.fix_integer_index = _fixed_index
+
+
 @contextmanager
 def counted_from_the_start():
     """Let indices that kernels find count from the start alone: below 0 not from the end, as they do in Python.
 
     Numba has each index of each access looked at for that: three operations before the address is known. Kernels find
     none below 0; with NUMBA_BOUNDSCHECK=1 one that is raises IndexError. Those that are written as numbers, as in
-    `a[-1]`, mean what they do in Python.
+    `a[-1]`, mean what they do in Python, and so do all indices of what is compiled by numba's own pipeline.
     """
-    usual = arrayobj.fix_integer_index
-
-    def from_the_start(context, builder, kind, index, size):
-        if isinstance(index, Constant):
-            return usual(context, builder, kind, index, size)
-        return context.cast(builder, index, kind, types.intp)
-
-    arrayobj.fix_integer_index = from_the_start
+    _in_thread.kernels += 1
     try:
         yield
     finally:
-        arrayobj.fix_integer_index = usual
+        _in_thread.kernels -= 1
 
 
 class FlagsInForce(Flags):
