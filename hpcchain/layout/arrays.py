@@ -24,7 +24,8 @@ next_event        2 int64     that event, beside `event_time` in memory: PARTNER
                               AWAITED while the bead waits for its search (`layout.event_bits`), with CANDIDATES_AT
                               and, as depth, their number: where in `found` those are that it may meet
 bead_id           int64       global id of the bead
-origin_time       float64     how long after its segment's start the bead's neighbour list was made, -1 if before it
+origin_time       float32     how long after its segment's start the bead's neighbour list was made or, by rounding, a
+                              little less; -1 if before it
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
@@ -52,7 +53,7 @@ window_timing     2 float64   per molecule, in windows: TOP_SPEED: its fastest b
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_rooms        int64       first of the free rooms of `neighbour` of so many steps, -1 if there is none
                               (`list_pool`); without entries where each list has a room of its own for good
-free_series       int64       first of the free blocks of `series` of so many cache lines, -1 if there is none
+free_series       int64       first of the free blocks of `series` of so many units, -1 if there is none
                               (`series_pool`); without entries where each molecule has room for the highest order
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
@@ -366,7 +367,7 @@ FIELDS = {
     "event_time": "f8 2/4",
     "next_event": f"i8 {NEXT_EVENT_COLUMNS}/4",
     "bead_id": "i8",
-    "origin_time": "f8",
+    "origin_time": "f4",
     "swept": "i4 4",
     "flight": "f4 8",
     "lists": "i4 4",

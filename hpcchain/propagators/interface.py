@@ -290,7 +290,8 @@ def store(work, offset, mol, m, series, order):
     for b in range(0, n, 4):
         source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.FIRST_TERM * W.ROW
         begin = mol[m, L.MOL_SERIES] + b * size
-        for k in range(0, 3 * (order + 1 - W.FIRST_TERM), 4):
+        for begins in range(0, 3 * (order + 1 - W.FIRST_TERM), W.WRITTEN):
+            k = min(begins, size - W.WRITTEN)  # the last ones end where the next bead's begin
             at = source + W.LANES * k
             p, q, r, s = turned(
                 point(work, at), point(work, at + W.LANES), point(work, at + 2 * W.LANES), point(work, at + 3 * W.LANES)

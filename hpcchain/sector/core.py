@@ -22,7 +22,7 @@ from hpcchain.sector.event_budget import EventBudget
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.list_pool import STEP
-from hpcchain.sector.segments.series_pool import LINE, PADDING, event_floats, move_series, series_floats
+from hpcchain.sector.segments.series_pool import PADDING, UNIT, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import LEAST_FOUND, SPARE_ENTRIES, build_sector, cell_arrays
 from hpcchain.sector.setup.find_inside import find_inside
@@ -37,7 +37,7 @@ ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.name
 # Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
 # entries at least; lengths of rooms to begin with.
 SPARE_ROOMS, MORE_ROOMS, LEAST_SPARE, LEAST_ROOMS = 0.25, 0.1, 1024, 32
-SPARE_SERIES = 16  # the part of what series take that is spared for changes of their orders
+SPARE_SERIES = 32  # the part of what series take that is spared for changes of their orders
 # Floats, and times what one event may take at most, from which on series are packed: moving what caches hold costs
 # more than it saves (.97 times as fast at 10,000 beads in chains of 10, 1.04 times at 50,000).
 LEAST_PACKED, SPARED = 1 << 20, 8
@@ -143,7 +143,7 @@ class Core:
         """Make all first segments, with series that take no more room than their orders ask for."""
         s = self.sector
         beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
-        entries = int(beads.max(initial=0)) * W.CURVE // LINE + 1
+        entries = int(beads.max(initial=0)) * W.CURVE // UNIT + 1
         self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
         if len(beads) and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
             s.mol[:, L.MOL_SERIES] = -1

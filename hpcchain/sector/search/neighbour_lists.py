@@ -34,6 +34,7 @@ from hpcchain.sector.search.list_pool import clear_rooms, make_room, trim_room
 from hpcchain.sector.search.prefetch import ask, ask_first
 
 ROUNDING = 1e-8
+EARLY = 1.0 - 2.0**-22  # of a time: in single precision it is never later
 SOON, SOONER = 8, 4  # entries ahead for which memory is asked: what tells where the rest is, and the rest
 
 
@@ -83,7 +84,7 @@ def rebuild_list(s, i, x, y, z, t):
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
     there is no room; lists are then incomplete and must be built anew.
     """
-    s.origin_time[i] = t
+    s.origin_time[i] = t * EARLY
     qx = np.int64(s.origin_fractions[i, L.FRACTION_X])
     qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
     qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])

@@ -250,7 +250,7 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "event_time": event_time,
         "next_event": next_event,
         "bead_id": ids.astype(np.int64),
-        "origin_time": np.zeros(n),
+        "origin_time": np.zeros(n, dtype=np.float32),
         "mark": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
         "origin_fractions": np.full((n, 4), -1, dtype=np.int32),
