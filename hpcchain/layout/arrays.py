@@ -1,7 +1,7 @@
 """The arrays of one rank's sector: what their rows and columns mean (`build` makes them).
 
 Rows of the two-dimensional arrays (beads in local order, a molecule's beads contiguous). `starts`, `bounds`, `segment`,
-`mol`, `window_molecule` and `timing` have further rows behind those of the present segments: the window's closed
+`mol_own`, `window_molecule` and `timing` have further rows behind those of the present segments: the window's closed
 segments (`rollback`), each kept like a molecule that moves no more.
 
 Every column and every counter has a name below; nothing reads one by its number. A name stands for one column of one
@@ -43,7 +43,8 @@ cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions 
 cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COUNT of them all, GRID_X, GRID_Y, GRID_Z
                               per edge of the box (`allocate.folded`)
 slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
-mol               16 int64    per molecule: columns MOL_… below
+mol               16 int64    per molecule: columns MOL_… below; the first, `mol_own` (8 int32), are its own, the
+                              others, `mol_class` (8 int64), those of its class (`jit.shared_rows`)
 window_molecule   16 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
 timing            2 float64   per molecule: RUNNING_LENGTH of segments; SERIES_ERROR: how far the series may be from
                               the motion at most [length]. The segment's length is its first bead's LENGTH, its end
@@ -103,6 +104,7 @@ extended                      None, or True where the run has more than smooth h
 
 import numpy as np
 
+from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.jit.struct import kernel_struct
 
 # Codes in place of a partner's row: below those of walls, which are -1 - axis (lower), -4 - axis (upper) and, of those
@@ -171,24 +173,19 @@ LEAST, MOST, ACTS = range(3)
 OPENED_TICKS, OPENED_REM = range(2)
 ROOT = 1  # of `key` and `winner`: the earliest of all (`tournament`)
 
-# The first eight, a cache line, are all that single beads need.
+# Of `mol`. The first are the molecule's own; MOL_CLASS says where in `mol_class` the others are (`jit.shared_rows`).
+MOL_FIRST, MOL_CLASS, MOL_SERIES, MOL_ORDER, MOL_OWNERSHIP, MOL_IMAGE = range(6)
 (
-    MOL_FIRST,
     MOL_BEADS,
     MOL_SOLVER,
     MOL_BONDS,
-    MOL_SERIES,
     MOL_TILES,
     MOL_TABLE,
-    MOL_OWNERSHIP,
-    MOL_ORDER,
     MOL_SELF,
-    MOL_IMAGE,
     MOL_WORKSPACE,
-) = (*range(11), 13)
-MOL_GRAPH, MOL_ID = 14, 15  # the last, its global number, belongs to the molecule and not to its segment
-MOL_COLUMNS = 16
-MOL_OF_SEGMENT = MOL_ID  # what is a segment's, and goes with it when it is closed: the columns before this one
+    MOL_GRAPH,
+) = range(OWN_COLUMNS, OWN_COLUMNS + 8)
+MOL_COLUMNS = MOL_GRAPH + 1
 # Of `window_molecule`. Where a segment stands in the window: the closed one before it (-1: none), its number in the
 # window, the event that began it and that event's ids, whether it is the one its owner's history has, and how often a
 # simultaneous contact reopened it.
@@ -201,10 +198,10 @@ MOL_OF_SEGMENT = MOL_ID  # what is a segment's, and goes with it when it is clos
     WINDOW_MATCH,
     WINDOW_REOPENED,
 ) = range(7)
-WINDOW_OF_SEGMENT = 7  # as MOL_OF_SEGMENT
+WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed: the columns before this one
 # What belongs to the molecule: size class, length of its owner's history, number up to which others know its segments,
-# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, and whether it stands
-# in `touched`.
+# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, whether it stands in
+# `touched`, and its global number.
 (
     WINDOW_CLASS,
     WINDOW_HISTORY,
@@ -213,7 +210,8 @@ WINDOW_OF_SEGMENT = 7  # as MOL_OF_SEGMENT
     WINDOW_TARGET,
     WINDOW_DORMANT,
     WINDOW_TOUCHED,
-) = range(7, 14)
+    WINDOW_ID,
+) = range(7, 15)
 WINDOW_COLUMNS = 16
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
 OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
@@ -382,7 +380,8 @@ FIELDS = {
     "mark": "i1",
     "near_owned": "i1",
     "found": "i8",
-    "mol": f"i8 {MOL_COLUMNS}",
+    "mol_own": f"i4 {OWN_COLUMNS}",
+    "mol_class": f"i8 {MOL_COLUMNS - OWN_COLUMNS}",
     "window_molecule": f"i8 {WINDOW_COLUMNS}",
     "timing": f"f8 {TIMING_COLUMNS}",
     "window_timing": f"f8 {WINDOW_TIMING_COLUMNS}",
@@ -430,7 +429,8 @@ FIELDS = {
     "limited_row": "i8",
     "limits": "f8 3",
 }
-Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"))
+JOINED = {"mol": ("mol_own", "mol_class")}
+Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"), JOINED)
 
 (
     N_CONTACTS,

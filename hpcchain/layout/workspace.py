@@ -59,7 +59,7 @@ TILE = PIVOT + 8
 ROW = 3 * LANES
 KEPT = COEF + KMAX * ROW
 FIRST_TERM = 2
-WRITTEN = 4  # floats of `series` that are written at once
+UNIT = 4  # floats of `series` that are written at once, and that MOL_SERIES counts in
 CURVE = (3 * (KMAX + 1 - FIRST_TERM) + 7) & -8
 # In a molecule's static table, per tile: inverse masses as in INVM, then MASK and LEN2.
 TABLE_MASK = 2 * LANES
@@ -75,4 +75,4 @@ def tiles(beads: Any) -> np.ndarray:
 @inlined
 def curve(order):
     """Return how many floats of `series` a bead's coefficients of that order take."""
-    return max(3 * (order + 1 - FIRST_TERM), WRITTEN)
+    return max(3 * (order + 1 - FIRST_TERM), UNIT)

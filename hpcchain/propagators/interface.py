@@ -78,7 +78,7 @@ def load(work, offset, mol, m, table, graph, series, starts, dt, stepper):
 @kernel
 def _load_curves(work, offset, mol, m, series, starts, dt):
     """Evaluate the beads' polynomials at dt, to the position and velocity rows; 0 in lanes without a bead."""
-    begin = mol[m, L.MOL_SERIES]
+    begin = W.UNIT * mol[m, L.MOL_SERIES]
     first = mol[m, L.MOL_FIRST]
     n = mol[m, L.MOL_BEADS]
     order = mol[m, L.MOL_ORDER]
@@ -289,9 +289,9 @@ def store(work, offset, mol, m, series, order):
     size = W.curve(order)
     for b in range(0, n, 4):
         source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.FIRST_TERM * W.ROW
-        begin = mol[m, L.MOL_SERIES] + b * size
-        for begins in range(0, 3 * (order + 1 - W.FIRST_TERM), W.WRITTEN):
-            k = min(begins, size - W.WRITTEN)  # the last ones end where the next bead's begin
+        begin = W.UNIT * mol[m, L.MOL_SERIES] + b * size
+        for begins in range(0, 3 * (order + 1 - W.FIRST_TERM), W.UNIT):
+            k = min(begins, size - W.UNIT)  # the last ones end where the next bead's begin
             at = source + W.LANES * k
             p, q, r, s = turned(
                 point(work, at), point(work, at + W.LANES), point(work, at + 2 * W.LANES), point(work, at + 3 * W.LANES)

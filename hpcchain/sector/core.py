@@ -22,7 +22,7 @@ from hpcchain.sector.event_budget import EventBudget
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.list_pool import STEP
-from hpcchain.sector.segments.series_pool import PADDING, UNIT, event_floats, move_series, series_floats
+from hpcchain.sector.segments.series_pool import PADDING, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import LEAST_FOUND, SPARE_ENTRIES, build_sector, cell_arrays
 from hpcchain.sector.setup.find_inside import find_inside
@@ -143,7 +143,7 @@ class Core:
         """Make all first segments, with series that take no more room than their orders ask for."""
         s = self.sector
         beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
-        entries = int(beads.max(initial=0)) * W.CURVE // UNIT + 1
+        entries = int(beads.max(initial=0)) * W.CURVE // W.UNIT + 1
         self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
         if len(beads) and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
             s.mol[:, L.MOL_SERIES] = -1

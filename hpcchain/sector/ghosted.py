@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import bead_lines, extended
 from hpcchain.layout.segment_bits import ORDERS, packed_starts
-from hpcchain.layout.workspace import tiles as tiles_of
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
@@ -112,6 +112,7 @@ class GhostedSector:
     ) -> None:
         self.system, self.classes = replace(system, state=None), classes
         self.log_rows, self.base = EVENTS, options.base
+        self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
         self.closed, self.begin_with = np.zeros(len(classes.sizes), dtype=np.int64), closed
         composition = classes.composition
         self.beyond = beyond_contact(composition.prototypes, system.physics)
@@ -204,6 +205,7 @@ class GhostedSector:
         )
         core.sector = s
         s.window_molecule[:, L.WINDOW_CLASS] = np.searchsorted(self.classes.sizes, beads)
+        s.window_molecule[:, L.WINDOW_ID] = self.molecule_ids
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
         s.lists[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
         s.scalars[L.SCALAR_WINDOWED] = 1
@@ -250,7 +252,7 @@ class GhostedSector:
             s.timing[m, L.RUNNING_LENGTH] = own[0, 13]
             if s.extended is not None:
                 s.extra[i : i + n] = own[:, 15:]
-            s.mol[m, L.MOL_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
+            s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
             self.ids[i : i + n] = s.bead_id[i : i + n] = composition.first_bead_of(molecule) + np.arange(n)
             self.molecule_ids[m], self.ownership[m] = molecule, L.GHOST
             insert(self.row_of, self.molecule_ids[m : m + 1], np.array([m]))
@@ -337,16 +339,17 @@ class GhostedSector:
         sizes = self.classes.sizes
         kinds = np.repeat(np.arange(len(sizes)), more)
         beads = sizes[kinds]
-        mol = np.zeros((len(kinds), s.mol.shape[1]), dtype=np.int64)
-        mol[:, L.MOL_BEADS], mol[:, L.MOL_TILES] = beads, tiles_of(beads)
+        mol = np.zeros((len(kinds), OWN_COLUMNS), dtype=np.int32)
+        mol[:, L.MOL_CLASS] = self._class_of_size[kinds]
         mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
         block = np.where(beads > 1, beads * W.CURVE, 0)
-        mol[:, L.MOL_SERIES] = len(s.series) + np.cumsum(block) - block
+        begin = len(s.series) + np.cumsum(block) - block
+        mol[:, L.MOL_SERIES] = begin // W.UNIT
         segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
         row = np.repeat(np.arange(len(kinds)), beads)
         segment[:, L.MOLECULE] = len(s.mol) + row
         inside = np.arange(len(segment)) - np.repeat(np.cumsum(beads) - beads, beads)
-        segment[:, L.SERIES] = ORDERS * (mol[row, L.MOL_SERIES] + inside * W.CURVE)
+        segment[:, L.SERIES] = ORDERS * (begin[row] + inside * W.CURVE)
         in_window = np.zeros((len(kinds), L.WINDOW_COLUMNS), dtype=np.int64)
         in_window[:, L.WINDOW_CLASS] = kinds
         in_window[:, L.WINDOW_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
@@ -359,7 +362,7 @@ class GhostedSector:
         for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
         core.sector = s._replace(
-            mol=extended(s.mol, len(mol)),
+            mol_own=extended(s.mol_own, len(mol)),
             window_molecule=extended(s.window_molecule, len(mol)),
             starts=lines[0],
             bounds=lines[1],
@@ -370,7 +373,7 @@ class GhostedSector:
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
             series=extended(s.series, int(block.sum())),
         )
-        core.sector.mol[len(s.mol) :] = mol
+        core.sector.mol_own[len(s.mol) :] = mol
         core.sector.window_molecule[len(s.mol) :] = in_window
         core.sector.segment[len(s.segment) :] = segment
 

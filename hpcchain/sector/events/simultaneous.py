@@ -103,7 +103,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
         )
         others = others or ((s.impulses[k] != 0.0 or counts_resting(s)) and not main)
-    _sort_members(s.mol, s.group, s.offset, core, members, s.contacts, count)
+    _sort_members(s, core, members, count)
     _sort_ties(s.bead_id, s.contacts, beads, s.normals, s.growths, s.impulses, count)
     return count, members, others
 
@@ -134,12 +134,12 @@ def _touching(s, core, highest, ticks, remainder):
                 if inner and s.bead_id[j] < s.bead_id[i]:
                     continue
                 if not inner and (
-                    mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)
+                    _number(s, mj) > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)
                 ):
                     continue
                 h, members, _ = join(s, group, offset, members, mj, ticks, remainder)
                 if h < 0:
-                    return -1, core, _last_number(mol, group, core, members, mj) - 1
+                    return -1, core, _last_number(s, core, members, mj) - 1
                 q = bead_offset(offset[h], j - mol[mj, L.MOL_FIRST])
                 if _direct_bond(s, p, q, i, j):
                     continue
@@ -202,11 +202,11 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
                 continue
-            if h < 0 and (mol[m, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)):
+            if h < 0 and (_number(s, m) > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)):
                 continue
             h, members, _ = join(s, group, offset, members, m, ticks, remainder)
             if h < 0:
-                return np.int64(-1), core, reached, _last_number(mol, group, core, members, m) - 1
+                return np.int64(-1), core, reached, _last_number(s, core, members, m) - 1
             other = j - mol[m, L.MOL_FIRST]
             q = bead_offset(offset[h], other)
             if _direct_bond(s, p, q, i, j):
@@ -230,21 +230,28 @@ def _index_in(group, members, m):
     return -1
 
 
+@inlined
+def _number(s, m):
+    """Return the number that orders molecules wherever they are held: the global id of molecule m's first bead."""
+    return s.bead_id[s.mol[m, L.MOL_FIRST]]
+
+
 @kernel
-def _last_number(mol, group, core, members, m):
-    """Return the highest global number of the members that are not the event's own, and of molecule m."""
-    number = mol[m, L.MOL_ID]
+def _last_number(s, core, members, m):
+    """Return the highest number of the members that are not the event's own, and of molecule m."""
+    number = _number(s, m)
     for g in range(core, members):
-        number = max(number, mol[group[g], L.MOL_ID])
+        number = max(number, _number(s, s.group[g]))
     return number
 
 
 @kernel
-def _sort_members(mol, group, offset, core, members, contacts, count):
+def _sort_members(s, core, members, count):
     """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
+    group, offset, contacts = s.group, s.offset, s.contacts
     for k in range(core + 1, members):
         at = k
-        while at > core and mol[group[at], L.MOL_ID] < mol[group[at - 1], L.MOL_ID]:
+        while at > core and _number(s, group[at]) < _number(s, group[at - 1]):
             group[at], group[at - 1] = group[at - 1], group[at]
             offset[at], offset[at - 1] = offset[at - 1], offset[at]
             for c in range(count):

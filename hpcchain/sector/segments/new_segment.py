@@ -178,7 +178,7 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         fastest = max(fastest, speed)
         s.segment[i, L.SERIAL] = serial
         set_start(s.segment, i, depth, struck(s.segment, i))
-        set_series(s.segment, i, s.mol[m, L.MOL_SERIES] + b * W.curve(order), order)
+        set_series(s.segment, i, W.UNIT * s.mol[m, L.MOL_SERIES] + b * W.curve(order), order)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         s.window_timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:

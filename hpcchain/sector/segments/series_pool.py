@@ -17,14 +17,13 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.free_blocks import first_free, let_go, part_of_longer
 from hpcchain.layout.segment_bits import series_order, set_series
 
-UNIT = 4  # floats
-PADDING = UNIT  # behind all blocks: points are read four floats at a time
+PADDING = W.UNIT  # behind all blocks: points are read four floats at a time
 
 
 @inlined
 def units_for(beads, order):
     """Return how many units a molecule of so many beads has with series of that order."""
-    return (beads * W.curve(order) + UNIT - 1) // UNIT
+    return (beads * W.curve(order) + W.UNIT - 1) // W.UNIT
 
 
 @inlined
@@ -43,8 +42,8 @@ def _reserve(s, m, order):
         had = units_for(beads, s.mol[m, L.MOL_ORDER])
         if had == needed:
             return
-        let_go(s.series, s.free_series, begin, had)
-    s.mol[m, L.MOL_SERIES] = _take(s, needed)
+        let_go(s.series, s.free_series, W.UNIT * begin, had)
+    s.mol[m, L.MOL_SERIES] = _take(s, needed) // W.UNIT
 
 
 @kernel
@@ -53,19 +52,19 @@ def _take(s, units):
     if s.free_series[units] >= 0:
         return first_free(s.series, s.free_series, units)
     end = s.scalars[L.SCALAR_SERIES_END]
-    if end + UNIT * units + event_floats(len(s.free_series)) > len(s.series) - PADDING:
-        begin = part_of_longer(s.series, s.free_series, UNIT, units)
+    if end + W.UNIT * units + event_floats(len(s.free_series)) > len(s.series) - PADDING:
+        begin = part_of_longer(s.series, s.free_series, W.UNIT, units)
         if begin >= 0:
             return begin
         s.scalars[L.SCALAR_OUT_OF_ROWS] = 1
-    s.scalars[L.SCALAR_SERIES_END] = end + UNIT * units
+    s.scalars[L.SCALAR_SERIES_END] = end + W.UNIT * units
     return end
 
 
 @inlined
 def event_floats(entries):
     """Return how many floats one event's molecules may take at most, from the number of `free_series`'s entries."""
-    return L.MOST_MEMBERS * UNIT * (entries - 1)
+    return L.MOST_MEMBERS * W.UNIT * (entries - 1)
 
 
 @kernel
@@ -74,7 +73,7 @@ def series_floats(s):
     total = np.int64(0)
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
-            total += UNIT * units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
+            total += W.UNIT * units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
     return total
 
 
@@ -98,12 +97,12 @@ def move_series(s, series, at, highest):
         size = W.curve(s.mol[m, L.MOL_ORDER])
         first = s.mol[m, L.MOL_FIRST]
         beads = s.mol[m, L.MOL_BEADS]
-        begin = s.mol[m, L.MOL_SERIES]
+        begin = W.UNIT * s.mol[m, L.MOL_SERIES]
         for k in range(beads * size):
             series[at + k] = s.series[begin + k]
         for b in range(beads):
             set_series(s.segment, first + b, at + b * size, series_order(s.segment, first + b))
-        s.mol[m, L.MOL_SERIES] = at
-        at += beads * W.CURVE if highest else UNIT * units_for(beads, s.mol[m, L.MOL_ORDER])
+        s.mol[m, L.MOL_SERIES] = at // W.UNIT
+        at += beads * W.CURVE if highest else W.UNIT * units_for(beads, s.mol[m, L.MOL_ORDER])
     s.scalars[L.SCALAR_SERIES_END] = at
     s.scalars[L.SCALAR_OUT_OF_ROWS] = 0

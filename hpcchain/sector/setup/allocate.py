@@ -9,6 +9,7 @@ import numpy as np
 from hpcchain.contact.coefficients import pair_coefficients
 from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
+from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.event_bits import PARTNER_BITS
@@ -192,7 +193,8 @@ def build_sector(
         cells = folded(cells, system.box, state.position[at])
     sector = L.Sector(
         par=par,
-        mol=mol,
+        mol_own=mol.own,
+        mol_class=mol.common,
         **timing_arrays(state.step[starting], options(classes, system)["stepper"]),
         **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
         **first_look_arrays(mol, n, is_extended(system.physics)),
@@ -219,7 +221,7 @@ def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
     return {"timing": timing, "step_energy": np.zeros(len(timing) if stepper else 0)}
 
 
-def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: np.ndarray) -> dict:
+def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: SharedRows) -> dict:
     """Return the arrays that have a row for each bead, with no events and in no cell.
 
     Parameters
@@ -229,7 +231,7 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         The state's row and the global id of each bead.
     radius : (n,) float64 array
         [length]
-    mol : (m, MOL_COLUMNS) int64 array
+    mol : SharedRows
         Of the beads' molecules, as `molecule_rows` returns it.
     """
     n = len(ids)
@@ -239,7 +241,8 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
     of = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
     segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
     segment[:, L.MOLECULE] = of
-    segment[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
+    inside = np.arange(n) - mol[of, L.MOL_FIRST]
+    segment[:, L.SERIES] = ORDERS * (W.UNIT * mol[of, L.MOL_SERIES] + inside * W.CURVE)
     event_time, next_event = event_lines(n)
     event_time[:] = np.inf
     next_event[:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
@@ -257,7 +260,7 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
     }
 
 
-def first_look_arrays(mol: np.ndarray, beads: int, extended: bool) -> dict:
+def first_look_arrays(mol: SharedRows, beads: int, extended: bool) -> dict:
     """Return what the first look at neighbours reads of so many beads; what none of these molecules needs has no rows.
 
     `extended`: whether the run has more than smooth hard beads.
@@ -374,7 +377,7 @@ def queue_arrays(molecules: int) -> dict:
     }
 
 
-def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
+def event_arrays(mol: SharedRows, beads: np.ndarray, log_rows: int) -> dict:
     """Return counters, the contact log, and the scratch of one event for molecules with these numbers of beads."""
     contacts = L.MOST_TIES + 1
     return {
@@ -483,16 +486,16 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float = SPARE_ENTRIES) -
     }
 
 
-def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[np.ndarray, int]:
+def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[SharedRows, int]:
     """Return the `mol` table of these molecules, and the length of `series`, which begins with `head` floats."""
-    mol = aligned_zeros((len(sequence), L.MOL_COLUMNS), np.int64)
-    mol[:] = classes.rows[classes.composition.class_of(sequence)]
+    own = aligned_zeros((len(sequence), OWN_COLUMNS), np.int32)
+    mol = SharedRows(own, np.ascontiguousarray(classes.rows[:, OWN_COLUMNS:]))
+    mol[:, L.MOL_CLASS] = classes.composition.class_of(sequence)
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
     block = np.where(beads > 1, beads * W.CURVE, 0)
-    mol[:, L.MOL_SERIES] = np.cumsum(block) - block + head
-    mol[:, L.MOL_ID] = sequence
-    return mol, int(block.sum()) + head or 1
+    mol[:, L.MOL_SERIES] = (np.cumsum(block) - block + head) // W.UNIT
+    return mol, int(block.sum()) + head or W.UNIT
 
 
 def response_size(longest: int) -> int:

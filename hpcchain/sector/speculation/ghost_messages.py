@@ -131,7 +131,7 @@ def pack(s, rows, lent, out):
         if lent[m] == 0:
             continue
         sent = s.window_molecule[m, L.WINDOW_SENT]
-        out[at + E.HEAD_ID] = s.mol[m, L.MOL_ID]
+        out[at + E.HEAD_ID] = s.window_molecule[m, L.WINDOW_ID]
         out[at + E.HEAD_KEPT] = sent
         out[at + E.HEAD_TOTAL] = s.window_molecule[m, L.WINDOW_NUMBER]
         at += E.HEAD
@@ -172,7 +172,7 @@ def _write(s, h, out, at):
     out[at + E.MEMBERS] = members
     for k in range(L.MOST_MEMBERS):
         out[at + E.MEMBER_IDS + k] = (
-            s.mol[s.window_event[window_event, L.EVENT_MEMBERS + k], L.MOL_ID] if k < members else -1
+            s.window_molecule[s.window_event[window_event, L.EVENT_MEMBERS + k], L.WINDOW_ID] if k < members else -1
         )
     out[at + E.ALONE] = 0.0
     at += E.BEADS
@@ -443,7 +443,7 @@ def count_mismatched(s):
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
         if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
-            ask(s.mol, s.touched[k + SOON])
+            ask(s.mol_own, s.touched[k + SOON])
         m = s.touched[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue

@@ -12,6 +12,7 @@ took part in it, and so on; contacts of undone events are struck from the log.
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import series_order, set_order
@@ -38,6 +39,7 @@ def save_segment(s, m):
             s.scalars,
             m,
         )
+        _ask_for_row(s, s.free_rows[s.window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD])
         copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
         s.window_timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
@@ -88,24 +90,21 @@ def _save_segment(mol, window_molecule, timing, window_timing, starts, bounds, s
     window_molecule[m, L.WINDOW_HIGHER] = L.SEGMENT_END
     window_molecule[m, L.WINDOW_REOPENED] = 0
     window_molecule[m, L.WINDOW_CHANGED] = 1
-    _ask_for_row(
-        mol, window_molecule, window_timing, starts, free_rows[window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD]
-    )
 
 
 @inlined
-def _ask_for_row(mol, window_molecule, window_timing, starts, h):
+def _ask_for_row(s, h):
     """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
     if h < 0:
         return
-    after = window_molecule[h, L.WINDOW_PREVIOUS]
+    after = s.window_molecule[h, L.WINDOW_PREVIOUS]
     if after >= 0:
-        prefetch(mol, after)
-        ask(window_molecule, after)
-    ask(window_timing, h)
-    first = mol[h, L.MOL_FIRST]
-    for j in range(first, first + mol[h, L.MOL_BEADS]):
-        prefetch(starts, j)
+        ask(s.mol_own, after)
+        ask(s.window_molecule, after)
+    ask(s.window_timing, h)
+    first = s.mol[h, L.MOL_FIRST]
+    for j in range(first, first + s.mol[h, L.MOL_BEADS]):
+        prefetch(s.starts, j)
 
 
 @inlined
@@ -131,7 +130,7 @@ def _copy_segment(mol, window_molecule, timing, window_timing, starts, bounds, s
     """Copy all that belongs to the segment of molecule row a, but its link in the chain, to row b."""
     first = mol[b, L.MOL_FIRST]
     series = mol[b, L.MOL_SERIES]
-    for c in range(L.MOL_OF_SEGMENT):
+    for c in range(OWN_COLUMNS):
         mol[b, c] = mol[a, c]
     for c in range(L.WINDOW_NUMBER, L.WINDOW_OF_SEGMENT):  # not its link in the chain
         window_molecule[b, c] = window_molecule[a, c]

@@ -9,7 +9,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import series_begin, series_order
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector import core
-from hpcchain.sector.segments.series_pool import PADDING, UNIT, event_floats, units_for
+from hpcchain.sector.segments.series_pool import PADDING, event_floats, units_for
 from hpcchain.sector.serial import Engine
 from tests.support.gases import gas
 from tests.support.whole import frame_of
@@ -40,11 +40,11 @@ def blocks(s):
     """Return (begin, end) of all blocks of `series`, those of molecules and the free ones."""
     found = []
     for m in np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC):
-        size = UNIT * units_for(int(s.mol[m, L.MOL_BEADS]), int(s.mol[m, L.MOL_ORDER]))
-        found.append((int(s.mol[m, L.MOL_SERIES]), size))
+        size = W.UNIT * units_for(int(s.mol[m, L.MOL_BEADS]), int(s.mol[m, L.MOL_ORDER]))
+        found.append((W.UNIT * int(s.mol[m, L.MOL_SERIES]), size))
     for units, begin in enumerate(s.free_series):
         while begin >= 0:
-            found.append((int(begin), UNIT * units))
+            found.append((int(begin), W.UNIT * units))
             begin = int(s.series[begin])
     return sorted((begin, begin + size) for begin, size in found)
 
@@ -71,7 +71,7 @@ def runs(system):
 
 def test_blocks_are_as_long_as_orders_ask_for_and_fill_the_room_without_overlap(runs):
     s = runs[0].sector
-    assert len(s.free_series) == LONGEST * W.CURVE // UNIT + 1 and np.any(s.free_series >= 0)
+    assert len(s.free_series) == LONGEST * W.CURVE // W.UNIT + 1 and np.any(s.free_series >= 0)
     found = blocks(s)
     assert found[0][0] == 0 and found[-1][1] == s.scalars[L.SCALAR_SERIES_END]
     assert all(end == begin for (_, end), (begin, _) in zip(found[:-1], found[1:], strict=True))
@@ -81,7 +81,9 @@ def test_blocks_are_as_long_as_orders_ask_for_and_fill_the_room_without_overlap(
         for b in range(s.mol[k, L.MOL_BEADS]):
             i = int(s.mol[k, L.MOL_FIRST]) + b
             assert series_order(s.segment, i) == s.mol[k, L.MOL_ORDER]
-            assert series_begin(s.segment, i) == s.mol[k, L.MOL_SERIES] + b * W.curve(int(s.mol[k, L.MOL_ORDER]))
+            assert series_begin(s.segment, i) == W.UNIT * s.mol[k, L.MOL_SERIES] + b * W.curve(
+                int(s.mol[k, L.MOL_ORDER])
+            )
 
 
 def test_bits_are_those_with_room_for_the_highest_orders(runs):
