@@ -13,11 +13,10 @@ array             columns     meaning
 ================  ==========  ======================================================================================
 starts            8 float64   X ... VZ, START_TICKS, START_REM: position, velocity and time (ticks and remainder)
                               at the start of the bead's segment
-bounds            4 float64   ACCELERATION, SPEED: bounds over the segment; RADIUS; LENGTH of the segment [time];
-                              beside `starts` in memory
-segment           4 int64     SERIAL number of the segment; START_MARKS: depth of its start event and what that did
-                              to the bead (`layout.segment_bits`); MOLECULE; SERIES: where the bead's coefficients begin
-                              in `series` and order of the polynomial (`layout.segment_bits`); beside `bounds`
+bounds            2 float64   ACCELERATION, SPEED: bounds over the segment; beside `starts` in memory
+segment           2 int64     START_MARKS: depth of the segment's start event, what that did to the bead, and the order
+                              of its polynomial (`layout.segment_bits`); MOLECULE; beside `bounds` in memory
+radius            float64     of each bead [length]; a single entry where all beads of the system are equal
 event_time        2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
 next_event        2 int64     that event, beside `event_time` in memory: PARTNER_SERIAL; EVENT_BITS: partner, a bead or
                               a code (below), depth, and whether another of its events follows within SIMULTANEOUS, or
@@ -46,9 +45,11 @@ slabs             2 float64   scratch, of three layers of cells along each axis:
 mol               16 int64    per molecule: columns MOL_… below; the first, `mol_own` (8 int32), are its own, the
                               others, `mol_class` (8 int64), those of its class (`jit.shared_rows`)
 window_molecule   16 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
-timing            2 float64   per molecule: RUNNING_LENGTH of segments; SERIES_ERROR: how far the series may be from
-                              the motion at most [length]. The segment's length is its first bead's LENGTH, its end
-                              follows from that (`event_order.segment_end`)
+timing            2 float64   per molecule: LENGTH of its segment [time], whose end follows from that
+                              (`event_order.segment_end`); SERIAL number of the segment
+running_length    float64     per molecule: running mean of its segments' lengths [time]; no rows where all are single
+series_error      float64     per molecule where there are steps: how far the series may be from the motion at most
+                              [length]
 window_timing     2 float64   per molecule, in windows: TOP_SPEED: its fastest bead's bound; TRAVELLED: how far beads
                               may have gone in this window's segments before it [length]
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
@@ -116,14 +117,15 @@ SIDES = len(SIDE_NAMES)
 X, Y, Z, VX, VY, VZ, START_TICKS, START_REM = range(8)
 AXES = 3
 START_COLUMNS = 8
-ACCELERATION, SPEED, RADIUS, LENGTH = range(4)
-BOUNDS_COLUMNS = 4
+ACCELERATION, SPEED = range(2)
+BOUNDS_COLUMNS = 2
 # Of `extra`; behind INSIDE, where there are potentials, a table of the beads within a step of them
 # (`model.physics.extended`). What few runs have lies in a cache line of its own, behind that of all.
 SPIN, DRAWS, NEXT_DRAW, NEXT_DRAW_REM, CONTACTS, BEAD_TYPE = 0, 3, 4, 5, 6, 7
 ORIENTATION, ORIENTATION_X, TURNED, TURNED_REM, INSIDE = 8, 9, 12, 13, 16  # scalar part, vector of a quaternion
-SERIAL, START_MARKS, MOLECULE, SERIES = range(4)
-SEGMENT_COLUMNS = 4
+START_MARKS, MOLECULE = range(2)
+SEGMENT_COLUMNS = 2
+BEAD_COLUMNS = START_COLUMNS + BOUNDS_COLUMNS + SEGMENT_COLUMNS
 EVENT_TICKS, EVENT_REM = range(2)
 PARTNER_SERIAL, EVENT_BITS = range(2)
 NEXT_EVENT_COLUMNS = 2
@@ -138,7 +140,7 @@ CELLS_X, CELLS_Y, CELLS_Z, CELL_COUNT, GRID_X, GRID_Y, GRID_Z = range(7)
 CELL_LINE = 4  # entries of a line of `cell_entries`, a cache line
 SLAB_SQUARE, SLAB_AHEAD = range(2)
 SLABS = 3 * AXES
-RUNNING_LENGTH, SERIES_ERROR = range(2)
+LENGTH, SERIAL = range(2)
 TIMING_COLUMNS = 2
 TOP_SPEED, TRAVELLED = range(2)
 WINDOW_TIMING_COLUMNS = 2
@@ -359,9 +361,10 @@ EVENT_COLUMNS = 3 + MOST_MEMBERS
 
 FIELDS = {
     "par": "f8",
-    "starts": f"f8 {START_COLUMNS}/16",
-    "bounds": f"f8 {BOUNDS_COLUMNS}/16",
-    "segment": f"i8 {SEGMENT_COLUMNS}/16",
+    "starts": f"f8 {START_COLUMNS}/{BEAD_COLUMNS}",
+    "bounds": f"f8 {BOUNDS_COLUMNS}/{BEAD_COLUMNS}",
+    "segment": f"i8 {SEGMENT_COLUMNS}/{BEAD_COLUMNS}",
+    "radius": "f8",
     "event_time": "f8 2/4",
     "next_event": f"i8 {NEXT_EVENT_COLUMNS}/4",
     "bead_id": "i8",
@@ -385,6 +388,8 @@ FIELDS = {
     "window_molecule": f"i8 {WINDOW_COLUMNS}",
     "timing": f"f8 {TIMING_COLUMNS}",
     "window_timing": f"f8 {WINDOW_TIMING_COLUMNS}",
+    "running_length": "f8",
+    "series_error": "f8",
     "step_energy": "f8",
     "holder": "i4",
     "key": "f8",

@@ -313,18 +313,17 @@ def acceleration_bound(work, offset, b):
 
 
 @kernel
-def series_error(work, offset, mol, m, graph, order, h, stepper):
+def series_error(work, offset, mol, m, graph, order, h):
     """Return a bound of how far the series of stages or of a rod's steps is from its states within h [length], else 0.
 
     The part of the velocity that goes as the Legendre polynomial of degree s makes collocation's series start with the
     molecule's velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were
     solved over is several times the error found.
     """
-    if stepper is not None:
-        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            return _amplitude(work, offset, mol, m, graph, order, h)
-        if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
-            return rod_steps_error(work, offset, mol[m, L.MOL_BEADS], order, h)
+    if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+        return _amplitude(work, offset, mol, m, graph, order, h)
+    if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
+        return rod_steps_error(work, offset, mol[m, L.MOL_BEADS], order, h)
     return 0.0
 
 

@@ -16,7 +16,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import bead_lines, extended
-from hpcchain.layout.segment_bits import ORDERS, packed_starts
+from hpcchain.layout.segment_bits import packed_starts
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
@@ -170,7 +170,7 @@ class GhostedSector:
     @property
     def radius(self) -> np.ndarray:
         """(N,) radii of the local beads, with half of how much farther than contact any act on one another [length]."""
-        return self.core.sector.bounds[: len(self.ids), L.RADIUS] + 0.5 * self.beyond
+        return np.resize(self.core.sector.radius, len(self.ids)) + 0.5 * self.beyond
 
     def molecule_rows(self, beads: np.ndarray) -> np.ndarray:
         """Return the rows of the molecules that beads, by row, are of."""
@@ -249,7 +249,8 @@ class GhostedSector:
             )
             s.segment[i : i + n, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
             s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[0, 6:9]
-            s.timing[m, L.RUNNING_LENGTH] = own[0, 13]
+            if len(s.running_length) and n > 1:
+                s.running_length[m] = own[0, 13]
             if s.extended is not None:
                 s.extra[i : i + n] = own[:, 15:]
             s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
@@ -343,13 +344,9 @@ class GhostedSector:
         mol[:, L.MOL_CLASS] = self._class_of_size[kinds]
         mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
         block = np.where(beads > 1, beads * W.CURVE, 0)
-        begin = len(s.series) + np.cumsum(block) - block
-        mol[:, L.MOL_SERIES] = begin // W.UNIT
+        mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(block) - block) // W.UNIT
         segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
-        row = np.repeat(np.arange(len(kinds)), beads)
-        segment[:, L.MOLECULE] = len(s.mol) + row
-        inside = np.arange(len(segment)) - np.repeat(np.cumsum(beads) - beads, beads)
-        segment[:, L.SERIES] = ORDERS * (begin[row] + inside * W.CURVE)
+        segment[:, L.MOLECULE] = len(s.mol) + np.repeat(np.arange(len(kinds)), beads)
         in_window = np.zeros((len(kinds), L.WINDOW_COLUMNS), dtype=np.int64)
         in_window[:, L.WINDOW_CLASS] = kinds
         in_window[:, L.WINDOW_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
@@ -368,8 +365,11 @@ class GhostedSector:
             bounds=lines[1],
             segment=lines[2],
             timing=extended(s.timing, len(kinds)),
+            radius=s.radius if len(s.radius) == 1 else extended(s.radius, len(segment)),
+            running_length=extended(s.running_length, len(kinds) if len(s.running_length) else 0),
             window_timing=extended(s.window_timing, len(kinds)),
             step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
+            series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
             series=extended(s.series, int(block.sum())),
         )

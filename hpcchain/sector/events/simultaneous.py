@@ -11,6 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import struck
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.queue.event_order import begins_later
@@ -128,7 +129,7 @@ def _touching(s, core, highest, ticks, remainder):
             p = bead_offset(offset[g], b)
             for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
                 j = s.found[e]
-                sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+                sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
                 mj = s.segment[j, L.MOLECULE]
                 inner = mj == group[0] or (core > 1 and mj == group[1])
                 if inner and s.bead_id[j] < s.bead_id[i]:
@@ -196,7 +197,7 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
         for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
             j = s.found[e]
             m = s.segment[j, L.MOLECULE]
-            sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+            sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
             h = _index_in(group, members, m)
             if h == g and s.bead_id[j] < s.bead_id[i]:
                 continue
@@ -287,7 +288,7 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
                 if h == m or h < 0:
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
-                far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
+                far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
                 if _near(s, s.work, bead_offset(offset[g], b), r, far, ticks, remainder):
                     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                     requests += 1
@@ -313,7 +314,7 @@ def _near(s, work, p, j, distance, ticks, remainder):
     if not _within(s.par, work, p, far + bend, x, y, z):
         return False
     make_own_series(s, s.segment[j, L.MOLECULE])
-    x, y, z, u, v, w = curve(s.starts, s.segment, s.series, j, dt)
+    x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, j, dt)
     return _within(s.par, work, p, far, x, y, z)
 
 
@@ -382,15 +383,15 @@ def _wall_ties(s, p, g, b, i, scale, count):
             if place == np.inf or place == -np.inf:
                 continue
             sign = 1.0 if wall == 0 else -1.0
-            growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+            growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
             if s.extended is not None:
                 if _alone(s, i, axis + L.AXES * wall):
                     continue
                 place = place_of_side(s, axis + L.AXES * wall, s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM])
                 growth += s.walls[axis + L.AXES * wall, L.WALL_VELOCITY]
-            gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - s.bounds[i, L.RADIUS] * scale
+            gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - radius_of(s.radius, i) * scale
             rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > s.par[L.SIMULTANEOUS_GAP] * s.bounds[i, L.RADIUS] or _parts(s, rate, s.bounds[i, L.SPEED]):
+            if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i) or _parts(s, rate, s.bounds[i, L.SPEED]):
                 continue
             s.normals[count, :] = 0.0
             s.normals[count, axis] = sign
@@ -406,12 +407,12 @@ def _shape_ties(s, p, g, b, i, number, scale, count):
     """Note the contact of bead i, of member g, with a wall that has a shape; return the number of contacts."""
     if _alone(s, i, number):
         return count
-    growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE] + s.walls[number, L.WALL_VELOCITY]
+    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + s.walls[number, L.WALL_VELOCITY]
     c = p + W.COEF
     x, y, z = s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES]
     time = s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM]
-    gap = gap_of(s, number, x, y, z, time) - s.bounds[i, L.RADIUS] * scale
-    if gap > s.par[L.SIMULTANEOUS_GAP] * s.bounds[i, L.RADIUS]:
+    gap = gap_of(s, number, x, y, z, time) - radius_of(s.radius, i) * scale
+    if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i):
         return count
     normal_of(s, number, x, y, z, s.normals[count])
     rate = approach(s.work, p, -1, s.normals[count]) - growth

@@ -11,6 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
 from hpcchain.layout.event_bits import event_depth, set_event
 from hpcchain.layout.segment_bits import series_order, start_depth
+from hpcchain.layout.segment_parts import length_of, serial_of
 from hpcchain.sector.queue.event_order import (
     begins_after,
     comes_first,
@@ -89,9 +90,9 @@ def _search_by_horizon(s, i, stepper, extended):
     looked_after = s.lists[i, L.OWNERSHIP] != L.GHOST or s.near_owned[i] != 0
     if s.par[L.ASTRAY] < np.inf and s.bounds[i, L.ACCELERATION] == 0.0 and not back and looked_after:
         horizon = s.par[L.HORIZON]
-        if horizon >= s.bounds[i, L.LENGTH]:
+        if horizon >= length_of(s, i):
             s.par[L.HORIZON] *= NARROWER
-        while horizon < s.bounds[i, L.LENGTH]:
+        while horizon < length_of(s, i):
             lacking = meet_candidates(s, i, np.int64(0), candidates_within(s, i, horizon), stepper, extended)
             if lacking >= 0:
                 return lacking
@@ -186,7 +187,7 @@ def search_awaited(s, i, stepper, extended):
 @inlined
 def _surely_listed(s, i):
     """Whether bead i surely stays within its list's shell during its segment, told without a root or a division."""
-    left = s.par[L.SAFE_SHELL] - s.bounds[i, L.SPEED] * s.bounds[i, L.LENGTH]
+    left = s.par[L.SAFE_SHELL] - s.bounds[i, L.SPEED] * length_of(s, i)
     if left <= 0.0 or s.origin_time[i] >= 0.0:
         return False
     dx, dy, dz = _from_list_origin(s, i)
@@ -196,7 +197,7 @@ def _surely_listed(s, i):
 @kernel
 def _search_span(s, i, stepper):
     """Return how long after its segment's start bead i's contacts are of interest, and when its list expires [time]."""
-    length = s.bounds[i, L.LENGTH]
+    length = length_of(s, i)
     expiry = list_expiry(s, i)
     limit = min(length, expiry)
     if stepper is not None:
@@ -251,7 +252,7 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
                 if older or comes_first(
                     t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.bead_id
                 ):
-                    best = Candidate(t, q, depth, j, s.segment[r, L.SERIAL], tied)
+                    best = Candidate(t, q, depth, j, serial_of(s, r), tied)
                     if stepper is None:
                         limit = min(limit, ((t - ticks) * tick + (q - remainder)) * SLACK + s.par[L.SIMULTANEOUS])
                 else:
@@ -316,7 +317,7 @@ def _with_wall(s, i, code, time, best):
 @kernel
 def _until_expiry(s, i, expiry, best, stepper):
     """Return the best candidate, or the renewal of bead i's list where that comes before."""
-    if expiry < s.bounds[i, L.LENGTH]:
+    if expiry < length_of(s, i):
         t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], expiry, s.par[L.TICK])
         sooner = stepper is not None and earlier(t, q, best.ticks, best.remainder)
         if sooner or best.partner == L.NO_EVENT:
@@ -368,7 +369,7 @@ def _against_limited(s, i, limit, best, extended):
             other = s.bead_id[j]
             tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
             if comes_first(t, q, depth, gid, other, best.ticks, best.remainder, best.depth, best.partner, s.bead_id):
-                best = Candidate(t, q, depth, j, s.segment[j, L.SERIAL], tied)
+                best = Candidate(t, q, depth, j, serial_of(s, j), tied)
                 limit = min(limit, time * SLACK + s.par[L.SIMULTANEOUS])
             else:
                 best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
@@ -416,7 +417,7 @@ def contact_time(s, i, r, newer, limit, stepper):
     if stepper is not None:
         time = exact_contact(s, pair)
     else:
-        time = curved_contact(s.starts, s.segment, s.series, pair, horizon * SLACK)
+        time = curved_contact(s.mol, s.starts, s.segment, s.series, pair, horizon * SLACK)
     return (time if time <= horizon * SLACK else np.inf), lag
 
 

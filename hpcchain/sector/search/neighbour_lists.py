@@ -16,6 +16,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.sector.search.broad_phase import TURN, farther
 from hpcchain.sector.search.broad_phase_simd import newly_near_rows
 from hpcchain.sector.search.cells import (
@@ -60,7 +61,7 @@ def far_apart(s, i, j):
     dz = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Z]) - s.origin_fractions[j, L.FRACTION_Z]) * (
         s.par[L.PERIOD + L.Z] / TURN
     )
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS] if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
+    sigma = radius_of(s.radius, i) + radius_of(s.radius, j) if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
     far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s.par, s.extended)
     return dx * dx + dy * dy + dz * dz >= far * far
 
@@ -69,7 +70,7 @@ def far_apart(s, i, j):
 def reach_of(s, i):
     """Return how far from bead i's list origin the largest bead's list origin may be to be listed [length]."""
     return (
-        s.bounds[i, L.RADIUS]
+        radius_of(s.radius, i)
         + 0.5 * s.par[L.WIDEST]
         + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING)
         + ROUNDING * s.par[L.WIDEST]

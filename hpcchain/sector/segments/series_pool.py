@@ -15,7 +15,6 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.free_blocks import first_free, let_go, part_of_longer
-from hpcchain.layout.segment_bits import series_order, set_series
 
 PADDING = W.UNIT  # behind all blocks: points are read four floats at a time
 
@@ -95,13 +94,10 @@ def move_series(s, series, at, highest):
         if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
             continue
         size = W.curve(s.mol[m, L.MOL_ORDER])
-        first = s.mol[m, L.MOL_FIRST]
         beads = s.mol[m, L.MOL_BEADS]
         begin = W.UNIT * s.mol[m, L.MOL_SERIES]
         for k in range(beads * size):
             series[at + k] = s.series[begin + k]
-        for b in range(beads):
-            set_series(s.segment, first + b, at + b * size, series_order(s.segment, first + b))
         s.mol[m, L.MOL_SERIES] = at // W.UNIT
         at += beads * W.CURVE if highest else W.UNIT * units_for(beads, s.mol[m, L.MOL_ORDER])
     s.scalars[L.SCALAR_SERIES_END] = at

@@ -14,7 +14,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.event_bits import PARTNER_BITS
 from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines
-from hpcchain.layout.segment_bits import ORDERS, packed_starts
+from hpcchain.layout.segment_bits import packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.bodies import body_length
@@ -195,8 +195,8 @@ def build_sector(
         par=par,
         mol_own=mol.own,
         mol_class=mol.common,
-        **timing_arrays(state.step[starting], options(classes, system)["stepper"]),
-        **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
+        **timing_arrays(state.step[starting], mol, options(classes, system)["stepper"]),
+        **bead_arrays(state, at, ids, radii(composition.prototypes, like), mol),
         **first_look_arrays(mol, n, is_extended(system.physics)),
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n),
@@ -214,11 +214,16 @@ def build_sector(
     return sector, ids
 
 
-def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
-    """Return `timing` of molecules with these running lengths, and `step_energy`, where there are steps."""
-    timing = np.zeros((len(running_length), L.TIMING_COLUMNS))
-    timing[:, L.RUNNING_LENGTH] = running_length
-    return {"timing": timing, "step_energy": np.zeros(len(timing) if stepper else 0)}
+def timing_arrays(running_length: np.ndarray, mol: SharedRows, stepper: Any) -> dict:
+    """Return `timing` of molecules, the running lengths of those with series, and what only steps need."""
+    single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
+    steps = len(mol) if stepper else 0
+    return {
+        "timing": np.zeros((len(mol), L.TIMING_COLUMNS)),
+        "running_length": np.zeros(0) if single.all() else np.where(single, 0.0, running_length),
+        "series_error": np.zeros(steps),
+        "step_energy": np.zeros(steps),
+    }
 
 
 def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: SharedRows) -> dict:
@@ -229,20 +234,16 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
     state : State
     at, ids : (n,) int64 arrays
         The state's row and the global id of each bead.
-    radius : (n,) float64 array
-        [length]
+    radius : float64 array
+        As `radii` returns them.
     mol : SharedRows
         Of the beads' molecules, as `molecule_rows` returns it.
     """
     n = len(ids)
     starts, bounds, segment = bead_lines(n)
     starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
-    bounds[:, L.RADIUS] = radius
-    of = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
     segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
-    segment[:, L.MOLECULE] = of
-    inside = np.arange(n) - mol[of, L.MOL_FIRST]
-    segment[:, L.SERIES] = ORDERS * (W.UNIT * mol[of, L.MOL_SERIES] + inside * W.CURVE)
+    segment[:, L.MOLECULE] = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
     event_time, next_event = event_lines(n)
     event_time[:] = np.inf
     next_event[:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
@@ -250,6 +251,7 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "starts": starts,
         "bounds": bounds,
         "segment": segment,
+        "radius": radius,
         "event_time": event_time,
         "next_event": next_event,
         "bead_id": ids.astype(np.int64),
@@ -258,6 +260,12 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "where": np.zeros(n, dtype=np.int32),
         "origin_fractions": np.full((n, 4), -1, dtype=np.int32),
     }
+
+
+def radii(prototypes: Topology, like: np.ndarray) -> np.ndarray:
+    """Return `radius` of beads that are like these of the prototypes [length]."""
+    diameter = prototypes.diameter
+    return 0.5 * (diameter[:1] if diameter.min() == diameter.max() else diameter[like])
 
 
 def first_look_arrays(mol: SharedRows, beads: int, extended: bool) -> dict:

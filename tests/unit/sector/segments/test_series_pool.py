@@ -81,7 +81,7 @@ def test_blocks_are_as_long_as_orders_ask_for_and_fill_the_room_without_overlap(
         for b in range(s.mol[k, L.MOL_BEADS]):
             i = int(s.mol[k, L.MOL_FIRST]) + b
             assert series_order(s.segment, i) == s.mol[k, L.MOL_ORDER]
-            assert series_begin(s.segment, i) == W.UNIT * s.mol[k, L.MOL_SERIES] + b * W.curve(
+            assert series_begin(s.mol, s.segment, i) == W.UNIT * s.mol[k, L.MOL_SERIES] + b * W.curve(
                 int(s.mol[k, L.MOL_ORDER])
             )
 

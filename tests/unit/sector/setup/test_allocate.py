@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.system import PERIODIC, Box
 from hpcchain.sector.setup.allocate import build_sector, folded
@@ -29,10 +30,10 @@ def test_every_array_of_beads_has_the_states_row():
     depth, struck, _ = unpacked_starts(s.segment[:, L.START_MARKS])
     assert np.array_equal(depth, state.depth[ids]) and np.array_equal(struck, state.struck[ids].astype(bool))
     assert s.segment[:, L.MOLECULE].tolist() == [0] * 5 + [1] * 3 + [2]
-    assert np.all(s.bounds[:, L.RADIUS] == 0.25) and np.array_equal(s.bead_id, ids)
+    assert s.radius.tolist() == [0.25] and np.array_equal(s.bead_id, ids)
     assert np.all(partners_of(s) == L.NO_EVENT) and np.all(np.isinf(s.event_time))
     assert s.mol[:, L.MOL_FIRST].tolist() == [0, 5, 8] and s.mol[:, L.MOL_BEADS].tolist() == [5, 3, 1]
-    assert len(np.unique(s.segment[:, L.SERIES])) == beads
+    assert (W.UNIT * s.mol[:, L.MOL_SERIES]).tolist() == [0, 5 * W.CURVE, 8 * W.CURVE]
 
 
 @pytest.mark.parametrize("seed", range(20))
