@@ -8,17 +8,15 @@ from hpcchain.jit.shared_rows import CLASS, OWN_COLUMNS, SharedRows
 from hpcchain.jit.struct import kernel_struct
 
 COMMON = 3
-Table = kernel_struct(
-    "Table", {"x": "f8", "own": "i4 8", "common": f"i8 {COMMON}"}, ("extra",), {"both": ("own", "common")}
-)
+FIELDS = {"x": "f8", "own": "i4 8", "common": f"i8 {COMMON}"}
+Table = kernel_struct("Table", FIELDS, ("extra",), {"both": ("own", "common")})
 
 
 def rows(count=5):
     """Return a table of random rows of three classes, and its entries, (count, columns)."""
     rng = np.random.default_rng(count)
-    table = SharedRows(
-        rng.integers(-(2**31), 2**31, (count, OWN_COLUMNS), dtype=np.int32), rng.integers(2**62, size=(3, COMMON))
-    )
+    own = rng.integers(-(2**31), 2**31, (count, OWN_COLUMNS), dtype=np.int32)
+    table = SharedRows(own, rng.integers(2**62, size=(3, COMMON)))
     table.own[:, CLASS] = rng.integers(3, size=count)
     return table, np.column_stack([table.own.astype(np.int64), table.common[table.own[:, CLASS]]])
 
