@@ -24,8 +24,9 @@ from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import cell_arrays, list_capacity, window_arrays
+from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_sequence
+from hpcchain.sector.setup.window_arrays import window_arrays
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
 from hpcchain.sector.speculation.window import (

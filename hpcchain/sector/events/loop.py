@@ -87,7 +87,7 @@ def _renew_list(s, i, ticks, remainder):
 
 
 @kernel
-def others_before(key, winner, m, other, latest):
+def others_before(key, m, other, latest):
     """Whether another entry than these two has a key up to `latest`: a walk over the few nodes that do."""
     leaves = len(key) >> 1
     node = 1
@@ -96,7 +96,7 @@ def others_before(key, winner, m, other, latest):
             if node < leaves:
                 node *= 2
                 continue
-            if winner[node] != m and winner[node] != other:
+            if node - leaves != m and node - leaves != other:
                 return True
         while node & 1:
             node >>= 1
@@ -109,7 +109,7 @@ def others_before(key, winner, m, other, latest):
 def _crowded(s, i, partner, m, other, ticks, remainder, base):
     """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
     latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
-    if others_before(s.key, s.winner, m, other, latest):
+    if others_before(s.key, m, other, latest):
         return True
     if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):
         return True

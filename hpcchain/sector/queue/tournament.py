@@ -1,15 +1,16 @@
 """An indexed queue as a binary tournament of keys, which has as many leaves as entries.
 
 `key[1]` is the least key and `winner[1]` the entry that holds it; the leaf of entry m is at `size + m`, and node k has
-the lesser of nodes 2 k and 2 k + 1. Entries are ordered in full, so who plays whom makes no difference.
-Keys are float64 times relative to a base, which round but never reorder; equal keys are settled by the caller's
-exact comparison of (ticks, remainder, depth, lower id, higher id). At one key a bead's event comes before a replayed
-segment. Molecules that have no event, as ghosts that wait for their owners, are in no order.
+the lesser of nodes 2 k and 2 k + 1. Whose a leaf is follows from where it is: `winner` has the nodes above. Entries are
+ordered in full, so who plays whom makes no difference. Keys are float64 times relative to a base, which round but never
+reorder; equal keys are settled by the caller's exact comparison of (ticks, remainder, depth, lower id, higher id). At
+one key a bead's event comes before a replayed segment. Molecules that have no event, as ghosts that wait for their
+owners, are in no order.
 """
 
 import numpy as np
 
-from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.sector.queue.event_order import next_event_of, next_time_of
 
@@ -39,6 +40,12 @@ def tie_less(s, a, b):
     return s.holder[a] > s.holder[b]
 
 
+@inlined
+def _entry_of(winner, leaves, node):
+    """Return the entry that holds the key of a node."""
+    return node - leaves if node >= leaves else np.int64(winner[node])
+
+
 @kernel
 def queue_update(s, entry, value):
     """Give a molecule's entry a new key and replay its matches up to the root.
@@ -48,24 +55,22 @@ def queue_update(s, entry, value):
     """
     key = s.key
     winner = s.winner
-    node = (len(key) >> 1) + entry
+    leaves = len(key) >> 1
+    node = leaves + entry
     key[node] = value
-    winner[node] = entry
+    holder = np.int64(entry)
     while node > 1:
         other = node ^ 1
         parent = node >> 1
-        best = node
-        if key[other] < key[node] or (
-            key[other] == key[node]
-            and key[node] < np.inf
-            and winner[other] >= 0
-            and (winner[node] < 0 or tie_less(s, np.int64(winner[other]), np.int64(winner[node])))
-        ):
-            best = other
-        if winner[parent] == winner[best] and winner[best] != entry and key[parent] == key[best]:
+        least = key[node]
+        rival = _entry_of(winner, leaves, other)
+        if key[other] < least or (key[other] == least and least < np.inf and tie_less(s, rival, holder)):
+            holder = rival
+            least = key[other]
+        if winner[parent] == holder and holder != entry and key[parent] == least:
             return
-        key[parent] = key[best]
-        winner[parent] = winner[best]
+        key[parent] = least
+        winner[parent] = holder
         node = parent
 
 
@@ -74,26 +79,16 @@ def queue_build(s, base):
     """Fill the whole tree from the molecules' exact times, relative to `base` ticks."""
     key = s.key
     winner = s.winner
-    entries = s.scalars[L.SCALAR_MOLECULES]
-    size = len(key) >> 1
-    for m in range(size):
-        if m < entries:
-            ticks, remainder = next_time_of(s, m)
-            key[size + m] = (ticks - base) * s.par[L.TICK] + remainder
-            winner[size + m] = m
-        else:
-            key[size + m] = np.inf
-            winner[size + m] = -1
-    for node in range(size - 1, 0, -1):
+    leaves = len(key) >> 1
+    for m in range(s.scalars[L.SCALAR_MOLECULES]):
+        ticks, remainder = next_time_of(s, m)
+        key[leaves + m] = (ticks - base) * s.par[L.TICK] + remainder
+        winner[L.ROOT] = m  # of a single one
+    for node in range(leaves - 1, 0, -1):
         a = 2 * node
         b = a + 1
-        best = a
-        if key[b] < key[a] or (
-            key[b] == key[a]
-            and key[a] < np.inf
-            and winner[b] >= 0
-            and (winner[a] < 0 or tie_less(s, np.int64(winner[b]), np.int64(winner[a])))
-        ):
-            best = b
-        key[node] = key[best]
-        winner[node] = winner[best]
+        first = _entry_of(winner, leaves, a)
+        second = _entry_of(winner, leaves, b)
+        sooner = key[b] < key[a] or (key[b] == key[a] and key[a] < np.inf and tie_less(s, second, first))
+        key[node] = key[b] if sooner else key[a]
+        winner[node] = second if sooner else first

@@ -39,7 +39,7 @@ from hpcchain.sector.search.pair_span import (
     separation_falling,
     separation_on_lines,
 )
-from hpcchain.sector.search.prefetch import prefetch
+from hpcchain.sector.search.prefetch import ask_first, prefetch
 from hpcchain.sector.search.solved_contact_time import exact_contact
 from hpcchain.sector.search.step_time import limit_of_pair, step_time
 from hpcchain.sector.search.wall_time import SLACK, shape_time, wall_time
@@ -71,6 +71,8 @@ def _candidates(s, i, at, extended):
         number = candidates_straight(s, i, at, extended)
     for e in range(at, at + number):
         prefetch(s.starts, s.found[e])
+        if len(s.swept) == 0:  # all are single beads, whose molecules have the same rows
+            ask_first(s.timing, s.found[e])
     return number
 
 

@@ -33,6 +33,7 @@ from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.setup.molecule_classes import has_law
+from hpcchain.sector.setup.window_arrays import window_arrays
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, State, System, Topology
@@ -381,7 +382,7 @@ def queue_arrays(molecules: int) -> dict:
     return {
         "holder": np.full(molecules, L.AT_END, dtype=np.int32),
         "key": np.full(2 * leaves, np.inf),
-        "winner": np.full(2 * leaves, -1, dtype=np.int32),
+        "winner": np.full(max(leaves, L.ROOT + 1), -1, dtype=np.int32),
     }
 
 
@@ -419,32 +420,6 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
         "prefetch_state": np.full(32, -1, dtype=np.int64),
         **window_arrays(0, 0),
     }
-
-
-def window_arrays(beads: int, molecules: int) -> dict:
-    """Return the arrays that windows need for so many beads and molecules; without windows nobody reads them."""
-    rows = aligned_zeros((molecules, L.WINDOW_COLUMNS), np.int64)
-    rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
-    rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
-    rows[:, L.WINDOW_MATCH] = 1
-    return {
-        "window_molecule": rows,
-        "window_timing": np.zeros((molecules, L.WINDOW_TIMING_COLUMNS)),
-        "near_owned": np.zeros(beads, dtype=np.int8),
-        "inside": unplaced(max(molecules, 1)),
-        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
-        "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
-        "rolled_back_to": np.zeros((max(molecules, 1), 2)),
-        "drifted_pairs": np.zeros((4 * beads + 64, 2), dtype=np.int64),
-        "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
-    }
-
-
-def unplaced(molecules: int) -> np.ndarray:
-    """Return `inside` of molecules of which nothing is known."""
-    inside = aligned_zeros((molecules, L.IN_COLUMNS))
-    inside[:, L.IN_UNTIL], inside[:, L.IN_FAR] = -np.inf, np.inf
-    return inside
 
 
 def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ KERNELS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
 # and the rows of `owner_history_at`, one for each segment, are no tables of columns. Of scratch, rows have names.
 NO_TABLES = {"normals", "owner_history_at", "matrix"}
 SCRATCH = {"normals", "matrix"}
-TABLES = {name for name, text in arrays.FIELDS.items() if " " in text} - NO_TABLES
+TABLES = {name for name, text in arrays.FIELDS.items() if " " in text} - NO_TABLES | arrays.JOINED.keys()
 FLAT = {"par", "count", "scalars", "cells", "winner", "key", "owner_history"}
 PARAMETERS = {
     "starts",
