@@ -22,7 +22,7 @@ from hpcchain.sector.event_budget import EventBudget
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.list_pool import STEP
-from hpcchain.sector.segments.series_pool import PADDING, event_floats, move_series, series_floats
+from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import LEAST_FOUND, SPARE_ENTRIES, build_sector, cell_arrays
 from hpcchain.sector.setup.find_inside import find_inside
@@ -37,7 +37,8 @@ ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.name
 # Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
 # entries at least; lengths of rooms to begin with.
 SPARE_ROOMS, MORE_ROOMS, LEAST_SPARE, LEAST_ROOMS = 0.25, 0.1, 1024, 32
-SPARE_SERIES = 32  # the part of what series take that is spared for changes of their orders
+# The parts of what series take that are spared for changes of their orders: in another array, and in the same at least.
+SPARE_SERIES, LEAST_SPARED = 24, 48
 # Floats, and times what one event may take at most, from which on series are packed: moving what caches hold costs
 # more than it saves (.97 times as fast at 10,000 beads in chains of 10, 1.04 times at 50,000).
 LEAST_PACKED, SPARED = 1 << 20, 8
@@ -119,7 +120,7 @@ class Core:
             classes, system, options.shell, options.cell, sequence, capacity, options.log_rows, at, options.inside
         )
         self.state_row = self.ids if at is None else at
-        self.spare_rooms = SPARE_ROOMS
+        self.spare_rooms, self.packed = SPARE_ROOMS, False
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         require_finite(self)
@@ -159,8 +160,13 @@ class Core:
         Their places change, and nothing else.
         """
         s, head = self.sector, self.series_head
-        beads = int(s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS].sum())
-        used = int(series_floats(s))
+        with_series = np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC)
+        beads, used = int(s.mol[with_series, L.MOL_BEADS].sum()), int(series_floats(s))
+        if self.packed and head + used + used // LEAST_SPARED + event_floats(len(s.free_series)) < len(s.series):
+            close_gaps(s, with_series[np.argsort(s.mol[with_series, L.MOL_SERIES])], head)
+            s.free_series[:] = -1
+            return
+        self.packed = True
         packed = head + used + used // SPARE_SERIES + event_floats(len(s.free_series)) + PADDING
         highest = packed >= head + beads * W.CURVE
         series = aligned_zeros(head + beads * W.CURVE if highest else packed)

@@ -4,9 +4,10 @@ A molecule of n beads whose series have order k has a block of n curve(k) floats
 When its next series need another number of units it lets its block go and takes another: one of that length that was
 let go of (`free_blocks`: `free_series` by the number of units), else the rest of `series`, else a part of a longer one.
 
-When the rest of `series` may not do for one more event, `loop.advance` returns, and all blocks are moved together in
-another array (`Core.pack_series`). In windows, where closed segments and ghosts have no series as yet, and where
-packing would save nothing, each molecule has room for the highest order: `free_series` has no entries then.
+When the rest of `series` may not do for one more event, `loop.advance` returns, and all blocks are moved together, in
+another array if that leaves too little room (`Core.pack_series`). In windows, where closed segments and ghosts have no
+series as yet, and where packing would save nothing, each molecule has room for the highest order: `free_series` has no
+entries then.
 """
 
 import numpy as np
@@ -74,6 +75,22 @@ def series_floats(s):
         if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
             total += W.UNIT * units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
     return total
+
+
+@kernel
+def close_gaps(s, sequence, at):
+    """Move all blocks together within `series`, from index `at` on, in the order of where they are: `sequence`."""
+    for k in range(len(sequence)):
+        m = sequence[k]
+        begin = W.UNIT * s.mol[m, L.MOL_SERIES]
+        size = W.UNIT * units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
+        if begin != at:
+            for x in range(size):
+                s.series[at + x] = s.series[begin + x]
+            s.mol[m, L.MOL_SERIES] = at // W.UNIT
+        at += size
+    s.scalars[L.SCALAR_SERIES_END] = at
+    s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
 
 
 @kernel

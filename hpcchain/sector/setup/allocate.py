@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 UNEVEN = 1.5  # how many more neighbours than the mean a list has room for
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
 FOUND = 4096  # beads that `found` has room for, where there are so many, before it is given more
-SPARE_ENTRIES = 0.4  # of every bead, that lines have room for which are not the first of their cells, to begin with
+SPARE_ENTRIES = 0.12  # of every bead, that lines have room for which are not the first of their cells, to begin with
 INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
 ORIGIN_ROUNDING = 2.0**-31  # of the box: no list origin is farther from where it should be
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
@@ -209,7 +209,7 @@ def build_sector(
         **extended_arrays(classes, system, at, like, inside),
         **bond_arrays(classes, system, like),
         **queue_arrays(m),
-        **event_arrays(mol, beads, log_rows),
+        **event_arrays(mol, beads, log_rows, is_extended(system.physics)),
         **scalar_arrays(n, m, len(classes.sizes), system.physics.extended.get("seed", 0)),
     )
     return sector, ids
@@ -386,7 +386,7 @@ def queue_arrays(molecules: int) -> dict:
     }
 
 
-def event_arrays(mol: SharedRows, beads: np.ndarray, log_rows: int) -> dict:
+def event_arrays(mol: SharedRows, beads: np.ndarray, log_rows: int, rough: bool) -> dict:
     """Return counters, the contact log, and the scratch of one event for molecules with these numbers of beads."""
     contacts = L.MOST_TIES + 1
     return {
@@ -394,7 +394,7 @@ def event_arrays(mol: SharedRows, beads: np.ndarray, log_rows: int) -> dict:
         "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
         "virial_tensor": np.zeros(L.TENSOR_PARTS),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
-        "impulse_response": np.zeros(response_size(int(tiles(beads.max(initial=1))))),
+        "impulse_response": np.zeros(response_size(int(tiles(beads.max(initial=1))), rough)),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
@@ -481,6 +481,6 @@ def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0)
     return mol, int(block.sum()) + head or W.UNIT
 
 
-def response_size(longest: int) -> int:
-    """Return the floats of scratch for velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules, and spins."""
-    return max(L.MOST_TIES * L.MOST_MEMBERS * longest * 3 * W.LANES, SCRATCH)
+def response_size(longest: int, rough: bool) -> int:
+    """Return the floats of scratch for velocity changes of both sides of MOST_TIES contacts, and for spins."""
+    return max(2 * L.MOST_TIES * longest * 3 * W.LANES, SCRATCH if rough else 0)
