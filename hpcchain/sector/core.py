@@ -24,7 +24,7 @@ from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.list_pool import STEP
 from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import LEAST_FOUND, SPARE_ENTRIES, build_sector, cell_arrays
+from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, spare_entries
 from hpcchain.sector.setup.find_inside import find_inside
 
 if TYPE_CHECKING:
@@ -115,11 +115,12 @@ class Core:
         prepare: Callable | None = None,
     ) -> None:
         self.options, self.capacity = options, capacity
-        self.cell_capacity_factor, self.entries = options.cell_capacity_factor, SPARE_ENTRIES
+        self.cell_capacity_factor = options.cell_capacity_factor
         self.sector, self.ids = build_sector(
             classes, system, options.shell, options.cell, sequence, capacity, options.log_rows, at, options.inside
         )
         self.state_row = self.ids if at is None else at
+        self.entries = spare_entries(len(self.ids))
         self.spare_rooms, self.packed = SPARE_ROOMS, False
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth

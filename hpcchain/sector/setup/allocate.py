@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 UNEVEN = 1.5  # how many more neighbours than the mean a list has room for
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
 FOUND = 4096  # beads that `found` has room for, where there are so many, before it is given more
-SPARE_ENTRIES = 0.12  # of every bead, that lines have room for which are not the first of their cells, to begin with
+# What lines have room for that are not the first of their cells, to begin with: of every bead, and at least.
+SPARE_ENTRIES, LEAST_ENTRIES = 0.12, 256
 INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
 ORIGIN_ROUNDING = 2.0**-31  # of the box: no list origin is farther from where it should be
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
@@ -200,7 +201,7 @@ def build_sector(
         **bead_arrays(state, at, ids, radii(composition.prototypes, like), mol),
         **first_look_arrays(mol, n, is_extended(system.physics)),
         **list_arrays(capacity[at]),
-        **cell_arrays(cells, n),
+        **cell_arrays(cells, n, spare_entries(n)),
         series=series_array(size, gravity_of(system.physics)),
         free_series=np.zeros(0, dtype=np.int64),
         table=classes.table,
@@ -447,7 +448,12 @@ def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:
     return np.array([*few, 0, *edge], dtype=np.int64)
 
 
-def cell_arrays(cells: np.ndarray, beads: int, entries: float = SPARE_ENTRIES) -> dict:
+def spare_entries(beads: int) -> float:
+    """Return the entries that a sector's further lines of cells may hold of each of its beads, to begin with."""
+    return SPARE_ENTRIES + LEAST_ENTRIES / max(beads, 1)
+
+
+def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
     """Return the arrays of cells: a line each, and as many more as that many entries of every bead can fill.
 
     Parameters

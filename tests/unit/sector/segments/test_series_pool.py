@@ -9,7 +9,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import series_begin, series_order
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector import core
-from hpcchain.sector.segments.series_pool import units_for
+from hpcchain.sector.segments.series_pool import PADDING, event_floats, units_for
 from hpcchain.sector.serial import Engine
 from tests.support.gases import gas
 from tests.support.whole import frame_of
@@ -70,12 +70,15 @@ def runs(system):
 
 
 def test_blocks_are_as_long_as_orders_ask_for_and_fill_the_room_without_overlap(runs):
-    assert_sound(runs[0].sector)
+    s = runs[0].sector
+    assert_sound(s)
+    assert np.any(s.free_series >= 0)
+    assert s.scalars[L.SCALAR_SERIES_END] + event_floats(len(s.free_series)) + PADDING <= len(s.series)
 
 
 def assert_sound(s):
     """Every float up to the pool's end is in one block, of a molecule or free; orders say how long blocks are."""
-    assert len(s.free_series) == LONGEST * W.CURVE // W.UNIT + 1 and np.any(s.free_series >= 0)
+    assert len(s.free_series) == LONGEST * W.CURVE // W.UNIT + 1
     found = blocks(s)
     assert found[0][0] == 0 and found[-1][1] == s.scalars[L.SCALAR_SERIES_END] < len(s.series)
     assert all(end == begin for (_, end), (begin, _) in zip(found[:-1], found[1:], strict=True))
@@ -84,9 +87,8 @@ def assert_sound(s):
         for b in range(s.mol[k, L.MOL_BEADS]):
             i = int(s.mol[k, L.MOL_FIRST]) + b
             assert series_order(s.segment, i) == s.mol[k, L.MOL_ORDER]
-            assert series_begin(s.mol, s.segment, i) == W.UNIT * s.mol[k, L.MOL_SERIES] + b * W.curve(
-                int(s.mol[k, L.MOL_ORDER])
-            )
+            size = W.curve(int(s.mol[k, L.MOL_ORDER]))
+            assert series_begin(s.mol, s.segment, i) == W.UNIT * s.mol[k, L.MOL_SERIES] + b * size
 
 
 def test_bits_are_those_with_room_for_the_highest_orders(runs):
