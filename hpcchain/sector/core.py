@@ -26,6 +26,7 @@ from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floa
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, spare_entries
 from hpcchain.sector.setup.find_inside import find_inside
+from hpcchain.sector.setup.molecule_rows import countable_images
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
@@ -305,6 +306,7 @@ def require_finite(core: Core) -> None:
             f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
             "velocities for extreme values"
         )
+    countable_images(core.sector.mol[: core.sector.scalars[L.SCALAR_MOLECULES], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES])
 
 
 def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray | slice = slice(None)) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from hpcchain.contact.coefficients import pair_coefficients
 from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
-from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
+from hpcchain.jit.shared_rows import SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.event_bits import PARTNER_BITS
@@ -33,6 +33,7 @@ from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.setup.molecule_classes import has_law
+from hpcchain.sector.setup.molecule_rows import countable_images, molecule_rows
 from hpcchain.sector.setup.window_arrays import window_arrays
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def build_sector(
     like = composition.prototype_of(ids)
     mol, size = molecule_rows(classes, sequence, W.CURVE if gravity_of(system.physics).any() else 0)
     starting = at[mol[:, L.MOL_FIRST]]
-    mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
+    mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = countable_images(state.image[starting])
     if part:  # molecules of others may come from anywhere, but not before all is built anew
         cells = folded(cells, system.box, state.position[at])
     sector = L.Sector(
@@ -473,18 +474,6 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
         "slabs": np.zeros((L.SLABS, 2)),
         "found": np.zeros(int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND, dtype=np.int64),
     }
-
-
-def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[SharedRows, int]:
-    """Return the `mol` table of these molecules, and the length of `series`, which begins with `head` floats."""
-    own = aligned_zeros((len(sequence), OWN_COLUMNS), np.int32)
-    mol = SharedRows(own, np.ascontiguousarray(classes.rows[:, OWN_COLUMNS:]))
-    mol[:, L.MOL_CLASS] = classes.composition.class_of(sequence)
-    beads = mol[:, L.MOL_BEADS]
-    mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
-    block = np.where(beads > 1, beads * W.CURVE, 0)
-    mol[:, L.MOL_SERIES] = (np.cumsum(block) - block + head) // W.UNIT
-    return mol, int(block.sum()) + head or W.UNIT
 
 
 def response_size(longest: int, rough: bool) -> int:

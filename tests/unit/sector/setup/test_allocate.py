@@ -1,8 +1,11 @@
 """A sector's arrays begin as the system is; cells may be folded without bringing beads together that are apart."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import unpacked_starts
@@ -71,3 +74,17 @@ def test_the_local_order_is_that_of_the_curve():
     system = make_system(molecules, size=(10.0,) * 3, boundary=(PERIODIC,) * 3, origin=(0.0,) * 3)
     order = space_sequence(system, np.arange(8), np.arange(8))
     assert shuffled[order].tolist() == list(range(8))
+
+
+@pytest.mark.parametrize("image", [2**30, -(2**53)])
+def test_image_counts_that_no_row_can_hold_are_refused(image):
+    """Rows hold 32 bits; half of that is kept for what a run adds before it is looked at."""
+    system = make_system([random_chain(2, 0), random_chain(1, 1)], (9.0, 9.0, 9.0))
+    for count, refused in ((2**30 - 1, False), (image, True)):
+        system.state.image[2] = 0, count, 0
+        build = partial(build_sector, MoleculeClasses(system), system, 0.2, 0.0, np.arange(2), np.full(3, 8), 0)
+        if refused:
+            with pytest.raises(EngineError, match="1073741824 box lengths or more from image 0"):
+                build()
+        else:
+            assert build()[0].mol[1, L.MOL_IMAGE + L.Y] == count
